@@ -1,0 +1,33 @@
+import type { DeliveryState } from './delivery.ts';
+import type { Outcome } from './outcome.ts';
+import type { SinkHealth } from './sink-health.ts';
+
+/** What the ledger knows of a delivery when its attempt ends. */
+export interface Attempted {
+  /** Attempts that were counted before this one. */
+  readonly attempts: number;
+  /** When this delivery was first refused, if ever. */
+  readonly refusedAt: Date | undefined;
+  readonly outcome: Outcome;
+}
+
+/** What becomes of one delivery. */
+export interface Verdict {
+  readonly state: Exclude<DeliveryState, 'skipped'>;
+  /** Attempts used up, this one included when it counts. */
+  readonly attempts: number;
+  /** Set for `pending`. */
+  readonly nextAttemptAt: Date | undefined;
+  readonly reason: string | undefined;
+}
+
+export interface Judgement {
+  readonly health: SinkHealth;
+  /** One per delivery, in order. */
+  readonly verdicts: readonly Verdict[];
+  /** Refused deliveries that died since this moment are owed again: the fault was the endpoint's. */
+  readonly reviveSince: Date | undefined;
+}
+
+/** Decides what an attempt's outcomes mean. Pure; the ledger runs it inside the settling transaction. */
+export type Judge = (sink: string, health: SinkHealth, attempted: readonly Attempted[], now: Date) => Judgement;

@@ -1,0 +1,29 @@
+import type { LeadId } from './lead.ts';
+
+/** One element of a listing that keeps the service's description. */
+export interface ListedLead {
+  readonly kind: 'lead';
+  /** 0-based place in the listing. */
+  readonly position: number;
+  readonly id: LeadId;
+  /** The JSON text of the element exactly as received; it is the truth about the lead. */
+  readonly raw: string;
+  /** SHA-256 over the raw bytes, the first 128 bits in hex. Equal hashes mean equal content. */
+  readonly hash: string;
+}
+
+/** One element of a listing that breaks the service's description: set aside with the reason. */
+export interface RejectedLead {
+  readonly kind: 'rejected';
+  readonly position: number;
+  /** The id, when one could be read; lets a later listing show that the lead came right. */
+  readonly id: LeadId | undefined;
+  readonly raw: string;
+  readonly hash: string;
+  /** What is wrong, in words, without any of the lead's own text. */
+  readonly reason: string;
+  /** Where in the lead: `client_address.friendly_address`, or empty for the lead as a whole. */
+  readonly path: string;
+}
+
+export type ListedItem = ListedLead | RejectedLead;

@@ -1,0 +1,31 @@
+/**
+ * What became of one delivery in one attempt, and whose fault it is when it failed.
+ * `reason` is one plain sentence without any of the lead's text: it is logged. `answer` is what the
+ * destination said (at most 1,000 characters): it may repeat the lead, so it is kept in the ledger and never logged.
+ */
+export type Outcome = Delivered | Refused | Unavailable;
+
+export interface Delivered {
+  readonly kind: 'delivered';
+  readonly httpStatus?: number | undefined;
+}
+
+/** The destination works and does not want this lead: trying again would change nothing. */
+export interface Refused {
+  readonly kind: 'refused';
+  readonly reason: string;
+  readonly httpStatus?: number | undefined;
+  readonly answer?: string | undefined;
+}
+
+/** The destination, or the way to it, does not work: the lead waits. */
+export interface Unavailable {
+  readonly kind: 'unavailable';
+  readonly reason: string;
+  readonly httpStatus?: number | undefined;
+  readonly answer?: string | undefined;
+  /** What the destination asked for (Retry-After), in ms from now. Already read, not yet limited. */
+  readonly retryAfterMs?: number | undefined;
+  /** The destination says it is gone for good (410): the sink is paused until somebody resumes it. */
+  readonly gone?: boolean | undefined;
+}

@@ -1,0 +1,32 @@
+/** How a sink is doing, as the ledger keeps it. Shared by every process that delivers. */
+export interface SinkHealth {
+  /** Attempts in a row that found the destination unavailable. */
+  readonly failures: number;
+  /** Leads in a row that were refused while none got through, and since when. */
+  readonly refusals: number;
+  readonly refusingSince: Date | undefined;
+  /** Set while the sink is held: leads wait, and one probe at a time goes out. */
+  readonly heldSince: Date | undefined;
+  readonly heldReason: string | undefined;
+  /** When the next probe may go out; set while held. */
+  readonly probeAt: Date | undefined;
+  /** Probes sent since the sink was held; the wait between them grows with it. */
+  readonly probes: number;
+  readonly lastDeliveredAt: Date | undefined;
+  /** Set while somebody, or a destination that is gone, has paused the sink. */
+  readonly pausedSince: Date | undefined;
+  readonly pausedReason: string | undefined;
+}
+
+export const HEALTHY: SinkHealth = {
+  failures: 0,
+  refusals: 0,
+  refusingSince: undefined,
+  heldSince: undefined,
+  heldReason: undefined,
+  probeAt: undefined,
+  probes: 0,
+  lastDeliveredAt: undefined,
+  pausedSince: undefined,
+  pausedReason: undefined,
+};

@@ -1,0 +1,26 @@
+import { inspect } from 'node:util';
+
+/** A value that must not be shown. It prints as `[secret]` wherever it is printed; `reveal()` is the only way in. */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return '[secret]';
+  }
+
+  toJSON(): string {
+    return '[secret]';
+  }
+
+  [inspect.custom](): string {
+    return '[secret]';
+  }
+}

@@ -1,0 +1,102 @@
+import type { z } from 'zod';
+import type { Batch, LeadEvent } from '../leads/delivery.ts';
+import type { Outcome, Unavailable } from '../leads/outcome.ts';
+import type { Clock } from '../platform/clock.ts';
+
+/** A configured, named destination. Made without opening a connection; connects when first used. */
+export interface Sink {
+  /**
+   * Proves that a delivery could succeed, without making one. Used at start and by `leadsync check`.
+   * @throws SinkUnavailable with what is wrong and what to do
+   */
+  check(signal: AbortSignal): Promise<void>;
+  /**
+   * Attempts a batch: one outcome per delivery, in order. Delivering the same batch again has the effect of
+   * delivering it once, as far as the destination can tell. Ends soon after the signal aborts.
+   * @throws SinkUnavailable when the destination as a whole cannot be reached; then nothing is known to have arrived
+   */
+  deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]>;
+  close(): Promise<void>;
+}
+
+/** The destination as a whole cannot be used now. The message is one plain sentence without any lead's text. */
+export class SinkUnavailable extends Error {
+  override readonly name = 'SinkUnavailable';
+  /** What the operator can do next. */
+  readonly hint: string;
+  readonly answer: string | undefined;
+  readonly httpStatus: number | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly gone: boolean;
+
+  constructor(
+    message: string,
+    more: {
+      hint: string;
+      answer?: string | undefined;
+      httpStatus?: number | undefined;
+      retryAfterMs?: number | undefined;
+      gone?: boolean;
+      cause?: unknown;
+    },
+  ) {
+    super(message, { cause: more.cause });
+    this.hint = more.hint;
+    this.answer = more.answer;
+    this.httpStatus = more.httpStatus;
+    this.retryAfterMs = more.retryAfterMs;
+    this.gone = more.gone ?? false;
+  }
+
+  /** The same, as the outcome of one delivery. */
+  toOutcome(): Unavailable {
+    return {
+      kind: 'unavailable',
+      reason: this.hint === '' ? this.message : `${this.message} ${this.hint}`,
+      httpStatus: this.httpStatus,
+      answer: this.answer,
+      retryAfterMs: this.retryAfterMs,
+      gone: this.gone,
+    };
+  }
+}
+
+/** What leadsync itself hands to every sink. */
+export interface SinkParts {
+  /** The sink's configured name. */
+  readonly name: string;
+  readonly clock: Clock;
+  /** The most batches that will be attempted at once; sizes connection pools. */
+  readonly concurrency: number;
+  /** The deadline of one attempt in ms, the destination's whole answer included. */
+  readonly timeoutMs: number;
+  /** `leadsync/0.1.0`, for protocols that introduce themselves. */
+  readonly userAgent: string;
+}
+
+/** What a type of sink does where the configuration is silent. */
+export interface SinkDefaults {
+  /** Which events are owed to it. */
+  readonly events: readonly LeadEvent[];
+  readonly batchMax: number;
+  /** How long the oldest delivery waits for its batch to fill, in ms. */
+  readonly batchWaitMs: number;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+}
+
+/** A type of sink: its name in the YAML, its options and how to make one. */
+export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
+  readonly type: string;
+  /** One sentence for the option reference. */
+  readonly summary: string;
+  /** Its own options, beside those common to every sink. Each is described. */
+  readonly options: Options;
+  readonly defaults: SinkDefaults;
+  open(options: z.output<Options>, parts: SinkParts): Sink;
+}
+
+/** Keeps the type of a sink's options from its schema to its `open`. */
+export function defineSink<Options extends z.ZodObject>(type: SinkType<Options>): SinkType<Options> {
+  return type;
+}

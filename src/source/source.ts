@@ -1,0 +1,78 @@
+import type { ListedItem } from '../leads/listed-lead.ts';
+
+/** What is remembered of the last listing that was recorded to its end, to recognise the same one again. */
+export interface ListingMark {
+  /** The address it came from; a mark of another address is not used. */
+  readonly url: string;
+  /** Verbatim, weak ones too (RFC 9110, section 8.8.3). */
+  readonly etag: string | undefined;
+  /** SHA-256 over the decoded body, hex. */
+  readonly bodyHash: string | undefined;
+  readonly bodyBytes: number | undefined;
+}
+
+/** The service shows what it showed last time; nothing has to be read. */
+export interface UnchangedListing {
+  readonly kind: 'unchanged';
+  readonly httpStatus: number;
+  /** Decoded bytes that were transferred to find out. */
+  readonly bytes: number;
+}
+
+export interface ChangedListing {
+  readonly kind: 'changed';
+  readonly httpStatus: number;
+  /**
+   * The listing's elements in order, in chunks, read as they arrive in bounded memory. Ends without an error
+   * only when the listing was complete. Leaving it early closes the connection. @throws SourceError
+   */
+  readonly chunks: AsyncIterable<readonly ListedItem[]>;
+  /** Valid after `chunks` has ended. `mark` is absent where a listing cannot be recognised again (several pages). */
+  end(): { readonly bytes: number; readonly mark: ListingMark | undefined };
+}
+
+export type Listing = UnchangedListing | ChangedListing;
+
+/** One account at a lead listing service. */
+export interface Source {
+  readonly name: string;
+  /** Asks for every lead that the source shows now. @throws SourceError */
+  list(previous: ListingMark | undefined, signal: AbortSignal): Promise<Listing>;
+  /** When the token in hand ends, by the local clock; undefined without one or when the service did not say. */
+  tokenExpiresAt(): Date | undefined;
+  close(): Promise<void>;
+}
+
+/** What failed, for code to branch on. */
+export type SourceErrorCode =
+  | 'unreachable' // no connection, reset, timeout
+  | 'credentials' // the token endpoint does not accept the client id, secret or grant
+  | 'unauthorized' // the listing refuses a fresh token
+  | 'forbidden' // 403: the token lacks a scope or the account a right
+  | 'rate-limited' // 429
+  | 'server' // 5xx
+  | 'protocol' // the answer is not what the description says: HTML, wrong status, not an array
+  | 'incomplete'; // the listing broke off before its end
+
+/** The service, or the way to it, failed. The message is one plain sentence without secrets or leads' text. */
+export class SourceError extends Error {
+  override readonly name = 'SourceError';
+  readonly code: SourceErrorCode;
+  /** What the operator can do next. */
+  readonly hint: string;
+  readonly httpStatus: number | undefined;
+  /** What the service asked for (Retry-After), in ms from now; already read, not yet limited. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: SourceErrorCode,
+    message: string,
+    more: { hint: string; httpStatus?: number | undefined; retryAfterMs?: number | undefined; cause?: unknown },
+  ) {
+    super(message, { cause: more.cause });
+    this.code = code;
+    this.hint = more.hint;
+    this.httpStatus = more.httpStatus;
+    this.retryAfterMs = more.retryAfterMs;
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Everything that leadsync reports while it runs. The list is closed: logs, metrics and tests are drawn from it.
+ * No event holds a secret or any of a lead's text; a lead is named by source and id.
+ */
+export type Event =
+  | { type: 'started'; version: string; carrier: 'in-process' | 'bullmq'; sources: number; sinks: number; dataDir: string }
+  | { type: 'stopping'; signal: string; graceMs: number }
+  | { type: 'stopped'; clean: boolean }
+  | { type: 'poll-started'; source: string; poll: number }
+  | { type: 'poll-progress'; source: string; poll: number; listed: number; recorded: number; leadsPerSecond: number }
+  | {
+      type: 'poll-finished';
+      source: string;
+      poll: number;
+      status: 'success' | 'unchanged';
+      listed: number;
+      new: number;
+      changed: number;
+      rejected: number;
+      bytes: number;
+      durationMs: number;
+    }
+  | {
+      type: 'poll-failed';
+      source: string;
+      poll: number | undefined;
+      status: 'partial' | 'failed';
+      code: string;
+      reason: string;
+      hint: string;
+      /** ms until the next try. */
+      retryInMs: number;
+      /** Failures in a row, this one included. */
+      failures: number;
+    }
+  | { type: 'listing-emptied'; source: string; poll: number; before: number }
+  | { type: 'leads-rejected'; source: string; poll: number; rejected: number; reasons: readonly string[] }
+  | { type: 'token-renewed'; source: string; grant: string; expiresAt: Date | undefined }
+  | { type: 'token-fallback'; source: string; reason: string }
+  | { type: 'backfill'; sink: string; owed: number; skipped: number; done: boolean }
+  | {
+      type: 'batch-settled';
+      sink: string;
+      batch: string;
+      delivered: number;
+      refused: number;
+      unavailable: number;
+      durationMs: number;
+      /** First listed → delivered, in seconds, for each delivered lead. */
+      secondsToDelivery: readonly number[];
+    }
+  | { type: 'delivery-refused'; sink: string; source: string; lead: string; delivery: string; reason: string }
+  | { type: 'delivery-dead'; sink: string; source: string; lead: string; delivery: string; attempts: number; reason: string }
+  | { type: 'batch-stale'; sink: string; batch: string }
+  | { type: 'sink-held'; sink: string; reason: string; probeAt: Date | undefined }
+  | { type: 'sink-recovered'; sink: string; heldMs: number }
+  | { type: 'sink-paused'; sink: string; reason: string }
+  | { type: 'sink-resumed'; sink: string }
+  | { type: 'carrier-unavailable'; reason: string; hint: string }
+  | { type: 'carrier-recovered'; downMs: number }
+  | { type: 'carrier-warning'; reason: string; hint: string }
+  | { type: 'ledger-failed'; operation: string; reason: string; hint: string }
+  | { type: 'check-failed'; sink: string; reason: string; hint: string };
+
+export type EventType = Event['type'];
+
+/** Takes an event; never throws and never waits. */
+export type Emit = (event: Event) => void;
