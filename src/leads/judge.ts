@@ -30,4 +30,9 @@ export interface Judgement {
 }
 
 /** Decides what an attempt's outcomes mean. Pure; the ledger runs it inside the settling transaction. */
-export type Judge = (sink: string, health: SinkHealth, attempted: readonly Attempted[], now: Date) => Judgement;
+export type Judge = (
+  sink: string,
+  health: SinkHealth,
+  attempted: readonly Attempted[],
+  now: Date,
+) => Judgement;

@@ -67,7 +67,12 @@ export class SourceError extends Error {
   constructor(
     code: SourceErrorCode,
     message: string,
-    more: { hint: string; httpStatus?: number | undefined; retryAfterMs?: number | undefined; cause?: unknown },
+    more: {
+      hint: string;
+      httpStatus?: number | undefined;
+      retryAfterMs?: number | undefined;
+      cause?: unknown;
+    },
   ) {
     super(message, { cause: more.cause });
     this.code = code;

@@ -3,11 +3,25 @@
  * No event holds a secret or any of a lead's text; a lead is named by source and id.
  */
 export type Event =
-  | { type: 'started'; version: string; carrier: 'in-process' | 'bullmq'; sources: number; sinks: number; dataDir: string }
+  | {
+      type: 'started';
+      version: string;
+      carrier: 'in-process' | 'bullmq';
+      sources: number;
+      sinks: number;
+      dataDir: string;
+    }
   | { type: 'stopping'; signal: string; graceMs: number }
   | { type: 'stopped'; clean: boolean }
   | { type: 'poll-started'; source: string; poll: number }
-  | { type: 'poll-progress'; source: string; poll: number; listed: number; recorded: number; leadsPerSecond: number }
+  | {
+      type: 'poll-progress';
+      source: string;
+      poll: number;
+      listed: number;
+      recorded: number;
+      leadsPerSecond: number;
+    }
   | {
       type: 'poll-finished';
       source: string;
@@ -50,7 +64,15 @@ export type Event =
       secondsToDelivery: readonly number[];
     }
   | { type: 'delivery-refused'; sink: string; source: string; lead: string; delivery: string; reason: string }
-  | { type: 'delivery-dead'; sink: string; source: string; lead: string; delivery: string; attempts: number; reason: string }
+  | {
+      type: 'delivery-dead';
+      sink: string;
+      source: string;
+      lead: string;
+      delivery: string;
+      attempts: number;
+      reason: string;
+    }
   | { type: 'batch-stale'; sink: string; batch: string }
   | { type: 'sink-held'; sink: string; reason: string; probeAt: Date | undefined }
   | { type: 'sink-recovered'; sink: string; heldMs: number }

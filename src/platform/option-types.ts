@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { Secret } from './secret.ts';
+
+const MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const BYTES = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 } as const;
+
+/** An option such as `500ms`, `30s`, `5m`, `2h`, `1d`; gives milliseconds. */
+export function duration() {
+  return z
+    .string({ error: 'must be a duration such as 500ms, 30s, 5m, 2h or 1d' })
+    .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, 'must be a duration such as 500ms, 30s, 5m, 2h or 1d')
+    .transform((text) => Math.round(scaled(text, MS)));
+}
+
+/** An option such as `64kb`, `8mb`, `2gb`; gives bytes. */
+export function size() {
+  return z
+    .string({ error: 'must be a size such as 64kb, 8mb or 2gb' })
+    .regex(/^\d+(\.\d+)?(b|kb|mb|gb)$/i, 'must be a size such as 64kb, 8mb or 2gb')
+    .transform((text) => Math.round(scaled(text.toLowerCase(), BYTES)));
+}
+
+/** An option that must not be shown: the value itself, or `{ file: /run/secrets/x }` whose content it is. */
+export function secret() {
+  return z.union(
+    [
+      z
+        .string()
+        .min(1, 'must not be empty')
+        .transform((value) => new Secret(value)),
+      z
+        .strictObject({
+          file: z
+            .string()
+            .min(1)
+            .describe('A file that holds the value; one line break at its end is ignored.'),
+        })
+        .transform(({ file }, context) => {
+          try {
+            const value = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+            if (value !== '') return new Secret(value);
+            context.issues.push({
+              code: 'custom',
+              message: `the file ${file} is empty`,
+              input: file,
+              path: ['file'],
+            });
+          } catch (error) {
+            const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+            context.issues.push({
+              code: 'custom',
+              message: `cannot read ${file} (${code})`,
+              input: file,
+              path: ['file'],
+            });
+          }
+          return z.NEVER;
+        }),
+    ],
+    { error: 'must be a text, or { file: /run/secrets/x }' },
+  );
+}
+
+function scaled<Unit extends string>(text: string, units: Record<Unit, number>): number {
+  const [, number, unit] = /^([\d.]+)([a-z]+)$/.exec(text) as unknown as [string, string, Unit];
+  return Number(number) * units[unit];
+}
