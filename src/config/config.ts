@@ -1,0 +1,54 @@
+import type { LeadEvent } from '../leads/delivery.ts';
+import type { Secret } from '../platform/secret.ts';
+import type { SinkType } from '../sinks/sink.ts';
+import type { SourceOptions } from '../source/options.ts';
+
+/** A configuration that is valid: every reference resolved, every default filled in, paths absolute. */
+export interface Config {
+  /** The file it came from, absolute. Relative paths inside it are taken from its folder. */
+  readonly file: string;
+  readonly dataDir: string;
+  readonly sources: readonly SourceConfig[];
+  /** The disabled ones too. */
+  readonly sinks: readonly SinkConfig[];
+  readonly queue: QueueConfig;
+  readonly admin: { readonly host: string; readonly port: number } | undefined;
+  readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
+  /** Encrypts the stored tokens; undefined: they are stored plainly, with mode 0600. */
+  readonly tokenKey: Secret | undefined;
+  /** How long a stop may take, in ms, before what is under way is cut off. */
+  readonly gracePeriodMs: number;
+}
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
+
+export interface SourceConfig {
+  readonly name: string;
+  readonly options: SourceOptions;
+  readonly poll: PollSchedule;
+}
+
+export type PollSchedule =
+  | { readonly everyMs: number }
+  | { readonly cron: string; readonly timezone: string | undefined };
+
+export interface SinkConfig {
+  readonly name: string;
+  readonly type: SinkType;
+  /** What the type's own schema made of the YAML. */
+  readonly options: Record<string, unknown>;
+  readonly enabled: boolean;
+  readonly events: readonly LeadEvent[];
+  readonly batch: { readonly max: number; readonly waitMs: number };
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly retry: { readonly scheduleMs: readonly number[]; readonly jitter: number };
+  readonly backfill: boolean;
+}
+
+export interface QueueConfig {
+  /** BullMQ on this Redis; undefined: deliveries run in this process. */
+  readonly redisUrl: Secret | undefined;
+  /** Goes before every key in Redis. */
+  readonly prefix: string;
+}
