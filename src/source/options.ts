@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { duration, secret, size } from '../platform/option-types.ts';
+
+/** The options of one source, as written in the configuration; when and how often to poll is not among them. */
+export const sourceOptions = z.strictObject({
+  base_url: z
+    .string()
+    .superRefine((text, context) => {
+      const fault =
+        faultOfAddress(text) ?? (/[?#]/.test(text) ? 'must have no query and no fragment' : undefined);
+      if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });
+    })
+    .transform((text) => text.replace(/\/+$/, ''))
+    .describe('Where the service is, such as https://leads.example.com. The paths below are added to it.'),
+  client_id: z
+    .string()
+    .min(1, 'must not be empty')
+    .describe('The OAuth client that leadsync is to the service.'),
+  client_secret: secret().describe("The OAuth client's secret."),
+  scope: z
+    .string()
+    .min(1, 'must not be empty; leave it out to ask for no scope')
+    .optional()
+    .describe('The scopes to ask for, separated by spaces. Absent: none are named, and the service decides.'),
+  leads_path: z
+    .string()
+    .regex(/^\/[^#\s]*$/, 'must begin with / and have no fragment or space')
+    .default('/api/v1/leads')
+    .describe('The path of the listing. May have a query; what the query leaves out is never seen.'),
+  token_path: path('/oauth/token').describe('The path of the token endpoint.'),
+  authorize_path: path('/oauth/authorize').describe('The path of the page that `leadsync login` opens.'),
+  redirect_uri: z
+    .string()
+    .superRefine((text, context) => {
+      const fault = faultOfAddress(text) ?? (text.includes('#') ? 'must have no fragment' : undefined);
+      if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });
+    })
+    .optional()
+    .describe(
+      'Where the service sends the browser after `leadsync login`, exactly as registered there. Absent: a free port on 127.0.0.1.',
+    ),
+  pagination: z
+    .enum(['none', 'link', 'page'])
+    .default('none')
+    .describe(
+      'How the listing is divided: `none`, one answer holds every lead; `link`, each answer names the next in its Link header; `page`, a page number in the query, until a page is empty.',
+    ),
+  page_parameter: z
+    .string()
+    .min(1, 'must not be empty')
+    .default('page')
+    .describe('The name of the page number in the query; used with `pagination: page`.'),
+  timeout: duration()
+    .refine((ms) => ms > 0, 'must be more than 0')
+    .prefault('30s')
+    .describe(
+      'The longest wait for a connection, for the first byte of an answer, and between two of its parts.',
+    ),
+  deadline: duration()
+    .refine((ms) => ms > 0, 'must be more than 0')
+    .prefault('10m')
+    .describe('The longest that reading one whole listing may take, all of its pages included.'),
+  max_lead_size: size()
+    .refine((bytes) => bytes >= 1024, 'must be 1kb or more')
+    .prefault('64mb')
+    .describe('A lead larger than this is set aside as rejected, with the beginning of its text.'),
+});
+
+/** A source's options after validation: durations in ms, sizes in bytes, `base_url` without a slash at its end. */
+export type SourceOptions = z.output<typeof sourceOptions>;
+
+function path(standard: string) {
+  return z
+    .string()
+    .regex(/^\/[^?#\s]*$/, 'must begin with / and have no query, fragment or space')
+    .default(standard);
+}
+
+function faultOfAddress(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    return 'must be an http or https address such as https://leads.example.com';
+  }
+  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
+  return undefined;
+}
