@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+// Plain JavaScript without anything recent, so that an old Node can read it and say what is wrong:
+// started by Node 20, one of the packages would crash the process without a word.
+import { existsSync } from 'node:fs';
+
+const wanted = 24;
+
+if (Number(process.versions.node.split('.')[0]) < wanted) {
+  process.stderr.write(
+    `leadsync needs Node ${wanted} or newer, and this is Node ${process.versions.node} (${process.execPath}).\n` +
+      'In a checkout, run it as `npm run -s leadsync -- COMMAND`, which brings the right Node; elsewhere install Node 24 from https://nodejs.org.\n',
+  );
+  process.exitCode = 1;
+} else {
+  const checkout = new URL('../src/main.ts', import.meta.url);
+  import(existsSync(checkout) ? checkout.href : '../dist/main.js').catch((error) => {
+    const reason = error.code === 'ERR_MODULE_NOT_FOUND' ? error.message : error.stack;
+    process.stderr.write(`leadsync could not be loaded: ${reason}\nRun \`npm ci\`, then try again.\n`);
+    process.exitCode = 1;
+  });
+}
