@@ -68,6 +68,8 @@ export interface SinkParts {
   readonly clock: Clock;
   /** The most batches that will be attempted at once; sizes connection pools. */
   readonly concurrency: number;
+  /** The most deliveries that a batch will hold; 1 means that batches are not wanted. */
+  readonly batchMax: number;
   /** The deadline of one attempt in ms, the destination's whole answer included. */
   readonly timeoutMs: number;
   /** `leadsync/0.1.0`, for protocols that introduce themselves. */
@@ -92,6 +94,8 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   readonly summary: string;
   /** Its own options, beside those common to every sink. Each is described. */
   readonly options: Options;
+  /** Which options are paths; relative ones are taken from the configuration's folder. */
+  readonly paths?: readonly string[];
   readonly defaults: SinkDefaults;
   open(options: z.output<Options>, parts: SinkParts): Sink;
 }
