@@ -1,0 +1,95 @@
+import type Database from 'better-sqlite3';
+import type { LeadId } from '../leads/lead.ts';
+import { HEALTHY } from '../leads/sink-health.ts';
+import type { Clock } from '../platform/clock.ts';
+import { filterSql } from './filter-sql.ts';
+import type { DeliveryFilter } from './ledger.ts';
+import type { Owing } from './owing.ts';
+import type { SinkRows } from './sink-rows.ts';
+
+/** What people change by hand. Runs inside its caller's transaction. */
+export class Amending {
+  readonly #db: Database.Database;
+  readonly #clock: Clock;
+  readonly #rows: SinkRows;
+  readonly #owing: Owing;
+
+  constructor(db: Database.Database, clock: Clock, rows: SinkRows, owing: Owing) {
+    this.#db = db;
+    this.#clock = clock;
+    this.#rows = rows;
+    this.#owing = owing;
+  }
+
+  /** Leaves alone what is being attempted at this moment. */
+  retry(filter: DeliveryFilter): number {
+    const states = filter.states ?? ['dead', 'pending'];
+    const { where, values } = filterSql({ ...filter, states });
+    const chosen = this.#db
+      .prepare<unknown[], { delivery_no: number; batch_no: number | null }>(
+        `SELECT d.delivery_no, d.batch_no FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no
+         JOIN _sinks s ON s.sink_no = d.sink_no LEFT JOIN _batches b ON b.batch_no = d.batch_no
+         WHERE ${where} AND d.state IN ('dead', 'pending') AND (b.batch_no IS NULL OR b.lease = 0)`,
+      )
+      .all(...values);
+    const now = this.#clock.now().getTime();
+    const due = this.#db.prepare(
+      `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, settled_at = NULL, refused_at = NULL, next_attempt_at = ? WHERE delivery_no = ?`,
+    );
+    const wake = this.#db.prepare('UPDATE _batches SET leased_until = ? WHERE batch_no = ? AND lease = 0');
+    for (const row of chosen) {
+      due.run(now, row.delivery_no);
+      if (row.batch_no !== null) wake.run(now, row.batch_no);
+    }
+    return chosen.length;
+  }
+
+  replay(
+    name: string,
+    leads: {
+      source?: string | undefined;
+      lead?: LeadId | undefined;
+      since?: Date | undefined;
+      until?: Date | undefined;
+    },
+  ): number {
+    const sink = this.#rows.get(name);
+    if (!sink) return 0;
+    const now = this.#clock.now().getTime();
+    const chosen = this.#db
+      .prepare<unknown[], { version_no: number; source: string; id: string }>(
+        `SELECT l.version_no, l.source, CAST(l.id AS TEXT) AS id FROM _leads l JOIN _versions v ON v.version_no = l.version_no
+         WHERE (?1 IS NULL OR l.source = ?1) AND (?2 IS NULL OR l.id = ?2) AND v.first_seen_at >= ?3 AND v.first_seen_at < ?4 ORDER BY l.version_no`,
+      )
+      .all(
+        leads.source ?? null,
+        leads.lead ?? null,
+        leads.since?.getTime() ?? 0,
+        leads.until?.getTime() ?? Number.MAX_SAFE_INTEGER,
+      );
+    for (const row of chosen)
+      this.#owing.again(sink.sinkNo, row.version_no, row.source, BigInt(row.id), 'created', now, now);
+    return chosen.length;
+  }
+
+  pause(name: string, reason: string): boolean {
+    const sink = this.#rows.get(name);
+    if (!sink) return false;
+    if (!sink.health.pausedSince) {
+      this.#rows.setHealth(sink.sinkNo, {
+        ...sink.health,
+        pausedSince: this.#clock.now(),
+        pausedReason: reason,
+      });
+    }
+    return true;
+  }
+
+  /** Also ends a hold: whoever resumes a sink expects it to be tried now. */
+  resume(name: string): boolean {
+    const sink = this.#rows.get(name);
+    if (!sink) return false;
+    this.#rows.setHealth(sink.sinkNo, { ...HEALTHY, lastDeliveredAt: sink.health.lastDeliveredAt });
+    return true;
+  }
+}

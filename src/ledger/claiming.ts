@@ -1,0 +1,203 @@
+import type Database from 'better-sqlite3';
+import type { BatchRef } from '../leads/delivery.ts';
+import type { Clock, Random } from '../platform/clock.ts';
+import type { Claimed, ClaimRequest } from './ledger.ts';
+import type { SinkRow, SinkRows } from './sink-rows.ts';
+
+/** So often may an attempt of a batch start and never end before the batch is split, to find the lead that does it. */
+const LOST_BEFORE_SPLIT = 3;
+/** And so often, for one lead alone, before the next attempt is put off: a minute, two, four, up to an hour. */
+const LOST_BEFORE_DELAY = 5;
+const HOUR_MS = 3_600_000;
+
+interface BatchRow {
+  batch_no: number;
+  created_at: number;
+  leased_until: number;
+  begun: number;
+  lost: number;
+}
+
+interface DueRow {
+  delivery_no: number;
+  owed_at: number;
+  next_attempt_at: number;
+}
+
+/** A batch's public id. */
+export function batchId(batchNo: number): string {
+  return `b${batchNo.toString(36)}`;
+}
+
+/** The number behind a batch's public id; NaN for what is none. */
+export function batchNumber(id: string): number {
+  return /^b[0-9a-z]+$/.test(id) ? Number.parseInt(id.slice(1), 36) : Number.NaN;
+}
+
+/** From what is owed to batches on their way. Runs inside its caller's transaction. */
+export class Claiming {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #rows: SinkRows;
+  readonly #sql;
+
+  constructor(db: Database.Database, clock: Clock, random: Random, rows: SinkRows) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#rows = rows;
+    this.#sql = prepare(db);
+  }
+
+  claim(request: ClaimRequest): Claimed {
+    const sink = this.#rows.get(request.sink);
+    if (!sink?.active || sink.health.pausedSince) return { refs: [], nextAt: undefined };
+    const now = this.#clock.now().getTime();
+    const refs = sink.health.heldSince ? this.#probe(sink, request, now) : this.#due(sink, request, now);
+    const nextAt = this.#nextAt(sink, request, refs.length > 0, now);
+    return { refs, nextAt: nextAt === undefined ? undefined : new Date(nextAt) };
+  }
+
+  /** While a sink is held, one batch at a time finds out whether it works again: a lost one, or the lead that is due first. */
+  #probe(sink: SinkRow, request: ClaimRequest, now: number): BatchRef[] {
+    const early = now < (sink.health.probeAt?.getTime() ?? now);
+    if (early || this.#onTheirWay(sink, now) > 0) return [];
+    const [due] = this.#sql.due.all(sink.sinkNo, now, 1);
+    const [expired] = this.#sql.expired.all(sink.sinkNo, now, 1);
+    // Whichever waits longest, so that one lead that always fails cannot keep the others from proving that all is well.
+    if (due && (!expired || due.next_attempt_at < expired.leased_until))
+      return this.#makeBatches(sink, [due], 1, request, now);
+    return this.#renew(sink, 1, request, now);
+  }
+
+  #due(sink: SinkRow, request: ClaimRequest, now: number): BatchRef[] {
+    const room = request.window - this.#onTheirWay(sink, now);
+    if (room <= 0) return [];
+    const refs = this.#renew(sink, room, request, now);
+    const due = this.#sql.due.all(sink.sinkNo, now, (room - refs.length) * request.max);
+    return [
+      ...refs,
+      ...this.#makeBatches(sink, withoutUnfilled(due, request, now), request.max, request, now),
+    ];
+  }
+
+  #makeBatches(
+    sink: SinkRow,
+    due: readonly DueRow[],
+    max: number,
+    request: ClaimRequest,
+    now: number,
+  ): BatchRef[] {
+    const refs: BatchRef[] = [];
+    for (let start = 0; start < due.length; start += max) {
+      const lease = this.#newLease();
+      const batchNo = Number(
+        this.#sql.addBatch.run(sink.sinkNo, now, lease, now + request.leaseMs, 0).lastInsertRowid,
+      );
+      for (const row of due.slice(start, start + max)) this.#sql.assign.run(batchNo, row.delivery_no);
+      refs.push({ sink: sink.name, batch: batchId(batchNo), lease });
+    }
+    return refs;
+  }
+
+  /** Offers batches again, as the same batches, whose lease has ended. */
+  #renew(sink: SinkRow, limit: number, request: ClaimRequest, now: number): BatchRef[] {
+    const refs: BatchRef[] = [];
+    for (const row of this.#sql.expired.all(sink.sinkNo, now, limit)) {
+      const lost = row.lost + row.begun;
+      const delayMs = row.begun ? this.#suspect(sink, row, lost, now) : 0;
+      const lease = this.#newLease();
+      this.#sql.renew.run(lease, now + (delayMs || request.leaseMs), lost, row.batch_no);
+      if (delayMs === 0) refs.push({ sink: sink.name, batch: batchId(row.batch_no), lease });
+    }
+    return refs;
+  }
+
+  /** Acts on a batch whose attempts start and never end: halves it, and puts one lead alone off. Gives for how long, in ms. */
+  #suspect(sink: SinkRow, row: BatchRow, lost: number, now: number): number {
+    if (lost < LOST_BEFORE_SPLIT) return 0;
+    const deliveries = this.#sql.inBatch.all(row.batch_no);
+    if (deliveries.length > 1) {
+      const added = this.#sql.addBatch.run(sink.sinkNo, row.created_at, this.#newLease(), now, lost);
+      const half = deliveries.slice(Math.ceil(deliveries.length / 2));
+      for (const delivery of half) this.#sql.assign.run(Number(added.lastInsertRowid), delivery);
+      return 0;
+    }
+    return lost < LOST_BEFORE_DELAY ? 0 : Math.min(60_000 * 2 ** (lost - LOST_BEFORE_DELAY), HOUR_MS);
+  }
+
+  #onTheirWay(sink: SinkRow, now: number): number {
+    return this.#sql.leased.get(sink.sinkNo, now) ?? 0;
+  }
+
+  /** When claiming again may give something. What was just claimed will, once settled, ask by itself. */
+  #nextAt(sink: SinkRow, request: ClaimRequest, claimed: boolean, now: number): number | undefined {
+    const leaseEnd = this.#sql.nextLeaseEnd.get(sink.sinkNo, now) ?? undefined;
+    const probeAt = sink.health.probeAt?.getTime();
+    if (probeAt !== undefined && probeAt > now) return probeAt;
+    if (probeAt !== undefined || claimed)
+      return earliest(leaseEnd, claimed ? undefined : this.#sql.nextDue.get(0, sink.sinkNo));
+    return earliest(leaseEnd, this.#sql.nextDue.get(request.waitMs, sink.sinkNo));
+  }
+
+  /** Drawn, not counted: a job left over from before a ledger was restored must not match by chance. */
+  #newLease(): number {
+    return 1 + Math.floor(this.#random() * (2 ** 52 - 1));
+  }
+}
+
+/** Leaves out the last deliveries, which do not fill a batch, as long as all of them may wait. */
+function withoutUnfilled(
+  due: readonly DueRow[],
+  { max, waitMs }: ClaimRequest,
+  now: number,
+): readonly DueRow[] {
+  const full = due.length - (due.length % max);
+  const mayWait = due.slice(full).every((row) => row.owed_at + waitMs > now);
+  return mayWait ? due.slice(0, full) : due;
+}
+
+function earliest(...times: (number | null | undefined)[]): number | undefined {
+  const known = times.filter((time) => time != null);
+  return known.length > 0 ? Math.min(...known) : undefined;
+}
+
+function prepare(db: Database.Database) {
+  return {
+    due: db.prepare<[number, number, number], DueRow>(
+      `SELECT delivery_no, owed_at, next_attempt_at FROM _deliveries d WHERE sink_no = ? AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= ?
+       AND (after_no IS NULL OR (SELECT state FROM _deliveries a WHERE a.delivery_no = d.after_no) <> 'pending')
+       ORDER BY next_attempt_at, delivery_no LIMIT ?`,
+    ),
+    nextDue: db
+      .prepare<[number, number], number | null>(
+        `SELECT min(max(next_attempt_at, owed_at + ?)) FROM (SELECT next_attempt_at, owed_at FROM _deliveries
+         WHERE sink_no = ? AND state = 'pending' AND batch_no IS NULL ORDER BY next_attempt_at LIMIT 100)`,
+      )
+      .pluck(),
+    leased: db
+      .prepare<[number, number], number>(
+        'SELECT count(*) FROM _batches WHERE sink_no = ? AND leased_until > ? AND lease <> 0',
+      )
+      .pluck(),
+    nextLeaseEnd: db
+      .prepare<[number, number], number | null>(
+        'SELECT min(leased_until) FROM _batches WHERE sink_no = ? AND leased_until > ?',
+      )
+      .pluck(),
+    expired: db.prepare<[number, number, number], BatchRow>(
+      'SELECT batch_no, created_at, leased_until, begun, lost FROM _batches WHERE sink_no = ? AND leased_until <= ? ORDER BY leased_until, batch_no LIMIT ?',
+    ),
+    addBatch: db.prepare(
+      'INSERT INTO _batches (sink_no, created_at, lease, leased_until, lost) VALUES (?, ?, ?, ?, ?)',
+    ),
+    renew: db.prepare(
+      'UPDATE _batches SET lease = ?, leased_until = ?, lost = ?, begun = 0 WHERE batch_no = ?',
+    ),
+    assign: db.prepare('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
+    inBatch: db
+      .prepare<[number], number>(
+        'SELECT delivery_no FROM _deliveries WHERE batch_no = ? ORDER BY delivery_no',
+      )
+      .pluck(),
+  };
+}

@@ -1,0 +1,265 @@
+import type Database from 'better-sqlite3';
+import type { LeadId } from '../leads/lead.ts';
+import { type FilterSql, filterSql } from './filter-sql.ts';
+import type {
+  Backlog,
+  DeliveryFilter,
+  DeliveryRow,
+  LedgerStatus,
+  PollRow,
+  SinkStatus,
+  SourceStatus,
+  TraceEntry,
+} from './ledger.ts';
+import type { SinkRows } from './sink-rows.ts';
+import { deliveryId } from './views.ts';
+
+const JOINED =
+  '_deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no';
+
+interface RawDelivery {
+  delivery_no: number;
+  delivery: string;
+  source: string;
+  id: string;
+  version: number;
+  event: DeliveryRow['event'];
+  sink: string;
+  state: DeliveryRow['state'];
+  reason: string | null;
+  attempts: number;
+  replay: number;
+  owed_at: number;
+  next_attempt_at: number | null;
+  settled_at: number | null;
+}
+
+/** Everything that people ask the ledger. Reads only. */
+export class Inspection {
+  readonly #db: Database.Database;
+  readonly #rows: SinkRows;
+
+  constructor(db: Database.Database, rows: SinkRows) {
+    this.#db = db;
+    this.#rows = rows;
+  }
+
+  backlog(): Backlog[] {
+    const sql = this.#db.prepare<
+      [number, number, number],
+      { pending: number; dead: number; oldest: number | null }
+    >(
+      `SELECT (SELECT count(*) FROM _deliveries WHERE sink_no = ? AND state = 'pending') AS pending,
+       (SELECT count(*) FROM _deliveries WHERE sink_no = ? AND state = 'dead') AS dead,
+       (SELECT min(owed_at) FROM _deliveries WHERE sink_no = ? AND state = 'pending') AS oldest`,
+    );
+    return this.#rows.all().map(({ sinkNo, name }) => {
+      const row = sql.get(sinkNo, sinkNo, sinkNo);
+      return {
+        sink: name,
+        pending: row?.pending ?? 0,
+        dead: row?.dead ?? 0,
+        oldestOwedAt: dateOf(row?.oldest),
+      };
+    });
+  }
+
+  status(): LedgerStatus {
+    const sources = this.#db.prepare('SELECT source FROM _sources ORDER BY source').pluck().all() as string[];
+    return { sources: sources.map((source) => this.#source(source)), sinks: this.#sinks() };
+  }
+
+  #source(source: string): SourceStatus {
+    const row = this.#db
+      .prepare<[string], { complete_at: number | null; listed: number; rejected: number }>(
+        'SELECT complete_at, listed, rejected FROM _sources WHERE source = ?',
+      )
+      .get(source);
+    const leads = this.#db
+      .prepare<[string], number>('SELECT count(*) FROM _leads WHERE source = ?')
+      .pluck()
+      .get(source);
+    return {
+      source,
+      leads: leads ?? 0,
+      listed: row?.listed ?? 0,
+      rejected: row?.rejected ?? 0,
+      lastPoll: this.#lastPoll(source),
+      lastSuccessAt: dateOf(row?.complete_at),
+    };
+  }
+
+  #lastPoll(source: string): PollRow | undefined {
+    const row = this.#db
+      .prepare<[string], Record<string, string | number | null>>(
+        'SELECT * FROM polls WHERE source = ? ORDER BY poll_id DESC LIMIT 1',
+      )
+      .get(source);
+    if (!row) return undefined;
+    return {
+      poll: Number(row['poll_id']),
+      source,
+      startedAt: new Date(String(row['started_at'])),
+      finishedAt: row['finished_at'] === null ? undefined : new Date(String(row['finished_at'])),
+      status: row['status'] as PollRow['status'],
+      listed: Number(row['leads_listed']),
+      new: Number(row['leads_new']),
+      changed: Number(row['leads_changed']),
+      rejected: Number(row['leads_rejected']),
+      error: row['error'] === null ? undefined : String(row['error']),
+    };
+  }
+
+  #sinks(): SinkStatus[] {
+    const counts = this.#db
+      .prepare<[], { sink_no: number; state: string; n: number }>(
+        "SELECT sink_no, state, count(*) AS n FROM _deliveries WHERE state IN ('delivered', 'skipped') GROUP BY 1, 2",
+      )
+      .all();
+    const count = (sinkNo: number, state: string) =>
+      counts.find((row) => row.sink_no === sinkNo && row.state === state)?.n ?? 0;
+    const backlog = new Map(this.backlog().map((entry) => [entry.sink, entry]));
+    return this.#rows.all().map((row) => ({
+      ...(backlog.get(row.name) as Backlog),
+      active: row.active,
+      delivered: count(row.sinkNo, 'delivered'),
+      skipped: count(row.sinkNo, 'skipped'),
+      health: row.health,
+    }));
+  }
+
+  /** Newest first; `before` is the last delivery of the page before. */
+  deliveries(filter: DeliveryFilter, page: { limit: number; before?: string | undefined }): DeliveryRow[] {
+    const { where, values } = filterSql(filter);
+    if (page.before !== undefined) {
+      const before = filterSql({ delivery: page.before });
+      const last = this.#db
+        .prepare(`SELECT d.delivery_no FROM ${JOINED} WHERE ${before.where}`)
+        .pluck()
+        .get(...before.values);
+      return this.#select(
+        { where: `${where} AND d.delivery_no < ?`, values: [...values, Number(last ?? 0)] },
+        page.limit,
+      );
+    }
+    return this.#select({ where, values }, page.limit);
+  }
+
+  #select({ where, values }: FilterSql, limit: number): DeliveryRow[] {
+    const rows = this.#db
+      .prepare<(string | number | bigint)[], RawDelivery>(
+        `SELECT d.*, ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, s.sink FROM ${JOINED}
+         WHERE ${where} ORDER BY d.delivery_no DESC LIMIT ?`,
+      )
+      .all(...values, limit);
+    return rows.map(toDeliveryRow);
+  }
+
+  trace(lead: LeadId, source?: string): TraceEntry[] {
+    const entries = [
+      ...this.#versions(lead, source),
+      ...this.#attempts(lead, source),
+      ...this.#settled(lead, source),
+    ];
+    return entries.sort((a, b) => a.at.getTime() - b.at.getTime());
+  }
+
+  #versions(lead: LeadId, source: string | undefined): TraceEntry[] {
+    const rows = this.#db
+      .prepare<
+        (string | bigint)[],
+        {
+          source: string;
+          version: number;
+          valid_from: number;
+          poll_id: number;
+          changed_fields: string | null;
+        }
+      >(
+        `SELECT source, version, valid_from, poll_id, changed_fields FROM _versions WHERE id = ? ${source ? 'AND source = ?' : ''} ORDER BY version_no`,
+      )
+      .all(lead, ...(source ? [source] : []));
+    return rows.map((row) => ({
+      at: new Date(row.valid_from),
+      what: row.version === 1 ? 'listed' : 'changed',
+      sink: undefined,
+      delivery: undefined,
+      detail: `source ${row.source}, poll ${row.poll_id}, version ${row.version}${row.changed_fields ? `: ${JSON.parse(row.changed_fields).join(', ')}` : ''}`,
+      answer: undefined,
+    }));
+  }
+
+  #attempts(lead: LeadId, source: string | undefined): TraceEntry[] {
+    const { where, values } = filterSql({ lead, source });
+    const rows = this.#db
+      .prepare<
+        (string | number | bigint)[],
+        {
+          delivery: string;
+          sink: string;
+          started_at: number;
+          duration_ms: number;
+          outcome: string;
+          http_status: number | null;
+          error: string | null;
+          answer: string | null;
+        }
+      >(
+        `SELECT ${deliveryId} AS delivery, s.sink, a.* FROM _attempts a JOIN ${JOINED} WHERE a.delivery_no = d.delivery_no AND ${where} ORDER BY a.attempt_no`,
+      )
+      .all(...values);
+    return rows.map((row) => ({
+      at: new Date(row.started_at + row.duration_ms),
+      what: row.outcome,
+      sink: row.sink,
+      delivery: row.delivery,
+      detail: [`${row.duration_ms} ms`, row.http_status && `HTTP ${row.http_status}`, row.error]
+        .filter(Boolean)
+        .join(', '),
+      answer: row.answer ?? undefined,
+    }));
+  }
+
+  /** When each delivery was owed, and how it ended or what it waits for. */
+  #settled(lead: LeadId, source: string | undefined): TraceEntry[] {
+    return this.#select(filterSql({ lead, source }), 1000).flatMap((row) => {
+      const shared = { sink: row.sink, delivery: row.delivery, answer: undefined };
+      const owed = {
+        ...shared,
+        at: row.owedAt,
+        what: 'owed',
+        detail: row.replay ? `${row.event}, replay` : row.event,
+      };
+      if (row.state === 'delivered') return [owed];
+      const until =
+        row.nextAttemptAt && `attempt ${row.attempts + 1} is due ${row.nextAttemptAt.toISOString()}`;
+      const detail = [row.reason, until].filter(Boolean).join('; ');
+      return [
+        owed,
+        { ...shared, at: row.settledAt ?? row.nextAttemptAt ?? row.owedAt, what: row.state, detail },
+      ];
+    });
+  }
+}
+
+function toDeliveryRow(row: RawDelivery): DeliveryRow {
+  return {
+    delivery: row.delivery,
+    source: row.source,
+    lead: row.id,
+    version: row.version,
+    event: row.event,
+    sink: row.sink,
+    state: row.state,
+    reason: row.reason ?? undefined,
+    attempts: row.attempts,
+    replay: row.replay > 0,
+    owedAt: new Date(row.owed_at),
+    nextAttemptAt: dateOf(row.next_attempt_at),
+    settledAt: dateOf(row.settled_at),
+  };
+}
+
+function dateOf(ms: number | null | undefined): Date | undefined {
+  return ms == null ? undefined : new Date(ms);
+}

@@ -1,0 +1,94 @@
+/** What is wrong with the ledger, for code to branch on. */
+export type LedgerErrorCode =
+  | 'full' // no room on the disk
+  | 'io' // the disk failed
+  | 'busy' // another process held the ledger for too long
+  | 'newer' // written by a newer leadsync
+  | 'foreign' // not a ledger
+  | 'damaged'
+  | 'unwritable'
+  | 'missing'
+  | 'unexpected';
+
+/** The ledger cannot do what was asked; nothing of it was recorded. */
+export class LedgerError extends Error {
+  override readonly name = 'LedgerError';
+  readonly code: LedgerErrorCode;
+  /** What the operator can do next. */
+  readonly hint: string;
+
+  constructor(code: LedgerErrorCode, message: string, hint: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+    this.hint = hint;
+  }
+
+  /** Whether trying again in a while may work. */
+  get passing(): boolean {
+    return this.code === 'full' || this.code === 'io' || this.code === 'busy';
+  }
+}
+
+/** Says what SQLite's error code means for the operator. @see https://www.sqlite.org/rescode.html */
+export function toLedgerError(error: unknown, file: string): LedgerError {
+  if (error instanceof LedgerError) return error;
+  const code = String((error as { code?: unknown }).code ?? '');
+  if (code.startsWith('SQLITE_FULL')) {
+    return new LedgerError(
+      'full',
+      `There is no room on the disk for the ledger ${file}.`,
+      'Free some space; leadsync goes on by itself.',
+      error,
+    );
+  }
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
+    return new LedgerError(
+      'busy',
+      `Another process kept the ledger ${file} locked for too long.`,
+      'End whatever holds a write transaction on it.',
+      error,
+    );
+  }
+  if (code.startsWith('SQLITE_NOTADB')) {
+    return new LedgerError(
+      'foreign',
+      `${file} is not a leadsync ledger.`,
+      'Point data_dir at another folder, or move that file away.',
+      error,
+    );
+  }
+  if (code.startsWith('SQLITE_CORRUPT')) {
+    return new LedgerError(
+      'damaged',
+      `The ledger ${file} is damaged.`,
+      'Restore it from a backup, or recover it with the sqlite3 command `.recover`.',
+      error,
+    );
+  }
+  if (
+    code.startsWith('SQLITE_READONLY') ||
+    code.startsWith('SQLITE_CANTOPEN') ||
+    code.startsWith('SQLITE_PERM')
+  ) {
+    return new LedgerError(
+      'unwritable',
+      `The ledger ${file} cannot be opened for writing.`,
+      'Check that the folder exists, is on a writable file system and belongs to the user that leadsync runs as.',
+      error,
+    );
+  }
+  if (code.startsWith('SQLITE_IOERR')) {
+    return new LedgerError(
+      'io',
+      `Reading or writing the ledger ${file} failed (${code}).`,
+      'Check the disk; leadsync tries again.',
+      error,
+    );
+  }
+  return new LedgerError(
+    'unexpected',
+    `The ledger ${file} failed${code ? ` (${code})` : ''}.`,
+    'This is a fault in leadsync: please report it.',
+    error,
+  );
+}

@@ -1,0 +1,235 @@
+import type { Batch, BatchRef, DeliveryState, LeadEvent } from '../leads/delivery.ts';
+import type { Verdict } from '../leads/judge.ts';
+import type { LeadId } from '../leads/lead.ts';
+import type { ListedItem } from '../leads/listed-lead.ts';
+import type { Outcome } from '../leads/outcome.ts';
+import type { SinkHealth } from '../leads/sink-health.ts';
+
+/** Identifies a poll in this ledger; grows with time. */
+export type PollId = number;
+
+/** A sink as the ledger needs to know it: by name, and which events are owed to it. */
+export interface DeclaredSink {
+  readonly name: string;
+  readonly events: readonly LeadEvent[];
+  /** Whether leads that were listed before the sink was there are owed to it, or recorded as skipped. */
+  readonly backfill: boolean;
+}
+
+/** What is remembered of the last listing that was recorded to its end. The ledger keeps it and reads nothing into it. */
+export interface ListingMark {
+  readonly url: string;
+  readonly etag: string | undefined;
+  readonly bodyHash: string | undefined;
+  readonly bodyBytes: number | undefined;
+}
+
+export interface Recorded {
+  readonly listed: number;
+  readonly new: number;
+  readonly changed: number;
+  readonly rejected: number;
+}
+
+/** How a poll ended. `partial` means that some of the listing was recorded before it broke off. */
+export type PollEnd =
+  | { status: 'success'; bytes: number; httpStatus: number; mark: ListingMark | undefined }
+  | { status: 'unchanged'; bytes: number; httpStatus: number }
+  | { status: 'partial' | 'failed'; httpStatus: number | undefined; error: string };
+
+/** A poll's totals once it has ended. */
+export interface PollSummary extends Recorded {
+  /** How many leads the source listed in the last complete poll before this one. */
+  readonly listedBefore: number;
+}
+
+export interface ClaimRequest {
+  readonly sink: string;
+  /** At most this many batches of the sink may be on their way at once, those that already are included. */
+  readonly window: number;
+  /** Deliveries in a batch, at most. */
+  readonly max: number;
+  /** How long the oldest delivery waits for its batch to fill; 0 takes what there is. */
+  readonly waitMs: number;
+  readonly leaseMs: number;
+}
+
+export interface Claimed {
+  /** Batches to offer to the carrier, in order of age: new ones, and those whose lease has ended. */
+  readonly refs: readonly BatchRef[];
+  /** When there may be more to claim: the earliest due time, probe or end of a lease. Undefined: only news can tell. */
+  readonly nextAt: Date | undefined;
+}
+
+/** An attempt that has ended. */
+export interface Attempt {
+  /** One per delivery of the batch, in order. */
+  readonly outcomes: readonly Outcome[];
+  readonly startedAt: Date;
+  readonly durationMs: number;
+}
+
+export interface Settled {
+  /** One per delivery, in order. */
+  readonly verdicts: readonly Verdict[];
+  readonly before: SinkHealth;
+  readonly after: SinkHealth;
+  /** Refused deliveries that are owed again because the fault was the endpoint's. */
+  readonly revived: number;
+}
+
+/** Which deliveries a command means. All that are given must hold. */
+export interface DeliveryFilter {
+  readonly sink?: string | undefined;
+  readonly source?: string | undefined;
+  readonly lead?: LeadId | undefined;
+  readonly delivery?: string | undefined;
+  readonly states?: readonly DeliveryState[] | undefined;
+  /** Owed at or after, owed before. */
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+}
+
+/** A delivery as it is shown to people; holds none of the lead's text. */
+export interface DeliveryRow {
+  readonly delivery: string;
+  readonly source: string;
+  readonly lead: string;
+  readonly version: number;
+  readonly event: LeadEvent;
+  readonly sink: string;
+  readonly state: DeliveryState;
+  readonly reason: string | undefined;
+  readonly attempts: number;
+  readonly replay: boolean;
+  readonly owedAt: Date;
+  readonly nextAttemptAt: Date | undefined;
+  readonly settledAt: Date | undefined;
+}
+
+export interface SourceStatus {
+  readonly source: string;
+  readonly leads: number;
+  readonly listed: number;
+  /** Elements of the last complete listing that broke the service's description. */
+  readonly rejected: number;
+  readonly lastPoll: PollRow | undefined;
+  readonly lastSuccessAt: Date | undefined;
+}
+
+export interface PollRow {
+  readonly poll: PollId;
+  readonly source: string;
+  readonly startedAt: Date;
+  readonly finishedAt: Date | undefined;
+  readonly status: 'running' | 'success' | 'unchanged' | 'partial' | 'failed';
+  readonly listed: number;
+  readonly new: number;
+  readonly changed: number;
+  readonly rejected: number;
+  readonly error: string | undefined;
+}
+
+export interface Backlog {
+  readonly sink: string;
+  readonly pending: number;
+  readonly dead: number;
+  /** When the oldest pending delivery was owed. */
+  readonly oldestOwedAt: Date | undefined;
+}
+
+export interface SinkStatus extends Backlog {
+  /** False for a sink that the configuration no longer has; its pending deliveries are kept. */
+  readonly active: boolean;
+  readonly delivered: number;
+  readonly skipped: number;
+  readonly health: SinkHealth;
+}
+
+export interface LedgerStatus {
+  readonly sources: readonly SourceStatus[];
+  readonly sinks: readonly SinkStatus[];
+}
+
+/** One thing that happened to a lead. */
+export interface TraceEntry {
+  readonly at: Date;
+  readonly what: string;
+  readonly sink: string | undefined;
+  readonly delivery: string | undefined;
+  readonly detail: string | undefined;
+  /** What a destination answered. May repeat the lead's text: shown only when asked for. */
+  readonly answer: string | undefined;
+}
+
+/**
+ * Which leads were seen, what is owed to whom, and what happened. Everything that must agree is written in one
+ * transaction, and a promise that resolves means: on disk. Every method may throw `LedgerError`; then nothing of that
+ * call is recorded. Asynchronous so that a ledger on another machine fits behind it.
+ */
+export interface Ledger {
+  /**
+   * Tells which sinks there are now. One that is new (or is back) owes nothing for the past until `backfill` has run;
+   * one that is missing keeps its deliveries and is owed nothing more.
+   */
+  declareSinks(sinks: readonly DeclaredSink[]): Promise<void>;
+  /**
+   * Owes (or records as skipped) a part of what was listed before a sink was there; call it until `done`. A crash
+   * between two calls loses nothing and repeats nothing.
+   */
+  backfill(sink: string): Promise<{ owed: number; skipped: number; done: boolean }>;
+
+  /** The mark of the last listing of this source that was recorded to its end. */
+  listingMark(source: string): Promise<ListingMark | undefined>;
+  startPoll(source: string): Promise<PollId>;
+  /**
+   * Records a chunk of a listing: new and changed leads become seen and owed to every sink that asks for it, in one
+   * transaction. A crash keeps both or neither. Elements that are known and unchanged write nothing.
+   */
+  record(poll: PollId, items: readonly ListedItem[]): Promise<Recorded>;
+  /** Ends a poll. The mark of a complete listing is kept in the same transaction. Nothing is ever removed. */
+  finishPoll(poll: PollId, end: PollEnd): Promise<PollSummary>;
+
+  /** Takes due deliveries into stored batches under a lease, and renews the lease of batches whose attempt was lost. */
+  claim(request: ClaimRequest): Promise<Claimed>;
+  /**
+   * Starts the one attempt that a lease allows, and gives the batch to attempt. Undefined when the lease is no longer
+   * current, has been used, or everything in the batch is settled: then there is nothing to do.
+   */
+  begin(ref: BatchRef): Promise<Batch | undefined>;
+  /**
+   * Records what an attempt came to. Fenced: undefined, and nothing recorded, when the lease is no longer current.
+   * Many batches share one commit.
+   */
+  settle(ref: BatchRef, attempt: Attempt): Promise<Settled | undefined>;
+  /** Ends every lease at once. Only for a start at which no other process can hold one. */
+  endLeases(): Promise<void>;
+  /** True once after another process has written to the ledger. */
+  changedElsewhere(): boolean;
+
+  backlog(): Promise<readonly Backlog[]>;
+  status(): Promise<LedgerStatus>;
+  deliveries(
+    filter: DeliveryFilter,
+    page: { limit: number; before?: string | undefined },
+  ): Promise<readonly DeliveryRow[]>;
+  trace(lead: LeadId, source?: string): Promise<readonly TraceEntry[]>;
+
+  /** Makes dead or waiting deliveries due now, with a fresh retry schedule. Gives how many. */
+  retry(filter: DeliveryFilter): Promise<number>;
+  /** Owes the current version of leads to a sink once more, as new deliveries that are marked as replays. Gives how many. */
+  replay(
+    sink: string,
+    leads: {
+      source?: string | undefined;
+      lead?: LeadId | undefined;
+      since?: Date | undefined;
+      until?: Date | undefined;
+    },
+  ): Promise<number>;
+  /** False when there is no such sink. */
+  pause(sink: string, reason: string): Promise<boolean>;
+  resume(sink: string): Promise<boolean>;
+
+  close(): Promise<void>;
+}

@@ -1,0 +1,111 @@
+import type Database from 'better-sqlite3';
+import type { LeadEvent } from '../leads/delivery.ts';
+import type { LeadId } from '../leads/lead.ts';
+import type { SinkRow, SinkRows } from './sink-rows.ts';
+
+const LISTED_BEFORE = 'listed before this sink was added, and its backfill is off';
+const BACKFILL_CHUNK = 300;
+
+interface CurrentVersion {
+  version_no: number;
+  current_no: number;
+  source: string;
+  id: string;
+}
+
+/** Turns "this lead is new" into "these sinks are owed it". Runs inside its caller's transaction. */
+export class Owing {
+  readonly #rows: SinkRows;
+  readonly #sql;
+  #sinks: readonly SinkRow[] = [];
+
+  constructor(db: Database.Database, rows: SinkRows) {
+    this.#rows = rows;
+    this.#sql = {
+      owe: db.prepare(
+        `INSERT INTO _deliveries (version_no, sink_no, replay, event, state, owed_at, next_attempt_at, after_no)
+         VALUES (?, ?, ?, ?, 'pending', ?, ?, ?) ON CONFLICT DO NOTHING`,
+      ),
+      skip: db.prepare(
+        `INSERT INTO _deliveries (version_no, sink_no, event, state, reason, owed_at, settled_at)
+         VALUES (?, ?, ?, 'skipped', ?, ?, ?) ON CONFLICT DO NOTHING`,
+      ),
+      last: db.prepare<[string, bigint, number], { delivery_no: number }>(
+        `SELECT d.delivery_no FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no
+         WHERE v.source = ? AND v.id = ? AND d.sink_no = ? ORDER BY d.delivery_no DESC LIMIT 1`,
+      ),
+      between: db.prepare<[number, number, number], CurrentVersion>(
+        // Of each lead the current version: the one in this range, or a newer one that came since the sink is there.
+        `SELECT v.version_no, l.version_no AS current_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
+         JOIN _leads l ON l.source = v.source AND l.id = v.id
+         WHERE v.version_no > ?1 AND v.version_no <= ?2 AND (l.version_no = v.version_no OR l.version_no > ?2)
+         ORDER BY v.version_no LIMIT ?3`,
+      ),
+    };
+  }
+
+  /** Reads which sinks there are; to be called before a transaction that owes. */
+  load(): void {
+    this.#sinks = this.#rows.all().filter((row) => row.active);
+  }
+
+  /** `before`: the lead was listed before the source's sinks were there. */
+  created(versionNo: number, now: number, before: boolean): void {
+    for (const sink of this.#sinks) {
+      if (!sink.events.includes('created')) continue;
+      if (before && !sink.backfill)
+        this.#sql.skip.run(versionNo, sink.sinkNo, 'created', LISTED_BEFORE, now, now);
+      else this.#sql.owe.run(versionNo, sink.sinkNo, 0, 'created', now, now, null);
+    }
+  }
+
+  updated(versionNo: number, source: string, id: LeadId, now: number): void {
+    for (const sink of this.#sinks) {
+      if (sink.events.includes('updated')) this.again(sink.sinkNo, versionNo, source, id, 'updated', 0, now);
+    }
+  }
+
+  /** Owes a lead behind whatever this sink is still owed of it, so that an older content never overtakes a newer one. */
+  again(
+    sinkNo: number,
+    versionNo: number,
+    source: string,
+    id: LeadId,
+    event: LeadEvent,
+    replay: number,
+    now: number,
+  ): boolean {
+    const after = this.#sql.last.get(source, id, sinkNo)?.delivery_no ?? null;
+    return this.#sql.owe.run(versionNo, sinkNo, replay, event, now, now, after).changes === 1;
+  }
+
+  /** Owes or skips the next part of what was listed while the sink was not there. */
+  backfill(name: string, now: number): { owed: number; skipped: number; done: boolean } {
+    const sink = this.#rows.get(name);
+    if (!sink || sink.owedThrough >= sink.backfillTo) return { owed: 0, skipped: 0, done: true };
+    const versions = this.#sql.between.all(sink.owedThrough, sink.backfillTo, BACKFILL_CHUNK);
+    let [owed, skipped] = [0, 0];
+    for (const version of versions) {
+      const known = this.#sql.last.get(version.source, BigInt(version.id), sink.sinkNo) !== undefined;
+      const event = known ? 'updated' : 'created';
+      if (!sink.events.includes(event)) continue;
+      if (!sink.backfill)
+        skipped += this.#sql.skip.run(
+          version.current_no,
+          sink.sinkNo,
+          event,
+          LISTED_BEFORE,
+          now,
+          now,
+        ).changes;
+      else if (this.again(sink.sinkNo, version.current_no, version.source, BigInt(version.id), event, 0, now))
+        owed += 1;
+    }
+    const done = versions.length < BACKFILL_CHUNK;
+    this.#rows.setProgress(
+      sink.sinkNo,
+      done ? sink.backfillTo : (versions.at(-1)?.version_no ?? sink.backfillTo),
+    );
+    return { owed, skipped, done };
+  }
+}

@@ -1,0 +1,186 @@
+import type Database from 'better-sqlite3';
+import { LedgerError } from './ledger-error.ts';
+import { publicViews } from './views.ts';
+
+/** Marks the file as a ledger in its header (https://www.sqlite.org/pragma.html#pragma_application_id): `lead`. */
+const APPLICATION_ID = 0x6c656164;
+
+/**
+ * Tables whose names begin with `_` are private: they change without notice, and hold times as milliseconds since 1970.
+ * What people query are the views over them, and `polls` and `rejected_leads`.
+ */
+const migrations: readonly string[] = [
+  `
+  CREATE TABLE _sources (
+    source TEXT PRIMARY KEY,
+    mark TEXT,                              -- JSON: recognises the last complete listing
+    complete_at INTEGER,                    -- when a listing was last known to its end
+    complete_poll INTEGER,
+    listed INTEGER NOT NULL DEFAULT 0,      -- leads in the last complete listing
+    current INTEGER NOT NULL DEFAULT 0,     -- leads that no complete listing has missed
+    rejected INTEGER NOT NULL DEFAULT 0
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE _sinks (
+    sink_no INTEGER PRIMARY KEY,
+    sink TEXT NOT NULL UNIQUE,
+    active INTEGER NOT NULL,
+    events TEXT NOT NULL,                   -- created,updated
+    backfill INTEGER NOT NULL,
+    owed_through INTEGER NOT NULL,          -- every version up to this one was owed, skipped or not asked for
+    backfill_to INTEGER NOT NULL,           -- where the backfill under way ends
+    health TEXT NOT NULL
+  ) STRICT;
+
+  -- One row per lead, narrow: every poll looks every lead up here.
+  CREATE TABLE _leads (
+    source TEXT NOT NULL,
+    id INTEGER NOT NULL,
+    version_no INTEGER NOT NULL,            -- the current version
+    first_no INTEGER NOT NULL,              -- the first version; numbers the lead
+    version INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    last_listed_at INTEGER,                 -- set once a complete listing no longer has it
+    PRIMARY KEY (source, id)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE _versions (
+    version_no INTEGER PRIMARY KEY,
+    source TEXT NOT NULL,
+    id INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    poll_id INTEGER NOT NULL,
+    valid_from INTEGER NOT NULL,
+    first_seen_at INTEGER NOT NULL,
+    changed_fields TEXT,                    -- JSON array; null for the first version
+    hash TEXT NOT NULL,
+    raw TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX _versions_by_lead ON _versions (source, id, version);
+
+  CREATE TABLE _deliveries (
+    delivery_no INTEGER PRIMARY KEY,
+    version_no INTEGER NOT NULL REFERENCES _versions,
+    sink_no INTEGER NOT NULL REFERENCES _sinks,
+    replay INTEGER NOT NULL DEFAULT 0,      -- 0, or when the replay was asked for
+    event TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'dead', 'skipped')),
+    reason TEXT,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    owed_at INTEGER NOT NULL,
+    first_attempt_at INTEGER,
+    next_attempt_at INTEGER,
+    refused_at INTEGER,
+    settled_at INTEGER,
+    batch_no INTEGER,
+    after_no INTEGER                        -- an older delivery of the same lead that has to be settled first
+  ) STRICT;
+  CREATE UNIQUE INDEX _deliveries_by_version ON _deliveries (version_no, sink_no, replay);
+  CREATE INDEX _deliveries_due ON _deliveries (sink_no, next_attempt_at, delivery_no) WHERE state = 'pending' AND batch_no IS NULL;
+  CREATE INDEX _deliveries_pending ON _deliveries (sink_no, owed_at) WHERE state = 'pending';
+  CREATE INDEX _deliveries_dead ON _deliveries (sink_no, settled_at) WHERE state = 'dead';
+  CREATE INDEX _deliveries_batched ON _deliveries (batch_no) WHERE batch_no IS NOT NULL;
+
+  -- Numbers are never used twice: a job left over in a queue must not meet another batch under its own number.
+  CREATE TABLE _batches (
+    batch_no INTEGER PRIMARY KEY AUTOINCREMENT,
+    sink_no INTEGER NOT NULL REFERENCES _sinks,
+    created_at INTEGER NOT NULL,
+    lease INTEGER NOT NULL,                 -- the fencing token; 0: not on its way, due again at leased_until
+    leased_until INTEGER NOT NULL,
+    begun INTEGER NOT NULL DEFAULT 0,       -- whether the lease's one attempt has started
+    lost INTEGER NOT NULL DEFAULT 0         -- attempts that started and never ended
+  ) STRICT;
+  CREATE INDEX _batches_by_sink ON _batches (sink_no, leased_until);
+
+  CREATE TABLE _attempts (
+    attempt_no INTEGER PRIMARY KEY,
+    delivery_no INTEGER NOT NULL REFERENCES _deliveries,
+    batch_no INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    duration_ms INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    http_status INTEGER,
+    error TEXT,
+    answer TEXT
+  ) STRICT;
+  CREATE INDEX _attempts_by_delivery ON _attempts (delivery_no);
+
+  CREATE TABLE polls (
+    poll_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    source TEXT NOT NULL,
+    started_at TIMESTAMP NOT NULL,
+    finished_at TIMESTAMP,
+    status TEXT NOT NULL CHECK (status IN ('running', 'success', 'unchanged', 'partial', 'failed')),
+    leads_listed INTEGER NOT NULL DEFAULT 0,
+    leads_new INTEGER NOT NULL DEFAULT 0,
+    leads_changed INTEGER NOT NULL DEFAULT 0,
+    leads_rejected INTEGER NOT NULL DEFAULT 0,
+    bytes INTEGER NOT NULL DEFAULT 0,
+    http_status INTEGER,
+    error TEXT
+  );
+  CREATE INDEX _polls_by_source ON polls (source, poll_id);
+
+  CREATE TABLE rejected_leads (
+    rejected_id INTEGER PRIMARY KEY,
+    source TEXT NOT NULL,
+    poll_id INTEGER NOT NULL,               -- the first poll that listed it so
+    last_poll_id INTEGER NOT NULL,
+    position INTEGER NOT NULL,              -- 0-based, in the last listing that had it
+    lead_id INTEGER,
+    reason TEXT NOT NULL,
+    path TEXT NOT NULL,
+    resolved_at TIMESTAMP,                  -- when the lead came right
+    hash TEXT NOT NULL,
+    raw TEXT NOT NULL,
+    UNIQUE (source, hash)
+  );
+  CREATE INDEX _rejected_open ON rejected_leads (source, lead_id) WHERE resolved_at IS NULL;
+  `,
+];
+
+/**
+ * Brings a ledger to this version's shape, each step in a transaction of its own with its number.
+ * @throws LedgerError when the file is not a ledger, or a newer leadsync wrote it
+ */
+export function migrate(db: Database.Database): void {
+  const applied = Number(db.pragma('user_version', { simple: true }));
+  const foreign =
+    applied === 0
+      ? db.prepare('SELECT count(*) AS n FROM sqlite_schema').pluck().get() !== 0
+      : db.pragma('application_id', { simple: true }) !== APPLICATION_ID;
+  if (foreign) {
+    throw new LedgerError(
+      'foreign',
+      `${db.name} is an SQLite database, but not a leadsync ledger.`,
+      'Point data_dir at another folder, or move that file away.',
+    );
+  }
+  if (applied > migrations.length) {
+    throw new LedgerError(
+      'newer',
+      `The ledger ${db.name} was written by a newer leadsync (schema ${applied}; this one knows ${migrations.length}).`,
+      'Install that newer leadsync, or restore the ledger from before the upgrade.',
+    );
+  }
+  for (let step = applied; step < migrations.length; step += 1) apply(db, step);
+  if (applied < migrations.length) db.transaction(() => makeViews(db)).immediate();
+}
+
+function apply(db: Database.Database, step: number): void {
+  db.transaction(() => {
+    // Another process may have taken this step since it was looked up.
+    if (Number(db.pragma('user_version', { simple: true })) !== step) return;
+    db.exec(migrations[step] as string);
+    db.pragma(`application_id = ${APPLICATION_ID}`);
+    db.pragma(`user_version = ${step + 1}`);
+  }).immediate();
+}
+
+/** Views hold no data, so they are made anew whenever a migration has run. */
+function makeViews(db: Database.Database): void {
+  const views = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all() as string[];
+  for (const view of views) db.exec(`DROP VIEW ${view}`);
+  db.exec(publicViews);
+}

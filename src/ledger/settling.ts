@@ -1,0 +1,189 @@
+import type Database from 'better-sqlite3';
+import type { Batch, BatchRef, Delivery } from '../leads/delivery.ts';
+import type { Judge, Verdict } from '../leads/judge.ts';
+import type { Outcome } from '../leads/outcome.ts';
+import type { Clock } from '../platform/clock.ts';
+import { batchNumber } from './claiming.ts';
+import type { Attempt, Settled } from './ledger.ts';
+import type { SinkRow, SinkRows } from './sink-rows.ts';
+import { deliveryId } from './views.ts';
+
+interface DeliveryRow {
+  delivery: string;
+  source: string;
+  id: string;
+  version: number;
+  event: 'created' | 'updated';
+  replay: number;
+  first_seen_at: number;
+  valid_from: number;
+  hash: string;
+  raw: string;
+}
+
+interface PendingRow {
+  delivery_no: number;
+  attempts: number;
+  refused_at: number | null;
+}
+
+/** From a batch on its way to what became of it. Runs inside its caller's transaction. */
+export class Settling {
+  readonly #clock: Clock;
+  readonly #judge: Judge;
+  readonly #rows: SinkRows;
+  readonly #sql;
+
+  constructor(db: Database.Database, clock: Clock, rows: SinkRows, judge: Judge) {
+    this.#clock = clock;
+    this.#judge = judge;
+    this.#rows = rows;
+    this.#sql = prepare(db);
+  }
+
+  begin(ref: BatchRef): Batch | undefined {
+    const batchNo = batchNumber(ref.batch);
+    // The fence: one attempt for a lease, and none for a lease that is over.
+    if (this.#sql.begin.run(batchNo, ref.lease, this.#clock.now().getTime()).changes === 0) return undefined;
+    const deliveries = this.#sql.load.all(batchNo).map(toDelivery);
+    const createdAt = this.#sql.createdAt.get(batchNo) as number;
+    return { id: ref.batch, sink: ref.sink, createdAt: new Date(createdAt), deliveries };
+  }
+
+  settle(ref: BatchRef, attempt: Attempt): Settled | undefined {
+    const batchNo = batchNumber(ref.batch);
+    const sink = this.#rows.get(ref.sink);
+    // The fence: whoever holds a newer lease settles this batch.
+    if (!sink || this.#sql.holds.get(batchNo, ref.lease) === undefined) return undefined;
+    const pending = this.#sql.pending.all(batchNo);
+    if (pending.length !== attempt.outcomes.length) {
+      throw new Error(
+        `sink ${ref.sink} gave ${attempt.outcomes.length} outcomes for ${pending.length} deliveries`,
+      );
+    }
+    const now = this.#clock.now();
+    const attempted = pending.map((row, index) => ({
+      attempts: row.attempts,
+      refusedAt: row.refused_at === null ? undefined : new Date(row.refused_at),
+      outcome: attempt.outcomes[index] as Outcome,
+    }));
+    const judgement = this.#judge(ref.sink, sink.health, attempted, now);
+    const kept = this.#keepOrEnd(batchNo, judgement.verdicts);
+    for (const [index, row] of pending.entries()) {
+      const outcome = attempted[index]?.outcome as Outcome;
+      this.#addAttempt(row, batchNo, attempt, outcome);
+      this.#write(row, kept ? batchNo : null, attempt, outcome, judgement.verdicts[index] as Verdict, now);
+    }
+    this.#rows.setHealth(sink.sinkNo, judgement.health);
+    const revived = judgement.reviveSince
+      ? this.#revive(sink, judgement.reviveSince, judgement.health.probeAt ?? now)
+      : 0;
+    return { verdicts: judgement.verdicts, before: sink.health, after: judgement.health, revived };
+  }
+
+  /** A batch of which nothing is settled is attempted again as the same batch, under a new lease, when its time has come. */
+  #keepOrEnd(batchNo: number, verdicts: readonly Verdict[]): boolean {
+    const due = verdicts.map((verdict) =>
+      verdict.state === 'pending' ? verdict.nextAttemptAt?.getTime() : undefined,
+    );
+    const whole = due.every((time) => time !== undefined);
+    if (whole) this.#sql.keep.run(Math.min(...due), batchNo);
+    else this.#sql.end.run(batchNo);
+    return whole;
+  }
+
+  #write(
+    row: PendingRow,
+    batchNo: number | null,
+    attempt: Attempt,
+    outcome: Outcome,
+    verdict: Verdict,
+    now: Date,
+  ): void {
+    this.#sql.settle.run({
+      delivery: row.delivery_no,
+      batch: batchNo,
+      state: verdict.state,
+      reason: verdict.reason ?? null,
+      attempts: verdict.attempts,
+      startedAt: attempt.startedAt.getTime(),
+      next: verdict.nextAttemptAt?.getTime() ?? null,
+      settledAt: verdict.state === 'pending' ? null : now.getTime(),
+      refusedAt: outcome.kind === 'refused' ? now.getTime() : null,
+    });
+  }
+
+  #addAttempt(row: PendingRow, batchNo: number, attempt: Attempt, outcome: Outcome): void {
+    const failed = outcome.kind === 'delivered' ? undefined : outcome;
+    this.#sql.addAttempt.run(
+      row.delivery_no,
+      batchNo,
+      attempt.startedAt.getTime(),
+      Math.round(attempt.durationMs),
+      outcome.kind,
+      outcome.httpStatus ?? null,
+      failed?.reason ?? null,
+      failed?.answer ?? null,
+    );
+  }
+
+  #revive(sink: SinkRow, since: Date, dueAt: Date): number {
+    return this.#sql.revive.run(dueAt.getTime(), sink.sinkNo, since.getTime(), since.getTime()).changes;
+  }
+
+  endLeases(): void {
+    this.#sql.endLeases.run();
+  }
+}
+
+function toDelivery(row: DeliveryRow): Delivery {
+  return {
+    id: row.delivery,
+    source: row.source,
+    leadId: BigInt(row.id),
+    version: row.version,
+    event: row.event,
+    replay: row.replay > 0,
+    firstSeenAt: new Date(row.first_seen_at),
+    changedAt: new Date(row.valid_from),
+    hash: row.hash,
+    raw: row.raw,
+  };
+}
+
+function prepare(db: Database.Database) {
+  return {
+    begin: db.prepare(
+      'UPDATE _batches SET begun = 1 WHERE batch_no = ? AND lease = ? AND begun = 0 AND leased_until > ?',
+    ),
+    createdAt: db.prepare<[number], number>('SELECT created_at FROM _batches WHERE batch_no = ?').pluck(),
+    load: db.prepare<[number], DeliveryRow>(
+      `SELECT ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, v.valid_from, v.hash, v.raw
+       FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
+       WHERE d.batch_no = ? ORDER BY d.delivery_no`,
+    ),
+    holds: db
+      .prepare<[number, number], number>('SELECT 1 FROM _batches WHERE batch_no = ? AND lease = ?')
+      .pluck(),
+    keep: db.prepare(
+      'UPDATE _batches SET lease = 0, begun = 0, lost = 0, leased_until = ? WHERE batch_no = ?',
+    ),
+    end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
+    pending: db.prepare<[number], PendingRow>(
+      'SELECT delivery_no, attempts, refused_at FROM _deliveries WHERE batch_no = ? ORDER BY delivery_no',
+    ),
+    settle: db.prepare(
+      `UPDATE _deliveries SET state = :state, reason = :reason, attempts = :attempts, next_attempt_at = :next, settled_at = :settledAt,
+       first_attempt_at = coalesce(first_attempt_at, :startedAt), refused_at = coalesce(refused_at, :refusedAt), batch_no = :batch
+       WHERE delivery_no = :delivery`,
+    ),
+    addAttempt: db.prepare(
+      'INSERT INTO _attempts (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    ),
+    revive: db.prepare(
+      `UPDATE _deliveries SET state = 'pending', reason = NULL, settled_at = NULL, next_attempt_at = ?
+       WHERE sink_no = ? AND state = 'dead' AND settled_at >= ? AND refused_at >= ?`,
+    ),
+    endLeases: db.prepare('UPDATE _batches SET leased_until = 0'),
+  };
+}

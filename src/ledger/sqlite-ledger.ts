@@ -1,0 +1,208 @@
+import { existsSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import type { Batch, BatchRef } from '../leads/delivery.ts';
+import type { Judge } from '../leads/judge.ts';
+import type { LeadId } from '../leads/lead.ts';
+import type { ListedItem } from '../leads/listed-lead.ts';
+import type { Clock, Random } from '../platform/clock.ts';
+import { Amending } from './amending.ts';
+import { Claiming } from './claiming.ts';
+import { GroupCommit } from './group-commit.ts';
+import { Inspection } from './inspection.ts';
+import type {
+  Attempt,
+  Claimed,
+  ClaimRequest,
+  DeclaredSink,
+  DeliveryFilter,
+  Ledger,
+  PollEnd,
+  PollId,
+  Settled,
+} from './ledger.ts';
+import { LedgerError, toLedgerError } from './ledger-error.ts';
+import { Owing } from './owing.ts';
+import { Recording } from './recording.ts';
+import { migrate } from './schema.ts';
+import { Settling } from './settling.ts';
+import { SinkRows } from './sink-rows.ts';
+
+export interface LedgerOptions {
+  readonly file: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly judge: Judge;
+  /** Whether a missing ledger is made, or an error. */
+  readonly create: boolean;
+}
+
+/** How long a write waits for another process's transaction, in ms. */
+const BUSY_MS = 5_000;
+
+/** Opens the ledger and brings it to this version's shape. @throws LedgerError */
+export function openLedger(options: LedgerOptions): Ledger {
+  const { file, create } = options;
+  if (!create && !existsSync(file)) {
+    throw new LedgerError(
+      'missing',
+      `There is no ledger at ${file}.`,
+      'Check data_dir; the ledger is made by the first `leadsync run` or `leadsync sync`.',
+    );
+  }
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file, { timeout: BUSY_MS });
+    db.pragma('journal_mode = WAL');
+    // This build leaves WAL at NORMAL, which forgets the last commits when the power fails.
+    db.pragma('synchronous = FULL');
+    db.pragma('foreign_keys = ON');
+    migrate(db);
+    return new SqliteLedger(db, options);
+  } catch (error) {
+    db?.close();
+    throw toLedgerError(error, file);
+  }
+}
+
+class SqliteLedger implements Ledger {
+  readonly #db: Database.Database;
+  readonly #commits: GroupCommit;
+  readonly #rows: SinkRows;
+  readonly #owing: Owing;
+  readonly #recording: Recording;
+  readonly #claiming: Claiming;
+  readonly #settling: Settling;
+  readonly #inspection: Inspection;
+  readonly #amending: Amending;
+  readonly #clock: Clock;
+  #dataVersion: unknown;
+
+  constructor(db: Database.Database, { clock, random, judge }: LedgerOptions) {
+    this.#db = db;
+    this.#clock = clock;
+    this.#rows = new SinkRows(db);
+    this.#owing = new Owing(db, this.#rows);
+    this.#recording = new Recording(db, clock, this.#owing);
+    this.#claiming = new Claiming(db, clock, random, this.#rows);
+    this.#settling = new Settling(db, clock, this.#rows, judge);
+    this.#inspection = new Inspection(db, this.#rows);
+    this.#amending = new Amending(db, clock, this.#rows, this.#owing);
+    this.#dataVersion = this.#readDataVersion();
+    const transact = this.#transact;
+    this.#commits = new GroupCommit({
+      transact,
+      get inTransaction() {
+        return db.inTransaction;
+      },
+    });
+  }
+
+  readonly #transact = (work: () => void): void => {
+    this.#db.transaction(work).immediate();
+  };
+
+  declareSinks(sinks: readonly DeclaredSink[]): Promise<void> {
+    return this.#write(() => this.#rows.declare(sinks));
+  }
+
+  backfill(sink: string) {
+    return this.#write(() => this.#owing.backfill(sink, this.#clock.now().getTime()));
+  }
+
+  listingMark(source: string) {
+    return this.#read(() => this.#recording.listingMark(source));
+  }
+
+  startPoll(source: string): Promise<PollId> {
+    return this.#write(() => this.#recording.startPoll(source));
+  }
+
+  record(poll: PollId, items: readonly ListedItem[]) {
+    return this.#read(() => this.#recording.record(poll, items, this.#transact));
+  }
+
+  finishPoll(poll: PollId, end: PollEnd) {
+    return this.#guard(() => this.#recording.finishPoll(poll, end, this.#transact));
+  }
+
+  claim(request: ClaimRequest): Promise<Claimed> {
+    return this.#write(() => this.#claiming.claim(request));
+  }
+
+  begin(ref: BatchRef): Promise<Batch | undefined> {
+    return this.#write(() => this.#settling.begin(ref));
+  }
+
+  settle(ref: BatchRef, attempt: Attempt): Promise<Settled | undefined> {
+    return this.#write(() => this.#settling.settle(ref, attempt));
+  }
+
+  endLeases(): Promise<void> {
+    return this.#write(() => this.#settling.endLeases());
+  }
+
+  changedElsewhere(): boolean {
+    const version = this.#readDataVersion();
+    const changed = version !== this.#dataVersion;
+    this.#dataVersion = version;
+    return changed;
+  }
+
+  backlog() {
+    return this.#read(() => this.#inspection.backlog());
+  }
+
+  status() {
+    return this.#read(() => this.#inspection.status());
+  }
+
+  deliveries(filter: DeliveryFilter, page: { limit: number; before?: string | undefined }) {
+    return this.#read(() => this.#inspection.deliveries(filter, page));
+  }
+
+  trace(lead: LeadId, source?: string) {
+    return this.#read(() => this.#inspection.trace(lead, source));
+  }
+
+  retry(filter: DeliveryFilter) {
+    return this.#write(() => this.#amending.retry(filter));
+  }
+
+  replay(sink: string, leads: Parameters<Ledger['replay']>[1]) {
+    return this.#write(() => this.#amending.replay(sink, leads));
+  }
+
+  pause(sink: string, reason: string) {
+    return this.#write(() => this.#amending.pause(sink, reason));
+  }
+
+  resume(sink: string) {
+    return this.#write(() => this.#amending.resume(sink));
+  }
+
+  async close(): Promise<void> {
+    this.#commits.flush();
+    this.#db.close();
+  }
+
+  #write<T>(work: () => T): Promise<T> {
+    return this.#guard(() => this.#commits.run(work));
+  }
+
+  #read<T>(work: () => T): Promise<T> {
+    return this.#guard(async () => work());
+  }
+
+  async #guard<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw toLedgerError(error, this.#db.name);
+    }
+  }
+
+  /** Changes when another connection commits (https://www.sqlite.org/pragma.html#pragma_data_version). */
+  #readDataVersion(): unknown {
+    return this.#db.pragma('data_version', { simple: true });
+  }
+}

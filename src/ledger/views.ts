@@ -1,0 +1,92 @@
+/** Milliseconds since 1970 as the public form of a time: `YYYY-MM-DDTHH:MM:SS.sssZ`, UTC. */
+const at = (column: string) =>
+  `CAST(strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') AS TEXT)`;
+const text = (path: string) => `CAST(json_extract(v.raw, '$.${path}') AS TEXT)`;
+
+/** A delivery's public id, from the rows `d` (delivery), `v` (version) and `s` (sink). The README of receivers relies on it. */
+export const deliveryId = `(s.sink || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || iif(d.replay, ':r' || d.replay, ''))`;
+
+/** What people query, by the names of the store's documentation. Every expression is CAST, so that tools see its type. */
+export const publicViews = `
+  CREATE VIEW lead_versions AS SELECT
+    v.source, v.id AS lead_id, v.version,
+    ${at('v.valid_from')} AS valid_from,
+    (SELECT ${at('n.valid_from')} FROM _versions n WHERE n.source = v.source AND n.id = v.id AND n.version = v.version + 1) AS valid_to,
+    CAST(NOT EXISTS (SELECT 1 FROM _versions n WHERE n.source = v.source AND n.id = v.id AND n.version = v.version + 1) AS INTEGER) AS is_current,
+    v.changed_fields, v.poll_id, v.hash AS _leadsync_hash, v.raw
+  FROM _versions v;
+
+  CREATE VIEW leads AS SELECT
+    l.source, l.id,
+    ${text('service_name')} AS service_name,
+    ${text('service_slug')} AS service_slug,
+    ${text('created_at')} AS created_at,
+    ${text('client_name')} AS client_name,
+    ${text('client_email')} AS client_email,
+    ${text('client_phone_number')} AS client_phone_number,
+    ${text('client_address.friendly_address')} AS client_address,
+    ${text('all_details_one_liner')} AS all_details_one_liner,
+    ${text('service_question_answers')} AS service_question_answers,
+    CAST((SELECT json_group_object(slug, json(iif(n = 1, json_quote(answer), answers))) FROM (
+      SELECT json_extract(a.value, '$.slug') AS slug, count(*) AS n, min(json_extract(a.value, '$.answer')) AS answer,
+        json_group_array(json_extract(a.value, '$.answer')) AS answers
+      FROM json_each(v.raw, '$.service_question_answers') a GROUP BY 1)) AS TEXT) AS answers,
+    ${at('v.first_seen_at')} AS _leadsync_first_seen_at,
+    ${at('v.valid_from')} AS _leadsync_changed_at,
+    ${at('v.valid_from')} AS _leadsync_synced_at,
+    ${at('coalesce(l.last_listed_at, o.complete_at, v.valid_from)')} AS _leadsync_last_listed_at,
+    l.version AS _leadsync_version, l.hash AS _leadsync_hash, v.raw AS _leadsync_raw
+  FROM _leads l JOIN _versions v ON v.version_no = l.version_no LEFT JOIN _sources o ON o.source = l.source;
+
+  CREATE VIEW lead_answers AS SELECT
+    l.source, l.id AS lead_id, CAST(a.key AS INTEGER) AS position,
+    CAST(json_extract(a.value, '$.question') AS TEXT) AS question,
+    CAST(json_extract(a.value, '$.slug') AS TEXT) AS slug,
+    CAST(json_extract(a.value, '$.answer') AS TEXT) AS answer
+  FROM _leads l JOIN _versions v ON v.version_no = l.version_no, json_each(v.raw, '$.service_question_answers') a;
+
+  CREATE VIEW deliveries AS SELECT
+    CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, v.version AS lead_version, s.sink, d.event, d.state, d.reason,
+    d.attempts, ${at('d.owed_at')} AS owed_at, ${at('d.first_attempt_at')} AS first_attempt_at,
+    ${at('d.next_attempt_at')} AS next_attempt_at, ${at('d.settled_at')} AS settled_at, CAST(d.replay > 0 AS INTEGER) AS replay
+  FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no;
+
+  CREATE VIEW attempts AS SELECT
+    CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, s.sink, ${at('a.started_at')} AS started_at, a.duration_ms,
+    a.outcome, a.http_status, a.error
+  FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v ON v.version_no = d.version_no
+  JOIN _sinks s ON s.sink_no = d.sink_no;
+
+  CREATE VIEW v_leads AS SELECT source, id, service_name, service_slug, created_at, client_name, client_email, client_phone_number,
+    client_address, all_details_one_liner, service_question_answers, answers FROM leads;
+
+  CREATE VIEW v_lead_timeline AS
+    SELECT source, lead_id, valid_from AS at, iif(version = 1, 'listed', 'changed') AS what, CAST(NULL AS TEXT) AS sink, changed_fields AS detail FROM lead_versions
+    UNION ALL SELECT source, lead_id, started_at, outcome, sink, error FROM attempts;
+
+  CREATE VIEW v_speed_to_lead AS SELECT
+    v.source, v.id AS lead_id, s.sink, ${text('created_at')} AS created_at, ${at('v.first_seen_at')} AS first_seen_at, ${at('d.settled_at')} AS delivered_at,
+    CAST(v.first_seen_at / 1000.0 - (julianday(${text('created_at')}) - 2440587.5) * 86400.0 AS REAL) AS created_to_seen_seconds,
+    CAST((d.settled_at - v.first_seen_at) / 1000.0 AS REAL) AS seen_to_delivered_seconds,
+    CAST(d.settled_at / 1000.0 - (julianday(${text('created_at')}) - 2440587.5) * 86400.0 AS REAL) AS created_to_delivered_seconds
+  FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
+  WHERE d.state = 'delivered' AND d.event = 'created' AND d.replay = 0;
+
+  CREATE VIEW v_undelivered AS SELECT * FROM deliveries WHERE state IN ('pending', 'dead');
+
+  CREATE VIEW v_sink_health AS SELECT s.sink,
+    CAST((SELECT count(*) FROM _deliveries d WHERE d.sink_no = s.sink_no AND d.state = 'pending') AS INTEGER) AS pending,
+    CAST((SELECT count(*) FROM _deliveries d WHERE d.sink_no = s.sink_no AND d.state = 'dead') AS INTEGER) AS dead,
+    (SELECT ${at('min(d.owed_at)')} FROM _deliveries d WHERE d.sink_no = s.sink_no AND d.state = 'pending') AS oldest_owed_at,
+    ${at("json_extract(s.health, '$.heldSince')")} AS held_since, CAST(json_extract(s.health, '$.heldReason') AS TEXT) AS held_reason,
+    ${at("json_extract(s.health, '$.pausedSince')")} AS paused_since, CAST(json_extract(s.health, '$.pausedReason') AS TEXT) AS paused_reason,
+    ${at("json_extract(s.health, '$.lastDeliveredAt')")} AS last_delivered_at
+  FROM _sinks s;
+
+  CREATE VIEW v_freshness AS SELECT source, ${at('complete_at')} AS last_success_at,
+    CAST(strftime('%s', 'now') - complete_at / 1000.0 AS REAL) AS age_seconds, listed AS leads_listed, rejected AS leads_rejected FROM _sources;
+
+  CREATE VIEW v_services AS SELECT source, service_slug, service_name, CAST(count(*) AS INTEGER) AS leads FROM leads GROUP BY 1, 2, 3;
+
+  CREATE VIEW v_questions AS SELECT source, slug, question, CAST(count(*) AS INTEGER) AS answers FROM lead_answers GROUP BY 1, 2, 3;
+`;
