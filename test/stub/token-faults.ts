@@ -1,0 +1,129 @@
+import type { ServerResponse } from 'node:http';
+import { sendJson, sendText } from './manner.ts';
+import type { Misbehaviour } from './misbehaviour.ts';
+import type { TokenEndpointOptions } from './token-endpoint.ts';
+
+interface TokenAnswering {
+  readonly res: ServerResponse;
+  readonly misbehaviour: Misbehaviour<string>;
+  readonly grant: string | null | undefined;
+  readonly options: TokenEndpointOptions;
+}
+
+export interface TokenFault {
+  /** Answers in place of the endpoint. False: it did not, and the endpoint goes on. */
+  readonly instead?: (answering: TokenAnswering) => boolean | Promise<boolean>;
+  /** Changes the JSON of a good answer. */
+  readonly change?: (answer: Record<string, unknown>) => Record<string, unknown>;
+  /** Issues the tokens and then breaks the connection. */
+  readonly loseAnswer?: boolean;
+}
+
+type Answer = Record<string, unknown>;
+
+/** Every way in which the token endpoint misbehaves. */
+export const tokenFaults = {
+  /** The connection is reset before an answer. */
+  down: { instead: ({ res }) => done(res.socket?.resetAndDestroy()) },
+  /** The right answer, late. */
+  slow: { instead: ({ res, misbehaviour }) => late(res, misbehaviour.delayMs ?? 2_000) },
+  /** No answer, ever. */
+  hang: { instead: () => true },
+  /** Headers, half the body, then silence. */
+  'hang-midway': {
+    instead: ({ res }) => {
+      res.writeHead(200, { 'content-type': 'application/json', 'content-length': 500 });
+      return done(res.write('{"access_token":"'));
+    },
+  },
+  /** 401: this client is not known. */
+  unauthorized: {
+    instead: ({ res, options }) => refused(res, options, 'invalid_client', 'Client authentication failed.'),
+  },
+  'bad-request': {
+    instead: ({ res, options }) =>
+      refused(res, options, 'invalid_request', 'The request is missing something.'),
+  },
+  /** Every grant is refused. */
+  'invalid-grant': {
+    instead: ({ res, options }) => refused(res, options, 'invalid_grant', 'The provided grant is invalid.'),
+  },
+  /** A refresh token is refused, other grants work. */
+  'refresh-revoked': {
+    instead: ({ res, options, grant }) =>
+      grant === 'refresh_token' && refused(res, options, 'invalid_grant', 'The refresh token was revoked.'),
+  },
+  'rate-limited': { instead: ({ res, misbehaviour }) => status(res, 429, misbehaviour.retryAfter ?? '2') },
+  'server-error': { instead: ({ res }) => status(res, 500) },
+  unavailable: { instead: ({ res, misbehaviour }) => status(res, 503, misbehaviour.retryAfter ?? '2') },
+  /** A page of a proxy, with status 502. */
+  'bad-gateway': { instead: ({ res }) => html(res, 502) },
+  /** A page with status 200. */
+  html: { instead: ({ res }) => html(res, 200) },
+  'not-json': {
+    instead: ({ res }) =>
+      done(sendText(res, 200, '{"access_token":', { 'content-type': 'application/json' })),
+  },
+  'no-token-type': { change: (answer) => without(answer, 'token_type') },
+  'lower-case-bearer': { change: (answer) => ({ ...answer, token_type: 'bearer' }) },
+  'no-access-token': { change: (answer) => without(answer, 'access_token') },
+  'expires-missing': { change: (answer) => without(answer, 'expires_in') },
+  'expires-zero': { change: (answer) => ({ ...answer, expires_in: 0 }) },
+  'expires-text': { change: (answer) => ({ ...answer, expires_in: '3600' }) },
+  'expires-huge': { change: (answer) => ({ ...answer, expires_in: 1e15 }) },
+  'expires-null': { change: (answer) => ({ ...answer, expires_in: null }) },
+  'no-refresh-token': { change: (answer) => without(answer, 'refresh_token') },
+  'refresh-null': { change: (answer) => ({ ...answer, refresh_token: null }) },
+  /** The tokens are issued, a used refresh token is rotated, and the answer never arrives. */
+  'answer-lost': { loseAnswer: true },
+} as const satisfies Record<string, TokenFault>;
+
+export type TokenFaultName = keyof typeof tokenFaults;
+
+function done(_: unknown): true {
+  return true;
+}
+
+async function late(res: ServerResponse, delayMs: number): Promise<boolean> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, delayMs);
+    res.once('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+  return res.destroyed;
+}
+
+function refused(
+  res: ServerResponse,
+  options: TokenEndpointOptions,
+  error: string,
+  description: string,
+): true {
+  return done(options.manner.tokenError(res, { error, description }));
+}
+
+function status(res: ServerResponse, code: number, retryAfter?: string): true {
+  return done(
+    sendJson(
+      res,
+      code,
+      { error: 'the service is not well' },
+      retryAfter ? { 'retry-after': retryAfter } : {},
+    ),
+  );
+}
+
+function html(res: ServerResponse, code: number): true {
+  return done(
+    sendText(res, code, '<!doctype html><title>Just a moment</title><h1>We will be back soon</h1>\n', {
+      'content-type': 'text/html; charset=utf-8',
+    }),
+  );
+}
+
+function without(answer: Answer, field: string): Answer {
+  const { [field]: _, ...rest } = answer;
+  return rest;
+}
