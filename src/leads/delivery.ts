@@ -42,6 +42,8 @@ export interface Batch {
 export interface BatchRef {
   readonly sink: string;
   readonly batch: string;
-  /** Fencing token: an attempt under an older lease than the ledger's is refused. */
+  /** Fencing token: an attempt under another lease than the ledger's is refused. */
   readonly lease: number;
+  /** The lease that this one took the place of: what still travels under it can be taken off its way. */
+  readonly replaces?: number | undefined;
 }

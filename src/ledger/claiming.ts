@@ -13,6 +13,7 @@ const HOUR_MS = 3_600_000;
 interface BatchRow {
   batch_no: number;
   created_at: number;
+  lease: number;
   leased_until: number;
   begun: number;
   lost: number;
@@ -107,7 +108,8 @@ export class Claiming {
       const delayMs = row.begun ? this.#suspect(sink, row, lost, now) : 0;
       const lease = this.#newLease();
       this.#sql.renew.run(lease, now + (delayMs || request.leaseMs), lost, row.batch_no);
-      if (delayMs === 0) refs.push({ sink: sink.name, batch: batchId(row.batch_no), lease });
+      if (delayMs > 0) continue;
+      refs.push({ sink: sink.name, batch: batchId(row.batch_no), lease, replaces: row.lease || undefined });
     }
     return refs;
   }
@@ -123,6 +125,13 @@ export class Claiming {
       return 0;
     }
     return lost < LOST_BEFORE_DELAY ? 0 : Math.min(60_000 * 2 ** (lost - LOST_BEFORE_DELAY), HOUR_MS);
+  }
+
+  waiting(name: string): BatchRef[] {
+    const sink = this.#rows.get(name);
+    if (!sink) return [];
+    const rows = this.#sql.waiting.all(sink.sinkNo, this.#clock.now().getTime());
+    return rows.map((row) => ({ sink: name, batch: batchId(row.batch_no), lease: row.lease }));
   }
 
   #onTheirWay(sink: SinkRow, now: number): number {
@@ -185,7 +194,10 @@ function prepare(db: Database.Database) {
       )
       .pluck(),
     expired: db.prepare<[number, number, number], BatchRow>(
-      'SELECT batch_no, created_at, leased_until, begun, lost FROM _batches WHERE sink_no = ? AND leased_until <= ? ORDER BY leased_until, batch_no LIMIT ?',
+      'SELECT batch_no, created_at, lease, leased_until, begun, lost FROM _batches WHERE sink_no = ? AND leased_until <= ? ORDER BY leased_until, batch_no LIMIT ?',
+    ),
+    waiting: db.prepare<[number, number], { batch_no: number; lease: number }>(
+      'SELECT batch_no, lease FROM _batches WHERE sink_no = ? AND leased_until > ? AND lease <> 0 AND begun = 0 ORDER BY batch_no',
     ),
     addBatch: db.prepare(
       'INSERT INTO _batches (sink_no, created_at, lease, leased_until, lost) VALUES (?, ?, ?, ?, ?)',

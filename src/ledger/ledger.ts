@@ -51,6 +51,7 @@ export interface ClaimRequest {
   readonly max: number;
   /** How long the oldest delivery waits for its batch to fill; 0 takes what there is. */
   readonly waitMs: number;
+  /** How long a batch may wait for its attempt to begin. */
   readonly leaseMs: number;
 }
 
@@ -168,6 +169,9 @@ export interface TraceEntry {
  * call is recorded. Asynchronous so that a ledger on another machine fits behind it.
  */
 export interface Ledger {
+  /** Names this ledger among others, for ever. Letters and digits. */
+  readonly id: string;
+
   /**
    * Tells which sinks there are now. One that is new (or is back) owes nothing for the past until `backfill` has run;
    * one that is missing keeps its deliveries and is owed nothing more.
@@ -192,11 +196,14 @@ export interface Ledger {
 
   /** Takes due deliveries into stored batches under a lease, and renews the lease of batches whose attempt was lost. */
   claim(request: ClaimRequest): Promise<Claimed>;
+  /** Batches of the sink under a lease whose attempt has not begun: offering them again harms nothing. */
+  waiting(sink: string): Promise<readonly BatchRef[]>;
   /**
-   * Starts the one attempt that a lease allows, and gives the batch to attempt. Undefined when the lease is no longer
-   * current, has been used, or everything in the batch is settled: then there is nothing to do.
+   * Starts the one attempt that a lease allows, and gives the batch to attempt; from here the lease lasts `leaseMs`.
+   * Undefined when the lease is no longer current, has been used, or everything in the batch is settled: then there is
+   * nothing to do.
    */
-  begin(ref: BatchRef): Promise<Batch | undefined>;
+  begin(ref: BatchRef, leaseMs: number): Promise<Batch | undefined>;
   /**
    * Records what an attempt came to. Fenced: undefined, and nothing recorded, when the lease is no longer current.
    * Many batches share one commit.

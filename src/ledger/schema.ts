@@ -11,6 +11,9 @@ const APPLICATION_ID = 0x6c656164;
  */
 const migrations: readonly string[] = [
   `
+  CREATE TABLE _ledger (id TEXT PRIMARY KEY) STRICT;  -- one row
+  INSERT INTO _ledger VALUES (lower(hex(randomblob(8))));
+
   CREATE TABLE _sources (
     source TEXT PRIMARY KEY,
     mark TEXT,                              -- JSON: recognises the last complete listing

@@ -41,10 +41,11 @@ export class Settling {
     this.#sql = prepare(db);
   }
 
-  begin(ref: BatchRef): Batch | undefined {
+  begin(ref: BatchRef, leaseMs: number): Batch | undefined {
     const batchNo = batchNumber(ref.batch);
     // The fence: one attempt for a lease, and none for a lease that is over.
-    if (this.#sql.begin.run(batchNo, ref.lease, this.#clock.now().getTime()).changes === 0) return undefined;
+    const now = this.#clock.now().getTime();
+    if (this.#sql.begin.run(now + leaseMs, batchNo, ref.lease, now).changes === 0) return undefined;
     const deliveries = this.#sql.load.all(batchNo).map(toDelivery);
     const createdAt = this.#sql.createdAt.get(batchNo) as number;
     return { id: ref.batch, sink: ref.sink, createdAt: new Date(createdAt), deliveries };
@@ -154,7 +155,7 @@ function toDelivery(row: DeliveryRow): Delivery {
 function prepare(db: Database.Database) {
   return {
     begin: db.prepare(
-      'UPDATE _batches SET begun = 1 WHERE batch_no = ? AND lease = ? AND begun = 0 AND leased_until > ?',
+      'UPDATE _batches SET begun = 1, leased_until = ? WHERE batch_no = ? AND lease = ? AND begun = 0 AND leased_until > ?',
     ),
     createdAt: db.prepare<[number], number>('SELECT created_at FROM _batches WHERE batch_no = ?').pluck(),
     load: db.prepare<[number], DeliveryRow>(

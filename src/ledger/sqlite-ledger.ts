@@ -65,6 +65,7 @@ export function openLedger(options: LedgerOptions): Ledger {
 }
 
 class SqliteLedger implements Ledger {
+  readonly id: string;
   readonly #db: Database.Database;
   readonly #commits: GroupCommit;
   readonly #rows: SinkRows;
@@ -80,6 +81,7 @@ class SqliteLedger implements Ledger {
   constructor(db: Database.Database, { clock, random, judge }: LedgerOptions) {
     this.#db = db;
     this.#clock = clock;
+    this.id = db.prepare('SELECT id FROM _ledger').pluck().get() as string;
     this.#rows = new SinkRows(db);
     this.#owing = new Owing(db, this.#rows);
     this.#recording = new Recording(db, clock, this.#owing);
@@ -129,8 +131,12 @@ class SqliteLedger implements Ledger {
     return this.#write(() => this.#claiming.claim(request));
   }
 
-  begin(ref: BatchRef): Promise<Batch | undefined> {
-    return this.#write(() => this.#settling.begin(ref));
+  waiting(sink: string) {
+    return this.#read(() => this.#claiming.waiting(sink));
+  }
+
+  begin(ref: BatchRef, leaseMs: number): Promise<Batch | undefined> {
+    return this.#write(() => this.#settling.begin(ref, leaseMs));
   }
 
   settle(ref: BatchRef, attempt: Attempt): Promise<Settled | undefined> {

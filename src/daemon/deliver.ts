@@ -1,0 +1,177 @@
+import type { AttemptBatch } from '../delivery/carrier.ts';
+import type { Batch, BatchRef } from '../leads/delivery.ts';
+import type { Outcome } from '../leads/outcome.ts';
+import type { Attempt, Ledger, Settled } from '../ledger/ledger.ts';
+import { LedgerError } from '../ledger/ledger-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
+import type { Emit, Event } from '../telemetry/events.ts';
+
+/** A sink that is open, and how long one attempt of it may take. */
+export interface OpenSink {
+  readonly sink: Sink;
+  /** In ms, the whole batch included; a sink that does not end by then is given up on. */
+  readonly budgetMs: number;
+}
+
+export interface DeliverParts {
+  readonly ledger: Ledger;
+  readonly sinks: ReadonlyMap<string, OpenSink>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+  /** Told the sink's name after something of it was settled. */
+  readonly onSettled: (sink: string) => void;
+}
+
+/** How long the lease outlives the attempt's budget, in ms: for settling. */
+const SETTLE_MS = 15_000;
+const SETTLE_AGAIN_MS = 500;
+/** How long a sink may take to notice that it was aborted, in ms. */
+const ABORT_MS = 1_000;
+
+/** The joint between ledger and sink: begins an attempt, calls the sink, settles what came of it, and tells. */
+export function deliverBatch(parts: DeliverParts): AttemptBatch {
+  return async (ref, signal) => {
+    try {
+      await attempt(parts, ref, signal);
+    } catch (error) {
+      const { message: reason, hint } = error instanceof LedgerError ? error : unexpected(error);
+      parts.emit({
+        type: 'ledger-failed',
+        operation: `delivering batch ${ref.batch} to ${ref.sink}`,
+        reason,
+        hint,
+      });
+    }
+  };
+}
+
+async function attempt(parts: DeliverParts, ref: BatchRef, signal: AbortSignal): Promise<void> {
+  const { ledger, clock, emit } = parts;
+  const open = parts.sinks.get(ref.sink);
+  if (!open) return; // the configuration of this process has no such sink; another process or a later one has
+  const batch = await ledger.begin(ref, open.budgetMs + SETTLE_MS);
+  if (!batch) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
+  const startedAt = clock.now();
+  const startMs = clock.monotonicMs();
+  const outcomes = await callSink(open, batch, clock, signal);
+  // Cut off by a stop: what the destination made of it is unknown, so nothing is said; the batch is attempted again.
+  if (signal.aborted && outcomes.every((outcome) => outcome.kind === 'unavailable')) return;
+  const result = { outcomes, startedAt, durationMs: clock.monotonicMs() - startMs };
+  const settled = await settleSurely(parts, ref, result, open.budgetMs + SETTLE_MS);
+  if (!settled) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
+  for (const event of eventsOf(batch, result, settled, clock.now())) emit(event);
+  parts.onSettled(ref.sink);
+}
+
+/** Calls the sink with a deadline of its own. What it throws becomes every lead's outcome. */
+async function callSink(
+  open: OpenSink,
+  batch: Batch,
+  clock: Clock,
+  stop: AbortSignal,
+): Promise<readonly Outcome[]> {
+  const done = new AbortController();
+  const deadline = new AbortController();
+  const signal = AbortSignal.any([stop, deadline.signal]);
+  try {
+    const overdue = clock.sleep(open.budgetMs, AbortSignal.any([done.signal, stop])).then(async () => {
+      deadline.abort();
+      await clock.sleep(ABORT_MS, done.signal);
+      throw new SinkUnavailable(`The attempt did not end within ${Math.round(open.budgetMs / 1000)} s.`, {
+        hint: 'See whether the destination hangs.',
+      });
+    });
+    overdue.catch(() => undefined); // taken up by the race, unless the sink was first
+    return await Promise.race([open.sink.deliver(batch, signal), overdue]);
+  } catch (error) {
+    const outcome = (error instanceof SinkUnavailable ? error : faultOf(error)).toOutcome();
+    return batch.deliveries.map(() => outcome);
+  } finally {
+    done.abort();
+  }
+}
+
+/** A ledger that cannot write for a moment must not make the sink get everything again: it is tried while the lease lasts. */
+async function settleSurely(
+  parts: DeliverParts,
+  ref: BatchRef,
+  result: Attempt,
+  withinMs: number,
+): Promise<Settled | undefined> {
+  const { clock, ledger, emit } = parts;
+  const until = clock.monotonicMs() + withinMs;
+  for (;;) {
+    try {
+      return await ledger.settle(ref, result);
+    } catch (error) {
+      if (!(error instanceof LedgerError && error.passing) || clock.monotonicMs() > until) throw error;
+      emit({
+        type: 'ledger-failed',
+        operation: `settling batch ${ref.batch} of ${ref.sink}`,
+        reason: error.message,
+        hint: error.hint,
+      });
+      await clock.sleep(SETTLE_AGAIN_MS);
+    }
+  }
+}
+
+function eventsOf(batch: Batch, attempt: Attempt, settled: Settled, now: Date): Event[] {
+  const { sink, id } = batch;
+  const { before, after, verdicts } = settled;
+  const count = (kind: Outcome['kind']) => attempt.outcomes.filter((outcome) => outcome.kind === kind).length;
+  const delivered = batch.deliveries.filter((_, index) => verdicts[index]?.state === 'delivered');
+  const events: Event[] = [
+    {
+      type: 'batch-settled',
+      sink,
+      batch: id,
+      delivered: delivered.length,
+      refused: count('refused'),
+      unavailable: count('unavailable'),
+      durationMs: Math.round(attempt.durationMs),
+      secondsToDelivery: delivered.map((delivery) => (now.getTime() - delivery.changedAt.getTime()) / 1000),
+    },
+  ];
+  for (const [index, delivery] of batch.deliveries.entries()) {
+    const verdict = verdicts[index];
+    if (verdict?.state !== 'dead') continue;
+    const { source, id: name } = delivery;
+    const shared = {
+      sink,
+      source,
+      lead: String(delivery.leadId),
+      delivery: name,
+      reason: verdict.reason ?? '',
+    };
+    if (attempt.outcomes[index]?.kind === 'refused') events.push({ type: 'delivery-refused', ...shared });
+    events.push({ type: 'delivery-dead', ...shared, attempts: verdict.attempts });
+  }
+  if (after.pausedSince && !before.pausedSince)
+    events.push({ type: 'sink-paused', sink, reason: after.pausedReason ?? '' });
+  if (after.heldSince && !before.heldSince) {
+    events.push({ type: 'sink-held', sink, reason: after.heldReason ?? '', probeAt: after.probeAt });
+  }
+  if (before.heldSince && !after.heldSince && !after.pausedSince) {
+    events.push({ type: 'sink-recovered', sink, heldMs: now.getTime() - before.heldSince.getTime() });
+  }
+  return events;
+}
+
+/** A sink that throws anything else has a fault of its own; its text is not shown, for it may hold a lead's. */
+function faultOf(error: unknown): SinkUnavailable {
+  const { name, code } = error as { name?: unknown; code?: unknown };
+  return new SinkUnavailable(`The sink failed in an unexpected way (${String(code ?? name)}).`, {
+    hint: 'This is a fault in leadsync: please report it.',
+    cause: error,
+  });
+}
+
+function unexpected(error: unknown): { message: string; hint: string } {
+  const name = (error as { name?: unknown }).name;
+  return {
+    message: `Something unexpected happened (${String(name)}).`,
+    hint: 'This is a fault in leadsync: please report it.',
+  };
+}

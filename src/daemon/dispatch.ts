@@ -1,0 +1,61 @@
+import { type Carrier, CarrierUnavailable } from '../delivery/carrier.ts';
+import type { ClaimRequest, Ledger } from '../ledger/ledger.ts';
+import { LedgerError } from '../ledger/ledger-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Emit } from '../telemetry/events.ts';
+import type { Wake } from './wake.ts';
+
+export interface DispatchParts {
+  readonly ledger: Ledger;
+  readonly carrier: Carrier;
+  readonly clock: Clock;
+  readonly emit: Emit;
+  /** Notified when the sink may have something due, or room for more. */
+  readonly wake: Wake;
+}
+
+/** What is offered and does not begin is offered again this often, in ms: a carrier may lose what it holds. */
+const OFFER_AGAIN_MS = 5_000;
+const AFTER_LEDGER_FAILURE_MS = 1_000;
+
+/** The joint between ledger and carrier, for one sink: claims what is due and offers it, until the signal aborts. */
+export async function dispatch(
+  request: ClaimRequest,
+  parts: DispatchParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { ledger, carrier, clock, emit, wake } = parts;
+  let offerAgainMs = clock.monotonicMs() + OFFER_AGAIN_MS;
+  while (!signal.aborted) {
+    let until: Date | undefined;
+    try {
+      const claimed = await ledger.claim(request);
+      until = claimed.nextAt;
+      if (claimed.refs.length > 0) await carrier.offer(claimed.refs);
+      if (clock.monotonicMs() >= offerAgainMs) {
+        offerAgainMs = clock.monotonicMs() + OFFER_AGAIN_MS;
+        const waiting = await ledger.waiting(request.sink);
+        if (waiting.length > 0) await carrier.offer(waiting);
+      }
+    } catch (error) {
+      // A carrier that is away says so itself; what was claimed is offered again until it begins or its lease ends.
+      if (!(error instanceof CarrierUnavailable)) until = reportFailure(error, request.sink, clock, emit);
+    }
+    await wake.sleep(earlier(until, new Date(clock.now().getTime() + OFFER_AGAIN_MS)), signal);
+  }
+}
+
+function reportFailure(error: unknown, sink: string, clock: Clock, emit: Emit): Date {
+  if (!(error instanceof LedgerError)) throw error;
+  emit({
+    type: 'ledger-failed',
+    operation: `claiming deliveries of ${sink}`,
+    reason: error.message,
+    hint: error.hint,
+  });
+  return new Date(clock.now().getTime() + AFTER_LEDGER_FAILURE_MS);
+}
+
+function earlier(one: Date | undefined, other: Date): Date {
+  return one && one < other ? one : other;
+}

@@ -1,0 +1,66 @@
+import { schedule as cronSchedule } from 'node-cron';
+import type { PollSchedule } from '../config/config.ts';
+import { backOffMs } from '../delivery/retry-policy.ts';
+import type { Clock, Random } from '../platform/clock.ts';
+import type { Emit } from '../telemetry/events.ts';
+import { type PollFailure, type PollParts, poll } from './poll.ts';
+import { Wake } from './wake.ts';
+
+const FIRST_BACK_OFF_MS = 1_000;
+const LAST_BACK_OFF_MS = 300_000;
+/** A wrong secret does not come right by asking: such failures wait at least this long, in ms. */
+const CREDENTIALS_BACK_OFF_MS = 60_000;
+const LONGEST_RETRY_AFTER_MS = 3_600_000;
+
+export interface PollLoopParts extends PollParts {
+  readonly schedule: PollSchedule;
+  readonly random: Random;
+}
+
+/**
+ * Polls a source on its schedule until the signal aborts. Polls never overlap: one that takes longer than the interval
+ * makes the next one late. After a failure it backs off with jitter, and waits as long as the service asks for, within limits.
+ */
+export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promise<void> {
+  const { clock, schedule, emit } = parts;
+  const ticks = 'cron' in schedule ? startCron(schedule, clock) : undefined;
+  let failures = 0;
+  try {
+    if (ticks) await ticks.wake.sleep(undefined, signal);
+    while (!signal.aborted) {
+      const startMs = clock.monotonicMs();
+      const failure = await poll(parts, signal);
+      if (signal.aborted) return;
+      failures = failure ? failures + 1 : 0;
+      if (failure) await clock.sleep(report(failure, failures, parts.random, emit), signal);
+      else if (ticks) await ticks.wake.sleep(undefined, signal);
+      else if ('everyMs' in schedule)
+        await clock.sleep(Math.max(0, schedule.everyMs - (clock.monotonicMs() - startMs)), signal);
+    }
+  } finally {
+    ticks?.stop();
+  }
+}
+
+/** Tells of the failure and gives the wait before the next try, in ms. */
+function report(failure: PollFailure, failures: number, random: Random, emit: Emit): number {
+  const first = failure.code === 'credentials' ? CREDENTIALS_BACK_OFF_MS : FIRST_BACK_OFF_MS;
+  const asked = Math.min(failure.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
+  const retryInMs = Math.max(asked, backOffMs(failures - 1, first, LAST_BACK_OFF_MS, random));
+  emit({ ...failure.report, retryInMs, failures });
+  return retryInMs;
+}
+
+/** A tick during a poll is remembered once: a cron time that was missed is made up for right after. */
+function startCron(
+  schedule: { cron: string; timezone: string | undefined },
+  clock: Clock,
+): { wake: Wake; stop: () => void } {
+  const wake = new Wake(clock);
+  const task = cronSchedule(
+    schedule.cron,
+    () => wake.notify(),
+    schedule.timezone ? { timezone: schedule.timezone } : {},
+  );
+  return { wake, stop: () => void task.destroy() };
+}

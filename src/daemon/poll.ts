@@ -1,0 +1,196 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ListedItem } from '../leads/listed-lead.ts';
+import type { Ledger, PollId, PollSummary } from '../ledger/ledger.ts';
+import { LedgerError } from '../ledger/ledger-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type ChangedListing, type Source, SourceError } from '../source/source.ts';
+import type { Emit, Event } from '../telemetry/events.ts';
+
+export interface PollParts {
+  readonly source: Source;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly emit: Emit;
+  /** Told after a chunk in which something new is owed. */
+  readonly onOwed: () => void;
+}
+
+/** Why a poll failed, for back-off and for people. */
+export interface PollFailure {
+  readonly code: string;
+  readonly reason: string;
+  readonly hint: string;
+  readonly retryAfterMs: number | undefined;
+  readonly report: FailureReport;
+}
+
+type FailureReport = Omit<Extract<Event, { type: 'poll-failed' }>, 'retryInMs' | 'failures'>;
+
+/** What a poll has recorded so far. */
+interface Progress {
+  listed: number;
+  new: number;
+  changed: number;
+  rejected: number;
+  readonly reasons: Set<string>;
+  reportedMs: number;
+}
+
+const PROGRESS_MS = 1_000;
+
+/**
+ * The joint between source and ledger: reads one listing and records it. Gives undefined when the listing was recorded
+ * to its end (or is the last one again), else why not; what was recorded until then stays.
+ */
+export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollFailure | undefined> {
+  const { source, ledger, clock, emit } = parts;
+  const startMs = clock.monotonicMs();
+  const progress: Progress = {
+    listed: 0,
+    new: 0,
+    changed: 0,
+    rejected: 0,
+    reasons: new Set(),
+    reportedMs: startMs,
+  };
+  let id: PollId | undefined;
+  try {
+    id = await ledger.startPoll(source.name);
+    emit({ type: 'poll-started', source: source.name, poll: id });
+    const listing = await source.list(await ledger.listingMark(source.name), signal);
+    if (listing.kind === 'changed') await record(parts, id, listing, progress, startMs);
+    const end = endOf(listing);
+    const summary = await ledger.finishPoll(id, end);
+    for (const event of finished(source.name, id, end, summary, progress, clock.monotonicMs() - startMs))
+      emit(event);
+    return undefined;
+  } catch (error) {
+    return await fail(parts, id, error, progress, clock.monotonicMs() - startMs);
+  }
+}
+
+async function record(
+  parts: PollParts,
+  id: PollId,
+  listing: ChangedListing,
+  progress: Progress,
+  startMs: number,
+): Promise<void> {
+  for await (const chunk of listing.chunks) {
+    const recorded = await parts.ledger.record(id, chunk);
+    progress.listed += recorded.listed;
+    progress.new += recorded.new;
+    progress.changed += recorded.changed;
+    progress.rejected += recorded.rejected;
+    for (const item of chunk) noteReason(progress.reasons, item);
+    if (recorded.new + recorded.changed > 0) parts.onOwed();
+    reportProgress(parts, id, progress, startMs);
+    await turn(); // recording is synchronous underneath: probes and deliveries get their turn between two chunks
+  }
+}
+
+function noteReason(reasons: Set<string>, item: ListedItem): void {
+  if (item.kind === 'rejected' && reasons.size < 5)
+    reasons.add(item.path ? `${item.path}: ${item.reason}` : item.reason);
+}
+
+function reportProgress(
+  { clock, emit, source }: PollParts,
+  poll: PollId,
+  progress: Progress,
+  startMs: number,
+): void {
+  const now = clock.monotonicMs();
+  if (now - progress.reportedMs < PROGRESS_MS) return;
+  progress.reportedMs = now;
+  const leadsPerSecond = Math.round(progress.listed / ((now - startMs) / 1000));
+  const recorded = progress.new + progress.changed;
+  emit({
+    type: 'poll-progress',
+    source: source.name,
+    poll,
+    listed: progress.listed,
+    recorded,
+    leadsPerSecond,
+  });
+}
+
+function endOf(listing: Awaited<ReturnType<Source['list']>>) {
+  const { httpStatus } = listing;
+  if (listing.kind === 'unchanged') return { status: 'unchanged' as const, bytes: listing.bytes, httpStatus };
+  return { status: 'success' as const, httpStatus, ...listing.end() };
+}
+
+function finished(
+  source: string,
+  poll: PollId,
+  end: ReturnType<typeof endOf>,
+  summary: PollSummary,
+  progress: Progress,
+  durationMs: number,
+): Event[] {
+  const { listed, new: fresh, changed, rejected, listedBefore } = summary;
+  const { status, bytes } = end;
+  const counts = { listed, new: fresh, changed, rejected, bytes, durationMs: Math.round(durationMs) };
+  const events: Event[] = [{ type: 'poll-finished', source, poll, status, ...counts }];
+  if (rejected > 0)
+    events.push({ type: 'leads-rejected', source, poll, rejected, reasons: [...progress.reasons] });
+  if (listed === 0 && listedBefore > 0)
+    events.push({ type: 'listing-emptied', source, poll, before: listedBefore });
+  return events;
+}
+
+async function fail(
+  { source, ledger }: PollParts,
+  poll: PollId | undefined,
+  error: unknown,
+  progress: Progress,
+  durationMs: number,
+): Promise<PollFailure> {
+  const { code, reason, hint, httpStatus, retryAfterMs } = explain(error);
+  const { listed, new: fresh, changed, rejected } = progress;
+  const status = listed > 0 ? ('partial' as const) : ('failed' as const);
+  if (poll !== undefined) {
+    await ledger
+      .finishPoll(poll, { status, httpStatus, error: `${code}: ${reason}` })
+      .catch((second: unknown) => {
+        // A ledger that cannot write is why we are here; the poll is marked when the next one starts.
+        if (!(second instanceof LedgerError)) throw second;
+      });
+  }
+  const recorded = { listed, new: fresh, changed, rejected, bytes: 0 };
+  const report: FailureReport = {
+    type: 'poll-failed',
+    source: source.name,
+    poll,
+    status,
+    code,
+    reason,
+    hint,
+    recorded,
+    durationMs,
+  };
+  return { code, reason, hint, retryAfterMs, report };
+}
+
+function explain(error: unknown) {
+  if (error instanceof SourceError) {
+    return {
+      code: error.code,
+      reason: error.message,
+      hint: error.hint,
+      httpStatus: error.httpStatus,
+      retryAfterMs: error.retryAfterMs,
+    };
+  }
+  if (error instanceof LedgerError) {
+    return {
+      code: `ledger-${error.code}`,
+      reason: error.message,
+      hint: error.hint,
+      httpStatus: undefined,
+      retryAfterMs: undefined,
+    };
+  }
+  throw error;
+}

@@ -1,0 +1,29 @@
+import type { BatchRef } from '../leads/delivery.ts';
+
+/** Makes the one attempt of a batch and settles it in the ledger before it resolves. Never rejects: it reports what fails. */
+export type AttemptBatch = (ref: BatchRef, signal: AbortSignal) => Promise<void>;
+
+/** How batches travel to where they are attempted. */
+export interface Carrier {
+  readonly kind: 'in-process' | 'bullmq';
+  /**
+   * Takes batches on their way. Resolves when the carrier has them; a throw means "unknown", never "not taken".
+   * Offering what is on its way already changes nothing. @throws CarrierUnavailable
+   */
+  offer(refs: readonly BatchRef[]): Promise<void>;
+  /** Undefined when batches can travel now, else why not. */
+  unready(): string | undefined;
+  /** Lets attempts under way end for up to `graceMs`, then aborts them. Resolves soon after, whatever happens. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** The carrier cannot take batches now. */
+export class CarrierUnavailable extends Error {
+  override readonly name = 'CarrierUnavailable';
+  readonly hint: string;
+
+  constructor(message: string, hint: string, cause?: unknown) {
+    super(message, { cause });
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,199 @@
+import type { Attempted, Judge, Judgement, Verdict } from '../leads/judge.ts';
+import type { Unavailable } from '../leads/outcome.ts';
+import { HEALTHY, type SinkHealth } from '../leads/sink-health.ts';
+import type { Random } from '../platform/clock.ts';
+import { backOffMs, type RetryPolicy, retryWaitMs } from './retry-policy.ts';
+
+/** So many attempts in a row that find a destination unavailable hold the sink. */
+export const FAILURES_BEFORE_HOLD = 3;
+/** So many leads in a row that are refused, with none getting through, hold the sink. */
+export const REFUSALS_BEFORE_HOLD = 5;
+
+const FIRST_PROBE_MS = 5_000;
+const LAST_PROBE_MS = 60_000;
+/** A destination may ask for a wait of at most this long. */
+const LONGEST_RETRY_AFTER_MS = 3_600_000;
+
+/**
+ * Decides what the outcomes of an attempt mean for each lead and for the sink (a circuit breaker):
+ * a refused lead is dead at once, alone; an unavailable destination moves its leads along their retry schedule only
+ * while others get through, and otherwise the sink is held and nobody's attempts are used up.
+ */
+export function judgeBy(policyOf: (sink: string) => RetryPolicy, random: Random): Judge {
+  return (sink, health, attempted, now) => {
+    const after = nextHealth(health, attempted, now, random);
+    const holding = after.heldSince !== undefined || after.pausedSince !== undefined;
+    const refusing = holding && after.refusals >= REFUSALS_BEFORE_HOLD;
+    const verdicts = attempted.map((one): Verdict => {
+      if (one.outcome.kind === 'delivered') return settled('delivered', one, undefined);
+      if (one.outcome.kind === 'refused') {
+        const alone = !refusing || provenAlone(health, one);
+        return alone ? settled('dead', one, one.outcome.reason) : waiting(one, after, now);
+      }
+      return holding ? waiting(one, after, now) : retried(one, one.outcome, policyOf(sink), now, random);
+    });
+    const newlyRefusing = refusing && health.refusals < REFUSALS_BEFORE_HOLD;
+    return {
+      health: after,
+      verdicts,
+      reviveSince: newlyRefusing ? after.refusingSince : undefined,
+    } satisfies Judgement;
+  };
+}
+
+function nextHealth(
+  health: SinkHealth,
+  attempted: readonly Attempted[],
+  now: Date,
+  random: Random,
+): SinkHealth {
+  const outcomes = attempted.map((one) => one.outcome);
+  const unavailable = outcomes.filter((outcome) => outcome.kind === 'unavailable');
+  const gotThrough = outcomes.some((outcome) => outcome.kind === 'delivered');
+  const gone = unavailable.find((outcome) => outcome.gone);
+  const next = gotThrough
+    ? { ...health, failures: 0, refusals: 0, refusingSince: undefined, lastDeliveredAt: now }
+    : health;
+  if (gone) return { ...next, pausedSince: health.pausedSince ?? now, pausedReason: gone.reason };
+  // What was under way when the sink was held says nothing about whether it has recovered since.
+  if (health.heldSince && health.probeAt && now < health.probeAt)
+    return { ...next, ...lateRetryAfter(health, unavailable, now) };
+  if (gotThrough) return unavailable.some(asksToWait) ? held(next, unavailable, now, random) : released(next);
+  if (unavailable.length > 0) return afterFailure(next, unavailable, now, random);
+  return afterRefusals(next, attempted, now, random);
+}
+
+function afterFailure(
+  health: SinkHealth,
+  unavailable: readonly Unavailable[],
+  now: Date,
+  random: Random,
+): SinkHealth {
+  const next = { ...health, failures: health.failures + 1 };
+  const hold = health.heldSince || next.failures >= FAILURES_BEFORE_HOLD || unavailable.some(asksToWait);
+  return hold ? held(next, unavailable, now, random) : next;
+}
+
+function afterRefusals(
+  health: SinkHealth,
+  attempted: readonly Attempted[],
+  now: Date,
+  random: Random,
+): SinkHealth {
+  const telling = attempted.filter((one) => one.outcome.kind === 'refused' && !provenAlone(health, one));
+  const heldByRefusals = health.heldSince && health.refusals >= REFUSALS_BEFORE_HOLD;
+  // An answer, even a refusal, shows that the destination is there again.
+  const reached = heldByRefusals ? health : { ...released(health), failures: 0 };
+  if (telling.length === 0)
+    return heldByRefusals
+      ? held(
+          health,
+          attempted.map((one) => one.outcome),
+          now,
+          random,
+        )
+      : reached;
+  const next = {
+    ...reached,
+    refusals: health.refusals + telling.length,
+    refusingSince: health.refusingSince ?? now,
+  };
+  return next.refusals >= REFUSALS_BEFORE_HOLD
+    ? held(
+        next,
+        telling.map((one) => one.outcome),
+        now,
+        random,
+      )
+    : next;
+}
+
+/** Refused before, while others have got through since: then it is this lead, and not the endpoint. */
+function provenAlone(health: SinkHealth, one: Attempted): boolean {
+  return (
+    one.refusedAt !== undefined &&
+    health.lastDeliveredAt !== undefined &&
+    health.lastDeliveredAt > one.refusedAt
+  );
+}
+
+function held(
+  health: SinkHealth,
+  outcomes: readonly Attempted['outcome'][],
+  now: Date,
+  random: Random,
+): SinkHealth {
+  const probes = health.heldSince ? health.probes + 1 : 0;
+  const asked = outcomes.map((outcome) => ('retryAfterMs' in outcome ? (outcome.retryAfterMs ?? 0) : 0));
+  const wait = Math.max(
+    backOffMs(probes, FIRST_PROBE_MS, LAST_PROBE_MS, random),
+    limited(Math.max(0, ...asked)),
+  );
+  const failed = outcomes.find((outcome) => outcome.kind !== 'delivered');
+  const refusing = failed?.kind === 'refused' ? `It refuses every lead: ${failed.reason}` : failed?.reason;
+  return {
+    ...health,
+    heldSince: health.heldSince ?? now,
+    heldReason: refusing,
+    probeAt: new Date(now.getTime() + wait),
+    probes,
+  };
+}
+
+function released(health: SinkHealth): SinkHealth {
+  const { heldSince, heldReason, probeAt, probes } = HEALTHY;
+  return { ...health, heldSince, heldReason, probeAt, probes };
+}
+
+function lateRetryAfter(
+  health: SinkHealth,
+  unavailable: readonly Unavailable[],
+  now: Date,
+): Partial<SinkHealth> {
+  const asked = limited(Math.max(0, ...unavailable.map((outcome) => outcome.retryAfterMs ?? 0)));
+  const probeAt = new Date(Math.max(now.getTime() + asked, health.probeAt?.getTime() ?? 0));
+  return { probeAt };
+}
+
+function asksToWait(outcome: Unavailable): boolean {
+  return (outcome.retryAfterMs ?? 0) > 0;
+}
+
+function limited(ms: number): number {
+  return Math.min(ms, LONGEST_RETRY_AFTER_MS);
+}
+
+function settled(state: 'delivered' | 'dead', one: Attempted, reason: string | undefined): Verdict {
+  return { state, attempts: one.attempts + 1, nextAttemptAt: undefined, reason };
+}
+
+/** Waits with its sink; the attempt does not count. Due when the next probe is, behind those that wait longer. */
+function waiting(one: Attempted, after: SinkHealth, now: Date): Verdict {
+  const reason = one.outcome.kind === 'delivered' ? undefined : one.outcome.reason;
+  return { state: 'pending', attempts: one.attempts, nextAttemptAt: after.probeAt ?? now, reason };
+}
+
+function retried(
+  one: Attempted,
+  outcome: Unavailable,
+  policy: RetryPolicy,
+  now: Date,
+  random: Random,
+): Verdict {
+  const attempts = one.attempts + 1;
+  const wait = retryWaitMs(policy, attempts, random);
+  if (wait === undefined) {
+    return {
+      state: 'dead',
+      attempts,
+      nextAttemptAt: undefined,
+      reason: `Given up after ${attempts} attempts: ${outcome.reason}`,
+    };
+  }
+  return {
+    state: 'pending',
+    attempts,
+    nextAttemptAt: new Date(now.getTime() + wait),
+    reason: outcome.reason,
+  };
+}
