@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto';
+import type { LeadId } from '../../src/leads/lead.ts';
+import type { ListedLead } from '../../src/leads/listed-lead.ts';
+
+/** A lead as the service sends it, with what the test says otherwise. An `id` above 2^53 is given as a bigint. */
+export function aLead({
+  id = 42,
+  ...fields
+}: Record<string, unknown> & { id?: number | bigint } = {}): string {
+  const rest = JSON.stringify({
+    service_name: 'House Cleaning',
+    service_slug: 'house-cleaning',
+    created_at: '2026-11-20T09:59:30.000Z',
+    client_name: 'Anna Müller',
+    client_email: 'anna.mueller@example.com',
+    client_phone_number: '+49 151 23456789',
+    client_address: { friendly_address: 'Footscray, VIC, 3011' },
+    service_question_answers: [
+      { question: 'How many bedrooms are there?', slug: 'bedrooms', answer: '3' },
+      { question: 'Anything else?', slug: 'anything_else', answer: 'Two cats,\none "dog"' },
+    ],
+    all_details_one_liner:
+      'How many bedrooms are there?\n3\nAnything else?\nTwo cats,\none "dog"\n--\nAddress: Footscray, VIC, 3011\n',
+    ...fields,
+  });
+  return `{"id":${id},${rest.slice(1)}`;
+}
+
+/** The same as an element of a listing that was read. */
+export function aListedLead(
+  fields: Record<string, unknown> & { id?: number | bigint } = {},
+  position = 0,
+): ListedLead {
+  const raw = aLead(fields);
+  const id: LeadId = BigInt(fields.id ?? 42);
+  return { kind: 'lead', position, id, raw, hash: hashOf(raw) };
+}
+
+/** A lead's hash, as the listing's reader makes it. */
+export function hashOf(raw: string): string {
+  return hash('sha256', raw).slice(0, 32);
+}

@@ -1,0 +1,70 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { findPostgres } from './private-postgres.ts';
+import { findRedis } from './private-redis.ts';
+
+export type Server = 'redis' | 'postgres';
+
+const PACKAGES: Record<Server, string> = { redis: 'redis-server', postgres: 'postgresql' };
+const POLICY = '/usr/sbin/policy-rc.d';
+
+/** Which of these have no binary on this machine. */
+export function missingServers(needed: readonly Server[]): Server[] {
+  return needed.filter((server) => (server === 'redis' ? findRedis() : findPostgres()) === undefined);
+}
+
+/** Installs them with apt as root on Debian and its kin. @throws Error that says what to install, elsewhere and on failure */
+export function installServers(missing: readonly Server[]): void {
+  if (missing.length === 0) return;
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(advice(missing));
+  const packages = missing.map((server) => PACKAGES[server]);
+  process.stderr.write(`Installing ${packages.join(' and ')} with apt-get for the tests …\n`);
+  const restore = keepServersFromStarting(missing);
+  try {
+    const install = ['install', '-y', '-qq', '--no-install-recommends', ...packages];
+    if (!aptGet(['update', '-qq']) || !aptGet(install)) {
+      throw new Error(`apt-get could not install them; it said why above.\n${advice(missing)}`);
+    }
+  } finally {
+    restore();
+  }
+  const still = missingServers(missing);
+  if (still.length > 0) throw new Error(advice(still));
+}
+
+/** Debian starts what it installs, PostgreSQL on port 5432 included. We want the binaries alone. */
+function keepServersFromStarting(missing: readonly Server[]): () => void {
+  const cluster = '/etc/postgresql-common/createcluster.conf';
+  if (missing.includes('postgres') && !existsSync(cluster)) {
+    mkdirSync('/etc/postgresql-common', { recursive: true });
+    writeFileSync(cluster, 'create_main_cluster = false\n');
+  }
+  if (existsSync(POLICY)) return () => {};
+  writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  return () => rmSync(POLICY, { force: true });
+}
+
+function aptGet(args: readonly string[]): boolean {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  // An answer to a question about a configuration file that is already there: keep it.
+  const keep = ['-o', 'Dpkg::Options::=--force-confold', '-o', 'Dpkg::Use-Pty=0'];
+  return spawnSync('apt-get', [...keep, ...args], { env, stdio: ['ignore', 2, 2] }).status === 0;
+}
+
+function advice(missing: readonly Server[]): string {
+  const names = missing.map((server) => (server === 'redis' ? 'Redis' : 'PostgreSQL')).join(' and ');
+  const debian = missing.map((server) => PACKAGES[server]).join(' ');
+  const brew = missing.map((server) => (server === 'redis' ? 'redis' : 'postgresql@17')).join(' ');
+  const docker = missing.map((server) =>
+    server === 'redis'
+      ? '    docker run -d --rm -p 127.0.0.1:6379:6379 redis:7\n    export REDIS_URL=redis://127.0.0.1:6379'
+      : '    docker run -d --rm -p 127.0.0.1:5432:5432 -e POSTGRES_PASSWORD=test postgres:17\n' +
+        '    export DATABASE_URL=postgresql://postgres:test@127.0.0.1:5432/postgres',
+  );
+  return (
+    `The tests need ${names}, and ${missing.length > 1 ? 'they are' : 'it is'} not installed on this machine. Do one of these, then run \`npm test\` again:\n` +
+    `  Debian, Ubuntu:  sudo apt-get install --no-install-recommends ${debian}\n` +
+    `  macOS:           brew install ${brew}\n` +
+    `  Docker:\n${docker.join('\n')}`
+  );
+}

@@ -1,0 +1,112 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ended, firstExecutable, freePort, reachable, stopProcess } from './server-process.ts';
+
+/** A PostgreSQL server of our own on loopback, with an empty database. */
+export interface PrivatePostgres {
+  readonly url: string;
+  readonly port: number;
+  readonly process: ChildProcess;
+  /** Stops it and removes its folder. */
+  close(): Promise<void>;
+}
+
+/** Where `initdb` and `postgres` are, or undefined. Debian keeps them outside PATH. */
+export function findPostgres(): { initdb: string; postgres: string } | undefined {
+  const folders = [
+    ...versionsIn('/usr/lib/postgresql', 'bin'),
+    ...versionsIn('/opt/homebrew/opt', 'bin', 'postgresql'),
+    ...versionsIn('/usr/local/opt', 'bin', 'postgresql'),
+    ...versionsIn('/Applications/Postgres.app/Contents/Versions', 'bin'),
+    ...versionsIn('/usr', 'bin', 'pgsql-'),
+    '/usr/local/pgsql/bin',
+  ];
+  const initdb = firstExecutable('initdb', folders);
+  const postgres = firstExecutable('postgres', folders);
+  return initdb && postgres ? { initdb, postgres } : undefined;
+}
+
+/** Starts a PostgreSQL on a free port. @throws Error when there is none or it does not start */
+export async function startPostgres(): Promise<PrivatePostgres> {
+  const binaries = findPostgres();
+  if (binaries === undefined) throw new Error('PostgreSQL (initdb, postgres) is not installed.');
+  const folder = mkdtempSync(join(tmpdir(), 'leadsync-postgres-'));
+  const owner = unprivilegedOwner();
+  // Both refuse to run as root, and the server insists that the folder is its own.
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
+  chmodSync(folder, 0o700);
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const data = join(folder, 'data');
+    const how = { ...owner, cwd: folder, env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' } };
+    execFileSync(binaries.initdb, ['-D', data, '-U', 'leadsync', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
+      ...how,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const port = await freePort();
+    const child = spawn(binaries.postgres, serverArguments(data, folder, port), {
+      ...how,
+      stdio: ['ignore', 'ignore', 'ignore'],
+      detached: true,
+    });
+    const close = async () => {
+      // SIGINT is PostgreSQL's fast shutdown: it does not wait for clients.
+      await stopProcess(child, 'SIGINT');
+      remove();
+    };
+    try {
+      await Promise.race([reachable(port), ended(child, 'postgres')]);
+    } catch (error) {
+      await close();
+      throw error;
+    }
+    return { url: `postgresql://leadsync@127.0.0.1:${port}/postgres`, port, process: child, close };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+function serverArguments(data: string, folder: string, port: number): string[] {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: folder,
+    // It lives for one run of the tests: nothing has to survive a power cut.
+    fsync: 'off',
+    full_page_writes: 'off',
+    max_connections: 200,
+    log_min_messages: 'fatal',
+    timezone: 'UTC',
+  };
+  return ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+}
+
+/** Undefined when we are not root. */
+function unprivilegedOwner(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  for (const user of ['postgres', 'nobody']) {
+    try {
+      const idOf = (flag: string) => Number(execFileSync('id', [flag, user], { stdio: 'pipe' }).toString());
+      return { uid: idOf('-u'), gid: idOf('-g') };
+    } catch {
+      // This user does not exist here; the next one may.
+    }
+  }
+  throw new Error('PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody.');
+}
+
+/** `folder/<version>/bin`, the newest version first. */
+function versionsIn(folder: string, below: string, prefix = ''): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.startsWith(prefix))
+      .sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
+      .map((name) => join(folder, name, below));
+  } catch {
+    // No such folder on this system.
+    return [];
+  }
+}

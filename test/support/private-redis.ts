@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ended, firstExecutable, freePort, reachable, stopProcess } from './server-process.ts';
+
+/** A Redis of our own on loopback, with nothing in it. */
+export interface PrivateRedis {
+  readonly url: string;
+  readonly port: number;
+  /** For signals such as SIGSTOP and SIGKILL. */
+  readonly process: ChildProcess;
+  /** Stops it and removes its folder. */
+  close(): Promise<void>;
+}
+
+/** Where redis-server is, or undefined. */
+export function findRedis(): string | undefined {
+  return firstExecutable('redis-server', ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']);
+}
+
+/** Starts a Redis on a free port (or on `port`, to bring one back). @throws Error when there is none or it does not start */
+export async function startRedis(
+  options: { port?: number; args?: readonly string[] } = {},
+): Promise<PrivateRedis> {
+  const binary = findRedis();
+  if (binary === undefined) throw new Error('redis-server is not installed.');
+  const folder = mkdtempSync(join(tmpdir(), 'leadsync-redis-'));
+  const port = options.port ?? (await freePort());
+  const settings = [
+    '--bind',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--dir',
+    folder,
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+  ];
+  const child = spawn(binary, [...settings, '--maxmemory-policy', 'noeviction', ...(options.args ?? [])], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    detached: true,
+  });
+  const close = async () => {
+    await stopProcess(child, 'SIGTERM');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await Promise.race([reachable(port), ended(child, 'redis-server')]);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { url: `redis://127.0.0.1:${port}`, port, process: child, close };
+}

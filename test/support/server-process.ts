@@ -1,0 +1,72 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The first place where a program can be run: on PATH, then in the given folders. */
+export function firstExecutable(name: string, folders: readonly string[]): string | undefined {
+  const onPath = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  return [...onPath, ...folders].map((folder) => join(folder, name)).find(isExecutable);
+}
+
+/** A port on loopback that nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return address.port;
+}
+
+/** Resolves when something accepts connections on the port. @throws Error after 30 s */
+export async function reachable(port: number): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  while (!(await accepts(port))) {
+    if (performance.now() > deadline) throw new Error(`nothing listens on port ${port} after 30 s`);
+    await sleep(25);
+  }
+}
+
+/** Never resolves; rejects when the process ends or cannot be started, which a server should not while it is awaited. */
+export function ended(child: ChildProcess, name: string): Promise<never> {
+  return new Promise((_, reject) => {
+    child.once('error', (error) => reject(new Error(`${name} could not be started: ${error.message}`)));
+    child.once('exit', (code, signal) => reject(new Error(`${name} ended at once (${signal ?? code})`)));
+  });
+}
+
+/** Sends the signal and waits for the end; after 5 s it insists. */
+export async function stopProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  const insist = setTimeout(() => child.kill('SIGKILL'), 5_000);
+  await exited;
+  clearTimeout(insist);
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const answer = (accepted: boolean) => {
+      socket.destroy();
+      resolve(accepted);
+    };
+    socket.once('connect', () => answer(true));
+    socket.once('error', () => answer(false));
+  });
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    // Not there, or not to be run by us: either way it is not the one.
+    return false;
+  }
+}
