@@ -46,6 +46,11 @@ export type Event =
       retryInMs: number;
       /** Failures in a row, this one included. */
       failures: number;
+      /** What was recorded before a `partial` poll broke off. */
+      recorded?:
+        | { listed: number; new: number; changed: number; rejected: number; bytes: number }
+        | undefined;
+      durationMs?: number | undefined;
     }
   | { type: 'listing-emptied'; source: string; poll: number; before: number }
   | { type: 'leads-rejected'; source: string; poll: number; rejected: number; reasons: readonly string[] }

@@ -1,0 +1,139 @@
+import type { Event } from './events.ts';
+
+/** How loud a line is; the names are those of the configuration's `log.level`. */
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
+
+/** An event as one line of the log. */
+export interface LogLine {
+  readonly level: LogLevel;
+  /** One plain sentence that is enough by itself, for people. */
+  readonly message: string;
+  /** The event's own values, for machines. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Says what an event means to an operator. `debug` is what happens all day when all is well, `info` is news,
+ * `warn` leadsync copes with by itself, `error` waits for somebody to do something.
+ */
+export function logLine(event: Event): LogLine {
+  const { type: _, ...fields } = event;
+  return { level: levelOf(event), message: messageOf(event), fields };
+}
+
+function levelOf(event: Event): LogLevel {
+  switch (event.type) {
+    case 'poll-started':
+    case 'delivery-refused': // the line of its death says the same, louder
+      return 'debug';
+    case 'poll-finished':
+      return event.new + event.changed > 0 ? 'info' : 'debug';
+    case 'batch-settled':
+      return event.refused + event.unavailable > 0 ? 'info' : 'debug';
+    case 'started':
+    case 'stopping':
+    case 'poll-progress':
+    case 'token-renewed':
+    case 'backfill':
+    case 'batch-stale':
+    case 'sink-recovered':
+    case 'sink-resumed':
+    case 'carrier-recovered':
+      return 'info';
+    case 'stopped':
+      return event.clean ? 'info' : 'warn';
+    case 'poll-failed':
+      return NEEDS_SOMEBODY.has(event.code) ? 'error' : 'warn';
+    case 'listing-emptied':
+    case 'leads-rejected':
+    case 'token-fallback':
+    case 'sink-held':
+    case 'sink-paused':
+    case 'carrier-warning':
+    case 'check-failed':
+      return 'warn';
+    case 'delivery-dead':
+    case 'carrier-unavailable':
+    case 'ledger-failed':
+      return 'error';
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Failures of a poll that waiting does not mend. */
+const NEEDS_SOMEBODY: ReadonlySet<string> = new Set(['credentials', 'unauthorized', 'forbidden']);
+
+function messageOf(event: Event): string {
+  switch (event.type) {
+    case 'started':
+      return `leadsync ${event.version} runs: ${count(event.sources, 'source')}, ${count(event.sinks, 'sink')}, carrier ${event.carrier}, data in ${event.dataDir}.`;
+    case 'stopping':
+      return `Stopping on ${event.signal}; what is under way has ${seconds(event.graceMs)}.`;
+    case 'stopped':
+      return event.clean
+        ? 'Stopped.'
+        : 'Stopped before everything under way had ended; the next start goes on from there.';
+    case 'poll-started':
+      return `Source ${event.source}: poll ${event.poll} starts.`;
+    case 'poll-progress':
+      return `Source ${event.source}: ${count(event.listed, 'lead')} read, ${event.recorded} recorded, ${Math.round(event.leadsPerSecond)} a second.`;
+    case 'poll-finished':
+      return pollFinished(event);
+    case 'poll-failed':
+      return `Source ${event.source}: the poll failed (${event.failures} in a row). ${event.reason} ${event.hint} Next try in ${seconds(event.retryInMs)}.`;
+    case 'listing-emptied':
+      return `Source ${event.source}: the listing is empty and had ${count(event.before, 'lead')} before. Nothing is removed; ask the service if that is right.`;
+    case 'leads-rejected':
+      return `Source ${event.source}: ${count(event.rejected, 'lead')} set aside for breaking the service's description: ${event.reasons.join('; ')}.`;
+    case 'token-renewed':
+      return `Source ${event.source}: new access token by ${event.grant}, ${event.expiresAt === undefined ? 'with no stated end' : `good until ${event.expiresAt.toISOString()}`}.`;
+    case 'token-fallback':
+      return `Source ${event.source}: the refresh token did not work, asking with client credentials. ${event.reason}`;
+    case 'backfill':
+      return `Sink ${event.sink}: ${count(event.owed, 'earlier lead')} owed, ${event.skipped} skipped${event.done ? '.' : ' so far.'}`;
+    case 'batch-settled':
+      return `Sink ${event.sink}: ${event.delivered} delivered, ${event.refused} refused, ${event.unavailable} to be tried again, in ${seconds(event.durationMs)}.`;
+    case 'delivery-refused':
+      return `Sink ${event.sink} refused lead ${event.lead} of ${event.source}. ${event.reason}`;
+    case 'delivery-dead':
+      return `Sink ${event.sink}: gave up lead ${event.lead} of ${event.source} after ${count(event.attempts, 'attempt')}. ${event.reason} Once mended: leadsync retry.`;
+    case 'batch-stale':
+      return `Sink ${event.sink}: the outcome of batch ${event.batch} came after its lease had ended and was not recorded; the batch is offered again.`;
+    case 'sink-held':
+      return `Sink ${event.sink} is held, its leads wait. ${event.reason}${event.probeAt === undefined ? '' : ` Next probe at ${event.probeAt.toISOString()}.`}`;
+    case 'sink-recovered':
+      return `Sink ${event.sink} works again after ${seconds(event.heldMs)}.`;
+    case 'sink-paused':
+      return `Sink ${event.sink} is paused, its leads wait. ${event.reason} To go on: leadsync resume ${event.sink}.`;
+    case 'sink-resumed':
+      return `Sink ${event.sink} is resumed.`;
+    case 'carrier-unavailable':
+      return `The queue cannot be reached; leads are recorded and wait. ${event.reason} ${event.hint}`;
+    case 'carrier-recovered':
+      return `The queue is back after ${seconds(event.downMs)}.`;
+    case 'carrier-warning':
+      return `The queue: ${event.reason} ${event.hint}`;
+    case 'ledger-failed':
+      return `The ledger failed while ${event.operation}. ${event.reason} ${event.hint}`;
+    case 'check-failed':
+      return `Sink ${event.sink} does not look right. ${event.reason} ${event.hint}`;
+    default:
+      return event satisfies never;
+  }
+}
+
+function pollFinished(event: Extract<Event, { type: 'poll-finished' }>): string {
+  const start = `Source ${event.source}:`;
+  if (event.status === 'unchanged') return `${start} the listing has not changed.`;
+  const aside = event.rejected > 0 ? `, ${event.rejected} set aside` : '';
+  return `${start} ${event.new} new and ${event.changed} changed of ${count(event.listed, 'lead')}${aside}, in ${seconds(event.durationMs)}.`;
+}
+
+function count(n: number, what: string): string {
+  return `${n} ${what}${n === 1 ? '' : 's'}`;
+}
+
+function seconds(ms: number): string {
+  return ms < 9_950 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
+}

@@ -1,0 +1,140 @@
+import { pino } from 'pino';
+import { prettyFactory } from 'pino-pretty';
+import type { Event } from './events.ts';
+import { type LogLevel, logLine } from './log-line.ts';
+
+/** Where the log goes: standard error, since standard output is data. Its writes are taken to be synchronous. */
+export interface LogStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+  hasColors?(): boolean;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+export interface LoggerOptions {
+  readonly level: LogLevel;
+  /** Absent: `pretty` on a terminal, `json` elsewhere. */
+  readonly format?: 'json' | 'pretty' | undefined;
+  readonly stream: LogStream;
+}
+
+/** Writes the log: one line for an event, and nothing that is not on the list of fields. */
+export interface Logger {
+  event(event: Event): void;
+  /**
+   * Reports a fault of leadsync itself: what it was doing, and the error's name, code and place in the code.
+   * Its message stays out: an unforeseen error may quote a lead.
+   */
+  fault(doing: string, error: unknown): void;
+}
+
+/** Makes a logger. Each line is handed to the stream before the call returns, so that a crash loses none. */
+export function createLogger({ level, format, stream }: LoggerOptions): Logger {
+  // A reader that went away (EPIPE) must not end the deliveries; there is nobody left to tell.
+  stream.on?.('error', () => {});
+  const log = pino(
+    {
+      level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }), log: onlyListed },
+    },
+    destination(stream, format ?? (stream.isTTY ? 'pretty' : 'json')),
+  );
+  return {
+    event(event) {
+      const line = logLine(event);
+      if (!log.isLevelEnabled(line.level)) return;
+      log[line.level]({ event: event.type, ...line.fields }, clean(line.message, MAX_MESSAGE));
+    },
+    fault(doing, error) {
+      const fields = { event: 'fault', doing, ...describe(error) };
+      log.error(fields, clean(`A fault in leadsync while ${doing}; please report it.`, MAX_MESSAGE));
+    },
+  };
+}
+
+function destination(stream: LogStream, format: 'json' | 'pretty'): { write(line: string): void } {
+  if (format === 'json') return { write: (line) => void stream.write(line) };
+  const prettify = prettyFactory({
+    colorize: stream.hasColors?.() ?? false,
+    translateTime: 'SYS:HH:MM:ss',
+    hideObject: true,
+    ignore: 'pid',
+  });
+  return { write: (line) => void stream.write(prettify(line)) };
+}
+
+/** Every field that may be logged. One that is not here is left out, so a new one is a decision. */
+const LISTED: ReadonlySet<string> = new Set([
+  ...[
+    'event',
+    'source',
+    'sink',
+    'batch',
+    'delivery',
+    'lead',
+    'poll',
+    'operation',
+    'carrier',
+    'status',
+    'code',
+  ],
+  ...[
+    'version',
+    'sources',
+    'sinks',
+    'dataDir',
+    'signal',
+    'graceMs',
+    'clean',
+    'grant',
+    'expiresAt',
+    'probeAt',
+  ],
+  ...['listed', 'recorded', 'leadsPerSecond', 'new', 'changed', 'rejected', 'before', 'bytes', 'durationMs'],
+  ...['reason', 'reasons', 'hint', 'retryInMs', 'failures', 'owed', 'skipped', 'done', 'attempts'],
+  ...['delivered', 'refused', 'unavailable', 'heldMs', 'downMs', 'doing', 'error', 'where'],
+]);
+
+const MAX_TEXT = 500;
+const MAX_MESSAGE = 2_000;
+const MAX_ITEMS = 10;
+
+function onlyListed(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([name]) => LISTED.has(name))
+      .map(([name, value]) => [name, plain(value)]),
+  );
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value === 'string') return clean(value, MAX_TEXT);
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(plain);
+  return value;
+}
+
+/** Control characters could forge a line or drive a terminal, and text from afar has no natural end. */
+function clean(text: string, max: number): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
+  const printable = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ');
+  return printable.length > max ? `${printable.slice(0, max)}…` : printable;
+}
+
+function describe(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { error: typeof error };
+  const { code } = error as { code?: unknown };
+  return {
+    error: error.name,
+    ...(typeof code === 'string' ? { code } : {}),
+    where: frames(error),
+  };
+}
+
+/** The places in the code alone: the stack begins with the message, which may have lines of its own. */
+function frames(error: Error): string[] {
+  const stack = error.stack ?? '';
+  const afterMessage = stack.slice(Math.max(0, stack.indexOf(error.message)) + error.message.length);
+  return afterMessage.split('\n').flatMap((line) => (/^ {4}at /.test(line) ? [line.trim()] : []));
+}

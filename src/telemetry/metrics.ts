@@ -1,0 +1,109 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { BacklogMetrics, type SinkBacklog } from './backlog-metrics.ts';
+import type { Event } from './events.ts';
+import { Instruments } from './instruments.ts';
+import { SinkMetrics } from './sink-metrics.ts';
+import { SourceMetrics } from './source-metrics.ts';
+
+export interface MetricsOptions {
+  readonly version: string;
+  /** The configured names; each is shown from the start. */
+  readonly sources: readonly string[];
+  readonly sinks: readonly string[];
+  readonly now: () => Date;
+  /** Asked whenever the metrics are shown. */
+  readonly backlog: () => Promise<readonly SinkBacklog[]>;
+  /** Asked whenever the metrics are shown. */
+  readonly tokenExpiresAt: (source: string) => Date | undefined;
+}
+
+/** How long a scrape waits for the backlog. Prometheus itself waits 10 s for the whole by default. */
+const BACKLOG_PATIENCE_MS = 2_000;
+
+/**
+ * Makes the metrics, in a registry of their own, and the function that takes events in.
+ * Names follow https://prometheus.io/docs/practices/naming/: `leadsync_`, the unit, `_total` on counters.
+ */
+export function createMetrics(options: MetricsOptions): {
+  registry: Registry;
+  observe: (event: Event) => void;
+} {
+  const registry = new Registry();
+  const make = new Instruments(registry);
+  make
+    .gauge('leadsync_build_info', 'Which leadsync this is; always 1.', {
+      version: [options.version],
+      node: [process.versions.node],
+    })
+    .set({ version: options.version, node: process.versions.node }, 1);
+  const source = new SourceMetrics(make, options.sources, options.tokenExpiresAt, options.now);
+  const sink = new SinkMetrics(make, options.sinks);
+  const { now, backlog: read } = options;
+  const backlog = new BacklogMetrics(make, options.sinks, { read, now, patienceMs: BACKLOG_PATIENCE_MS });
+  const carrierUp = make.gauge('leadsync_carrier_up', '0 while the queue is known to be unreachable.');
+  carrierUp.set(1);
+  const ledgerFailures = make.counter('leadsync_ledger_failures_total', 'Times the ledger failed.');
+  collectDefaultMetrics({ register: registry, prefix: 'leadsync_' });
+
+  const observe = (event: Event): void => {
+    switch (event.type) {
+      case 'poll-finished':
+        source.pollFinished(event);
+        break;
+      case 'poll-failed':
+        source.pollFailed(event);
+        break;
+      case 'token-renewed':
+        source.tokenRenewed(event);
+        break;
+      case 'batch-settled':
+        sink.batchSettled(event);
+        break;
+      case 'delivery-dead':
+        sink.dead(event.sink);
+        break;
+      case 'batch-stale':
+        sink.stale(event.sink);
+        break;
+      case 'check-failed':
+        sink.checkFailed(event.sink);
+        break;
+      case 'sink-held':
+        backlog.held(event.sink, true);
+        break;
+      case 'sink-recovered':
+        backlog.held(event.sink, false);
+        break;
+      case 'sink-paused':
+        backlog.paused(event.sink, true);
+        break;
+      case 'sink-resumed':
+        backlog.paused(event.sink, false);
+        break;
+      case 'carrier-unavailable':
+        carrierUp.set(0);
+        break;
+      case 'carrier-recovered':
+        carrierUp.set(1);
+        break;
+      case 'ledger-failed':
+        ledgerFailures.inc();
+        break;
+      case 'started':
+      case 'stopping':
+      case 'stopped':
+      case 'poll-started':
+      case 'poll-progress':
+      case 'listing-emptied':
+      case 'leads-rejected': // counted with its poll
+      case 'delivery-refused': // counted with its batch
+      case 'token-fallback':
+      case 'backfill':
+      case 'carrier-warning':
+        break;
+      default:
+        event satisfies never;
+    }
+  };
+  return { registry, observe };
+}

@@ -1,0 +1,66 @@
+import type { Event } from './events.ts';
+import type { Instruments } from './instruments.ts';
+
+const OUTCOMES = ['delivered', 'refused', 'unavailable', 'dead'];
+const BATCH_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60];
+/** From 10 ms to a day: seconds are the promise, hours are what an unavailable destination makes of it. */
+const DELIVERY_SECONDS = [
+  0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200, 86_400,
+];
+
+/** What is measured of each sink as it happens. What waits is in `BacklogMetrics`. */
+export class SinkMetrics {
+  readonly #deliveries;
+  readonly #batchDuration;
+  readonly #toDelivery;
+  readonly #stale;
+  readonly #checks;
+
+  constructor(make: Instruments, sinks: readonly string[]) {
+    const by = { sink: sinks };
+    this.#deliveries = make.counter(
+      'leadsync_deliveries_total',
+      'Attempted deliveries by outcome; `dead` counts those given up, beside the outcome of their last attempt.',
+      { ...by, outcome: OUTCOMES },
+    );
+    this.#batchDuration = make.histogram(
+      'leadsync_batch_duration_seconds',
+      'How long attempts took, a batch at a time.',
+      by,
+      BATCH_SECONDS,
+    );
+    this.#toDelivery = make.histogram(
+      'leadsync_lead_to_delivery_seconds',
+      'From when a lead was first listed until it was delivered.',
+      by,
+      DELIVERY_SECONDS,
+    );
+    this.#stale = make.counter(
+      'leadsync_batches_stale_total',
+      'Attempts whose outcome came after their lease had ended, and was not recorded.',
+      by,
+    );
+    this.#checks = make.counter('leadsync_sink_check_failures_total', 'Checks of a sink that failed.', by);
+  }
+
+  batchSettled(event: Extract<Event, { type: 'batch-settled' }>): void {
+    const { sink } = event;
+    for (const outcome of ['delivered', 'refused', 'unavailable'] as const) {
+      this.#deliveries.inc({ sink, outcome }, event[outcome]);
+    }
+    this.#batchDuration.observe({ sink }, event.durationMs / 1000);
+    for (const seconds of event.secondsToDelivery) this.#toDelivery.observe({ sink }, seconds);
+  }
+
+  dead(sink: string): void {
+    this.#deliveries.inc({ sink, outcome: 'dead' });
+  }
+
+  stale(sink: string): void {
+    this.#stale.inc({ sink });
+  }
+
+  checkFailed(sink: string): void {
+    this.#checks.inc({ sink });
+  }
+}

@@ -1,0 +1,111 @@
+import type { Event } from './events.ts';
+import type { Instruments } from './instruments.ts';
+
+type Named<Type extends Event['type']> = Extract<Event, { type: Type }>;
+
+const STATUSES = ['success', 'unchanged', 'partial', 'failed'];
+const GRANTS = ['client_credentials', 'refresh_token', 'authorization_code'];
+const POLL_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+
+/** What is measured of each source. */
+export class SourceMetrics {
+  readonly #now: () => Date;
+  readonly #listed;
+  readonly #new;
+  readonly #changed;
+  readonly #rejected;
+  readonly #bytes;
+  readonly #polls;
+  readonly #duration;
+  readonly #failing;
+  readonly #lastSuccess;
+  readonly #renewals;
+
+  /** `tokenExpiresAt` is asked whenever the metrics are shown. */
+  constructor(
+    make: Instruments,
+    sources: readonly string[],
+    tokenExpiresAt: (source: string) => Date | undefined,
+    now: () => Date,
+  ) {
+    const by = { source: sources };
+    this.#now = now;
+    this.#listed = make.counter(
+      'leadsync_leads_listed_total',
+      'Leads read in listings, counted anew in every poll.',
+      by,
+    );
+    this.#new = make.counter('leadsync_leads_new_total', 'Leads seen for the first time.', by);
+    this.#changed = make.counter('leadsync_leads_changed_total', 'Leads whose content had changed.', by);
+    this.#rejected = make.counter(
+      'leadsync_leads_rejected_total',
+      "Leads set aside because they break the service's description, counted anew in every poll.",
+      by,
+    );
+    this.#bytes = make.counter('leadsync_listing_bytes_total', 'Bytes of listings, decoded.', by);
+    this.#polls = make.counter('leadsync_polls_total', 'Polls by how they ended.', {
+      ...by,
+      status: STATUSES,
+    });
+    this.#duration = make.histogram(
+      'leadsync_poll_duration_seconds',
+      'How long polls took.',
+      by,
+      POLL_SECONDS,
+    );
+    this.#failing = make.gauge(
+      'leadsync_poll_failures_in_a_row',
+      'Polls failed since the last that did not.',
+      by,
+    );
+    this.#lastSuccess = make.gauge(
+      'leadsync_last_successful_poll_timestamp_seconds',
+      'When a poll of this process last came to its end; 0 before the first.',
+      by,
+    );
+    this.#renewals = make.counter('leadsync_token_renewals_total', 'Access tokens received.', {
+      ...by,
+      grant: GRANTS,
+    });
+    make.gauge(
+      'leadsync_token_expiry_timestamp_seconds',
+      'When the access token in hand ends; 0 without one, or when the service did not say.',
+      by,
+      (gauge) => {
+        for (const source of sources) gauge.set({ source }, (tokenExpiresAt(source)?.getTime() ?? 0) / 1000);
+      },
+    );
+  }
+
+  pollFinished(event: Named<'poll-finished'>): void {
+    const { source, status } = event;
+    this.#count(source, event);
+    this.#polls.inc({ source, status });
+    this.#duration.observe({ source }, event.durationMs / 1000);
+    this.#failing.set({ source }, 0);
+    this.#lastSuccess.set({ source }, this.#now().getTime() / 1000);
+  }
+
+  pollFailed(event: Named<'poll-failed'>): void {
+    const { source, status } = event;
+    if (event.recorded !== undefined) this.#count(source, event.recorded);
+    if (event.durationMs !== undefined) this.#duration.observe({ source }, event.durationMs / 1000);
+    this.#polls.inc({ source, status });
+    this.#failing.set({ source }, event.failures);
+  }
+
+  tokenRenewed({ source, grant }: Named<'token-renewed'>): void {
+    this.#renewals.inc({ source, grant });
+  }
+
+  #count(
+    source: string,
+    counted: Pick<Named<'poll-finished'>, 'listed' | 'new' | 'changed' | 'rejected' | 'bytes'>,
+  ) {
+    this.#listed.inc({ source }, counted.listed);
+    this.#new.inc({ source }, counted.new);
+    this.#changed.inc({ source }, counted.changed);
+    this.#rejected.inc({ source }, counted.rejected);
+    this.#bytes.inc({ source }, counted.bytes);
+  }
+}

@@ -1,0 +1,50 @@
+import type { Registry } from 'prom-client';
+import type { Emit } from './events.ts';
+import { createLogger, type Logger, type LoggerOptions } from './logger.ts';
+import { createMetrics, type MetricsOptions } from './metrics.ts';
+
+export interface TelemetryOptions extends MetricsOptions {
+  readonly log: LoggerOptions;
+  /** Others who want every event: progress on a terminal, a test. */
+  readonly subscribers?: readonly Emit[];
+}
+
+export interface Telemetry {
+  /** Hands an event to the log, the metrics and every subscriber. Never throws and never waits. */
+  readonly emit: Emit;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+/** Wires everything that listens to the events. */
+export function createTelemetry(options: TelemetryOptions): Telemetry {
+  const logger = createLogger(options.log);
+  const { registry, observe } = createMetrics(options);
+  const emit = fanOut([logger.event, observe, ...(options.subscribers ?? [])], (error) =>
+    logger.fault('reporting an event', error),
+  );
+  return { emit, logger, registry };
+}
+
+/** Gives an event to each subscriber. One that throws keeps it neither from the others nor troubles the emitter. */
+export function fanOut(subscribers: readonly Emit[], onFailure: (error: unknown) => void): Emit {
+  const attempt = (work: () => void, otherwise: (error: unknown) => void) => {
+    try {
+      work();
+    } catch (error) {
+      otherwise(error);
+    }
+  };
+  return (event) => {
+    for (const subscriber of subscribers) {
+      attempt(
+        () => subscriber(event),
+        (error) =>
+          attempt(
+            () => onFailure(error),
+            () => {}, // the log itself does not work: deliveries matter more than telling of it
+          ),
+      );
+    }
+  };
+}
