@@ -134,6 +134,18 @@ export class Claiming {
     return rows.map((row) => ({ sink: name, batch: batchId(row.batch_no), lease: row.lease }));
   }
 
+  activity(name: string): { onTheirWay: number; due: boolean } {
+    const sink = this.#rows.get(name);
+    if (!sink) return { onTheirWay: 0, due: false };
+    const now = this.#clock.now().getTime();
+    const onTheirWay = this.#onTheirWay(sink, now);
+    const { pausedSince, heldSince } = sink.health;
+    if (!sink.active || pausedSince || heldSince) return { onTheirWay, due: false };
+    const due =
+      this.#sql.due.all(sink.sinkNo, now, 1).length + this.#sql.expired.all(sink.sinkNo, now, 1).length;
+    return { onTheirWay, due: due > 0 };
+  }
+
   #onTheirWay(sink: SinkRow, now: number): number {
     return this.#sql.leased.get(sink.sinkNo, now) ?? 0;
   }

@@ -211,6 +211,8 @@ export interface Ledger {
   settle(ref: BatchRef, attempt: Attempt): Promise<Settled | undefined>;
   /** Ends every lease at once. Only for a start at which no other process can hold one. */
   endLeases(): Promise<void>;
+  /** How many batches of a sink are on their way, and whether more could be claimed at this moment. */
+  activity(sink: string): Promise<{ readonly onTheirWay: number; readonly due: boolean }>;
   /** True once after another process has written to the ledger. */
   changedElsewhere(): boolean;
 

@@ -147,6 +147,10 @@ class SqliteLedger implements Ledger {
     return this.#write(() => this.#settling.endLeases());
   }
 
+  activity(sink: string) {
+    return this.#read(() => this.#claiming.activity(sink));
+  }
+
   changedElsewhere(): boolean {
     const version = this.#readDataVersion();
     const changed = version !== this.#dataVersion;

@@ -1,0 +1,50 @@
+import type { Config, SinkConfig } from '../config/config.ts';
+import { BullmqCarrier, type CarrierState } from '../delivery/bullmq-carrier.ts';
+import type { AttemptBatch, Carrier } from '../delivery/carrier.ts';
+import { InProcessCarrier } from '../delivery/in-process-carrier.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Emit } from '../telemetry/events.ts';
+
+/** The carrier that the configuration asks for: BullMQ where a Redis is named, else this process. */
+export function openCarrier(
+  config: Config,
+  sinks: readonly SinkConfig[],
+  parts: { ledgerId: string; attempt: AttemptBatch; deliver: boolean; clock: Clock; emit: Emit },
+): Carrier {
+  const { attempt, clock, deliver } = parts;
+  const { redisUrl, prefix } = config.queue;
+  if (!redisUrl) return new InProcessCarrier(attempt, clock);
+  return new BullmqCarrier({
+    redisUrl,
+    // The braces keep a ledger's keys together on a Redis Cluster.
+    prefix: `{${prefix}:${parts.ledgerId}}`,
+    sinks,
+    attempt: deliver ? attempt : undefined,
+    clock,
+    onState: reportState(clock, parts.emit),
+  });
+}
+
+/** How many batches of a sink may be on their way, and how long each may wait to begin, in ms. */
+export function pace(config: Config, sink: SinkConfig): { window: number; leaseMs: number } {
+  if (!config.queue.redisUrl) return { window: sink.concurrency, leaseMs: 60_000 };
+  // Enough for several worker processes, and bounded, so that Redis holds little however long the backlog is.
+  return { window: Math.min(Math.max(sink.concurrency * 8, 50), 1_000), leaseMs: 600_000 };
+}
+
+function reportState(clock: Clock, emit: Emit): (state: CarrierState) => void {
+  let downSinceMs: number | undefined;
+  return (state) => {
+    if (state.kind === 'warning') emit({ type: 'carrier-warning', reason: state.reason, hint: state.hint });
+    if (state.kind === 'disconnected') {
+      downSinceMs ??= clock.monotonicMs();
+      const hint =
+        'Check queue.redis_url and that Redis runs. Polls go on; leads wait in the ledger and lose nothing.';
+      emit({ type: 'carrier-unavailable', reason: state.reason, hint });
+    }
+    if (state.kind === 'connected' && downSinceMs !== undefined) {
+      emit({ type: 'carrier-recovered', downMs: Math.round(clock.monotonicMs() - downSinceMs) });
+      downSinceMs = undefined;
+    }
+  };
+}

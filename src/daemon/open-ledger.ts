@@ -1,0 +1,55 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { judgeBy } from '../delivery/judge.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { openLedger } from '../ledger/sqlite-ledger.ts';
+import type { Clock, Random } from '../platform/clock.ts';
+import { acquireLock, LockHeld } from '../platform/data-dir-lock.ts';
+
+/** Another leadsync holds the data directory. */
+export class DataDirHeld extends Error {
+  override readonly name = 'DataDirHeld';
+  readonly hint =
+    'Stop the other one first, or give this one a data_dir of its own. To deliver with more processes, start `leadsync worker`.';
+}
+
+/** The data directory cannot be made or used. */
+export class DataDirUnusable extends Error {
+  override readonly name = 'DataDirUnusable';
+  readonly hint =
+    'Make sure that the folder exists or can be made, and belongs to the user that leadsync runs as.';
+}
+
+/** Where the ledger of a data directory is. */
+export function ledgerFile(dataDir: string): string {
+  return join(dataDir, 'ledger.db');
+}
+
+/**
+ * Makes the data directory where it is missing, and takes it for this process alone until the release.
+ * @throws DataDirHeld, DataDirUnusable
+ */
+export function holdDataDir(dataDir: string): { release(): void } {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    return acquireLock(join(dataDir, 'lock'));
+  } catch (error) {
+    if (error instanceof LockHeld)
+      throw new DataDirHeld(`Another leadsync holds the data directory ${dataDir}.`);
+    const { code } = error as { code?: unknown };
+    throw new DataDirUnusable(`The data directory ${dataDir} cannot be used (${String(code)}).`, {
+      cause: error,
+    });
+  }
+}
+
+/** Opens the ledger of a configuration, with the retry policies of its sinks. @throws LedgerError */
+export function openConfiguredLedger(
+  config: Config,
+  parts: { clock: Clock; random: Random; create: boolean },
+): Ledger {
+  const policies = new Map(config.sinks.map((sink) => [sink.name, sink.retry]));
+  const policyOf = (sink: string) => policies.get(sink) ?? { scheduleMs: [], jitter: 0 };
+  return openLedger({ ...parts, file: ledgerFile(config.dataDir), judge: judgeBy(policyOf, parts.random) });
+}
