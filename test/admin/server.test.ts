@@ -1,0 +1,257 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect, createServer } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { AdminError } from '../../src/admin/admin-error.ts';
+import { type AdminOptions, type AdminServer, startAdmin } from '../../src/admin/server.ts';
+
+let open: AdminServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.map((server) => server.close()));
+  open = [];
+});
+
+async function start(options: Partial<AdminOptions> = {}): Promise<AdminServer> {
+  const server = await startAdmin({
+    host: '127.0.0.1',
+    port: 0,
+    ready: async () => [{ part: 'ledger', ok: true }],
+    metrics: { contentType: 'text/plain; version=0.0.4', metrics: async () => 'leadsync_up 1\n' },
+    monotonicMs: () => performance.now(),
+    ...options,
+  });
+  open.push(server);
+  return server;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+function ask(
+  server: AdminServer,
+  path: string,
+  more: { method?: string; headers?: Record<string, string>; body?: string } = {},
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const { hostname, port } = new URL(server.url);
+  const request = httpRequest({
+    host: hostname,
+    port,
+    path,
+    method: more.method,
+    headers: more.headers,
+    agent: false,
+  });
+  request.on('error', reject);
+  request.on('response', (response) => {
+    let text = '';
+    response.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+  });
+  request.end(more.body);
+  return promise;
+}
+
+/** What comes back for bytes that no HTTP client would send. */
+function askRaw(server: AdminServer, bytes: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write(bytes));
+  let text = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  socket.on('close', () => resolve(text)).on('error', reject);
+  return promise;
+}
+
+test('/livez answers even while the daemon is not ready and its metrics fail', async () => {
+  const broken = () => Promise.reject(new Error('no'));
+  const server = await start({ ready: broken, metrics: { contentType: 'text/plain', metrics: broken } });
+  expect(await ask(server, '/livez')).toMatchObject({ status: 200, text: 'ok\n' });
+});
+
+test('/readyz is 200 when every part is there', async () => {
+  const server = await start();
+  const answer = await ask(server, '/readyz');
+  expect(answer.status).toBe(200);
+  expect(JSON.parse(answer.text)).toEqual({ ready: true, checks: [{ part: 'ledger', ok: true }] });
+});
+
+test('/readyz is 503 with the reason when one part is not', async () => {
+  const checks = [
+    { part: 'ledger', ok: true },
+    { part: 'carrier', ok: false, reason: 'Redis cannot be reached.' },
+  ];
+  const server = await start({ ready: async () => checks });
+  const answer = await ask(server, '/readyz');
+  expect(answer.status).toBe(503);
+  expect(JSON.parse(answer.text)).toEqual({ ready: false, checks });
+});
+
+test('/readyz is 503 without the error’s text when the parts cannot be asked', async () => {
+  const server = await start({ ready: () => Promise.reject(new Error('ada@example.com')) });
+  const answer = await ask(server, '/readyz');
+  expect(answer.status).toBe(503);
+  expect(answer.text).not.toContain('ada@example.com');
+});
+
+test('/readyz gives up on parts that do not answer', async () => {
+  const server = await start({ ready: () => new Promise(() => {}) });
+  expect((await ask(server, '/readyz')).status).toBe(503);
+});
+
+test('/metrics answers in the content type of its format', async () => {
+  const server = await start();
+  const answer = await ask(server, '/metrics');
+  expect(answer).toMatchObject({ status: 200, text: 'leadsync_up 1\n' });
+  expect(answer.headers['content-type']).toContain('version=0.0.4');
+});
+
+test('/metrics that fail say so without the error’s text', async () => {
+  const metrics = () => Promise.reject(new Error('ada@example.com'));
+  const server = await start({ metrics: { contentType: 'text/plain', metrics } });
+  const answer = await ask(server, '/metrics');
+  expect(answer.status).toBe(500);
+  expect(answer.text).toBe('This failed inside leadsync; see its log\n');
+});
+
+test('however often the metrics are asked for, they are computed once in a quarter of a second', async () => {
+  let nowMs = 0;
+  let computed = 0;
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const metrics = async () => {
+    computed += 1;
+    await released;
+    return `n ${computed}\n`;
+  };
+  const server = await start({ metrics: { contentType: 'text/plain', metrics }, monotonicMs: () => nowMs });
+  const many = Array.from({ length: 50 }, () => ask(server, '/metrics'));
+  release();
+  for (const answer of await Promise.all(many)) expect(answer.text).toBe('n 1\n');
+  nowMs = 249;
+  expect((await ask(server, '/metrics')).text).toBe('n 1\n');
+  nowMs = 251;
+  expect((await ask(server, '/metrics')).text).toBe('n 2\n');
+});
+
+test.each(['/livez', '/readyz', '/metrics'])('HEAD %s has the headers of GET and no body', async (path) => {
+  const server = await start();
+  const answer = await ask(server, path, { method: 'HEAD' });
+  expect(answer).toMatchObject({ status: 200, text: '' });
+  expect(answer.headers['content-type']).toBe((await ask(server, path)).headers['content-type']);
+});
+
+test.each(['/', '/metrics/', '/livez/x', '/%', '/..%2f..%2fetc/passwd'])(
+  'there is nothing at %s',
+  async (path) => {
+    const server = await start();
+    const answer = await ask(server, path);
+    expect([400, 404]).toContain(answer.status);
+    expect(answer.headers['content-type']).toContain('text/plain');
+  },
+);
+
+test.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'])('%s is not allowed', async (method) => {
+  const server = await start();
+  const answer = await ask(server, '/metrics', { method });
+  expect(answer.status).toBe(405);
+  expect(answer.headers.allow).toBe('GET, HEAD');
+});
+
+test('a body is refused by its method, however large it says it is', async () => {
+  const server = await start();
+  const answer = await askRaw(
+    server,
+    'POST /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 99999999999\r\n\r\n{',
+  );
+  expect(answer).toMatch(/^HTTP\/1\.1 405 /);
+});
+
+test.each([
+  'localhost',
+  'localhost:9464',
+  '127.0.0.1:9464',
+  '10.1.2.3',
+  '[::1]:9464',
+  'leadsync:9464',
+  'leadsync.prod.svc.cluster.local',
+  'LOCALHOST.',
+])('a request for the host %s is answered', async (host) => {
+  const server = await start();
+  expect((await ask(server, '/livez', { headers: { host } })).status).toBe(200);
+});
+
+test.each([
+  'evil.example.com',
+  'evil.example.com:9464',
+  '127.0.0.1.evil.example',
+  'localhost.evil.example',
+  ':80',
+])('a page that lets its own name point here is not answered: %s', async (host) => {
+  const server = await start();
+  expect((await ask(server, '/metrics', { headers: { host } })).status).toBe(421);
+});
+
+test('answers do not name the server and are not to be kept', async () => {
+  const server = await start();
+  const { headers } = await ask(server, '/livez');
+  expect(headers).not.toHaveProperty('server');
+  expect(headers).not.toHaveProperty('x-powered-by');
+  expect(headers['cache-control']).toBe('no-store');
+});
+
+test('headers beyond 8 kB are refused', async () => {
+  const server = await start();
+  const answer = await askRaw(
+    server,
+    `GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(9_000)}\r\n\r\n`,
+  );
+  expect(answer).toMatch(/^HTTP\/1\.1 431 /);
+});
+
+test('what is no HTTP gets 400', async () => {
+  const server = await start();
+  expect(await askRaw(server, 'hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+});
+
+test('closing ends idle connections and those with a request under way, at once', async () => {
+  const asked = Promise.withResolvers<void>();
+  const metrics = () => {
+    asked.resolve();
+    return new Promise<string>(() => {});
+  };
+  const server = await start({ metrics: { contentType: 'text/plain', metrics } });
+  const idle = askRaw(server, 'GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const waiting = ask(server, '/metrics').catch((error: NodeJS.ErrnoException) => error.code);
+  await asked.promise;
+  await server.close();
+  expect(await idle).toContain('200 OK');
+  expect(await waiting).toBe('ECONNRESET');
+  await expect(ask(server, '/livez')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+test('a port in use is said with the address and what to do', async () => {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  const address = taken.address();
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
+  const error = await start({ port }).catch((thrown: unknown) => thrown);
+  taken.close();
+  expect(error).toBeInstanceOf(AdminError);
+  expect(error).toMatchObject({
+    code: 'EADDRINUSE',
+    message: `Cannot listen on 127.0.0.1:${port}: another process listens there.`,
+    hint: expect.stringContaining('admin.listen'),
+  });
+});
+
+test('an address of another machine is said as that', async () => {
+  await expect(start({ host: '192.0.2.1' })).rejects.toMatchObject({
+    name: 'AdminError',
+    code: 'EADDRNOTAVAIL',
+  });
+});
