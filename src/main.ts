@@ -6,11 +6,10 @@ import { program } from './cli/program.ts';
 const { stdout, stderr, stdin, env } = process;
 
 try {
-  await program({ stdout, stderr, stdin, env }, (code) => {
+  const leadsync = program({ stdout, stderr, stdin, env }, (code) => {
     process.exitCode = code;
-  })
-    .exitOverride()
-    .parseAsync();
+  });
+  await leadsync.parseAsync();
 } catch (error) {
   process.exitCode = report(error);
 }

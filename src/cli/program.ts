@@ -8,6 +8,7 @@ import type { Surroundings } from './context.ts';
 /** The command line as a whole. `exit` is told the exit code of the command that ran. */
 export function program(surroundings: Surroundings, exit: (code: number) => void): Command {
   const root = new Command('leadsync')
+    .exitOverride() // before the commands are added: they inherit it
     .description('Brings every new lead from a lead listing service to webhooks, CSV files and PostgreSQL.')
     .version(version)
     .option(
