@@ -1,0 +1,45 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import type { Tally } from './arrivals.ts';
+
+/** Reads the CSV files of a folder with a parser that leadsync does not use. */
+export class CsvFolder {
+  readonly #folder: string;
+  readonly #announced = new Set<string>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Says in a line each which files have appeared since it was last called. */
+  announce(print: (line: string) => void): void {
+    for (const name of this.#files()) {
+      if (this.#announced.has(name)) continue;
+      this.#announced.add(name);
+      const leads = this.#ids(name).length;
+      print(`csv      ${name}  ${leads} ${leads === 1 ? 'lead' : 'leads'}`);
+    }
+  }
+
+  tally(): Tally {
+    const tally: Tally = new Map();
+    for (const id of this.#files().flatMap((name) => this.#ids(name)))
+      tally.set(id, (tally.get(id) ?? 0) + 1);
+    return tally;
+  }
+
+  #files(): string[] {
+    if (!existsSync(this.#folder)) return [];
+    const names = readdirSync(this.#folder).sort();
+    return names.filter((name) => name.endsWith('.csv') && !name.startsWith('.'));
+  }
+
+  #ids(name: string): number[] {
+    const rows: Record<string, string>[] = parse(readFileSync(join(this.#folder, name)), {
+      columns: true,
+      bom: true,
+    });
+    return rows.map((row) => Number(row['id']));
+  }
+}
