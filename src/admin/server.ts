@@ -1,25 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
-import { AdminError } from './admin-error.ts';
 import { isOurHost } from './host-rule.ts';
 import { sharedFor } from './shared-for.ts';
-
-/** One thing that leadsync needs to do its work, and whether it is there. */
-export interface ReadinessCheck {
-  /** `ledger`, `carrier`. */
-  readonly part: string;
-  readonly ok: boolean;
-  /** Why not, in one plain sentence. */
-  readonly reason?: string | undefined;
-}
 
 export interface AdminOptions {
   /** A name or an address, without brackets. */
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  readonly ready: () => Promise<readonly ReadinessCheck[]>;
-  readonly metrics: { readonly contentType: string; metrics(): Promise<string> };
-  readonly monotonicMs: () => number;
+  /** Why leadsync cannot do its work now, each in one plain sentence; none: it can. */
+  readonly ready: () => readonly string[] | Promise<readonly string[]>;
+  readonly registry: { readonly contentType: string; metrics(): Promise<string> };
+  readonly monotonicMs?: () => number;
 }
 
 export interface AdminServer {
@@ -36,7 +28,7 @@ const MAX_CONNECTIONS = 256;
 
 /**
  * Starts the HTTP side of the daemon: probes and metrics, to be read and never to be written to.
- * @throws AdminError when the address cannot be listened on
+ * @throws AdminAddressError when the address cannot be listened on
  */
 export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
   const app = boundedServer();
@@ -46,7 +38,7 @@ export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
     return { url: await app.listen({ host: options.host, port: options.port }), close: () => app.close() };
   } catch (error) {
     await app.close();
-    throw new AdminError(codeOf(error), addressOf(options), error);
+    throw new AdminAddressError(codeOf(error), addressOf(options), error);
   }
 }
 
@@ -82,36 +74,33 @@ function refuseStrangers(app: FastifyInstance, host: string): void {
   });
 }
 
-function addRoutes(app: FastifyInstance, { ready, metrics, monotonicMs }: AdminOptions): void {
-  const shownMetrics = sharedFor(SHARED_MS, () => metrics.metrics(), monotonicMs);
-  const readiness = sharedFor(SHARED_MS, () => readinessOf(ready), monotonicMs);
+function addRoutes(app: FastifyInstance, { ready, registry, ...options }: AdminOptions): void {
+  const monotonicMs = options.monotonicMs ?? (() => performance.now());
+  const metrics = sharedFor(SHARED_MS, () => registry.metrics(), monotonicMs);
+  const unready = sharedFor(SHARED_MS, () => reasonsOf(ready), monotonicMs);
   app.get('/livez', (_request, reply) => plain(reply, 200, 'ok'));
   app.get('/readyz', async (_request, reply) => {
-    const state = await readiness();
-    return reply.code(state.ready ? 200 : 503).send(state);
+    const reasons = await unready();
+    const ready = reasons.length === 0;
+    return reply.code(ready ? 200 : 503).send({ ready, reasons });
   });
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await shownMetrics()));
+  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await metrics()));
 }
 
 /** A check that fails or does not end is itself a reason not to be ready. */
-async function readinessOf(
-  ready: AdminOptions['ready'],
-): Promise<{ ready: boolean; checks: readonly ReadinessCheck[] }> {
-  const timeout = new AbortController();
-  const late = new Promise<readonly ReadinessCheck[]>((resolve) => {
-    const timer = setTimeout(() => resolve([UNKNOWN]), READY_PATIENCE_MS);
-    timeout.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
-  });
-  const checks = await Promise.race([(async () => ready())().catch(() => [UNKNOWN]), late]);
-  timeout.abort();
-  return { ready: checks.every((check) => check.ok), checks };
+async function reasonsOf(ready: AdminOptions['ready']): Promise<readonly string[]> {
+  const answered = new AbortController();
+  const late = sleep(READY_PATIENCE_MS, UNKNOWN, { signal: answered.signal });
+  try {
+    // `late` rejects only when it is called off, and then nobody listens any more.
+    return await Promise.race([(async () => ready())().catch(() => UNKNOWN), late]);
+  } finally {
+    late.catch(() => undefined);
+    answered.abort();
+  }
 }
 
-const UNKNOWN: ReadinessCheck = {
-  part: 'leadsync',
-  ok: false,
-  reason: 'Its parts could not be asked how they are; see the log.',
-};
+const UNKNOWN: readonly string[] = ['leadsync could not be asked how it is; see its log.'];
 
 function plain(reply: FastifyReply, code: number, text: string): FastifyReply {
   return reply.code(code).type('text/plain; charset=utf-8').send(`${text}\n`);
@@ -125,3 +114,30 @@ function codeOf(error: unknown): string {
 function addressOf({ host, port }: AdminOptions): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
+
+/** The admin address cannot be listened on. */
+export class AdminAddressError extends Error {
+  override readonly name = 'AdminAddressError';
+  /** The system's code: `EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`, `ENOTFOUND`, … */
+  readonly code: string;
+  /** What the operator can do next. */
+  readonly hint: string;
+
+  constructor(code: string, address: string, cause: unknown) {
+    super(`Cannot listen on ${address}: ${REASONS[code] ?? code}.`, { cause });
+    this.code = code;
+    this.hint = HINTS[code] ?? 'Set admin.listen to an address of this machine and a free port.';
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there',
+  EACCES: 'this user may not use that port',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'there is no host of that name',
+};
+
+const HINTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'Stop that process (perhaps another leadsync), or set admin.listen to another port.',
+  EACCES: 'Set admin.listen to a port from 1024 up.',
+};

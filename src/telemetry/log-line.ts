@@ -24,6 +24,7 @@ export function logLine(event: Event): LogLine {
 function levelOf(event: Event): LogLevel {
   switch (event.type) {
     case 'poll-started':
+    case 'batch-stale': // by design: a batch may be offered twice, and is attempted once
     case 'delivery-refused': // the line of its death says the same, louder
       return 'debug';
     case 'poll-finished':
@@ -35,7 +36,6 @@ function levelOf(event: Event): LogLevel {
     case 'poll-progress':
     case 'token-renewed':
     case 'backfill':
-    case 'batch-stale':
     case 'sink-recovered':
     case 'sink-resumed':
     case 'carrier-recovered':
@@ -99,7 +99,7 @@ function messageOf(event: Event): string {
     case 'delivery-dead':
       return `Sink ${event.sink}: gave up lead ${event.lead} of ${event.source} after ${count(event.attempts, 'attempt')}. ${event.reason} Once mended: leadsync retry.`;
     case 'batch-stale':
-      return `Sink ${event.sink}: the outcome of batch ${event.batch} came after its lease had ended and was not recorded; the batch is offered again.`;
+      return `Sink ${event.sink}: batch ${event.batch} came under a lease that is no longer current; nothing was done or recorded.`;
     case 'sink-held':
       return `Sink ${event.sink} is held, its leads wait. ${event.reason}${event.probeAt === undefined ? '' : ` Next probe at ${event.probeAt.toISOString()}.`}`;
     case 'sink-recovered':

@@ -37,7 +37,7 @@ export class SinkMetrics {
     );
     this.#stale = make.counter(
       'leadsync_batches_stale_total',
-      'Attempts whose outcome came after their lease had ended, and was not recorded.',
+      'Batches that came, or came back, under a lease that was no longer current.',
       by,
     );
     this.#checks = make.counter('leadsync_sink_check_failures_total', 'Checks of a sink that failed.', by);

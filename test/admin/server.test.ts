@@ -1,8 +1,12 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { AdminError } from '../../src/admin/admin-error.ts';
-import { type AdminOptions, type AdminServer, startAdmin } from '../../src/admin/server.ts';
+import {
+  AdminAddressError,
+  type AdminOptions,
+  type AdminServer,
+  startAdmin,
+} from '../../src/admin/server.ts';
 
 let open: AdminServer[] = [];
 afterEach(async () => {
@@ -14,9 +18,8 @@ async function start(options: Partial<AdminOptions> = {}): Promise<AdminServer> 
   const server = await startAdmin({
     host: '127.0.0.1',
     port: 0,
-    ready: async () => [{ part: 'ledger', ok: true }],
-    metrics: { contentType: 'text/plain; version=0.0.4', metrics: async () => 'leadsync_up 1\n' },
-    monotonicMs: () => performance.now(),
+    ready: () => [],
+    registry: { contentType: 'text/plain; version=0.0.4', metrics: async () => 'leadsync_up 1\n' },
     ...options,
   });
   open.push(server);
@@ -70,36 +73,33 @@ function askRaw(server: AdminServer, bytes: string): Promise<string> {
 
 test('/livez answers even while the daemon is not ready and its metrics fail', async () => {
   const broken = () => Promise.reject(new Error('no'));
-  const server = await start({ ready: broken, metrics: { contentType: 'text/plain', metrics: broken } });
+  const server = await start({ ready: broken, registry: { contentType: 'text/plain', metrics: broken } });
   expect(await ask(server, '/livez')).toMatchObject({ status: 200, text: 'ok\n' });
 });
 
-test('/readyz is 200 when every part is there', async () => {
+test('/readyz is 200 when leadsync can do its work', async () => {
   const server = await start();
   const answer = await ask(server, '/readyz');
   expect(answer.status).toBe(200);
-  expect(JSON.parse(answer.text)).toEqual({ ready: true, checks: [{ part: 'ledger', ok: true }] });
+  expect(JSON.parse(answer.text)).toEqual({ ready: true, reasons: [] });
 });
 
-test('/readyz is 503 with the reason when one part is not', async () => {
-  const checks = [
-    { part: 'ledger', ok: true },
-    { part: 'carrier', ok: false, reason: 'Redis cannot be reached.' },
-  ];
-  const server = await start({ ready: async () => checks });
+test('/readyz is 503 with the reasons when it cannot', async () => {
+  const reasons = ['The queue cannot be reached.'];
+  const server = await start({ ready: () => reasons });
   const answer = await ask(server, '/readyz');
   expect(answer.status).toBe(503);
-  expect(JSON.parse(answer.text)).toEqual({ ready: false, checks });
+  expect(JSON.parse(answer.text)).toEqual({ ready: false, reasons });
 });
 
-test('/readyz is 503 without the error’s text when the parts cannot be asked', async () => {
+test('/readyz is 503 without the error’s text when it cannot be found out', async () => {
   const server = await start({ ready: () => Promise.reject(new Error('ada@example.com')) });
   const answer = await ask(server, '/readyz');
   expect(answer.status).toBe(503);
   expect(answer.text).not.toContain('ada@example.com');
 });
 
-test('/readyz gives up on parts that do not answer', async () => {
+test('/readyz gives up on a check that does not end', async () => {
   const server = await start({ ready: () => new Promise(() => {}) });
   expect((await ask(server, '/readyz')).status).toBe(503);
 });
@@ -113,7 +113,7 @@ test('/metrics answers in the content type of its format', async () => {
 
 test('/metrics that fail say so without the error’s text', async () => {
   const metrics = () => Promise.reject(new Error('ada@example.com'));
-  const server = await start({ metrics: { contentType: 'text/plain', metrics } });
+  const server = await start({ registry: { contentType: 'text/plain', metrics } });
   const answer = await ask(server, '/metrics');
   expect(answer.status).toBe(500);
   expect(answer.text).toBe('This failed inside leadsync; see its log\n');
@@ -128,7 +128,7 @@ test('however often the metrics are asked for, they are computed once in a quart
     await released;
     return `n ${computed}\n`;
   };
-  const server = await start({ metrics: { contentType: 'text/plain', metrics }, monotonicMs: () => nowMs });
+  const server = await start({ registry: { contentType: 'text/plain', metrics }, monotonicMs: () => nowMs });
   const many = Array.from({ length: 50 }, () => ask(server, '/metrics'));
   release();
   for (const answer of await Promise.all(many)) expect(answer.text).toBe('n 1\n');
@@ -224,7 +224,7 @@ test('closing ends idle connections and those with a request under way, at once'
     asked.resolve();
     return new Promise<string>(() => {});
   };
-  const server = await start({ metrics: { contentType: 'text/plain', metrics } });
+  const server = await start({ registry: { contentType: 'text/plain', metrics } });
   const idle = askRaw(server, 'GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
   const waiting = ask(server, '/metrics').catch((error: NodeJS.ErrnoException) => error.code);
   await asked.promise;
@@ -241,7 +241,7 @@ test('a port in use is said with the address and what to do', async () => {
   const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
   const error = await start({ port }).catch((thrown: unknown) => thrown);
   taken.close();
-  expect(error).toBeInstanceOf(AdminError);
+  expect(error).toBeInstanceOf(AdminAddressError);
   expect(error).toMatchObject({
     code: 'EADDRINUSE',
     message: `Cannot listen on 127.0.0.1:${port}: another process listens there.`,
@@ -251,7 +251,7 @@ test('a port in use is said with the address and what to do', async () => {
 
 test('an address of another machine is said as that', async () => {
   await expect(start({ host: '192.0.2.1' })).rejects.toMatchObject({
-    name: 'AdminError',
+    name: 'AdminAddressError',
     code: 'EADDRNOTAVAIL',
   });
 });
