@@ -198,8 +198,9 @@ export class Daemon {
     return admin;
   }
 
-  #unready(): readonly string[] {
+  async #unready(): Promise<readonly string[]> {
     if (this.#stopping.signal.aborted) return ['leadsync is stopping'];
+    await this.#ledger.listingMark(''); // rejects when the ledger cannot be read
     const carrier = this.#carrier.unready();
     return carrier ? [carrier] : [];
   }
