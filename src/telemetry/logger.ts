@@ -117,8 +117,7 @@ function plain(value: unknown): unknown {
 
 /** Control characters could forge a line or drive a terminal, and text from afar has no natural end. */
 function clean(text: string, max: number): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
-  const printable = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ');
+  const printable = text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ');
   return printable.length > max ? `${printable.slice(0, max)}…` : printable;
 }
 

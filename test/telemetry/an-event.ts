@@ -1,0 +1,100 @@
+import type { Event, EventType } from '../../src/telemetry/events.ts';
+
+type Examples = { readonly [Type in EventType]: Extract<Event, { type: Type }> };
+
+const at = new Date('2026-11-20T10:00:00.000Z');
+const lead = { source: 'main', lead: '42', sink: 'crm', delivery: 'd1', reason: 'It answered 422.' };
+const recorded = { listed: 3, new: 2, changed: 1, rejected: 1, bytes: 3000 };
+
+/** One example of every event; the compiler sees to it that none is missing. */
+const examples: Examples = {
+  started: {
+    type: 'started',
+    version: '1.2.3',
+    carrier: 'bullmq',
+    sources: 1,
+    sinks: 2,
+    dataDir: '/data',
+  },
+  stopping: { type: 'stopping', signal: 'SIGTERM', graceMs: 25_000 },
+  stopped: { type: 'stopped', clean: true },
+  'poll-started': { type: 'poll-started', source: 'main', poll: 7 },
+  'poll-progress': {
+    type: 'poll-progress',
+    source: 'main',
+    poll: 7,
+    listed: 5000,
+    recorded: 4000,
+    leadsPerSecond: 50_000,
+  },
+  'poll-finished': {
+    type: 'poll-finished',
+    source: 'main',
+    poll: 7,
+    status: 'success',
+    ...recorded,
+    durationMs: 800,
+  },
+  'poll-failed': {
+    type: 'poll-failed',
+    source: 'main',
+    poll: 7,
+    status: 'partial',
+    code: 'incomplete',
+    reason: 'The listing broke off.',
+    hint: 'Nothing to do.',
+    retryInMs: 1_500,
+    failures: 2,
+    recorded,
+    durationMs: 300,
+  },
+  'listing-emptied': { type: 'listing-emptied', source: 'main', poll: 7, before: 12 },
+  'leads-rejected': {
+    type: 'leads-rejected',
+    source: 'main',
+    poll: 7,
+    rejected: 1,
+    reasons: ['client_name: is missing'],
+  },
+  'token-renewed': { type: 'token-renewed', source: 'main', grant: 'client_credentials', expiresAt: at },
+  'token-fallback': { type: 'token-fallback', source: 'main', reason: 'It was revoked.' },
+  backfill: { type: 'backfill', sink: 'crm', owed: 10, skipped: 0, done: true },
+  'batch-settled': {
+    type: 'batch-settled',
+    sink: 'crm',
+    batch: 'b1',
+    delivered: 2,
+    refused: 1,
+    unavailable: 3,
+    durationMs: 40,
+    secondsToDelivery: [0.4, 90_000],
+  },
+  'delivery-refused': { type: 'delivery-refused', ...lead },
+  'delivery-dead': { type: 'delivery-dead', ...lead, attempts: 9 },
+  'batch-stale': { type: 'batch-stale', sink: 'crm', batch: 'b1' },
+  'sink-held': { type: 'sink-held', sink: 'crm', reason: 'It cannot be reached.', probeAt: at },
+  'sink-recovered': { type: 'sink-recovered', sink: 'crm', heldMs: 61_000 },
+  'sink-paused': { type: 'sink-paused', sink: 'crm', reason: 'It answered 410.' },
+  'sink-resumed': { type: 'sink-resumed', sink: 'crm' },
+  'carrier-unavailable': { type: 'carrier-unavailable', reason: 'No connection.', hint: 'Start Redis.' },
+  'carrier-recovered': { type: 'carrier-recovered', downMs: 30_000 },
+  'carrier-warning': { type: 'carrier-warning', reason: 'Redis evicts keys.', hint: 'Set noeviction.' },
+  'ledger-failed': {
+    type: 'ledger-failed',
+    operation: 'claiming deliveries of crm',
+    reason: 'There is no room on the disk.',
+    hint: 'Free some space.',
+  },
+  'check-failed': { type: 'check-failed', sink: 'crm', reason: 'It answered 401.', hint: 'See the secret.' },
+};
+
+/** An event of each type. */
+export const oneOfEach: readonly Event[] = Object.values(examples);
+
+/** An event of this type, with what the test says otherwise. */
+export function anEvent<Type extends EventType>(
+  type: Type,
+  fields: Partial<Examples[Type]> = {},
+): Examples[Type] {
+  return { ...examples[type], ...fields };
+}

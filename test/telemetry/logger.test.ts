@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import { createLogger, type LoggerOptions } from '../../src/telemetry/logger.ts';
+import { canaryLead, expectNoCanary } from '../support/canary.ts';
+import { anEvent, oneOfEach } from './an-event.ts';
+
+function log(options: Partial<LoggerOptions> & { isTTY?: boolean } = {}) {
+  let text = '';
+  const { isTTY } = options;
+  const stream = {
+    isTTY,
+    write: (chunk: string) => {
+      text += chunk;
+    },
+  };
+  const logger = createLogger({ level: 'trace', stream, ...options });
+  const lines = (): Record<string, unknown>[] =>
+    text
+      .trimEnd()
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  return { ...logger, text: () => text, lines };
+}
+
+test.each(oneOfEach)('$type is one line with its name, its level and a sentence', (event) => {
+  const { event: write, lines } = log();
+  write(event);
+  const [line, ...more] = lines();
+  expect(more).toEqual([]);
+  expect(line).toMatchObject({
+    event: event.type,
+    level: expect.stringMatching(/^(debug|info|warn|error)$/),
+  });
+  expect(line?.['time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect(line?.['msg']).toMatch(/^[A-Za-z].*\.$/);
+  expect(line?.['msg']).not.toMatch(/undefined|NaN|\[object| {2}/);
+});
+
+test.each(oneOfEach)('$type is told with all of its values, save the seconds of each lead', (event) => {
+  const { event: write, lines } = log();
+  write(event);
+  const { type, ...fields } = event;
+  const { secondsToDelivery: _, recorded: __, ...told } = JSON.parse(JSON.stringify(fields));
+  expect(lines()[0]).toMatchObject(told);
+});
+
+test('the sentences read as an operator would say them', () => {
+  const { event: write, lines } = log();
+  write(anEvent('started'));
+  write(anEvent('poll-finished'));
+  write(anEvent('poll-finished', { status: 'unchanged' }));
+  write(anEvent('poll-failed'));
+  write(anEvent('delivery-dead'));
+  write(anEvent('ledger-failed'));
+  expect(lines().map((line) => line['msg'])).toEqual([
+    'leadsync 1.2.3 runs: 1 source, 2 sinks, carrier bullmq, data in /data.',
+    'Source main: 2 new and 1 changed of 3 leads, 1 set aside, in 0.8 s.',
+    'Source main: the listing has not changed.',
+    'Source main: the poll failed (2 in a row). The listing broke off. Nothing to do. Next try in 1.5 s.',
+    'Sink crm: gave up lead 42 of main after 9 attempts. It answered 422. Once mended: leadsync retry.',
+    'The ledger failed while claiming deliveries of crm. There is no room on the disk. Free some space.',
+  ]);
+});
+
+test('what happens all day is told only at debug', () => {
+  const { event: write, text } = log({ level: 'info' });
+  write(anEvent('poll-started'));
+  write(anEvent('poll-finished', { new: 0, changed: 0 }));
+  write(anEvent('batch-settled', { refused: 0, unavailable: 0 }));
+  expect(text()).toBe('');
+  write(anEvent('poll-finished', { new: 1 }));
+  expect(text()).toContain('"level":"info"');
+});
+
+test('a poll that waiting does not mend is an error, one that it may mend a warning', () => {
+  const { event: write, lines } = log();
+  for (const code of ['credentials', 'forbidden', 'unreachable', 'server'])
+    write(anEvent('poll-failed', { code }));
+  expect(lines().map((line) => line['level'])).toEqual(['error', 'error', 'warn', 'warn']);
+});
+
+test('text from afar can neither forge a line nor drive a terminal, and does not go on for ever', () => {
+  const reason = `Refused.\n{"level":"error"}\r\u001b[2J\u202e\u2028${'x'.repeat(100_000)}`;
+  for (const format of ['json', 'pretty'] as const) {
+    const { event: write, text } = log({ format });
+    write(anEvent('sink-held', { reason }));
+    expect(text().trimEnd()).not.toMatch(/[\p{Cc}\u2028\u202e]/u);
+    expect(text().length).toBeLessThan(3_500);
+  }
+});
+
+test('a value that nobody decided to log is left out', () => {
+  const { event: write, text } = log();
+  const careless = { ...anEvent('sink-resumed'), raw: canaryLead(1), client_email: canaryLead(2) };
+  write(careless);
+  expect(text()).toContain('"sink":"crm"');
+  expectNoCanary(text());
+});
+
+test('a fault is told by name, code and place, without its message', () => {
+  const { fault, lines, text } = log();
+  const message = `duplicate key\n    at ${canaryLead(3)} (a:1:2)\nDETAIL: ${canaryLead(4)}`;
+  fault('polling main', Object.assign(new TypeError(message, { cause: canaryLead(5) }), { code: '23505' }));
+  expectNoCanary(text());
+  expect(lines()[0]).toMatchObject({
+    level: 'error',
+    event: 'fault',
+    doing: 'polling main',
+    error: 'TypeError',
+    code: '23505',
+    msg: 'A fault in leadsync while polling main; please report it.',
+  });
+  expect(JSON.stringify(lines()[0]?.['where'])).toContain('logger.test.ts');
+});
+
+test('anything may be thrown: a fault that is no error is told by its type', () => {
+  const { fault, lines, text } = log();
+  fault('polling main', canaryLead(6));
+  fault('polling main', null);
+  expectNoCanary(text());
+  expect(lines().map((line) => line['error'])).toEqual(['string', 'object']);
+});
+
+test('without a format people get sentences on a terminal, machines get JSON', () => {
+  const terminal = log({ isTTY: true });
+  terminal.event(anEvent('sink-resumed'));
+  expect(terminal.text()).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: Sink crm is resumed\.\n$/);
+  const pipe = log({ isTTY: false });
+  pipe.event(anEvent('sink-resumed'));
+  expect(pipe.lines()[0]).toMatchObject({ msg: 'Sink crm is resumed.' });
+});
+
+test('a format that is configured holds on a terminal too', () => {
+  const { event: write, lines } = log({ isTTY: true, format: 'json' });
+  write(anEvent('sink-resumed'));
+  expect(lines()).toHaveLength(1);
+});

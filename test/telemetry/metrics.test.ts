@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest';
+import { HEALTHY } from '../../src/leads/sink-health.ts';
+import type { SinkBacklog } from '../../src/telemetry/backlog-metrics.ts';
+import { createMetrics, type MetricsOptions } from '../../src/telemetry/metrics.ts';
+import { anEvent, oneOfEach } from './an-event.ts';
+
+const now = new Date('2026-11-20T10:00:00.000Z');
+const idle: SinkBacklog = { sink: 'crm', pending: 0, dead: 0, oldestOwedAt: undefined };
+
+function metrics(options: Partial<MetricsOptions> = {}) {
+  const { registry, observe } = createMetrics({
+    version: '1.2.3',
+    sources: ['main', 'other'],
+    sinks: ['crm', 'drop'],
+    now: () => now,
+    backlog: async () => [idle],
+    tokenExpiresAt: () => undefined,
+    ...options,
+  });
+  /** The series and their values, as a scraper reads them. */
+  const scrape = async () => {
+    const text = await registry.metrics();
+    const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    return new Map(
+      samples.map((line) => [
+        line.slice(0, line.lastIndexOf(' ')),
+        Number(line.slice(line.lastIndexOf(' '))),
+      ]),
+    );
+  };
+  return { registry, observe, scrape };
+}
+
+test('every series is there before the first event, at 0', async () => {
+  const series = await metrics().scrape();
+  const missing = ['main', 'other'].flatMap((source) =>
+    [
+      ...['new', 'changed', 'listed', 'rejected'].map(
+        (what) => `leadsync_leads_${what}_total{source="${source}"}`,
+      ),
+      ...['success', 'unchanged', 'partial', 'failed'].map(
+        (status) => `leadsync_polls_total{source="${source}",status="${status}"}`,
+      ),
+      `leadsync_poll_duration_seconds_count{source="${source}"}`,
+      `leadsync_last_successful_poll_timestamp_seconds{source="${source}"}`,
+      `leadsync_token_expiry_timestamp_seconds{source="${source}"}`,
+    ].filter((name) => series.get(name) !== 0),
+  );
+  const missingOfSinks = ['crm', 'drop'].flatMap((sink) =>
+    [
+      ...['delivered', 'refused', 'unavailable', 'dead'].map(
+        (outcome) => `leadsync_deliveries_total{sink="${sink}",outcome="${outcome}"}`,
+      ),
+      ...['backlog_pending', 'backlog_dead', 'backlog_oldest_age_seconds', 'sink_held', 'sink_paused'].map(
+        (name) => `leadsync_${name}{sink="${sink}"}`,
+      ),
+      `leadsync_batch_duration_seconds_count{sink="${sink}"}`,
+      `leadsync_lead_to_delivery_seconds_count{sink="${sink}"}`,
+    ].filter((name) => series.get(name) !== 0),
+  );
+  expect([...missing, ...missingOfSinks]).toEqual([]);
+});
+
+test('no event adds a series that was not there from the start', async () => {
+  const { observe, scrape } = metrics();
+  // What Node reports of itself comes and goes by kind of resource.
+  const ours = (series: Map<string, number>) =>
+    [...series.keys()].filter((name) => !/_(nodejs|process)_/.test(name));
+  const before = ours(await scrape());
+  for (const event of oneOfEach) observe(event);
+  expect(ours(await scrape())).toEqual(before);
+});
+
+test('names follow the rules: the prefix, base units, _total on counters alone, a help text', async () => {
+  const { registry } = metrics();
+  for (const { name, help, type } of await registry.getMetricsAsJSON()) {
+    expect(name).toMatch(/^leadsync_[a-z0-9_]+$/);
+    expect(name).not.toMatch(/_(ms|milliseconds|kb|mb|minutes|hours)(_|$)/);
+    expect(help.length).toBeGreaterThan(5);
+    if (/_(nodejs|process)_/.test(name)) continue; // named by prom-client
+    expect(name.endsWith('_total'), name).toBe(String(type) === 'counter');
+  }
+});
+
+test('a poll counts its leads, its bytes, its time and its end', async () => {
+  const { observe, scrape } = metrics();
+  observe(anEvent('poll-finished'));
+  const series = await scrape();
+  expect(series.get('leadsync_leads_listed_total{source="main"}')).toBe(3);
+  expect(series.get('leadsync_leads_new_total{source="main"}')).toBe(2);
+  expect(series.get('leadsync_leads_changed_total{source="main"}')).toBe(1);
+  expect(series.get('leadsync_leads_rejected_total{source="main"}')).toBe(1);
+  expect(series.get('leadsync_listing_bytes_total{source="main"}')).toBe(3000);
+  expect(series.get('leadsync_polls_total{source="main",status="success"}')).toBe(1);
+  expect(series.get('leadsync_poll_duration_seconds_sum{source="main"}')).toBe(0.8);
+  expect(series.get('leadsync_last_successful_poll_timestamp_seconds{source="main"}')).toBe(
+    now.getTime() / 1000,
+  );
+  expect(series.get('leadsync_leads_new_total{source="other"}')).toBe(0);
+});
+
+test('a poll that broke off counts what it recorded, and is no success', async () => {
+  const { observe, scrape } = metrics();
+  observe(anEvent('poll-failed'));
+  let series = await scrape();
+  expect(series.get('leadsync_leads_new_total{source="main"}')).toBe(2);
+  expect(series.get('leadsync_polls_total{source="main",status="partial"}')).toBe(1);
+  expect(series.get('leadsync_poll_failures_in_a_row{source="main"}')).toBe(2);
+  expect(series.get('leadsync_last_successful_poll_timestamp_seconds{source="main"}')).toBe(0);
+  observe(anEvent('poll-finished', { status: 'unchanged' }));
+  series = await scrape();
+  expect(series.get('leadsync_poll_failures_in_a_row{source="main"}')).toBe(0);
+});
+
+test('a batch counts each outcome, its time, and how long its leads took', async () => {
+  const { observe, scrape } = metrics();
+  observe(anEvent('batch-settled'));
+  observe(anEvent('delivery-dead'));
+  const series = await scrape();
+  const outcome = (name: string) => series.get(`leadsync_deliveries_total{sink="crm",outcome="${name}"}`);
+  expect(['delivered', 'refused', 'unavailable', 'dead'].map(outcome)).toEqual([2, 1, 3, 1]);
+  expect(series.get('leadsync_batch_duration_seconds_sum{sink="crm"}')).toBe(0.04);
+  expect(series.get('leadsync_lead_to_delivery_seconds_bucket{le="0.5",sink="crm"}')).toBe(1);
+  expect(series.get('leadsync_lead_to_delivery_seconds_bucket{le="86400",sink="crm"}')).toBe(1);
+  expect(series.get('leadsync_lead_to_delivery_seconds_bucket{le="+Inf",sink="crm"}')).toBe(2);
+});
+
+test('the token’s end is asked for when it is shown', async () => {
+  const ends = new Date('2026-11-20T12:00:00.000Z');
+  const { scrape } = metrics({ tokenExpiresAt: (source) => (source === 'main' ? ends : undefined) });
+  const series = await scrape();
+  expect(series.get('leadsync_token_expiry_timestamp_seconds{source="main"}')).toBe(ends.getTime() / 1000);
+  expect(series.get('leadsync_token_expiry_timestamp_seconds{source="other"}')).toBe(0);
+});
+
+test('the queue is up until it is known to be down', async () => {
+  const { observe, scrape } = metrics();
+  const up = async () => (await scrape()).get('leadsync_carrier_up');
+  expect(await up()).toBe(1);
+  observe(anEvent('carrier-unavailable'));
+  expect(await up()).toBe(0);
+  observe(anEvent('carrier-recovered'));
+  expect(await up()).toBe(1);
+});
+
+test('the version that runs can be joined to every other series', async () => {
+  const series = await metrics().scrape();
+  expect(series.get(`leadsync_build_info{version="1.2.3",node="${process.versions.node}"}`)).toBe(1);
+});
+
+describe('the backlog', () => {
+  const aMinuteAgo = new Date(now.getTime() - 60_000);
+  const waiting: SinkBacklog = { sink: 'crm', pending: 5, dead: 2, oldestOwedAt: aMinuteAgo };
+
+  test('is read once for a scrape, however many series show it', async () => {
+    let reads = 0;
+    const backlog = async () => {
+      reads += 1;
+      return [waiting];
+    };
+    const series = await metrics({ backlog }).scrape();
+    expect(reads).toBe(1);
+    expect(series.get('leadsync_backlog_pending{sink="crm"}')).toBe(5);
+    expect(series.get('leadsync_backlog_dead{sink="crm"}')).toBe(2);
+    expect(series.get('leadsync_backlog_oldest_age_seconds{sink="crm"}')).toBe(60);
+  });
+
+  test('is shown as it was last known when it cannot be read, with an age that grows, and the failure is counted', async () => {
+    let time = now;
+    let fails = false;
+    const backlog = async () => (fails ? Promise.reject(new Error('locked')) : [waiting]);
+    const { scrape } = metrics({ backlog, now: () => time });
+    await scrape();
+    fails = true;
+    time = new Date(now.getTime() + 10_000);
+    await scrape(); // the count of this very scrape may be shown before it is known
+    const series = await scrape();
+    expect(series.get('leadsync_backlog_pending{sink="crm"}')).toBe(5);
+    expect(series.get('leadsync_backlog_oldest_age_seconds{sink="crm"}')).toBe(70);
+    expect(series.get('leadsync_backlog_read_failures_total')).toBeGreaterThan(0);
+  });
+
+  test('does not keep a scrape waiting when it cannot be read in time', async () => {
+    const series = await metrics({ backlog: () => new Promise(() => {}) }).scrape();
+    expect(series.get('leadsync_backlog_pending{sink="crm"}')).toBe(0);
+  });
+
+  test('tells which sinks are held and paused, also what another process did to them', async () => {
+    const health = { ...HEALTHY, heldSince: now, pausedSince: undefined };
+    const { observe, scrape } = metrics({ backlog: async () => [{ ...waiting, health }] });
+    observe(anEvent('sink-paused'));
+    const series = await scrape();
+    expect(series.get('leadsync_sink_held{sink="crm"}')).toBe(1);
+    expect(series.get('leadsync_sink_paused{sink="crm"}')).toBe(0);
+  });
+
+  test('without the sinks’ health tells what the events told', async () => {
+    const { observe, scrape } = metrics();
+    observe(anEvent('sink-held'));
+    observe(anEvent('sink-paused', { sink: 'drop' }));
+    let series = await scrape();
+    expect(series.get('leadsync_sink_held{sink="crm"}')).toBe(1);
+    expect(series.get('leadsync_sink_paused{sink="drop"}')).toBe(1);
+    observe(anEvent('sink-recovered'));
+    observe(anEvent('sink-resumed', { sink: 'drop' }));
+    series = await scrape();
+    expect(series.get('leadsync_sink_held{sink="crm"}')).toBe(0);
+    expect(series.get('leadsync_sink_paused{sink="drop"}')).toBe(0);
+  });
+});
