@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { secret } from '../platform/option-types.ts';
+import type { Secret } from '../platform/secret.ts';
+import { durationBetween } from './option-limits.ts';
+
+/** The top of the configuration. Sources and sinks are validated entry by entry, each by its own schema. */
+export const daemonOptions = z.strictObject({
+  data_dir: z
+    .string()
+    .min(1)
+    .default('./data')
+    .describe('The folder of the ledger, the tokens and the lock; made if missing.'),
+  sources: z
+    .record(z.string(), z.unknown())
+    .refine((sources) => Object.keys(sources).length > 0, 'must have at least one source')
+    .describe('The accounts at lead listing services, each under a name of your choice.'),
+  sinks: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe(
+      'Where leads go, each under a name of your choice. None: leads are only remembered in the ledger.',
+    ),
+  queue: z
+    .strictObject({
+      redis_url: z
+        .union([z.literal(''), secret()], {
+          error: 'must be a redis:// or rediss:// address, empty, or { file: /run/secrets/x }',
+        })
+        .transform((value): Secret | undefined => (value === '' ? undefined : value))
+        .superRefine((value, context) => {
+          if (value === undefined || isRedisUrl(value.reveal())) return;
+          const message = 'must be a redis:// or rediss:// address such as redis://127.0.0.1:6379/0';
+          context.addIssue({ code: 'custom', message });
+        })
+        .prefault('')
+        .describe('BullMQ carries the deliveries on this Redis. Empty: they run in this process.'),
+      prefix: z
+        .string()
+        .regex(/^[\w.-]{1,64}$/, 'is made of letters, digits, _, . and -, at most 64 of them')
+        .default('leadsync')
+        .describe('Goes before every key in Redis; two installs on one Redis need two.'),
+    })
+    .prefault({})
+    .describe('How deliveries travel to where they are attempted.'),
+  admin: z
+    .strictObject({
+      listen: z
+        .string()
+        .transform((text, context) => {
+          const address = readAddress(text);
+          if (address !== null) return address;
+          const message = 'must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off';
+          context.addIssue({ code: 'custom', message });
+          return z.NEVER;
+        })
+        .prefault('127.0.0.1:9464')
+        .describe(
+          'host:port for probes and metrics, or `off`. They hold no personal data, but no password guards them: let only your own network reach another address than loopback.',
+        ),
+    })
+    .prefault({})
+    .describe('HTTP for `/livez`, `/readyz` and `/metrics`.'),
+  log: z
+    .strictObject({
+      level: z
+        .enum(['trace', 'debug', 'info', 'warn', 'error'])
+        .default('info')
+        .describe('The least important lines that are still written.'),
+      format: z.enum(['json', 'pretty']).optional().describe('Absent: `pretty` on a terminal, else `json`.'),
+    })
+    .prefault({})
+    .describe('What leadsync says while it runs; never any personal data or secret.'),
+  tokens: z
+    .strictObject({
+      encryption_key: secret()
+        .optional()
+        .describe(
+          'Encrypts the stored tokens (AES-256-GCM). Absent: they are stored plainly, with mode 0600.',
+        ),
+    })
+    .prefault({})
+    .describe('The OAuth tokens in the data directory.'),
+  stop: z
+    .strictObject({
+      grace: durationBetween('0s', '1h')
+        .prefault('25s')
+        .describe('How long a stop may take before what is under way is cut off.'),
+    })
+    .prefault({})
+    .describe('What happens on SIGTERM and SIGINT.'),
+});
+
+/** Reads `host:port`, `[::1]:port` or `off` (gives undefined); null for anything else. */
+function readAddress(text: string): { host: string; port: number } | undefined | null {
+  if (text === 'off') return undefined;
+  const [, v6, name, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = v6 ?? name;
+  if (host === undefined || Number(port) > 65_535) return null;
+  return { host, port: Number(port) };
+}
+
+function isRedisUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && ['redis:', 'rediss:'].includes(url.protocol);
+}

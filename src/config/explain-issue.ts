@@ -1,0 +1,81 @@
+import type { z } from 'zod';
+
+/** What zod found, as it stands in a result. */
+export type Issue = z.core.$ZodIssue;
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map of keys and values',
+  record: 'a map of keys and values',
+};
+
+/** A schema's fault in the operator's words, without the value. For what the schema itself has no words for. */
+export function explainIssue(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${KINDS[issue.expected] ?? issue.expected}${needsQuotes(issue) ? ': put it in quotes' : ''}`;
+    case 'invalid_value':
+      return mustBeOneOf(issue.values);
+    case 'invalid_union':
+      return [
+        ...new Set(issue.errors.flatMap((branch) => branch.slice(0, 1).map(({ message }) => message))),
+      ].join(', or ');
+    case 'too_small':
+      return tooSmall(issue.origin, Number(issue.minimum), issue.inclusive !== false);
+    case 'too_big':
+      return tooBig(issue.origin, Number(issue.maximum), issue.inclusive !== false);
+    case 'invalid_format':
+      return issue.pattern === undefined ? `must be a valid ${issue.format}` : `must match ${issue.pattern}`;
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`;
+    default:
+      return 'is not valid';
+  }
+}
+
+/**
+ * The faults behind a value that fits none of several forms: those of the one form that was meant, when that is plain,
+ * else the fault itself.
+ */
+export function innermostIssues(issue: Issue): readonly Issue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  for (const branch of issue.errors) {
+    const inner = branch.flatMap(innermostIssues);
+    if (inner.length === 0 || inner.some(isWrongForm)) continue;
+    return inner.map((found) => ({ ...found, path: [...issue.path, ...found.path] }));
+  }
+  return [issue];
+}
+
+function needsQuotes({ expected, input }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>): boolean {
+  return expected === 'string' && ['number', 'boolean'].includes(typeof input);
+}
+
+function isWrongForm({ code, path }: Issue): boolean {
+  if (code === 'unrecognized_keys' || code === 'invalid_union') return true;
+  return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
+}
+
+function mustBeOneOf(values: readonly unknown[]): string {
+  const [only] = values;
+  return values.length === 1
+    ? `must be ${JSON.stringify(only)}`
+    : `must be one of ${values.map(String).join(', ')}`;
+}
+
+function tooSmall(origin: string, minimum: number, inclusive: boolean): string {
+  if (origin === 'string')
+    return minimum === 1 ? 'must not be empty' : `must have ${minimum} characters or more`;
+  if (origin === 'array') return minimum === 1 ? 'must not be empty' : `must have ${minimum} entries or more`;
+  return inclusive ? `must be ${minimum} or more` : `must be more than ${minimum}`;
+}
+
+function tooBig(origin: string, maximum: number, inclusive: boolean): string {
+  if (origin === 'string') return `must have ${maximum} characters at most`;
+  if (origin === 'array') return `must have ${maximum} entries at most`;
+  return inclusive ? `must be ${maximum} or less` : `must be less than ${maximum}`;
+}

@@ -1,0 +1,59 @@
+import { didYouMean } from './suggest.ts';
+
+/** The environment: what `${…}` is replaced from. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a text became when its `${…}` were replaced. */
+export interface Interpolated {
+  readonly text: string;
+  /** Something of the environment, or a default, is in the text. */
+  readonly replaced: boolean;
+  /** The text was one `${…}` and nothing else. */
+  readonly whole: boolean;
+  readonly faults: readonly { readonly message: string; readonly hint: string }[];
+}
+
+const REFERENCE = /\$(?:(\$)|\{([^}]*)\}|(\{)|)/g;
+const BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
+
+/**
+ * Replaces `${NAME}`, `${NAME:-default}`, `${NAME:?message}` and `$$`. An empty variable counts as missing for the
+ * default and the message, as in a shell. What was put in is not looked at again.
+ */
+export function interpolate(template: string, env: Environment): Interpolated {
+  const faults: { message: string; hint: string }[] = [];
+  let replaced = false;
+  const text = template.replace(REFERENCE, (_, dollar?: string, body?: string, open?: string) => {
+    if (dollar !== undefined) return '$';
+    if (body !== undefined) {
+      replaced = true;
+      const value = lookUp(body, env);
+      if (typeof value === 'string') return value;
+      faults.push(value);
+    } else if (open !== undefined) {
+      faults.push({ message: 'has a ${ without its }', hint: 'close it, or write $$ for a dollar' });
+    } else {
+      faults.push({ message: 'has a single $', hint: 'write ${NAME} for a variable, or $$ for a dollar' });
+    }
+    return '';
+  });
+  return { text, replaced, whole: /^\$\{[^}]*\}$/.test(template), faults };
+}
+
+function lookUp(body: string, env: Environment): string | { message: string; hint: string } {
+  const [, name, operator, more = ''] = BODY.exec(body) ?? [];
+  if (name === undefined || (operator === ':-' && more.replaceAll('$$', '').includes('$'))) {
+    return {
+      message: 'has a ${…} that is not understood',
+      hint: 'write ${NAME}, ${NAME:-default} or ${NAME:?message}, without another ${…} inside',
+    };
+  }
+  const value = Object.hasOwn(env, name) ? env[name] : undefined;
+  if (operator === ':-') return value || more.replaceAll('$$', '$');
+  if (operator === ':?' && !value) {
+    return { message: `the variable ${name} is not set`, hint: more.trim() || `set ${name}` };
+  }
+  if (value !== undefined) return value;
+  const hint = didYouMean(name, Object.keys(env)) || `set it, or give a default: \${${name}:-…}`;
+  return { message: `the variable ${name} is not set`, hint };
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { duration } from '../platform/option-types.ts';
+
+/** A duration of the configuration, in ms, between two durations that are part of the message. */
+export function durationBetween(least: Duration, most: Duration) {
+  const [from, to] = [duration().parse(least), duration().parse(most)];
+  return duration().refine((ms) => ms >= from && ms <= to, `must be between ${least} and ${most}`);
+}
+
+type Duration = `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`;
+
+/** Milliseconds as they are written in a configuration: 90000 is `90s`. */
+export function printDuration(ms: number): string {
+  const units = [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['m', 60_000],
+    ['s', 1_000],
+  ] as const;
+  const [unit, size] = units.find(([, size]) => ms !== 0 && ms % size === 0) ?? ['ms', 1];
+  return `${ms / size}${unit}`;
+}
+
+/** What a source or a sink may be called. */
+export const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
+/** Names of sources and sinks are in log lines, metrics, tables and file names. */
+export const nameOption = z
+  .string()
+  .regex(
+    NAME,
+    'a name is made of a-z, 0-9, _ and -, begins with a letter or digit, and has at most 63 characters',
+  );

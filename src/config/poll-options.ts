@@ -1,0 +1,60 @@
+import { validate as isCron } from 'node-cron';
+import { z } from 'zod';
+import type { PollSchedule } from './config.ts';
+import { durationBetween } from './option-limits.ts';
+import { didYouMean } from './suggest.ts';
+
+/** When a source is polled: at an interval, or by cron. */
+export const pollOptions = z
+  .strictObject({
+    every: durationBetween('1s', '7d')
+      .optional()
+      .describe('The time from one poll to the next. 30s when neither this nor `cron` is given.'),
+    cron: z
+      .string()
+      .refine((text) => isCron(text), 'must be a cron expression such as "*/5 8-18 * * 1-5"')
+      .optional()
+      .describe('When to poll, as five cron fields, or six with seconds first; in place of `every`.'),
+    timezone: z
+      .string()
+      .superRefine((zone, context) => {
+        if (!isTimezone(zone)) context.addIssue({ code: 'custom', message: faultOfTimezone(zone) });
+      })
+      .optional()
+      .describe(
+        'Where the clock of `cron` hangs, such as Australia/Sydney. Absent: the zone of this machine.',
+      ),
+  })
+  .refine((poll) => !('every' in poll && 'cron' in poll), {
+    path: ['cron'],
+    message: 'cannot stand beside `every`: keep one of the two',
+    when: isMap,
+  })
+  .refine((poll) => !('timezone' in poll) || 'cron' in poll, {
+    path: ['timezone'],
+    message: 'means nothing without `cron`: remove it',
+    when: isMap,
+  })
+  .transform(
+    ({ every, cron, timezone }): PollSchedule =>
+      cron === undefined ? { everyMs: every ?? 30_000 } : { cron, timezone },
+  );
+
+/** These two are told beside whatever else is wrong. */
+function isMap({ value }: { value: unknown }): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
+function isTimezone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone });
+    return true;
+  } catch {
+    return false; // a RangeError is how Intl says no
+  }
+}
+
+function faultOfTimezone(zone: string): string {
+  const suggestion = didYouMean(zone, Intl.supportedValuesOf('timeZone'));
+  return `must be a time zone such as Europe/Berlin${suggestion === '' ? '' : `; ${suggestion}`}`;
+}

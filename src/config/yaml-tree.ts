@@ -1,0 +1,210 @@
+import { dirname, resolve } from 'node:path';
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
+import type { FaultList, Path } from './fault-list.ts';
+import { type Environment, interpolate } from './interpolate.ts';
+
+const MAX_NODES = 10_000;
+const MAX_DEPTH = 50;
+const CORE_TAGS = new Set(
+  ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
+);
+
+/** A text that was made from `${…}`. */
+export interface Replaced {
+  /** As it stands in the file. */
+  readonly source: string;
+  readonly text: string;
+  /** The source is one `${…}` and nothing else. */
+  readonly whole: boolean;
+}
+
+interface Spot {
+  /** Offsets in the text. */
+  readonly key: number;
+  readonly value: number;
+  readonly replaced: Replaced | undefined;
+}
+
+/** The values of a configuration as plain maps, lists and scalars, and where each of them stands. */
+export class YamlTree {
+  readonly root: unknown;
+  readonly #spots = new Map<string, Spot>();
+  /** Values that could not be read; what is said about them has been said. */
+  readonly #unread = new Set<string>();
+  readonly #document: Document;
+  readonly #faults: FaultList;
+  readonly #env: Environment;
+  readonly #folder: string;
+  #nodes = 0;
+
+  /**
+   * Reads the whole document, `${…}` replaced inside texts. `file` is the configuration's: the path in
+   * `{ file: … }` is taken from its folder.
+   */
+  constructor(document: Document.Parsed, faults: FaultList, env: Environment, file: string) {
+    this.#document = document;
+    this.#faults = faults;
+    this.#env = env;
+    this.#folder = dirname(resolve(file));
+    this.root = this.#read(document.contents, [], document.contents?.range[0] ?? 0, []);
+  }
+
+  has(path: Path): boolean {
+    return this.#spots.has(keyOf(path));
+  }
+
+  /** Where the value is; for one that is not there, the key that it should be under. */
+  offsetOf(path: Path): number {
+    const spot = this.#spots.get(keyOf(path));
+    if (spot !== undefined) return spot.value;
+    return path.length === 0 ? 0 : this.keyOffsetOf(path.slice(0, -1));
+  }
+
+  keyOffsetOf(path: Path): number {
+    const spot = this.#spots.get(keyOf(path));
+    if (spot !== undefined) return spot.key;
+    return path.length === 0 ? 0 : this.keyOffsetOf(path.slice(0, -1));
+  }
+
+  valueAt(path: Path): unknown {
+    return valueAt(this.root, path);
+  }
+
+  /** Set when the text at this path was made from `${…}`. */
+  replacedAt(path: Path): Replaced | undefined {
+    return this.#spots.get(keyOf(path))?.replaced;
+  }
+
+  /** The value at this path, or one around it, could not be read, and the fault was told. */
+  unreadAt(path: Path): boolean {
+    if (this.#unread.has('')) return true;
+    return path.some((_, index) => this.#unread.has(keyOf(path.slice(0, index + 1))));
+  }
+
+  #read(node: Node | null, path: Path, key: number, inside: readonly Node[]): unknown {
+    const offset = node?.range?.[0] ?? key;
+    this.#spots.set(keyOf(path), { key, value: offset, replaced: undefined });
+    if (++this.#nodes > MAX_NODES || inside.length > MAX_DEPTH) return this.#tooMuch(path, offset);
+    if (isAlias(node)) return this.#readAlias(node, path, key, inside);
+    if (node?.tag !== undefined && !CORE_TAGS.has(node.tag)) return this.#unknownTag(path, offset);
+    if (isMap(node)) return this.#readMap(node, path, [...inside, node]);
+    if (isSeq(node)) return this.#readList(node, path, [...inside, node]);
+    return isScalar(node) ? this.#readScalar(node.value, path, key, offset) : null;
+  }
+
+  #readMap(map: YAMLMap, path: Path, inside: readonly Node[]): unknown {
+    const entries = new Map<string, unknown>();
+    for (const pair of map.items) {
+      const found = this.#readKey(pair, path);
+      if (found === undefined) continue;
+      const { key, offset } = found;
+      if (entries.has(key)) this.#repeatedKey(path, key, offset);
+      else entries.set(key, this.#read(pair.value as Node | null, [...path, key], offset, inside));
+    }
+    return this.#fromFolder(Object.fromEntries(entries));
+  }
+
+  #readKey(pair: Pair, path: Path): { key: string; offset: number } | undefined {
+    const offset = (pair.key as Node | null)?.range?.[0] ?? this.offsetOf(path);
+    if (!isScalar(pair.key) || typeof pair.key.value !== 'string') {
+      this.#faults.add(offset, path, 'this key is not a text', 'put it in quotes');
+    } else if (pair.key.value === '<<') {
+      const hint = 'write the entries out, or use an alias for a whole value';
+      this.#faults.add(offset, path, 'merge keys (<<) are not supported', hint);
+    } else {
+      return { key: pair.key.value, offset };
+    }
+    return undefined;
+  }
+
+  #repeatedKey(path: Path, key: string, offset: number): void {
+    const { line } = this.#faults.lines.linePos(this.keyOffsetOf([...path, key]));
+    this.#faults.add(
+      offset,
+      path,
+      `the key "${key}" was already given on line ${line}`,
+      'remove one of the two',
+    );
+  }
+
+  #readList(list: YAMLSeq, path: Path, inside: readonly Node[]): unknown {
+    return list.items.map((item, index) => {
+      const node = item as Node | null;
+      return this.#read(node, [...path, index], node?.range?.[0] ?? this.offsetOf(path), inside);
+    });
+  }
+
+  #readAlias(alias: Alias, path: Path, key: number, inside: readonly Node[]): unknown {
+    const target = alias.resolve(this.#document);
+    const offset = alias.range?.[0] ?? key;
+    if (target === undefined) {
+      const hint = `write &${alias.source} before the value that it stands for`;
+      return this.#unreadable(path, offset, `nothing above is named &${alias.source}`, hint);
+    }
+    if (inside.includes(target))
+      return this.#unreadable(path, offset, 'this alias stands inside itself', 'write the value out');
+    return this.#read(target, path, key, inside);
+  }
+
+  #readScalar(value: unknown, path: Path, key: number, offset: number): unknown {
+    if (typeof value !== 'string') return value;
+    const { text, replaced, whole, faults } = interpolate(value, this.#env);
+    if (replaced)
+      this.#spots.set(keyOf(path), { key, value: offset, replaced: { source: value, text, whole } });
+    for (const fault of faults) this.#unreadable(path, offset, fault.message, fault.hint);
+    return text;
+  }
+
+  /** `{ file: … }` stands for the file's content wherever it is written; the path is taken from our folder. */
+  #fromFolder(map: Record<string, unknown>): Record<string, unknown> {
+    const { file, ...others } = map;
+    if (typeof file !== 'string' || file === '' || Object.keys(others).length > 0) return map;
+    return { file: resolve(this.#folder, file) };
+  }
+
+  #tooMuch(path: Path, offset: number): undefined {
+    // One fault for the whole file: an alias bomb would give thousands.
+    if (this.#unread.has('')) return undefined;
+    this.#unread.add('');
+    const hint = 'aliases may not multiply without end: write the values out';
+    return this.#unreadable(path, offset, 'the configuration is too deep or too large from here on', hint);
+  }
+
+  #unknownTag(path: Path, offset: number): undefined {
+    return this.#unreadable(
+      path,
+      offset,
+      'has a YAML tag (!…) that leadsync does not know',
+      'remove the tag',
+    );
+  }
+
+  #unreadable(path: Path, offset: number, message: string, hint: string): undefined {
+    this.#unread.add(keyOf(path));
+    this.#faults.add(offset, path, message, hint);
+    return undefined;
+  }
+}
+
+/** What stands at a path of maps and lists; undefined when nothing does. */
+export function valueAt(root: unknown, path: Path): unknown {
+  return path.reduce((value, key) => {
+    const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
+    return inside ? Reflect.get(value, key) : undefined;
+  }, root);
+}
+
+function keyOf(path: Path): string {
+  return path.length === 0 ? '' : JSON.stringify(path.map(String));
+}
