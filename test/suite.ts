@@ -1,17 +1,12 @@
+// Runs vitest for `run.ts`, in a process of its own: vitest ends its process at once on a signal, and servers must be stopped.
+// Arguments are those of `vitest run`; the counts go to the parent process.
 import { parseCLI, startVitest, type TestModule, type Vitest } from 'vitest/node';
+import type { SuiteCounts } from './suite-counts.ts';
 
-/** How the suite went. */
-export interface SuiteCounts {
-  readonly passed: number;
-  /** Tests that failed, and whatever else went wrong: files that could not be loaded, hooks, errors outside of tests. */
-  readonly failed: number;
-  readonly skipped: number;
-  /** Something ran, and nothing failed or was left out unasked. */
-  readonly ok: boolean;
-}
+process.send?.(await runSuite(process.argv.slice(2)));
+process.disconnect?.();
 
-/** Runs vitest with the arguments of its command line, and counts. */
-export async function runSuite(args: readonly string[]): Promise<SuiteCounts> {
+async function runSuite(args: readonly string[]): Promise<SuiteCounts> {
   const { filter, options } = parseCLI(['vitest', 'run', ...args]);
   const vitest = await startVitest('test', filter, { ...options, watch: false });
   const counts = { passed: 0, failed: brokenParts(vitest), skipped: 0 };
@@ -22,11 +17,6 @@ export async function runSuite(args: readonly string[]): Promise<SuiteCounts> {
   const onlySome = options.testNamePattern !== undefined;
   const ok = counts.failed === 0 && counts.passed > 0 && (onlySome || counts.skipped === 0);
   return { ...counts, ok };
-}
-
-/** `123 passed, 0 failed`, and what was skipped when something was. */
-export function summary({ passed, failed, skipped }: SuiteCounts): string {
-  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }
 
 /** What goes wrong without failing a test of its own. */

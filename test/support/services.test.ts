@@ -1,0 +1,39 @@
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { describe, expect, it } from 'vitest';
+import { startRedis } from './private-redis.ts';
+import { requireDatabaseUrl, requireRedisUrl, uniqueName } from './services.ts';
+
+describe('the services that the tests run against', () => {
+  it('are a Redis that takes and gives', async () => {
+    const redis = new Redis(requireRedisUrl());
+    const key = uniqueName('key');
+    await redis.set(key, 'value');
+    expect(await redis.get(key)).toBe('value');
+    await redis.del(key);
+    await redis.quit();
+  });
+
+  it('are a PostgreSQL in which a schema can be made', async () => {
+    const client = new pg.Client({ connectionString: requireDatabaseUrl() });
+    await client.connect();
+    const schema = uniqueName('schema');
+    await client.query(`create schema ${schema}`);
+    await client.query(`drop schema ${schema}`);
+    await client.end();
+  });
+
+  it('include a Redis of a test’s own, which is gone when it is closed and can be brought back on its port', async () => {
+    const first = await startRedis();
+    await first.close();
+    const client = new Redis(first.port, '127.0.0.1', { lazyConnect: true, retryStrategy: null });
+    // The refusal itself is what is looked for, below.
+    client.on('error', () => {});
+    await expect(client.connect()).rejects.toThrow();
+    const second = await startRedis({ port: first.port });
+    const again = new Redis(second.url);
+    expect(await again.ping()).toBe('PONG');
+    await again.quit();
+    await second.close();
+  });
+});
