@@ -1,0 +1,375 @@
+import { posix } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  type Files,
+  findCircle,
+  handsOn,
+  importsOf,
+  readFiles,
+  withoutComments,
+} from './support/import-scan.ts';
+
+/**
+ * The plan of the house. A room is a folder of `src/`; joints between rooms are short functions in `daemon/`.
+ * `imports`: the rooms it may import, types included. `doors`: the files of it that others may import; all when absent.
+ * `because`: what it must not know, told to whoever crosses the line.
+ */
+interface Room {
+  readonly imports: readonly string[];
+  readonly doors?: readonly string[];
+  readonly because: string;
+}
+
+const rooms: Readonly<Record<string, Room>> = {
+  leads: {
+    imports: [],
+    because:
+      'leads/ holds the nouns that every room shares; a noun that imports drags its room into all the others.',
+  },
+  platform: {
+    imports: [],
+    because: 'platform/ is time, files, signals and secrets; it must not know what a lead is.',
+  },
+  telemetry: {
+    imports: ['leads'],
+    doors: ['events.ts', 'logger.ts', 'telemetry.ts'],
+    because: 'telemetry/ turns events into logs and metrics; it must not know who emits them.',
+  },
+  admin: {
+    imports: [],
+    doors: ['server.ts'],
+    because: 'admin/ speaks HTTP and is handed functions; it must not know the rooms that answer.',
+  },
+  source: {
+    imports: ['leads', 'platform', 'telemetry'],
+    because: 'source/ reads the listing service; it must not know that leads are remembered or delivered.',
+  },
+  ledger: {
+    imports: ['leads', 'platform'],
+    doors: ['ledger.ts', 'ledger-error.ts', 'sqlite-ledger.ts'],
+    because: 'ledger/ remembers; it must not know HTTP, Redis or what a sink does (it holds names of sinks).',
+  },
+  delivery: {
+    imports: ['leads', 'platform', 'telemetry'],
+    because:
+      'delivery/ carries and retries; it must not know which sinks exist, where leads came from, or SQL.',
+  },
+  sinks: {
+    imports: ['sinks/*', 'leads', 'platform'],
+    doors: ['sink.ts', 'registry.ts', 'attempt-parts.ts'],
+    because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',
+  },
+  'sinks/*': {
+    imports: ['sinks', 'leads', 'platform'],
+    because:
+      'A sink is one destination; it must not know other sinks, retries or how the configuration is read.',
+  },
+  config: {
+    imports: ['leads', 'platform', 'sinks', 'source'],
+    because:
+      'config/ reads YAML and says what is wrong; it takes options from parts and must not know how they work.',
+  },
+  daemon: {
+    imports: ['admin', 'config', 'delivery', 'leads', 'ledger', 'platform', 'sinks', 'source', 'telemetry'],
+    because: 'daemon/ is the joints and the order of things; it must not know the command line.',
+  },
+  cli: {
+    imports: ['admin', 'config', 'daemon', 'leads', 'ledger', 'platform', 'sinks', 'source', 'telemetry'],
+    because: 'cli/ reads words and prints; how deliveries travel is the business of daemon/ and delivery/.',
+  },
+  'main.ts': {
+    imports: ['cli'],
+    because: 'main.ts knows that there is a command line, and exit codes.',
+  },
+};
+
+/** Where a package may be used. One that is not here has no place yet: decide on it, and say it here. */
+const packages: Readonly<Record<string, readonly string[]>> = {
+  'better-sqlite3': ['ledger', 'platform'],
+  bullmq: ['delivery'],
+  commander: ['cli', 'main.ts'],
+  'csv-stringify': ['sinks/csv'],
+  fastify: ['admin'],
+  ioredis: ['delivery'],
+  'node-cron': ['config', 'daemon'],
+  'openid-client': ['source'],
+  pg: ['sinks/postgres'],
+  'pg-copy-streams': ['sinks/postgres'],
+  pino: ['telemetry'],
+  'pino-pretty': ['telemetry'],
+  'prom-client': ['telemetry'],
+  undici: ['source', 'sinks/webhook'],
+  yaml: ['config'],
+  zod: ['config', 'platform', 'sinks', 'sinks/*', 'source'],
+};
+
+/** Node's own modules that open a way out of the process. The others may be used anywhere but in `leads/`. */
+const builtins: Readonly<Record<string, readonly string[]>> = {
+  'node:child_process': [],
+  'node:cluster': [],
+  'node:dgram': [],
+  'node:http': ['cli', 'source'], // the healthcheck, and the address that `login` is sent back to
+  'node:http2': [],
+  'node:https': [],
+  'node:process': [], // `process` is a parameter, or main.ts's
+  'node:worker_threads': [],
+};
+
+/** What only some rooms may say. */
+const words: readonly { word: RegExp; rooms: readonly string[]; because: string }[] = [
+  {
+    word: /\bconsole\s*\./,
+    rooms: [],
+    because:
+      'What is reported is an event (telemetry/events.ts); what a command prints goes to the stream it was given.',
+  },
+  {
+    word: /\bprocess\s*\.\s*exit\b|\bprocess\s*\[/,
+    rooms: ['main.ts', 'cli', 'platform'],
+    because: 'Only the command line ends the process; others return or throw, so that everything is closed.',
+  },
+  {
+    word: /\bprocess\s*\.\s*env\b|[{,]\s*env\s*[,}:][^=;]*=\s*process\b/,
+    rooms: ['main.ts', 'cli', 'platform'],
+    because: 'The environment is read in one place and handed down, so that a test can say what it holds.',
+  },
+];
+
+/** Names that say nothing of what is inside, and so attract everything. */
+const EMPTY_NAMES = /^(index|types?|utils?|helpers?|common|shared|lib|misc|constants|interfaces)$/;
+
+/** Every crossing of a line above, each as a sentence for whoever crossed it. */
+function offencesIn(files: Files): string[] {
+  return [...files].flatMap(([path, text]) => [
+    ...importOffences(path, text, files),
+    ...wordOffences(path, text),
+    ...nameOffences(path, text),
+  ]);
+}
+
+function importOffences(path: string, text: string, files: Files): string[] {
+  const from = roomOf(path);
+  const room = ruleOf(from);
+  if (room === undefined)
+    return [`${path} is in no room. Say in this test what "${from}" knows and must never know.`];
+  return importsOf(path, text).flatMap(({ specifier, file }) => {
+    if (specifier === undefined)
+      return [`${path} imports a computed name. Nobody can tell what it depends on.`];
+    if (file === undefined) return packageOffence(path, from, specifier);
+    if (!file.startsWith('src/'))
+      return file === 'package.json' ? [] : [`${path} imports ${file}, outside of src/.`];
+    if (!files.has(file)) return [`${path} imports ${file}, which does not exist.`];
+    return roomOffence(path, from, room, file);
+  });
+}
+
+function roomOffence(path: string, from: string, room: Room, file: string): string[] {
+  const to = roomOf(file);
+  if (to === from) return [];
+  if (!room.imports.some((allowed) => matches(to, allowed))) {
+    return [`${path} imports ${file}. ${room.because} Let a short function in src/daemon/ join the two.`];
+  }
+  const doors = ruleOf(to)?.doors;
+  const door = file.slice(`src/${to}/`.length);
+  if (doors === undefined || doors.includes(door)) return [];
+  return [`${path} imports ${file}, which is private to ${to}/. Its doors are ${doors.join(', ')}.`];
+}
+
+function packageOffence(path: string, from: string, specifier: string): string[] {
+  if (specifier.startsWith('node:')) {
+    if (from === 'leads') return [`${path} imports ${specifier}. ${ruleOf(from)?.because}`];
+    const allowed = builtins[specifier];
+    if (allowed === undefined || allowed.some((room) => matches(from, room))) return [];
+    return [`${path} imports ${specifier}, which opens a way out of the process: ${placesOf(allowed)}.`];
+  }
+  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+  const allowed = packages[name];
+  if (allowed === undefined)
+    return [`${path} imports ${name}. Say in this test which room may use it, and why there.`];
+  if (allowed.some((room) => matches(from, room))) return [];
+  return [`${path} imports ${name}. What it does is the business of one room: ${placesOf(allowed)}.`];
+}
+
+function wordOffences(path: string, text: string): string[] {
+  const code = withoutComments(text);
+  const offending = words.filter((rule) => rule.word.test(code) && !rule.rooms.includes(roomOf(path)));
+  return offending.map((rule) => `${path} says ${rule.word.exec(code)?.[0].trim()}. ${rule.because}`);
+}
+
+function nameOffences(path: string, text: string): string[] {
+  const empty = posix
+    .relative('src', path)
+    .replace(/\.ts$/, '')
+    .split('/')
+    .find((part) => EMPTY_NAMES.test(part));
+  return [
+    ...(empty === undefined
+      ? []
+      : [`${path}: "${empty}" says nothing of what is inside. Name it after what it promises.`]),
+    ...(handsOn(text)
+      ? [`${path} hands on what another file exports. Import it from where it is: it shows who needs what.`]
+      : []),
+  ];
+}
+
+/** `source`, `sinks/csv`, `main.ts`. */
+function roomOf(path: string): string {
+  const [, first = '', ...rest] = path.split('/');
+  return first === 'sinks' && rest.length > 1 ? `sinks/${rest[0]}` : first;
+}
+
+function ruleOf(room: string): Room | undefined {
+  return rooms[room] ?? (matches(room, 'sinks/*') ? rooms['sinks/*'] : undefined);
+}
+
+function matches(room: string, allowed: string): boolean {
+  return room === allowed || (allowed === 'sinks/*' && room.startsWith('sinks/'));
+}
+
+function placesOf(allowed: readonly string[]): string {
+  return allowed.length === 0 ? 'no room may use it' : `it may be used in ${allowed.join(', ')}`;
+}
+
+const root = posix.join(import.meta.dirname.replaceAll('\\', '/'), '..');
+const source = readFiles(root, 'src');
+const foldersOfSrc = [...new Set([...source.keys()].map(roomOf))];
+
+describe('the rooms of the house', () => {
+  test.each(foldersOfSrc)('%s imports what its line allows, and nothing else', (room) => {
+    const own = offencesIn(source).filter((offence) => roomOf(offence.split(/[ :]/, 1)[0] ?? '') === room);
+    expect(own.join('\n')).toBe('');
+  });
+
+  test('no file imports itself over others', () => {
+    expect(findCircle(source)?.join(' → ')).toBeUndefined();
+  });
+
+  test('every room of the plan is there', () => {
+    const planned = Object.keys(rooms).filter(
+      (room) => !foldersOfSrc.some((folder) => matches(folder, room)),
+    );
+    expect(planned).toEqual([]);
+  });
+
+  test('every door is there', () => {
+    const doors = Object.entries(rooms).flatMap(([room, { doors }]) =>
+      (doors ?? []).map((door) => `src/${room}/${door}`),
+    );
+    expect(doors.filter((door) => !source.has(door))).toEqual([]);
+  });
+});
+
+describe('the check itself', () => {
+  const others: [string, string][] = [
+    ['src/ledger/ledger.ts', ''],
+    ['src/ledger/settling.ts', ''],
+    ['src/leads/lead.ts', ''],
+    ['src/sinks/sink.ts', ''],
+    ['src/sinks/csv/csv.ts', ''],
+  ];
+  const offencesOf = (path: string, text: string) => offencesIn(new Map([...others, [path, text]]));
+
+  test.each([
+    [
+      'src/source/a.ts',
+      "import { open } from '../ledger/ledger.ts';",
+      'must not know that leads are remembered',
+    ],
+    [
+      'src/source/a.ts',
+      "import type { Ledger } from '../ledger/ledger.ts';",
+      'must not know that leads are remembered',
+    ],
+    [
+      'src/source/a.ts',
+      "import {\n  type A,\n  b,\n} from '../ledger/ledger.ts';",
+      'must not know that leads',
+    ],
+    ['src/source/a.ts', "import '../ledger/ledger.ts';", 'must not know that leads are remembered'],
+    [
+      'src/source/a.ts',
+      "import * as all from '../ledger/ledger.ts';",
+      'must not know that leads are remembered',
+    ],
+    [
+      'src/source/a.ts',
+      "const x = await import('../ledger/ledger.ts');",
+      'must not know that leads are remembered',
+    ],
+    [
+      'src/source/a.ts',
+      "let x: import('../ledger/ledger.ts').Ledger;",
+      'must not know that leads are remembered',
+    ],
+    [
+      'src/source/a.ts',
+      'const x = await import(`../ledger/ledger.ts`);',
+      'must not know that leads are remembered',
+    ],
+    [
+      'src/source/a.ts',
+      "const x = 1; import y from '../ledger/ledger.ts';",
+      'must not know that leads are remembered',
+    ],
+    ['src/source/a.ts', 'await import(`../${name}.ts`);', 'computed name'],
+    ['src/source/a.ts', 'await import(name);', 'computed name'],
+    ['src/source/a.ts', "export { open } from '../leads/lead.ts';", 'hands on'],
+    ['src/source/a.ts', "export * from '../leads/lead.ts';", 'hands on'],
+    ['src/source/a.ts', "import x from '../leads/nothing.ts';", 'does not exist'],
+    ['src/source/a.ts', "import x from '../../test/support/until.ts';", 'outside of src/'],
+    ['src/source/a.ts', "import { Pool } from 'pg';", 'sinks/postgres'],
+    ['src/source/a.ts', "import x from 'left-pad';", 'which room may use it'],
+    ['src/source/a.ts', "import x from '@scope/left-pad/sub';", 'imports @scope/left-pad.'],
+    ['src/source/a.ts', "const x = require('pg');", 'sinks/postgres'],
+    ['src/source/a.ts', "import { spawn } from 'node:child_process';", 'no room may use it'],
+    ['src/source/a.ts', 'console.log(1);', 'is an event'],
+    ['src/source/a.ts', 'process.exit(1);', 'command line ends the process'],
+    ['src/source/a.ts', "const home = process.env['HOME'];", 'read in one place'],
+    ['src/source/a.ts', 'const { env } = process;', 'read in one place'],
+    ['src/source/utils.ts', '', 'says nothing of what is inside'],
+    ['src/source/helpers/a.ts', '', 'says nothing of what is inside'],
+    ['src/leads/a.ts', "import { hash } from 'node:crypto';", 'a noun that imports'],
+    ['src/leads/a.ts', "import type { z } from 'zod';", 'business of one room'],
+    ['src/sinks/smtp/a.ts', "import x from '../csv/csv.ts';", 'must not know other sinks'],
+    ['src/delivery/a.ts', "import type { Sink } from '../sinks/sink.ts';", 'must not know which sinks exist'],
+    ['src/daemon/a.ts', "import x from '../ledger/settling.ts';", 'private to ledger/'],
+    ['src/cellar/a.ts', '', 'is in no room'],
+  ])('is told of %s with: %j', (path, text, sentence) => {
+    const offences = offencesOf(path, text);
+    expect(offences.join('\n')).toContain(sentence);
+    expect(offences.join('\n')).toContain(path);
+  });
+
+  test.each([
+    ['src/source/a.ts', "import type { Lead } from '../leads/lead.ts';\nimport { fetch } from 'undici';"],
+    [
+      'src/source/a.ts',
+      "// process.exit is for the command line, console.log for nobody\nconst at = 'https://x.example';",
+    ],
+    ['src/source/a.ts', "const hint = 'an import of goods from abroad';\nimport.meta.dirname;"],
+    ['src/sinks/smtp/a.ts', "import type { Sink } from '../sink.ts';\nimport { z } from 'zod';"],
+    ['src/sinks/registry.ts', "import { csv } from './csv/csv.ts';"],
+    ['src/main.ts', 'process.exitCode = 1; const { env } = process;'],
+  ])('has nothing to say about %s with: %j', (path, text) => {
+    expect(offencesOf(path, text)).toEqual([]);
+  });
+
+  test('finds a circle, and none where there is none', () => {
+    const a: [string, string] = ['src/a.ts', "import './b.ts';"];
+    expect(findCircle(new Map([a, ['src/b.ts', "import type { A } from './a.ts';"]]))).toEqual([
+      'src/a.ts',
+      'src/b.ts',
+      'src/a.ts',
+    ]);
+    expect(findCircle(new Map([a, ['src/b.ts', "import './c.ts';"], ['src/c.ts', '']]))).toBeUndefined();
+  });
+
+  test('sees the whole house', () => {
+    const imports = [...source].flatMap(([path, text]) => importsOf(path, text));
+    expect(source.size).toBeGreaterThan(60);
+    expect(imports.length).toBeGreaterThan(200);
+    // As many as a plain count of the word at the start of lines.
+    const counted = [...source.values()].flatMap((text) => text.match(/^import\b/gm) ?? []).length;
+    expect(imports.length).toBeGreaterThanOrEqual(counted);
+  });
+});
