@@ -48,7 +48,9 @@ function aptGet(args: readonly string[]): boolean {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   // An answer to a question about a configuration file that is already there: keep it.
   const keep = ['-o', 'Dpkg::Options::=--force-confold', '-o', 'Dpkg::Use-Pty=0'];
-  return spawnSync('apt-get', [...keep, ...args], { env, stdio: ['ignore', 2, 2] }).status === 0;
+  const apt = spawnSync('apt-get', [...keep, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  if (apt.status !== 0) process.stderr.write(Buffer.concat([apt.stdout, apt.stderr]));
+  return apt.status === 0;
 }
 
 function advice(missing: readonly Server[]): string {
