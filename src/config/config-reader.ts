@@ -1,21 +1,17 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import type { SinkType } from '../sinks/sink.ts';
-import { sourceOptions } from '../source/options.ts';
+import { absolutePaths, absoluteSecretFiles } from './absolute-paths.ts';
 import type { Config, SinkConfig, SourceConfig } from './config.ts';
 import { daemonOptions } from './daemon-options.ts';
 import type { FaultList } from './fault-list.ts';
 import { nameOption } from './option-limits.ts';
-import { pollOptions } from './poll-options.ts';
+import { optionSchema } from './option-schema.ts';
 import { type SinkOptions, sinkOptions } from './sink-options.ts';
+import { sourceEntry } from './source-entry.ts';
 import { didYouMean } from './suggest.ts';
 import { TreeValidator } from './validate-tree.ts';
 import type { YamlTree } from './yaml-tree.ts';
-
-/** A source as it is written: its own options, and when it is polled. */
-export const sourceEntry = sourceOptions.safeExtend({
-  poll: pollOptions.prefault({}).describe('When the listing is read.'),
-});
 
 /** Reads one configuration, part by part; a part that has faults is left out, and the others are still read. */
 export class ConfigReader {
@@ -23,21 +19,27 @@ export class ConfigReader {
   readonly #validator: TreeValidator;
   readonly #sinkTypes: readonly SinkType[];
 
-  constructor(tree: YamlTree, faults: FaultList, sinkTypes: readonly SinkType[]) {
+  readonly #file: string;
+  readonly #folder: string;
+
+  /** `file` is where the tree comes from; relative paths are taken from its folder. */
+  constructor(file: string, tree: YamlTree, faults: FaultList, sinkTypes: readonly SinkType[]) {
+    this.#file = resolve(file);
+    this.#folder = dirname(this.#file);
     this.#tree = tree;
     this.#validator = new TreeValidator(tree, faults);
     this.#sinkTypes = sinkTypes;
   }
 
-  /** Undefined, or with parts left out, when there are faults; they are noted. `file` is where it comes from. */
-  read(file: string): Config | undefined {
-    const daemon = this.#validator.validate(daemonOptions, this.#tree.root, []);
+  /** Undefined, or with parts left out, when there are faults; they are noted. */
+  read(): Config | undefined {
+    const daemon = this.#validate(daemonOptions, this.#tree.root, []);
     const sources = this.#entries('sources').map(([name, value]) => this.#readSource(name, value));
-    const sinks = this.#entries('sinks').map(([name, value]) => this.#readSink(name, value, file));
+    const sinks = this.#entries('sinks').map(([name, value]) => this.#readSink(name, value));
     if (daemon === undefined) return undefined;
     return {
-      file: resolve(file),
-      dataDir: resolve(dirname(file), daemon.data_dir),
+      file: this.#file,
+      dataDir: resolve(this.#folder, daemon.data_dir),
       sources: sources.filter((source) => source !== undefined),
       sinks: sinks.filter((sink) => sink !== undefined),
       queue: { redisUrl: daemon.queue.redis_url, prefix: daemon.queue.prefix },
@@ -46,6 +48,16 @@ export class ConfigReader {
       tokenKey: daemon.tokens.encryption_key,
       gracePeriodMs: daemon.stop.grace,
     };
+  }
+
+  #validate<Schema extends z.ZodType>(
+    schema: Schema,
+    value: unknown,
+    at: readonly string[],
+    neighbours: readonly string[] = [],
+  ): z.output<Schema> | undefined {
+    const input = absoluteSecretFiles(value, optionSchema(schema), this.#folder);
+    return this.#validator.validate(schema, input, at, neighbours);
   }
 
   #entries(section: string): [name: string, value: unknown][] {
@@ -60,13 +72,13 @@ export class ConfigReader {
   }
 
   #readSource(name: string, value: unknown): SourceConfig | undefined {
-    const source = this.#validator.validate(sourceEntry, value, ['sources', name]);
+    const source = this.#validate(sourceEntry, value, ['sources', name]);
     if (source === undefined) return undefined;
     const { poll, ...options } = source;
     return { name, poll, options };
   }
 
-  #readSink(name: string, value: unknown, file: string): SinkConfig | undefined {
+  #readSink(name: string, value: unknown): SinkConfig | undefined {
     const at = ['sinks', name];
     if (!isMap(value)) {
       this.#validator.validate(anyMap, value, at);
@@ -80,8 +92,8 @@ export class ConfigReader {
     const sharedOptions = this.#validator.validate(common, Object.fromEntries(shared), at);
     // Without a type nobody knows what the other keys should be.
     if (type === undefined) return undefined;
-    const ownInput = absolutePaths(Object.fromEntries(own), type.paths ?? [], file);
-    const options = this.#validator.validate(type.options.strict(), ownInput, at, ['type', ...commonKeys]);
+    const ownInput = absolutePaths(Object.fromEntries(own), type.paths ?? [], this.#folder);
+    const options = this.#validate(type.options.strict(), ownInput, at, ['type', ...commonKeys]);
     return options && sharedOptions && toSinkConfig(name, type, options, sharedOptions);
   }
 
@@ -122,18 +134,6 @@ function toSinkConfig(
     retry: { scheduleMs: shared.retry.schedule, jitter: shared.retry.jitter },
     backfill: shared.backfill,
   };
-}
-
-function absolutePaths(
-  options: Record<string, unknown>,
-  paths: readonly string[],
-  file: string,
-): Record<string, unknown> {
-  const absolute = ([key, value]: [string, unknown]): [string, unknown] => {
-    const isPath = paths.includes(key) && typeof value === 'string' && value !== '';
-    return [key, isPath ? resolve(dirname(file), value) : value];
-  };
-  return Object.fromEntries(Object.entries(options).map(absolute));
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {

@@ -32,7 +32,7 @@ export function parseConfig(text: string, file: string, { sinkTypes, env }: Conf
   const faults = new FaultList(file);
   const document = parseYaml(text.replace(/^\uFEFF/, ''), faults);
   const config =
-    document && new ConfigReader(new YamlTree(document, faults, env, file), faults, sinkTypes).read(file);
+    document && new ConfigReader(file, new YamlTree(document, faults, env), faults, sinkTypes).read();
   faults.throwIfAny();
   if (config === undefined) throw new Error('a configuration without a fault gave no result');
   return config;

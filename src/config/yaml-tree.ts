@@ -1,4 +1,3 @@
-import { dirname, resolve } from 'node:path';
 import {
   type Alias,
   type Document,
@@ -45,18 +44,13 @@ export class YamlTree {
   readonly #document: Document;
   readonly #faults: FaultList;
   readonly #env: Environment;
-  readonly #folder: string;
   #nodes = 0;
 
-  /**
-   * Reads the whole document, `${…}` replaced inside texts. `file` is the configuration's: the path in
-   * `{ file: … }` is taken from its folder.
-   */
-  constructor(document: Document.Parsed, faults: FaultList, env: Environment, file: string) {
+  /** Reads the whole document, `${…}` replaced inside texts. What cannot be read is noted as a fault. */
+  constructor(document: Document.Parsed, faults: FaultList, env: Environment) {
     this.#document = document;
     this.#faults = faults;
     this.#env = env;
-    this.#folder = dirname(resolve(file));
     this.root = this.#read(document.contents, [], document.contents?.range[0] ?? 0, []);
   }
 
@@ -112,7 +106,7 @@ export class YamlTree {
       if (entries.has(key)) this.#repeatedKey(path, key, offset);
       else entries.set(key, this.#read(pair.value as Node | null, [...path, key], offset, inside));
     }
-    return this.#fromFolder(Object.fromEntries(entries));
+    return Object.fromEntries(entries);
   }
 
   #readKey(pair: Pair, path: Path): { key: string; offset: number } | undefined {
@@ -164,13 +158,6 @@ export class YamlTree {
       this.#spots.set(keyOf(path), { key, value: offset, replaced: { source: value, text, whole } });
     for (const fault of faults) this.#unreadable(path, offset, fault.message, fault.hint);
     return text;
-  }
-
-  /** `{ file: … }` stands for the file's content wherever it is written; the path is taken from our folder. */
-  #fromFolder(map: Record<string, unknown>): Record<string, unknown> {
-    const { file, ...others } = map;
-    if (typeof file !== 'string' || file === '' || Object.keys(others).length > 0) return map;
-    return { file: resolve(this.#folder, file) };
   }
 
   #tooMuch(path: Path, offset: number): undefined {

@@ -17,7 +17,7 @@ export function duration() {
 export function size() {
   return z
     .string({ error: 'must be a size such as 64kb, 8mb or 2gb' })
-    .regex(/^\d+(\.\d+)?(b|kb|mb|gb)$/i, 'must be a size such as 64kb, 8mb or 2gb')
+    .regex(/^\d+(\.\d+)?[kmgKMG]?[bB]$/, 'must be a size such as 64kb, 8mb or 2gb')
     .transform((text) => Math.round(scaled(text.toLowerCase(), BYTES)));
 }
 

@@ -1,0 +1,44 @@
+import { resolve } from 'node:path';
+import type { JsonSchema } from './option-schema.ts';
+
+/**
+ * The value with the path in each `{ file: … }` of a secret taken from the configuration's folder. The schema tells
+ * such a map from any other that happens to have the key `file`.
+ */
+export function absoluteSecretFiles(value: unknown, schema: unknown, folder: string): unknown {
+  if (typeof value !== 'object' || value === null || !isSchema(schema)) return value;
+  if (Array.isArray(value)) return value.map((item) => absoluteSecretFiles(item, schema.items, folder));
+  if (schema.anyOf?.some((form) => isSecretFile(form, value))) return absolutePaths(value, ['file'], folder);
+  const forms = [schema, ...(schema.anyOf ?? [])].filter(isSchema);
+  const inside = ([key, item]: [string, unknown]): [string, unknown] => {
+    const itemSchema = forms
+      .map((form) => form.properties?.[key] ?? form.additionalProperties)
+      .find(isSchema);
+    return [key, absoluteSecretFiles(item, itemSchema, folder)];
+  };
+  return Object.fromEntries(Object.entries(value).map(inside));
+}
+
+/** The options with the named ones made absolute, from the configuration's folder. */
+export function absolutePaths(
+  options: object,
+  names: readonly string[],
+  folder: string,
+): Record<string, unknown> {
+  const absolute = ([key, value]: [string, unknown]): [string, unknown] => {
+    const isPath = names.includes(key) && typeof value === 'string' && value !== '';
+    return [key, isPath ? resolve(folder, value) : value];
+  };
+  return Object.fromEntries(Object.entries(options).map(absolute));
+}
+
+/** `secret()` is a text or a map of which `file` is the only key; either may be in a choice of its own. */
+function isSecretFile(form: unknown, value: object): boolean {
+  if (!isSchema(form) || !('file' in value)) return false;
+  if (form.anyOf?.some((inner) => isSecretFile(inner, value))) return true;
+  return Object.keys(form.properties ?? {}).join() === 'file' && form.additionalProperties === false;
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

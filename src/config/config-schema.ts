@@ -1,0 +1,110 @@
+import type { SinkType } from '../sinks/sink.ts';
+import { daemonOptions } from './daemon-options.ts';
+import { NAME } from './option-limits.ts';
+import { type JsonSchema, optionSchema } from './option-schema.ts';
+import { sinkOptions } from './sink-options.ts';
+import { sourceEntry } from './source-entry.ts';
+
+/** The JSON Schema of the configuration (draft-07), for editors and for whoever generates configurations. */
+export function configSchema(sinkTypes: readonly SinkType[]): JsonSchema {
+  const { properties, ...daemon } = optionSchema(daemonOptions);
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'leadsync',
+    ...daemon,
+    properties: {
+      ...mapEach(properties ?? {}, (property) => acceptVariables(property)),
+      sources: {
+        ...named(acceptVariables(optionSchema(sourceEntry)), describe(properties?.['sources'])),
+        minProperties: 1,
+      },
+      sinks: named(anySink(sinkTypes), describe(properties?.['sinks'])),
+    },
+  };
+}
+
+/** The schema of one type's sinks: the common options with the type's own defaults, and the type's options. */
+export function sinkSchema(type: SinkType): JsonSchema {
+  const common = optionSchema(sinkOptions(type));
+  const own = optionSchema(type.options.strict());
+  const kind = { const: type.type, description: type.summary };
+  return {
+    ...own,
+    properties: { type: kind, ...own.properties, ...common.properties },
+    required: ['type', ...(own.required ?? [])],
+  };
+}
+
+/** A map of names to what each name stands for. */
+function named(entry: JsonSchema, more: JsonSchema): JsonSchema {
+  return { type: 'object', ...more, propertyNames: { pattern: NAME.source }, additionalProperties: entry };
+}
+
+/** An editor first offers the types, then, once one is chosen, the options of that type. */
+function anySink(sinkTypes: readonly SinkType[]): JsonSchema {
+  const types = sinkTypes.map(({ type, summary }) => ({ const: type, description: summary }));
+  return {
+    type: 'object',
+    properties: { type: { description: 'What kind of destination this is.', anyOf: types } },
+    required: ['type'],
+    allOf: sinkTypes.map((type) => ({
+      if: { properties: { type: { const: type.type } }, required: ['type'] },
+      // biome-ignore lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema
+      then: acceptVariables(sinkSchema(type), ['type']),
+    })),
+  };
+}
+
+function describe(schema: unknown): JsonSchema {
+  const description = isSchema(schema) ? schema.description : undefined;
+  return description === undefined ? {} : { description };
+}
+
+/** `${…}` may stand for a whole value that is no plain text: a number, a choice, a text of a certain form. */
+const VARIABLE: JsonSchema = { type: 'string', pattern: '\\$\\{' };
+
+/** Lets `${…}` stand wherever leadsync replaces it; the properties named in `except` keep their values. */
+function acceptVariables(schema: JsonSchema, except: readonly string[] = []): JsonSchema {
+  const inside: JsonSchema = { ...schema };
+  if (schema.properties) {
+    inside.properties = mapEach(schema.properties, (property, name) =>
+      except.includes(name) ? property : acceptVariables(property),
+    );
+  }
+  if (isSchema(schema.items)) inside.items = acceptVariables(schema.items);
+  if (isSchema(schema.additionalProperties)) {
+    inside.additionalProperties = acceptVariables(schema.additionalProperties);
+  }
+  if (!needsForm(schema)) return inside;
+  const { description, default: fallback, ...form } = inside;
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(fallback === undefined ? {} : { default: fallback }),
+    anyOf: [form, VARIABLE],
+  };
+}
+
+/** Whether there are values of the schema that a `${…}` does not look like. */
+function needsForm(schema: JsonSchema): boolean {
+  if (schema.anyOf !== undefined) return schema.anyOf.every((form) => needsForm(isSchema(form) ? form : {}));
+  if (schema.type === 'object' || schema.type === 'array') return false;
+  const { enum: choice, const: only, pattern, format, maxLength } = schema;
+  return (
+    schema.type !== 'string' || [choice, only, pattern, format, maxLength].some((rule) => rule !== undefined)
+  );
+}
+
+function mapEach(
+  properties: Readonly<Record<string, unknown>>,
+  change: (schema: JsonSchema, name: string) => JsonSchema,
+): Record<string, JsonSchema> {
+  const each = ([name, schema]: [string, unknown]): [string, JsonSchema] => [
+    name,
+    change(isSchema(schema) ? schema : {}, name),
+  ];
+  return Object.fromEntries(Object.entries(properties).map(each));
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,150 @@
+import type { z } from 'zod';
+import { duration, secret, size } from '../platform/option-types.ts';
+import type { SinkType } from '../sinks/sink.ts';
+import { sinkSchema } from './config-schema.ts';
+import { daemonOptions } from './daemon-options.ts';
+import { type JsonSchema, optionSchema } from './option-schema.ts';
+import { sinkOptions } from './sink-options.ts';
+import { sourceEntry } from './source-entry.ts';
+
+/** The page that describes every option: name, value, default and meaning, drawn from the schemas. */
+export function optionReference(sinkTypes: readonly SinkType[]): string {
+  const common = Object.keys(sinkOptions(ANY_DEFAULTS).shape);
+  const sections = [
+    INTRODUCTION,
+    '## The daemon\n\nThe top of the file.',
+    table(optionSchema(daemonOptions)),
+    '## A source\n\nUnder `sources`, each under a name of your choice. The name is in every log line, metric and table.',
+    table(optionSchema(sourceEntry)),
+    '## A sink\n\nUnder `sinks`, each under a name of your choice. `type` says what it is, and which options it has.',
+    ...sinkTypes.flatMap((type) => sinkSection(type, common)),
+  ];
+  return `${sections.join('\n\n')}\n`;
+}
+
+function sinkSection(type: SinkType, common: readonly string[]): string[] {
+  const schema = sinkSchema(type);
+  const options = Object.entries(schema.properties ?? {}).filter(([name]) => name !== 'type');
+  const [shared, own] = [true, false].map((isShared) => ({
+    ...schema,
+    properties: Object.fromEntries(options.filter(([name]) => common.includes(name) === isShared)),
+  }));
+  return [
+    `### \`type: ${type.type}\`\n\n${type.summary}`,
+    table(own ?? {}),
+    `Options that every sink has, with the defaults of \`${type.type}\`:`,
+    table(shared ?? {}),
+  ];
+}
+
+/** The options that every sink has are the same whatever the defaults are. */
+const ANY_DEFAULTS: Pick<SinkType, 'defaults'> = {
+  defaults: { events: ['created'], batchMax: 1, batchWaitMs: 0, concurrency: 1, timeoutMs: 1000 },
+};
+
+function table(schema: JsonSchema): string {
+  const head = ['| option | value | default | meaning |', '| --- | --- | --- | --- |'];
+  return [...head, ...rows(schema, '')].join('\n');
+}
+
+function rows(schema: JsonSchema, prefix: string): string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+    if (typeof property === 'boolean') return [];
+    const required = schema.required?.includes(name) === true;
+    const isGroup = property.properties !== undefined;
+    const standard = isGroup && !required ? '' : printDefault(property.default, required);
+    const cells = [`\`${prefix}${name}\``, printValue(property), standard, property.description ?? ''];
+    return [
+      `| ${cells.map(escapeCell).join(' | ')} |`,
+      ...(isGroup ? rows(property, `${prefix}${name}.`) : []),
+    ];
+  });
+}
+
+function printDefault(value: unknown, required: boolean): string {
+  if (required) return '**required**';
+  if (value === undefined) return '';
+  if (value === '') return 'empty';
+  if (Array.isArray(value)) return `\`[${value.join(', ')}]\``;
+  return typeof value === 'object' ? '' : `\`${String(value)}\``;
+}
+
+const [DURATION, SIZE] = [optionSchema(duration()).pattern, optionSchema(size()).pattern];
+const SECRET = JSON.stringify(optionSchema(secret()).anyOf);
+
+/** What may be written, in a few words. */
+function printValue(schema: JsonSchema): string {
+  if (schema.enum !== undefined) return schema.enum.map((choice) => `\`${String(choice)}\``).join(', ');
+  if (schema.const !== undefined) return schema.const === '' ? 'empty' : `\`${String(schema.const)}\``;
+  if (schema.anyOf !== undefined) {
+    if (JSON.stringify(schema.anyOf) === SECRET) return 'secret';
+    return schema.anyOf.map((form) => printValue(asSchema(form))).join(' or ');
+  }
+  switch (schema.type) {
+    case 'string':
+      return { [DURATION ?? '']: 'duration', [SIZE ?? '']: 'size' }[schema.pattern ?? 'none'] ?? 'text';
+    case 'boolean':
+      return '`true`, `false`';
+    case 'integer':
+      return `whole number${limits(schema)}`;
+    case 'number':
+      return `number${limits(schema)}`;
+    case 'array':
+      return `list of ${Array.isArray(schema.items) ? 'values' : printValue(asSchema(schema.items))}`;
+    default:
+      return 'map';
+  }
+}
+
+function limits({ minimum, maximum }: JsonSchema): string {
+  const bounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER;
+  if (minimum !== undefined && bounded) return `, ${minimum} to ${maximum}`;
+  if (bounded) return `, ${maximum} or less`;
+  return minimum === undefined || minimum <= Number.MIN_SAFE_INTEGER ? '' : `, ${minimum} or more`;
+}
+
+function asSchema(schema: z.core.JSONSchema._JSONSchema | undefined): JsonSchema {
+  return typeof schema === 'object' ? schema : {};
+}
+
+/** A bar would end the cell. */
+function escapeCell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+}
+
+const INTRODUCTION = `# Configuration
+
+<!-- Written by scripts/generate.ts from the option schemas. Change those, then run it. -->
+
+\`leadsync\` reads one YAML file: \`leadsync.yaml\` in the current folder, or the one that \`-c\` or \`LEADSYNC_CONFIG\` names.
+\`leadsync init\` writes one to begin with, \`leadsync validate\` says everything that is wrong with it, each fault as
+\`file:line:column: where: what is wrong; what to do\`, and \`leadsync schema\` prints its JSON Schema. An editor that
+speaks the YAML language server completes and checks the file as you type, with this as its first line:
+
+\`\`\`yaml
+# yaml-language-server: $schema=./leadsync.schema.json
+\`\`\`
+
+**Values**
+
+- A *duration* is \`500ms\`, \`30s\`, \`5m\`, \`2h\` or \`1d\`. A *size* is \`64kb\`, \`8mb\` or \`2gb\`.
+- A *secret* is a text, or \`{ file: /run/secrets/x }\`: then it is what the file holds, without one line break at its end.
+  No secret is ever printed or logged, in messages about a wrong configuration neither.
+- A relative path is taken from the folder of the configuration file, whatever the current folder is.
+- Names of sources and sinks have 1 to 63 of \`a-z\`, \`0-9\`, \`_\` and \`-\`, and begin with a letter or a digit.
+
+**Variables of the environment**
+
+| written | becomes |
+| --- | --- |
+| \`\${NAME}\` | the variable; an error when it is not set |
+| \`\${NAME:-default}\` | the variable; the default when it is not set or empty |
+| \`\${NAME:?message}\` | the variable; an error with this message when it is not set or empty |
+| \`$$\` | a dollar; a single \`$\` is an error |
+
+They are replaced after the file was parsed, inside texts and never in keys, so no value can change the structure, and
+what was put in is not looked at again. A value that is wholly one \`\${…}\` is read as a number or as \`true\` or \`false\` where
+one of these is wanted: \`concurrency: \${CONCURRENCY:-10}\`. Inside \`{ }\` and \`[ ]\`, write it in quotes: \`{ file: "\${SECRET_FILE}" }\`.
+
+**YAML** is read as version 1.2, so \`yes\`, \`no\`, \`on\` and \`off\` are texts. Unknown and repeated keys, unknown tags, merge keys
+(\`<<\`), keys that are no texts, keys without a value and a second document are errors. Anchors and aliases may stand for whole values.`;

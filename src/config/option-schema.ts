@@ -1,0 +1,14 @@
+import { z } from 'zod';
+
+/** A JSON Schema, draft-07. */
+export type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** The JSON Schema of options as they are written: before anything is filled in or converted. */
+export function optionSchema(options: z.ZodType): JsonSchema {
+  const { $schema: _, ...schema } = z.toJSONSchema(options, {
+    target: 'draft-7',
+    io: 'input',
+    unrepresentable: 'any',
+  });
+  return schema;
+}

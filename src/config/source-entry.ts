@@ -1,0 +1,7 @@
+import { sourceOptions } from '../source/options.ts';
+import { pollOptions } from './poll-options.ts';
+
+/** A source as it is written: its own options, and when it is polled. */
+export const sourceEntry = sourceOptions.safeExtend({
+  poll: pollOptions.prefault({}).describe('When the listing is read.'),
+});
