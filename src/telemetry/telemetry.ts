@@ -27,7 +27,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 }
 
 /** Gives an event to each subscriber. One that throws keeps it neither from the others nor troubles the emitter. */
-export function fanOut(subscribers: readonly Emit[], onFailure: (error: unknown) => void): Emit {
+function fanOut(subscribers: readonly Emit[], onFailure: (error: unknown) => void): Emit {
   const attempt = (work: () => void, otherwise: (error: unknown) => void) => {
     try {
       work();

@@ -1,0 +1,51 @@
+# leadsync as an image: `leadsync run`, with the configuration in /etc/leadsync/leadsync.yaml and everything that must
+# last in /data (say `data_dir: /data`). Runs as user 1000, with a read-only root file system and without capabilities.
+#
+#   docker build -t leadsync .
+#   docker run --read-only --tmpfs /tmp --cap-drop ALL -v ./leadsync.yaml:/etc/leadsync/leadsync.yaml:ro -v leads:/data leadsync
+
+FROM docker.io/library/node:24-bookworm-slim AS source
+WORKDIR /app
+ENV NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_FUND=false NPM_CONFIG_AUDIT=false
+COPY package.json package-lock.json ./
+
+# What runs: the native part of SQLite comes ready in its package, so no install script is needed or run.
+FROM source AS packages
+RUN npm ci --omit=dev --ignore-scripts
+
+FROM source AS build
+RUN npm ci --include=dev --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build
+
+FROM docker.io/library/node:24-bookworm-slim
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends tini \
+ && rm -rf /var/lib/apt/lists/* \
+ && mkdir -p /etc/leadsync /data \
+ && chown 1000:1000 /data \
+ && chmod 0700 /data \
+ && ln -s /app/bin/leadsync.js /usr/local/bin/leadsync
+
+WORKDIR /app
+COPY --from=packages /app/node_modules node_modules
+COPY package.json ./
+COPY bin bin
+COPY --from=build /app/dist dist
+
+LABEL org.opencontainers.image.title="leadsync" \
+      org.opencontainers.image.description="Brings every new lead from a lead listing service to webhooks, CSV files and PostgreSQL: none lost, none twice, within seconds." \
+      org.opencontainers.image.licenses="UNLICENSED"
+
+ENV NODE_ENV=production LEADSYNC_CONFIG=/etc/leadsync/leadsync.yaml
+# By number, so that Kubernetes can see that it is not root (runAsNonRoot).
+USER 1000:1000
+VOLUME /data
+
+# Asks /livez at the configuration's admin.listen: is this process alive? A service or a sink that is down does not count.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 CMD ["leadsync", "healthcheck"]
+
+# tini reaps orphans and hands signals on: SIGTERM starts an orderly stop of at most stop.grace (25 s).
+ENTRYPOINT ["/usr/bin/tini", "--", "leadsync"]
+CMD ["run"]
