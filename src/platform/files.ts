@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/** What is done to the disk, each step by itself, so that a test can break it. Errors are Node's own, with their `code`. */
+export interface Files {
+  /** Makes a folder and those above it; gives the topmost one that was made, undefined when all were there. */
+  makeFolder(path: string, mode: number): Promise<string | undefined>;
+  /** The names in a folder. */
+  list(folder: string): Promise<readonly string[]>;
+  /** Undefined when there is no such file. */
+  read(path: string): Promise<Buffer | undefined>;
+  /** When a file was last written. */
+  modifiedAt(path: string): Promise<Date>;
+  /** A new file for writing. Fails when there is one. */
+  create(path: string, mode: number): Promise<NewFile>;
+  /** Takes the place of the target at once, for every reader. */
+  rename(from: string, to: string): Promise<void>;
+  /** Makes names that were changed in a folder survive a power cut. */
+  syncFolder(path: string): Promise<void>;
+  /** Fails unless this process may make and rename files in the folder. */
+  probeFolder(path: string): Promise<void>;
+  /** What is not there is removed already. */
+  remove(path: string): Promise<void>;
+}
+
+export interface NewFile {
+  write(data: Uint8Array): Promise<void>;
+  /** Makes what was written survive a power cut. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The real disk. */
+export const disk: Files = {
+  makeFolder: (path, mode) => mkdir(path, { recursive: true, mode }),
+  list: (folder) => readdir(folder),
+  read: (path) => readFile(path).catch(undefinedIfMissing),
+  modifiedAt: async (path) => (await stat(path)).mtime,
+  create: async (path, mode) => {
+    const file = await open(path, 'wx', mode);
+    return { write: (data) => file.writeFile(data), sync: () => file.sync(), close: () => file.close() };
+  },
+  rename,
+  syncFolder: async (path) => {
+    const folder = await open(path, 'r');
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  },
+  probeFolder: async (path) => {
+    await readdir(path);
+    await access(path, constants.W_OK | constants.X_OK);
+  },
+  remove: (path) => rm(path, { force: true }),
+};
+
+/**
+ * Makes a folder with those above it, so that they survive a power cut. Does nothing when it is there.
+ * @returns whether anything was made
+ */
+export async function makeFolderDurably(files: Files, folder: string, mode: number): Promise<boolean> {
+  const topmost = await files.makeFolder(folder, mode);
+  if (topmost === undefined) return false;
+  // Each new name is kept by the folder above it.
+  for (let made = folder; ; made = dirname(made)) {
+    await files.syncFolder(dirname(made));
+    if (made === topmost || made === dirname(made)) return true;
+  }
+}
+
+/** Names of files that are being written by `writeFileDurably`, or were when something crashed. */
+export const TEMPORARY = /^\..+\.[0-9a-f]{16}\.tmp$/;
+
+/**
+ * Writes a file so that every reader finds either all of it or what was there before, and so that it survives a power
+ * cut once this has resolved. After a failure the old file is still there, or the new one is, complete.
+ * @throws Node's error of the step that failed
+ */
+export async function writeFileDurably(
+  files: Files,
+  path: string,
+  data: Uint8Array,
+  mode: number,
+): Promise<void> {
+  const folder = dirname(path);
+  // Two writers of one file must not meet in one temporary file: what one has renamed, the other would go on writing.
+  const nonce = randomBytes(8).toString('hex');
+  const temporary = join(folder, `.${basename(path)}.${nonce}.tmp`);
+  try {
+    const file = await files.create(temporary, mode);
+    try {
+      await file.write(data);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await files.rename(temporary, path);
+  } catch (error) {
+    // The first failure is the one to report; what is left behind is removed later as a leftover.
+    await files.remove(temporary).catch(() => undefined);
+    throw error;
+  }
+  await files.syncFolder(folder);
+}
+
+function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code === 'ENOENT') return undefined;
+  throw error;
+}

@@ -1,0 +1,89 @@
+/** What can be said of a connection that failed: a plain clause, and what the operator can do. */
+export interface NetworkFailure {
+  /** Follows the destination's name: `crm.example.com refuses the connection (ECONNREFUSED)`. */
+  readonly what: string;
+  readonly hint: string;
+}
+
+const UNREACHED = 'See whether the address is right, and whether a firewall lies between.';
+const BROKEN = 'It is tried again; if it stays so, look into the log of the destination.';
+const CERTIFICATE = 'Renew or correct its certificate, or trust its issuer (NODE_EXTRA_CA_CERTS).';
+
+const KNOWN: Readonly<Record<string, NetworkFailure>> = {
+  ECONNREFUSED: {
+    what: 'refuses the connection',
+    hint: 'See whether it runs, and whether host and port are right.',
+  },
+  ECONNRESET: { what: 'reset the connection', hint: BROKEN },
+  EPIPE: { what: 'closed the connection', hint: BROKEN },
+  UND_ERR_SOCKET: { what: 'closed the connection before it had answered', hint: BROKEN },
+  ENOTFOUND: {
+    what: 'has no address in DNS',
+    hint: 'See whether the host name is spelled right and known to DNS.',
+  },
+  EAI_AGAIN: { what: 'could not be looked up in DNS', hint: "See whether this machine's name server works." },
+  ETIMEDOUT: { what: 'cannot be connected to in time', hint: UNREACHED },
+  UND_ERR_CONNECT_TIMEOUT: { what: 'cannot be connected to in time', hint: UNREACHED },
+  EHOSTUNREACH: { what: 'cannot be reached over the network', hint: UNREACHED },
+  ENETUNREACH: { what: 'cannot be reached over the network', hint: UNREACHED },
+  ENOENT: { what: 'has no socket there', hint: 'See whether it runs, and whether the path is right.' },
+  EACCES: {
+    what: 'must not be connected to by this user',
+    hint: 'Give the user that leadsync runs as that right.',
+  },
+  EMFILE: {
+    what: 'cannot be connected to: too many open files',
+    hint: 'Raise the limit (ulimit -n), or lower concurrency.',
+  },
+  CERT_HAS_EXPIRED: { what: 'has a TLS certificate that has expired', hint: CERTIFICATE },
+  CERT_NOT_YET_VALID: {
+    what: 'has a TLS certificate that is not valid yet',
+    hint: "See whether this machine's clock is right.",
+  },
+  ERR_TLS_CERT_ALTNAME_INVALID: {
+    what: 'has a TLS certificate for another name',
+    hint: 'Use the name that the certificate was made for.',
+  },
+  DEPTH_ZERO_SELF_SIGNED_CERT: { what: 'has a TLS certificate that it signed itself', hint: CERTIFICATE },
+  SELF_SIGNED_CERT_IN_CHAIN: {
+    what: 'has a TLS certificate from an issuer that is not trusted',
+    hint: CERTIFICATE,
+  },
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: {
+    what: 'has a TLS certificate from an issuer that is not trusted',
+    hint: CERTIFICATE,
+  },
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: {
+    what: 'has a TLS certificate from an issuer that is not trusted',
+    hint: CERTIFICATE,
+  },
+};
+
+/** Puts a failed connection into words, by the error's `code`. Its text is not used: it may hold anything. */
+export function networkFailure(error: unknown): NetworkFailure & { code: string | undefined } {
+  const code = codeOf(error);
+  if (code === undefined) return { code, what: 'could not be used: the connection failed', hint: BROKEN };
+  const known = KNOWN[code] ?? byFamily(code);
+  return { code, what: `${known.what} (${code})`, hint: known.hint };
+}
+
+/** An error's `code`, or that of the first cause that has one. */
+export function codeOf(error: unknown): string | undefined {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if ('code' in at && typeof at.code === 'string') return at.code;
+  }
+  return undefined;
+}
+
+function byFamily(code: string): NetworkFailure {
+  if (/^(ERR_SSL_|ERR_TLS_|EPROTO|CERT_)/.test(code)) {
+    return {
+      what: 'does not agree with us on TLS',
+      hint: 'See whether the port speaks TLS, and which versions.',
+    };
+  }
+  if (code.startsWith('HPE_')) {
+    return { what: 'does not answer in HTTP', hint: 'See whether scheme and port are right.' };
+  }
+  return { what: 'could not be used', hint: BROKEN };
+}

@@ -1,0 +1,146 @@
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import type { Batch } from '../../leads/delivery.ts';
+import type { Outcome } from '../../leads/outcome.ts';
+import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
+import { disk, type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../../platform/files.ts';
+import { codeOf } from '../../platform/network-failure.ts';
+import { defineSink, type Sink, type SinkParts, SinkUnavailable } from '../sink.ts';
+import { diskFailure } from './disk-failure.ts';
+import { neutraliseCell } from './formulas.ts';
+import { csvFile } from './rows.ts';
+
+const csvOptions = z.strictObject({
+  directory: z
+    .string()
+    .min(1, 'must not be empty')
+    .refine((path) => !path.includes('\0'), 'must not hold a NUL')
+    .describe('The folder that files are dropped in; made when it is missing.'),
+  formulas: z
+    .enum(['neutralise', 'keep'])
+    .default('neutralise')
+    .describe(
+      'Cells that a spreadsheet would run as a formula: `neutralise` puts an apostrophe in front, `keep` leaves them.',
+    ),
+  bom: z
+    .boolean()
+    .default(false)
+    .describe('Begins each file with a byte-order mark, by which Excel recognises UTF-8.'),
+});
+
+export const csv = defineSink({
+  type: 'csv',
+  summary: 'Drops leads as CSV files, each complete the moment it appears.',
+  options: csvOptions,
+  paths: ['directory'],
+  defaults: {
+    events: ['created'],
+    batchMax: 1000,
+    batchWaitMs: 5 * 60_000,
+    concurrency: 1,
+    timeoutMs: 60_000,
+  },
+  open: (options, parts) => new CsvSink(options, parts, disk),
+});
+
+/** Leads are personal data: whoever else should read them shares the group. */
+const FILE_MODE = 0o640;
+const FOLDER_MODE = 0o750;
+/** A temporary file this old, in ms, belongs to nobody any more. */
+const LEFTOVER_MS = 3_600_000;
+
+/** Writes one file per batch. Its name is made of the batch, so that a repeat finds what the first attempt wrote. */
+export class CsvSink implements Sink {
+  readonly #options: z.output<typeof csvOptions>;
+  readonly #parts: SinkParts;
+  readonly #files: Files;
+  #folderMade = false;
+  #cleanedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: z.output<typeof csvOptions>, parts: SinkParts, files: Files) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#files = files;
+  }
+
+  /** Sees whether the folder can be written to, or made. */
+  async check(signal: AbortSignal): Promise<void> {
+    await this.#reach(signal, () => this.#probe(this.#options.directory));
+  }
+
+  async deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
+    const { formulas, bom } = this.#options;
+    const makeSafe = formulas === 'neutralise' ? neutraliseCell : (cell: string) => cell;
+    const content = csvFile(batch.deliveries, { makeSafe, bom });
+    await this.#reach(signal, async (signal) => {
+      await this.#prepareFolder();
+      signal.throwIfAborted();
+      await this.#drop(fileName(batch), content);
+    });
+    return batch.deliveries.map(() => ({ kind: 'delivered' }));
+  }
+
+  async close(): Promise<void> {
+    // Nothing stays open between two batches.
+  }
+
+  async #drop(name: string, content: Buffer): Promise<void> {
+    const { directory } = this.#options;
+    const path = join(directory, name);
+    const present = await this.#files.read(path);
+    // The attempt that wrote it may have ended before its name was safe from a power cut.
+    if (present?.equals(content)) await this.#files.syncFolder(directory);
+    else await writeFileDurably(this.#files, path, content, FILE_MODE);
+  }
+
+  /** Makes the folder once; one that vanishes later may be a mount point, and must not be filled underneath. */
+  async #prepareFolder(): Promise<void> {
+    if (!this.#folderMade) await makeFolderDurably(this.#files, this.#options.directory, FOLDER_MODE);
+    this.#folderMade = true;
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (nowMs - this.#cleanedAtMs < LEFTOVER_MS) return;
+    await this.#removeLeftovers();
+    this.#cleanedAtMs = nowMs;
+  }
+
+  /** Removes what attempts that were killed have left. Younger ones may belong to another process that is writing now. */
+  async #removeLeftovers(): Promise<void> {
+    const { directory } = this.#options;
+    for (const name of await this.#files.list(directory)) {
+      if (!name.startsWith('.leads-') || !TEMPORARY.test(name)) continue;
+      const path = join(directory, name);
+      const modifiedAt = await this.#files.modifiedAt(path).catch(() => undefined); // gone by now: its writer was alive
+      const ageMs = modifiedAt ? this.#parts.clock.now().getTime() - modifiedAt.getTime() : 0;
+      if (ageMs > LEFTOVER_MS + this.#parts.timeoutMs) await this.#files.remove(path);
+    }
+  }
+
+  /** The folder, or the nearest one above that is there. */
+  async #probe(folder: string): Promise<void> {
+    try {
+      await this.#files.probeFolder(folder);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
+      await this.#probe(dirname(folder));
+    }
+  }
+
+  /** @throws SinkUnavailable for whatever fails, the deadline and the stop included */
+  async #reach(stop: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { directory } = this.#options;
+    try {
+      await withinDeadline(this.#parts.timeoutMs, stop, work);
+    } catch (cause) {
+      if (stop.aborted)
+        throw new SinkUnavailable(`Writing to ${directory} was cut off.`, { hint: '', cause });
+      if (!(cause instanceof DeadlinePassed)) throw diskFailure(directory, cause);
+      const message = `Writing to ${directory} took longer than ${this.#parts.timeoutMs / 1000} s.`;
+      throw new SinkUnavailable(message, { hint: 'See whether it is a network mount that hangs.', cause });
+    }
+  }
+}
+
+/** `leads-20261120T100000.000Z-b17.csv`: sorts by time, and is good for every file system. */
+function fileName(batch: Batch): string {
+  return `leads-${batch.createdAt.toISOString().replaceAll(/[-:]/g, '')}-${batch.id}.csv`;
+}

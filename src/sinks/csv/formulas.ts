@@ -1,0 +1,26 @@
+/** Blanks and invisible characters, which spreadsheets skip before they look for a formula. */
+const SKIPPED = '[\\p{White_Space}\\p{C}]*';
+/** What begins a formula, and its full-width and small forms, which some programs fold to the plain ones. */
+const SIGNS = '[=+\\-@＝＋－＠﹦﹢﹣﹫−]';
+const FORMULA = new RegExp(`^(?:[\\t\\r\\n]|${SKIPPED}${SIGNS})`, 'u');
+/** A plus sign and nothing but digits, blanks and ( ) - . after it: no program can do harm with that. */
+const PHONE_NUMBER = /^\+[\d(][\d ().-]*$/;
+const NEGATIVE_NUMBER = /^-\d+(?:[.,]\d+)?$/;
+const APOSTROPHES = /^'*/;
+
+/**
+ * Keeps a spreadsheet from running a cell: what would be taken for a formula gets an apostrophe in front. Cells that
+ * have apostrophes before such a text get one more, so that `restoreCell` can undo it for every text.
+ */
+export function neutraliseCell(text: string): string {
+  return runsAsFormula(text.replace(APOSTROPHES, '')) ? `'${text}` : text;
+}
+
+/** The inverse of `neutraliseCell`: what programs that read the files do. */
+export function restoreCell(cell: string): string {
+  return cell.startsWith("'") && runsAsFormula(cell.replace(APOSTROPHES, '')) ? cell.slice(1) : cell;
+}
+
+function runsAsFormula(text: string): boolean {
+  return FORMULA.test(text) && !PHONE_NUMBER.test(text) && !NEGATIVE_NUMBER.test(text);
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { secret } from '../../platform/option-types.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { readSigningKey } from './signature.ts';
+
+/** leadsync sets these itself, or they are the connection's (RFC 9110, section 7.6.1). */
+const RESERVED =
+  /^(webhook-.*|content-(type|length|encoding)|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect)$/i;
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Visible ASCII, blanks and tabs (RFC 9110, section 5.5); other characters arrive differently in different places. */
+const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
+
+const WRONG_URL =
+  'must be an address such as https://crm.example.com/hooks/leads, without a user, password or fragment; credentials go into headers';
+const WRONG_SECRET =
+  'must be whsec_ and 24 to 64 bytes in base64: echo "whsec_$(openssl rand -base64 32)" makes one';
+
+/** A signing secret of Standard Webhooks. */
+function signingSecret() {
+  return secret().refine(
+    byValue((value) => readSigningKey(value) !== undefined),
+    WRONG_SECRET,
+  );
+}
+
+export const webhookOptions = z.strictObject({
+  url: secret()
+    .refine(byValue(isWebhookUrl), WRONG_URL)
+    .describe(
+      'Where leads are posted. Only its scheme, host and port are ever shown: the path may hold a token.',
+    ),
+  secret: signingSecret()
+    .optional()
+    .describe(
+      'Signs every request by the Standard Webhooks scheme: `whsec_` and 24 to 64 bytes in base64. Without it, requests are not signed.',
+    ),
+  previous_secret: signingSecret()
+    .optional()
+    .describe('While a secret is rotated: the one before. Requests carry a signature of each.'),
+  headers: z
+    .record(z.string(), secret())
+    .superRefine((headers, context) => {
+      for (const [name, value] of Object.entries(headers)) {
+        const message = wrongHeader(name, value.reveal());
+        if (message) context.addIssue({ code: 'custom', message, path: [name] });
+      }
+    })
+    .default({})
+    .describe('More headers for every request, such as `authorization`. Their values are secrets.'),
+});
+
+/** Judges a secret by its value. */
+function byValue(holds: (value: string) => boolean): (option: Secret) => boolean {
+  return (option) => holds(option.reveal());
+}
+
+function isWebhookUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const url = new URL(value);
+  return /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.hash === '';
+}
+
+function wrongHeader(name: string, value: string): string | undefined {
+  if (!TOKEN.test(name)) return 'is not the name of an HTTP header';
+  if (RESERVED.test(name)) return 'is a header that leadsync or HTTP itself sets: remove it';
+  return FIELD_VALUE.test(value) ? undefined : 'must be visible ASCII characters in one line';
+}

@@ -1,0 +1,125 @@
+import { buildConnector, Pool } from 'undici';
+import type { z } from 'zod';
+import type { Batch } from '../../leads/delivery.ts';
+import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
+import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
+import { networkFailure } from '../../platform/network-failure.ts';
+import { readRetryAfter } from '../../platform/retry-after.ts';
+import { attemptParts } from '../attempt-parts.ts';
+import { defineSink, type Sink, type SinkParts, SinkUnavailable } from '../sink.ts';
+import { judgeAnswer } from './judge-answer.ts';
+import { type Message, messageOf } from './message.ts';
+import { webhookOptions } from './options.ts';
+import { readStart } from './read-start.ts';
+import { readSigningKey, sign } from './signature.ts';
+
+export const webhook = defineSink({
+  type: 'webhook',
+  summary: 'Posts leads as JSON to an address, signed by the Standard Webhooks scheme.',
+  options: webhookOptions,
+  defaults: { events: ['created'], batchMax: 1, batchWaitMs: 0, concurrency: 10, timeoutMs: 15_000 },
+  open: (options, parts) => new WebhookSink(options, parts),
+});
+
+/** Each request gets the whole of the timeout; its answer's status ends it. */
+class WebhookSink implements Sink {
+  readonly #parts: SinkParts;
+  readonly #url: URL;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #keys: readonly Buffer[];
+  readonly #pool: Pool;
+
+  constructor(options: z.output<typeof webhookOptions>, parts: SinkParts) {
+    this.#parts = parts;
+    this.#url = new URL(options.url.reveal());
+    this.#headers = {
+      'user-agent': parts.userAgent,
+      ...Object.fromEntries(
+        Object.entries(options.headers).map(([name, value]) => [name.toLowerCase(), value.reveal()]),
+      ),
+      'content-type': 'application/json',
+    };
+    this.#keys = [options.secret, options.previous_secret].flatMap(
+      (secret) => readSigningKey(secret?.reveal() ?? '') ?? [],
+    );
+    this.#pool = new Pool(this.#url.origin, {
+      connections: parts.concurrency,
+      allowH2: false,
+      connect: { timeout: parts.timeoutMs },
+      headersTimeout: parts.timeoutMs,
+    });
+  }
+
+  /** Connects, by TLS where the address says so, and hangs up: a receiver is never sent a request that is no lead. */
+  async check(signal: AbortSignal): Promise<void> {
+    const connect = buildConnector({ timeout: this.#parts.timeoutMs, allowH2: false });
+    const { hostname, protocol, port } = this.#url;
+    const connected = new Promise<void>((resolve, reject) => {
+      connect({ hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port }, (error, socket) => {
+        socket?.destroy();
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+    await this.#reach(signal, () => connected);
+  }
+
+  async deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
+    const batched = this.#parts.batchMax > 1;
+    // A stored batch may hold more leads than the configuration now allows.
+    const parts = batched ? [batch.deliveries] : batch.deliveries.map((delivery) => [delivery]);
+    return attemptParts(parts, (part) => this.#post(messageOf(batch, part, batched), signal));
+  }
+
+  async close(): Promise<void> {
+    // `close()` would wait for answers; whoever closes a sink has ended its attempts before.
+    if (!this.#pool.destroyed) await this.#pool.destroy();
+  }
+
+  async #post(message: Message, stop: AbortSignal): Promise<Delivered | Refused> {
+    const { statusCode, headers, body } = await this.#reach(stop, (signal) =>
+      this.#pool.request({
+        method: 'POST',
+        path: this.#url.pathname + this.#url.search,
+        headers: { ...this.#headers, ...this.#headersOf(message) },
+        body: message.body,
+        signal,
+      }),
+    );
+    const judged = judgeAnswer(this.#url.origin, {
+      httpStatus: statusCode,
+      text: await readStart(body),
+      retryAfterMs: readRetryAfter([headers['retry-after']].flat()[0], this.#parts.clock.now()),
+    });
+    if (judged instanceof SinkUnavailable) throw judged;
+    return judged;
+  }
+
+  #headersOf({ id, body }: Message): Record<string, string> {
+    const seconds = Math.floor(this.#parts.clock.now().getTime() / 1000);
+    const signature = sign(this.#keys, id, seconds, body);
+    return {
+      'webhook-id': id,
+      'webhook-timestamp': String(seconds),
+      ...(signature === '' ? {} : { 'webhook-signature': signature }),
+    };
+  }
+
+  /** @throws SinkUnavailable for whatever fails, the deadline and the stop included */
+  async #reach<T>(stop: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    try {
+      // undici alone does not listen to a signal while a request waits for its connection.
+      return await withinDeadline(this.#parts.timeoutMs, stop, work);
+    } catch (cause) {
+      const { what, hint } = this.#failure(cause, stop);
+      throw new SinkUnavailable(`${this.#url.origin} ${what}.`, { hint, cause });
+    }
+  }
+
+  #failure(cause: unknown, stop: AbortSignal): { what: string; hint: string } {
+    if (stop.aborted) return { what: 'was left before it had answered', hint: '' };
+    if (!(cause instanceof DeadlinePassed)) return networkFailure(cause);
+    const hint = 'See whether the receiver hangs, or raise `timeout`.';
+    return { what: `did not answer within ${this.#parts.timeoutMs / 1000} s`, hint };
+  }
+}
