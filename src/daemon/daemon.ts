@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type AdminServer, startAdmin } from '../admin/server.ts';
 import type { Config, SinkConfig } from '../config/config.ts';
 import type { Carrier } from '../delivery/carrier.ts';
@@ -14,6 +15,7 @@ import { backfill } from './backfill.ts';
 import { openCarrier, pace } from './carrier-choice.ts';
 import { deliverBatch } from './deliver.ts';
 import { type DispatchParts, dispatch } from './dispatch.ts';
+import { freeTheDead, showOwnLife } from './free-the-dead.ts';
 import { holdDataDir, openConfiguredLedger } from './open-ledger.ts';
 import { openSinks } from './open-sinks.ts';
 import { type PollFailure, type PollParts, poll } from './poll.ts';
@@ -43,6 +45,8 @@ export interface DaemonOptions {
 
 /** How often it is looked whether another process wrote to the ledger, in ms. */
 const LOOK_ELSEWHERE_MS = 100;
+/** How often it is looked whether a process died in the middle of an attempt, in ms. */
+const WATCH_PROCESSES_MS = 2_000;
 const AFTER_FAULT_MS = 1_000;
 /** What closing may take beyond the grace given to attempts, in ms. */
 const CLOSING_MS = 2_000;
@@ -111,8 +115,7 @@ export class Daemon {
     });
     if (this.#role.kind !== 'worker') {
       await this.#ledger.declareSinks(this.#sinks);
-      // Nobody else can be attempting anything: what was under way when the last process ended is free at once.
-      if (this.#carrier.kind === 'in-process') await this.#ledger.endLeases();
+      await freeTheDead(this.#ledger, this.#config.dataDir);
       this.#startDispatch();
     }
     if (this.#role.kind === 'run') for (const source of this.#sources) this.#startPolling(source);
@@ -120,8 +123,12 @@ export class Daemon {
 
   #openLedger(): Ledger {
     const create = this.#role.kind !== 'worker';
-    const ledger = openConfiguredLedger(this.#config, { clock: this.#clock, random: this.#random, create });
+    // Random by nature: it must differ from every name that was ever used here.
+    const holder = randomBytes(8).toString('hex');
+    const ledger = openConfiguredLedger(this.#config, { clock: this.#clock, random: this.#random, create, holder });
     this.#closers.push(() => ledger.close());
+    const life = showOwnLife(this.#config.dataDir, holder);
+    this.#closers.push(() => life.release());
     return ledger;
   }
 
@@ -221,6 +228,7 @@ export class Daemon {
       this.#loop(`backfilling ${sink.name}`, (signal) => backfill(sink.name, parts, signal));
     }
     this.#loop('watching the ledger', (signal) => this.#lookElsewhere(signal));
+    this.#loop('watching the other processes', (signal) => this.#watchProcesses(signal));
   }
 
   #startPolling(source: Source): void {
@@ -246,6 +254,13 @@ export class Daemon {
     while (!signal.aborted) {
       if (this.#ledger.changedElsewhere()) for (const wake of this.#wakes.values()) wake.notify();
       await this.#clock.sleep(LOOK_ELSEWHERE_MS, signal);
+    }
+  }
+
+  async #watchProcesses(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#clock.sleep(WATCH_PROCESSES_MS, signal);
+      if ((await freeTheDead(this.#ledger, this.#config.dataDir)) > 0) for (const wake of this.#wakes.values()) wake.notify();
     }
   }
 

@@ -25,7 +25,7 @@ export async function dispatch(
   signal: AbortSignal,
 ): Promise<void> {
   const { ledger, carrier, clock, emit, wake } = parts;
-  let offerAgainMs = clock.monotonicMs() + OFFER_AGAIN_MS;
+  let offerAgainMs = clock.monotonicMs(); // at once: the process before this one may have offered to nobody
   while (!signal.aborted) {
     let until: Date | undefined;
     try {

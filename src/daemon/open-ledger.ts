@@ -47,7 +47,7 @@ export function holdDataDir(dataDir: string): { release(): void } {
 /** Opens the ledger of a configuration, with the retry policies of its sinks. @throws LedgerError */
 export function openConfiguredLedger(
   config: Config,
-  parts: { clock: Clock; random: Random; create: boolean },
+  parts: { clock: Clock; random: Random; create: boolean; holder?: string },
 ): Ledger {
   const policies = new Map(config.sinks.map((sink) => [sink.name, sink.retry]));
   const policyOf = (sink: string) => policies.get(sink) ?? { scheduleMs: [], jitter: 0 };

@@ -15,7 +15,7 @@ interface BatchRow {
   created_at: number;
   lease: number;
   leased_until: number;
-  begun: number;
+  holder: string | null;
   lost: number;
 }
 
@@ -104,8 +104,8 @@ export class Claiming {
   #renew(sink: SinkRow, limit: number, request: ClaimRequest, now: number): BatchRef[] {
     const refs: BatchRef[] = [];
     for (const row of this.#sql.expired.all(sink.sinkNo, now, limit)) {
-      const lost = row.lost + row.begun;
-      const delayMs = row.begun ? this.#suspect(sink, row, lost, now) : 0;
+      const lost = row.holder === null ? row.lost : row.lost + 1;
+      const delayMs = row.holder !== null ? this.#suspect(sink, row, lost, now) : 0;
       const lease = this.#newLease();
       this.#sql.renew.run(lease, now + (delayMs || request.leaseMs), lost, row.batch_no);
       if (delayMs > 0) continue;
@@ -206,16 +206,16 @@ function prepare(db: Database.Database) {
       )
       .pluck(),
     expired: db.prepare<[number, number, number], BatchRow>(
-      'SELECT batch_no, created_at, lease, leased_until, begun, lost FROM _batches WHERE sink_no = ? AND leased_until <= ? ORDER BY leased_until, batch_no LIMIT ?',
+      'SELECT batch_no, created_at, lease, leased_until, holder, lost FROM _batches WHERE sink_no = ? AND leased_until <= ? ORDER BY leased_until, batch_no LIMIT ?',
     ),
     waiting: db.prepare<[number, number], { batch_no: number; lease: number }>(
-      'SELECT batch_no, lease FROM _batches WHERE sink_no = ? AND leased_until > ? AND lease <> 0 AND begun = 0 ORDER BY batch_no',
+      'SELECT batch_no, lease FROM _batches WHERE sink_no = ? AND leased_until > ? AND lease <> 0 AND holder IS NULL ORDER BY batch_no',
     ),
     addBatch: db.prepare(
       'INSERT INTO _batches (sink_no, created_at, lease, leased_until, lost) VALUES (?, ?, ?, ?, ?)',
     ),
     renew: db.prepare(
-      'UPDATE _batches SET lease = ?, leased_until = ?, lost = ?, begun = 0 WHERE batch_no = ?',
+      'UPDATE _batches SET lease = ?, leased_until = ?, lost = ?, holder = NULL WHERE batch_no = ?',
     ),
     assign: db.prepare('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
     inBatch: db

@@ -204,13 +204,15 @@ export interface Ledger {
    * nothing to do.
    */
   begin(ref: BatchRef, leaseMs: number): Promise<Batch | undefined>;
+  /** The processes whose attempts are under way, by the names under which they opened the ledger. */
+  holders(): Promise<readonly string[]>;
   /**
    * Records what an attempt came to. Fenced: undefined, and nothing recorded, when the lease is no longer current.
    * Many batches share one commit.
    */
   settle(ref: BatchRef, attempt: Attempt): Promise<Settled | undefined>;
-  /** Ends every lease at once. Only for a start at which no other process can hold one. */
-  endLeases(): Promise<void>;
+  /** Ends the leases of a process that is known to be dead, so that its batches are due at once. Gives how many. */
+  endLeasesOf(holder: string): Promise<number>;
   /** How many batches of a sink are on their way, and whether more could be claimed at this moment. */
   activity(sink: string): Promise<{ readonly onTheirWay: number; readonly due: boolean }>;
   /** True once after another process has written to the ledger. */

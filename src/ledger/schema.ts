@@ -91,7 +91,7 @@ const migrations: readonly string[] = [
     created_at INTEGER NOT NULL,
     lease INTEGER NOT NULL,                 -- the fencing token; 0: not on its way, due again at leased_until
     leased_until INTEGER NOT NULL,
-    begun INTEGER NOT NULL DEFAULT 0,       -- whether the lease's one attempt has started
+    holder TEXT,                            -- the process that has started the lease's one attempt
     lost INTEGER NOT NULL DEFAULT 0         -- attempts that started and never ended
   ) STRICT;
   CREATE INDEX _batches_by_sink ON _batches (sink_no, leased_until);

@@ -41,11 +41,11 @@ export class Settling {
     this.#sql = prepare(db);
   }
 
-  begin(ref: BatchRef, leaseMs: number): Batch | undefined {
+  begin(ref: BatchRef, leaseMs: number, holder: string): Batch | undefined {
     const batchNo = batchNumber(ref.batch);
     // The fence: one attempt for a lease, and none for a lease that is over.
     const now = this.#clock.now().getTime();
-    if (this.#sql.begin.run(now + leaseMs, batchNo, ref.lease, now).changes === 0) return undefined;
+    if (this.#sql.begin.run(holder, now + leaseMs, batchNo, ref.lease, now).changes === 0) return undefined;
     const deliveries = this.#sql.load.all(batchNo).map(toDelivery);
     const createdAt = this.#sql.createdAt.get(batchNo) as number;
     return { id: ref.batch, sink: ref.sink, createdAt: new Date(createdAt), deliveries };
@@ -132,8 +132,12 @@ export class Settling {
     return this.#sql.revive.run(dueAt.getTime(), sink.sinkNo, since.getTime(), since.getTime()).changes;
   }
 
-  endLeases(): void {
-    this.#sql.endLeases.run();
+  holders(): string[] {
+    return this.#sql.holders.all();
+  }
+
+  endLeasesOf(holder: string): number {
+    return this.#sql.endLeases.run(holder).changes;
   }
 }
 
@@ -155,7 +159,7 @@ function toDelivery(row: DeliveryRow): Delivery {
 function prepare(db: Database.Database) {
   return {
     begin: db.prepare(
-      'UPDATE _batches SET begun = 1, leased_until = ? WHERE batch_no = ? AND lease = ? AND begun = 0 AND leased_until > ?',
+      'UPDATE _batches SET holder = ?, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder IS NULL AND leased_until > ?',
     ),
     createdAt: db.prepare<[number], number>('SELECT created_at FROM _batches WHERE batch_no = ?').pluck(),
     load: db.prepare<[number], DeliveryRow>(
@@ -167,7 +171,7 @@ function prepare(db: Database.Database) {
       .prepare<[number, number], number>('SELECT 1 FROM _batches WHERE batch_no = ? AND lease = ?')
       .pluck(),
     keep: db.prepare(
-      'UPDATE _batches SET lease = 0, begun = 0, lost = 0, leased_until = ? WHERE batch_no = ?',
+      'UPDATE _batches SET lease = 0, holder = NULL, lost = 0, leased_until = ? WHERE batch_no = ?',
     ),
     end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
     pending: db.prepare<[number], PendingRow>(
@@ -185,6 +189,7 @@ function prepare(db: Database.Database) {
       `UPDATE _deliveries SET state = 'pending', reason = NULL, settled_at = NULL, next_attempt_at = ?
        WHERE sink_no = ? AND state = 'dead' AND settled_at >= ? AND refused_at >= ?`,
     ),
-    endLeases: db.prepare('UPDATE _batches SET leased_until = 0'),
+    holders: db.prepare<[], string>('SELECT DISTINCT holder FROM _batches WHERE holder IS NOT NULL').pluck(),
+    endLeases: db.prepare('UPDATE _batches SET leased_until = 0 WHERE holder = ?'),
   };
 }

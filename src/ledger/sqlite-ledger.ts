@@ -34,6 +34,8 @@ export interface LedgerOptions {
   readonly judge: Judge;
   /** Whether a missing ledger is made, or an error. */
   readonly create: boolean;
+  /** Names this process among those that attempt; whoever finds it dead can end its leases. Absent: it attempts nothing. */
+  readonly holder?: string;
 }
 
 /** How long a write waits for another process's transaction, in ms. */
@@ -76,11 +78,13 @@ class SqliteLedger implements Ledger {
   readonly #inspection: Inspection;
   readonly #amending: Amending;
   readonly #clock: Clock;
+  readonly #holder: string;
   #dataVersion: unknown;
 
-  constructor(db: Database.Database, { clock, random, judge }: LedgerOptions) {
+  constructor(db: Database.Database, { clock, random, judge, holder = 'nobody' }: LedgerOptions) {
     this.#db = db;
     this.#clock = clock;
+    this.#holder = holder;
     this.id = db.prepare('SELECT id FROM _ledger').pluck().get() as string;
     this.#rows = new SinkRows(db);
     this.#owing = new Owing(db, this.#rows);
@@ -136,15 +140,19 @@ class SqliteLedger implements Ledger {
   }
 
   begin(ref: BatchRef, leaseMs: number): Promise<Batch | undefined> {
-    return this.#write(() => this.#settling.begin(ref, leaseMs));
+    return this.#write(() => this.#settling.begin(ref, leaseMs, this.#holder));
   }
 
   settle(ref: BatchRef, attempt: Attempt): Promise<Settled | undefined> {
     return this.#write(() => this.#settling.settle(ref, attempt));
   }
 
-  endLeases(): Promise<void> {
-    return this.#write(() => this.#settling.endLeases());
+  holders() {
+    return this.#read(() => this.#settling.holders());
+  }
+
+  endLeasesOf(holder: string): Promise<number> {
+    return this.#write(() => this.#settling.endLeasesOf(holder));
   }
 
   activity(sink: string) {

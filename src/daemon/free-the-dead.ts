@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import type { Ledger } from '../ledger/ledger.ts';
+import { isAlive, showLife } from '../platform/life-sign.ts';
+
+/** Where the processes of a data directory show that they live. */
+const folderOf = (dataDir: string) => join(dataDir, 'processes');
+
+/** Shows that this process lives, under the name that its attempts carry in the ledger. */
+export function showOwnLife(dataDir: string, holder: string): { release(): void } {
+  return showLife(folderOf(dataDir), holder);
+}
+
+/**
+ * Frees what processes held that were killed in the middle of an attempt, so that it is attempted again at once and not
+ * only when its lease ends. Gives how many batches that were.
+ */
+export async function freeTheDead(ledger: Ledger, dataDir: string): Promise<number> {
+  let freed = 0;
+  for (const holder of await ledger.holders()) {
+    if (!isAlive(folderOf(dataDir), holder)) freed += await ledger.endLeasesOf(holder);
+  }
+  return freed;
+}
