@@ -6,7 +6,7 @@
 // Writes nothing to standard output: that is the program's own. Plain JavaScript, built-in modules only.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -35,6 +35,12 @@ function installed() {
 }
 
 function install() {
+  // npm ci empties the folder first, and would follow the link to do so: that folder belongs to somebody else.
+  if (lstatSync(join(root, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) {
+    fail(
+      'node_modules is a link to a folder elsewhere, and it does not fit package-lock.json. Remove the link, or install there, then run this again.',
+    );
+  }
   say(
     'Installing the packages that package-lock.json names into node_modules (npm ci; about a minute, once) …',
   );

@@ -119,6 +119,17 @@ describe('a program started from a checkout', () => {
     expect(existsSync(join(root, 'node_modules/.installed-from'))).toBe(false);
   });
 
+  it('never has packages installed through a link, which would empty a folder that is not its own', () => {
+    const root = aCheckout(echo);
+    const elsewhere = tempDir();
+    writeFileSync(join(elsewhere, 'theirs'), 'kept');
+    symlinkSync(elsewhere, join(root, 'node_modules'));
+    const run = bootstrap(root, [], ['program.js']);
+    expect([run.status, run.stdout]).toEqual([1, '']);
+    expect(run.stderr).toContain('node_modules is a link');
+    expect(readFileSync(join(elsewhere, 'theirs'), 'utf8')).toBe('kept');
+  });
+
   it('is not started by a Node that is too old and has no newer one beside it, and it is said what to do', () => {
     const root = aCheckout(echo);
     mkdirSync(join(root, 'node_modules'));
