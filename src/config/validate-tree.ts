@@ -55,7 +55,8 @@ export class TreeValidator {
 
   /** Notes a fault about the key that ends a path. */
   keyFault(path: Path, message: string, hint = ''): void {
-    this.#faults.add(this.#tree.keyOffsetOf(path), path.slice(0, -1), message, hint);
+    const place = path.slice(0, -1);
+    if (!this.#tree.unreadAt(place)) this.#faults.add(this.#tree.keyOffsetOf(path), place, message, hint);
   }
 
   /** Notes that the key that ends a path is not there. */

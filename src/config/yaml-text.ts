@@ -53,9 +53,10 @@ function addSyntaxFaults(errors: readonly YAMLParseError[], text: string, faults
   }
 }
 
-/** What is missing at the end of a file is missing on its last line that has anything on it. */
+/** Where there is something to see: not in an indentation, and not below the last line that has anything on it. */
 function placeOf(error: YAMLParseError, text: string): number {
-  return Math.min(error.pos[0], text.trimEnd().length);
+  const blanks = /^ */.exec(text.slice(error.pos[0]))?.[0].length ?? 0;
+  return Math.min(error.pos[0] + blanks, text.trimEnd().length);
 }
 
 /** Our own words: the parser's may repeat what stands in the file, which may be a secret. */

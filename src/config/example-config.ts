@@ -1,0 +1,30 @@
+/** A commented configuration to begin with. Valid once the variables in it are set. */
+export function exampleConfig(): string {
+  return EXAMPLE;
+}
+
+const EXAMPLE = `# leadsync.yaml: what to read, and where to bring it. \`leadsync validate\` says what is wrong with it.
+# \${NAME} is a variable of the environment, \${NAME:-default} one with a default, $$ a dollar.
+data_dir: ./data                     # ledger, tokens, lock; relative to this file
+
+sources:
+  main:                              # a name of your choice: it is in every log line, metric and table
+    base_url: https://leads.example.com
+    client_id: \${LEADS_CLIENT_ID}
+    client_secret: \${LEADS_CLIENT_SECRET}   # or  { file: /run/secrets/leads }
+    poll:
+      every: 30s
+
+sinks:
+  drop:                              # complete CSV files, made when 1000 leads wait or the oldest has waited 5 minutes
+    type: csv
+    directory: ./drop
+    batch: { max: 1000, wait: 5m }
+  # crm:                             # one signed request per lead
+  #   type: webhook
+  #   url: https://crm.example.com/hooks/leads
+  #   secret: \${CRM_WEBHOOK_SECRET}  # echo "whsec_$(openssl rand -base64 32)" makes one
+  # warehouse:                       # tables leads and lead_answers
+  #   type: postgres
+  #   url: \${DATABASE_URL}
+`;

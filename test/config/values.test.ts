@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { pigeons, read, SOURCE } from './reading.ts';
+
+const sink = (lines: string) => `${SOURCE}sinks:\n  p: { type: pigeon, loft: ./loft, ${lines} }\n`;
+
+describe('what is left out has a documented default', () => {
+  test('of the daemon', () => {
+    const { file, dataDir, sinks, queue, admin, log, tokenKey, gracePeriodMs } = read(SOURCE);
+    expect({ file, dataDir, sinks, queue, admin, log, tokenKey, gracePeriodMs }).toEqual({
+      file: '/etc/leadsync/leadsync.yaml',
+      dataDir: '/etc/leadsync/data',
+      sinks: [],
+      queue: { redisUrl: undefined, prefix: 'leadsync' },
+      admin: { host: '127.0.0.1', port: 9464 },
+      log: { level: 'info', format: undefined },
+      tokenKey: undefined,
+      gracePeriodMs: 25_000,
+    });
+  });
+
+  test('of a source', () => {
+    const [source] = read(SOURCE).sources;
+    expect(source).toMatchObject({
+      name: 'main',
+      poll: { everyMs: 30_000 },
+      options: { base_url: 'https://leads.example.com', leads_path: '/api/v1/leads' },
+    });
+    expect(source?.options).not.toHaveProperty('poll');
+  });
+
+  test("of a sink, some of them its type's own", () => {
+    const [sinkConfig] = read(`${SOURCE}sinks:\n  p: { type: pigeon, loft: /loft }\n`).sinks;
+    expect(sinkConfig).toEqual({
+      name: 'p',
+      type: pigeons[0],
+      options: { loft: '/loft' },
+      enabled: true,
+      events: ['created'],
+      batch: { max: 3, waitMs: 0 },
+      concurrency: 2,
+      timeoutMs: 15_000,
+      retry: {
+        scheduleMs: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map(
+          (seconds) => seconds * 1000,
+        ),
+        jitter: 0.2,
+      },
+      backfill: true,
+    });
+  });
+});
+
+test('every common option of a sink arrives', () => {
+  const text = sink(
+    'enabled: false, events: [updated, created], batch: { max: 9, wait: 1m }, concurrency: 4, timeout: 3s, retry: { schedule: [1s, 1.5m], jitter: 0 }, backfill: false',
+  );
+  expect(read(text).sinks[0]).toMatchObject({
+    enabled: false,
+    events: ['updated', 'created'],
+    batch: { max: 9, waitMs: 60_000 },
+    concurrency: 4,
+    timeoutMs: 3000,
+    retry: { scheduleMs: [1000, 90_000], jitter: 0 },
+    backfill: false,
+  });
+});
+
+test.each([
+  ['poll: { every: 1.5s }', { everyMs: 1500 }],
+  ['poll: { cron: "*/5 8-18 * * 1-5" }', { cron: '*/5 8-18 * * 1-5', timezone: undefined }],
+  [
+    'poll: { cron: "*/10 * * * * *", timezone: Australia/Sydney }',
+    { cron: '*/10 * * * * *', timezone: 'Australia/Sydney' },
+  ],
+])('a source is polled by an interval or by cron: %s', (poll, expected) => {
+  expect(read(`${SOURCE}    ${poll}\n`).sources[0]?.poll).toEqual(expected);
+});
+
+test.each([
+  ['0.0.0.0:80', { host: '0.0.0.0', port: 80 }],
+  ['"[::1]:9464"', { host: '::1', port: 9464 }],
+  ['localhost:0', { host: 'localhost', port: 0 }],
+  ['off', undefined],
+])('admin.listen: %s', (listen, expected) => {
+  expect(read(`${SOURCE}admin: { listen: ${listen} }\n`).admin).toEqual(expected);
+});
+
+test('an alias stands for a whole value, with the variables in it', () => {
+  const text = `${SOURCE}sinks:\n  a: { type: pigeon, loft: a, retry: &retry { jitter: 0.5 } }\n  b: { type: pigeon, loft: b, retry: *retry }\n`;
+  expect(read(text).sinks.map(({ retry }) => retry.jitter)).toEqual([0.5, 0.5]);
+});
+
+test('names that every object has are names like others', () => {
+  const text = `${SOURCE}sinks:\n  constructor: { type: pigeon, loft: a }\n`;
+  expect(read(text).sinks.map(({ name }) => name)).toEqual(['constructor']);
+});
+
+describe('from a file', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'leadsync-config-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const load = (text: string | Buffer, name = 'leadsync.yaml') => {
+    writeFileSync(join(folder, name), text);
+    return loadConfig(join(folder, name), { sinkTypes: pigeons, env: {} });
+  };
+
+  test('relative paths are taken from the folder of the file, not from the current one', () => {
+    writeFileSync(join(folder, 'key'), 'k3y\r\n');
+    const config = load(
+      `data_dir: state\ntokens: { encryption_key: { file: key } }\n${sink('password: { file: ./key }')}`,
+    );
+    expect(config.dataDir).toBe(join(folder, 'state'));
+    expect(config.tokenKey?.reveal()).toBe('k3y');
+    expect(config.sinks[0]?.options).toMatchObject({ loft: join(folder, 'loft') });
+    expect(config.sinks[0]?.options['password']).toHaveProperty('reveal');
+  });
+
+  test('a map that only happens to have the key `file` is left as it is', () => {
+    const [sinkConfig] = load(sink('rings: { file: gold }')).sinks;
+    expect(sinkConfig?.options['rings']).toMatchObject({ file: expect.objectContaining({}) });
+    const rings = sinkConfig?.options['rings'] as Record<string, { reveal(): string }>;
+    expect(rings['file']?.reveal()).toBe('gold');
+  });
+
+  test('it may begin with a byte-order mark and have Windows line ends', () => {
+    expect(load(`\uFEFF${SOURCE.replaceAll('\n', '\r\n')}`).sources).toHaveLength(1);
+  });
+
+  test.each([
+    ['is not UTF-8 text; save it as UTF-8', Buffer.from(`\uFEFF${SOURCE}`, 'utf16le')],
+    ['is not UTF-8 text; save it as UTF-8', Buffer.from('data_dir: caf\xe9', 'latin1')],
+    [
+      'is larger than 1 MB; a configuration is a few kB: is this the right file?',
+      `#${'x'.repeat(1_000_000)}`,
+    ],
+  ])('it %s', (message, text) => {
+    expect(() => load(text)).toThrow(`leadsync.yaml: ${message}`);
+  });
+
+  test('one that is not there, or no file, is told by its name', () => {
+    expect(() => loadConfig('nowhere.yaml', { sinkTypes: pigeons, env: {} })).toThrow(
+      'nowhere.yaml: there is no such file; `leadsync init` writes one, -c names another',
+    );
+    expect(() => loadConfig(folder, { sinkTypes: pigeons, env: {} })).toThrow(
+      `${folder}: cannot be read (EISDIR); check its permissions`,
+    );
+  });
+});
