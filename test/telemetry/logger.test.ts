@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createLogger, type LoggerOptions } from '../../src/telemetry/logger.ts';
 import { canaryLead, expectNoCanary } from '../support/canary.ts';
@@ -134,4 +135,12 @@ test('a format that is configured holds on a terminal too', () => {
   const { event: write, lines } = log({ isTTY: true, format: 'json' });
   write(anEvent('sink-resumed'));
   expect(lines()).toHaveLength(1);
+});
+
+test('a reader of the log that goes away ends nothing', () => {
+  const stream = new PassThrough();
+  createLogger({ level: 'info', stream });
+  expect(() =>
+    stream.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+  ).not.toThrow();
 });
