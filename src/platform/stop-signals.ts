@@ -6,11 +6,20 @@ export interface StopSignals {
   release(): void;
 }
 
+/** One Ctrl-C under npm arrives as two SIGINTs, from the terminal and from npm, within this time, in ms. */
+const SAME_KEY_PRESS_MS = 500;
+
 /** The first signal asks, the second insists: `insist` is called with its name. */
 export function listenForStop(insist: (name: NodeJS.Signals) => void): StopSignals {
   const asked = new AbortController();
+  let askedAtMs = 0;
+  const listener = (name: NodeJS.Signals) => {
+    if (!asked.signal.aborted) {
+      askedAtMs = performance.now();
+      asked.abort(name);
+    } else if (name !== 'SIGINT' || performance.now() - askedAtMs > SAME_KEY_PRESS_MS) insist(name);
+  };
   const names = ['SIGTERM', 'SIGINT'] as const;
-  const listener = (name: NodeJS.Signals) => (asked.signal.aborted ? insist(name) : asked.abort(name));
   for (const name of names) process.on(name, listener);
   return {
     signal: asked.signal,
