@@ -59,17 +59,19 @@ export class Amending {
     const chosen = this.#db
       .prepare<unknown[], { version_no: number; source: string; id: string }>(
         `SELECT l.version_no, l.source, CAST(l.id AS TEXT) AS id FROM _leads l JOIN _versions v ON v.version_no = l.version_no
-         WHERE (?1 IS NULL OR l.source = ?1) AND (?2 IS NULL OR l.id = ?2) AND v.first_seen_at >= ?3 AND v.first_seen_at < ?4 ORDER BY l.version_no`,
+         WHERE (:source IS NULL OR l.source = :source) AND (:lead IS NULL OR l.id = :lead)
+         AND v.first_seen_at >= :since AND v.first_seen_at < :until ORDER BY l.version_no`,
       )
-      .all(
-        leads.source ?? null,
-        leads.lead ?? null,
-        leads.since?.getTime() ?? 0,
-        leads.until?.getTime() ?? Number.MAX_SAFE_INTEGER,
-      );
-    for (const row of chosen)
-      this.#owing.again(sink.sinkNo, row.version_no, row.source, BigInt(row.id), 'created', now, now);
-    return chosen.length;
+      .all({
+        source: leads.source ?? null,
+        lead: leads.lead ?? null,
+        since: leads.since?.getTime() ?? 0,
+        until: leads.until?.getTime() ?? Number.MAX_SAFE_INTEGER,
+      });
+    const owed = chosen.filter((row) =>
+      this.#owing.again(sink.sinkNo, row.version_no, row.source, BigInt(row.id), 'created', now, now),
+    );
+    return owed.length;
   }
 
   pause(name: string, reason: string): boolean {

@@ -9,6 +9,8 @@ const LOST_BEFORE_SPLIT = 3;
 /** And so often, for one lead alone, before the next attempt is put off: a minute, two, four, up to an hour. */
 const LOST_BEFORE_DELAY = 5;
 const HOUR_MS = 3_600_000;
+/** No older delivery of the same lead is still owed: an older content must not overtake a newer one. */
+const UNBLOCKED = `(after_no IS NULL OR (SELECT state FROM _deliveries a WHERE a.delivery_no = d.after_no) <> 'pending')`;
 
 interface BatchRow {
   batch_no: number;
@@ -54,7 +56,7 @@ export class Claiming {
     if (!sink?.active || sink.health.pausedSince) return { refs: [], nextAt: undefined };
     const now = this.#clock.now().getTime();
     const refs = sink.health.heldSince ? this.#probe(sink, request, now) : this.#due(sink, request, now);
-    const nextAt = this.#nextAt(sink, request, refs.length > 0, now);
+    const nextAt = this.#nextAt(sink, request, now);
     return { refs, nextAt: nextAt === undefined ? undefined : new Date(nextAt) };
   }
 
@@ -106,9 +108,10 @@ export class Claiming {
     for (const row of this.#sql.expired.all(sink.sinkNo, now, limit)) {
       const lost = row.holder === null ? row.lost : row.lost + 1;
       const delayMs = row.holder !== null ? this.#suspect(sink, row, lost, now) : 0;
-      const lease = this.#newLease();
+      // What is put off is not on its way: without a lease it takes nobody's place and is not offered meanwhile.
+      const lease = delayMs > 0 ? 0 : this.#newLease();
       this.#sql.renew.run(lease, now + (delayMs || request.leaseMs), lost, row.batch_no);
-      if (delayMs > 0) continue;
+      if (lease === 0) continue;
       refs.push({ sink: sink.name, batch: batchId(row.batch_no), lease, replaces: row.lease || undefined });
     }
     return refs;
@@ -150,14 +153,17 @@ export class Claiming {
     return this.#sql.leased.get(sink.sinkNo, now) ?? 0;
   }
 
-  /** When claiming again may give something. What was just claimed will, once settled, ask by itself. */
-  #nextAt(sink: SinkRow, request: ClaimRequest, claimed: boolean, now: number): number | undefined {
+  /**
+   * When claiming again may give something. Never now, unless it would: with no room left only the end of a lease can
+   * make some by itself, and an attempt that ends before will ask by itself.
+   */
+  #nextAt(sink: SinkRow, request: ClaimRequest, now: number): number | undefined {
+    const { heldSince, probeAt } = sink.health;
+    if (heldSince && probeAt && probeAt.getTime() > now) return probeAt.getTime();
     const leaseEnd = this.#sql.nextLeaseEnd.get(sink.sinkNo, now) ?? undefined;
-    const probeAt = sink.health.probeAt?.getTime();
-    if (probeAt !== undefined && probeAt > now) return probeAt;
-    if (probeAt !== undefined || claimed)
-      return earliest(leaseEnd, claimed ? undefined : this.#sql.nextDue.get(0, sink.sinkNo));
-    return earliest(leaseEnd, this.#sql.nextDue.get(request.waitMs, sink.sinkNo));
+    const room = (heldSince ? 1 : request.window) - this.#onTheirWay(sink, now);
+    if (room <= 0) return leaseEnd;
+    return earliest(leaseEnd, this.#sql.nextDue.get(heldSince ? 0 : request.waitMs, sink.sinkNo));
   }
 
   /** Drawn, not counted: a job left over from before a ledger was restored must not match by chance. */
@@ -186,13 +192,13 @@ function prepare(db: Database.Database) {
   return {
     due: db.prepare<[number, number, number], DueRow>(
       `SELECT delivery_no, owed_at, next_attempt_at FROM _deliveries d WHERE sink_no = ? AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= ?
-       AND (after_no IS NULL OR (SELECT state FROM _deliveries a WHERE a.delivery_no = d.after_no) <> 'pending')
+       AND ${UNBLOCKED}
        ORDER BY next_attempt_at, delivery_no LIMIT ?`,
     ),
     nextDue: db
       .prepare<[number, number], number | null>(
-        `SELECT min(max(next_attempt_at, owed_at + ?)) FROM (SELECT next_attempt_at, owed_at FROM _deliveries
-         WHERE sink_no = ? AND state = 'pending' AND batch_no IS NULL ORDER BY next_attempt_at LIMIT 100)`,
+        `SELECT min(max(next_attempt_at, owed_at + ?)) FROM (SELECT next_attempt_at, owed_at FROM _deliveries d
+         WHERE sink_no = ? AND state = 'pending' AND batch_no IS NULL AND ${UNBLOCKED} ORDER BY next_attempt_at LIMIT 100)`,
       )
       .pluck(),
     leased: db

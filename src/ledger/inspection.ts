@@ -156,11 +156,14 @@ export class Inspection {
   }
 
   trace(lead: LeadId, source?: string): TraceEntry[] {
+    const deliveries = this.#select(filterSql({ lead, source }), 1000).reverse();
     const entries = [
       ...this.#versions(lead, source),
+      ...deliveries.map(owed),
       ...this.#attempts(lead, source),
-      ...this.#settled(lead, source),
+      ...deliveries.flatMap(ended),
     ];
+    // Within a millisecond the order above is the order of things: sorting keeps it.
     return entries.sort((a, b) => a.at.getTime() - b.at.getTime());
   }
 
@@ -219,27 +222,28 @@ export class Inspection {
       answer: row.answer ?? undefined,
     }));
   }
+}
 
-  /** When each delivery was owed, and how it ended or what it waits for. */
-  #settled(lead: LeadId, source: string | undefined): TraceEntry[] {
-    return this.#select(filterSql({ lead, source }), 1000).flatMap((row) => {
-      const shared = { sink: row.sink, delivery: row.delivery, answer: undefined };
-      const owed = {
-        ...shared,
-        at: row.owedAt,
-        what: 'owed',
-        detail: row.replay ? `${row.event}, replay` : row.event,
-      };
-      if (row.state === 'delivered') return [owed];
-      const until =
-        row.nextAttemptAt && `attempt ${row.attempts + 1} is due ${row.nextAttemptAt.toISOString()}`;
-      const detail = [row.reason, until].filter(Boolean).join('; ');
-      return [
-        owed,
-        { ...shared, at: row.settledAt ?? row.nextAttemptAt ?? row.owedAt, what: row.state, detail },
-      ];
-    });
-  }
+function owed(row: DeliveryRow): TraceEntry {
+  const { sink, delivery, owedAt, event } = row;
+  return {
+    at: owedAt,
+    what: 'owed',
+    sink,
+    delivery,
+    detail: row.replay ? `${event}, replay` : event,
+    answer: undefined,
+  };
+}
+
+/** How a delivery ended or what it waits for; a delivered one was said to be by its attempt. */
+function ended(row: DeliveryRow): TraceEntry[] {
+  const { sink, delivery, state } = row;
+  if (state === 'delivered') return [];
+  const until = row.nextAttemptAt && `attempt ${row.attempts + 1} is due ${row.nextAttemptAt.toISOString()}`;
+  const detail = [row.reason, until].filter(Boolean).join('; ');
+  const at = row.settledAt ?? row.nextAttemptAt ?? row.owedAt;
+  return [{ at, what: state, sink, delivery, detail, answer: undefined }];
 }
 
 function toDeliveryRow(row: RawDelivery): DeliveryRow {

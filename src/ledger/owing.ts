@@ -34,12 +34,12 @@ export class Owing {
         `SELECT d.delivery_no FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no
          WHERE v.source = ? AND v.id = ? AND d.sink_no = ? ORDER BY d.delivery_no DESC LIMIT 1`,
       ),
-      between: db.prepare<[number, number, number], CurrentVersion>(
+      between: db.prepare<[{ after: number; to: number; limit: number }], CurrentVersion>(
         // Of each lead the current version: the one in this range, or a newer one that came since the sink is there.
         `SELECT v.version_no, l.version_no AS current_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
          JOIN _leads l ON l.source = v.source AND l.id = v.id
-         WHERE v.version_no > ?1 AND v.version_no <= ?2 AND (l.version_no = v.version_no OR l.version_no > ?2)
-         ORDER BY v.version_no LIMIT ?3`,
+         WHERE v.version_no > :after AND v.version_no <= :to AND (l.version_no = v.version_no OR l.version_no > :to)
+         ORDER BY v.version_no LIMIT :limit`,
       ),
     };
   }
@@ -83,7 +83,11 @@ export class Owing {
   backfill(name: string, now: number): { owed: number; skipped: number; done: boolean } {
     const sink = this.#rows.get(name);
     if (!sink || sink.owedThrough >= sink.backfillTo) return { owed: 0, skipped: 0, done: true };
-    const versions = this.#sql.between.all(sink.owedThrough, sink.backfillTo, BACKFILL_CHUNK);
+    const versions = this.#sql.between.all({
+      after: sink.owedThrough,
+      to: sink.backfillTo,
+      limit: BACKFILL_CHUNK,
+    });
     let [owed, skipped] = [0, 0];
     for (const version of versions) {
       const known = this.#sql.last.get(version.source, BigInt(version.id), sink.sinkNo) !== undefined;

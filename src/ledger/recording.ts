@@ -78,9 +78,11 @@ export class Recording {
     if (news.length > 0) {
       const now = this.#clock.now().getTime();
       this.#owing.load();
-      transact(() => {
-        for (const item of news) this.#recordOne(pollId, poll, item, now);
-      });
+      this.#atOnce(poll, () =>
+        transact(() => {
+          for (const item of news) this.#recordOne(pollId, poll, item, now);
+        }),
+      );
     }
     return {
       listed: items.length,
@@ -88,6 +90,17 @@ export class Recording {
       changed: poll.changed - before.changed,
       rejected: poll.rejected - before.rejected,
     };
+  }
+
+  /** Takes the counts back when nothing was recorded. What was noted as met is met again, or is in no later listing. */
+  #atOnce(poll: OpenPoll, work: () => void): void {
+    const { new: fresh, changed, rejected } = poll;
+    try {
+      work();
+    } catch (error) {
+      Object.assign(poll, { new: fresh, changed, rejected });
+      throw error;
+    }
   }
 
   /** True, and noted as met, when the lead is known with this very content and needs nothing written. */

@@ -1,0 +1,19 @@
+import { describe } from 'vitest';
+import { amendingContract } from './contract/amending.ts';
+import { backfillContract } from './contract/backfill.ts';
+import { claimingContract } from './contract/claiming.ts';
+import { recordingContract } from './contract/recording.ts';
+import type { OpenLedger } from './ledger-under-test.ts';
+
+/**
+ * What every ledger promises, whatever it is made of. `store` makes a new empty store that goes with the running test,
+ * and gives a function that opens it; opening it twice is what a second process would do.
+ */
+export function ledgerContract(name: string, store: () => OpenLedger): void {
+  describe(name, () => {
+    recordingContract(store);
+    backfillContract(store);
+    claimingContract(store);
+    amendingContract(store);
+  });
+}

@@ -1,0 +1,233 @@
+import { describe, expect, it } from 'vitest';
+import {
+  aSink,
+  changedLead,
+  delivered,
+  LedgerUnderTest,
+  MINUTE,
+  type OpenLedger,
+  refused,
+  unavailable,
+} from '../ledger-under-test.ts';
+
+/** What every ledger promises to people: what they change by hand, and what they can ask. */
+export function amendingContract(store: () => OpenLedger): void {
+  describe('a delivery’s id', () => {
+    it('stays the same over attempts, restarts and a ledger that was made anew', async () => {
+      const [one, other] = [
+        await LedgerUnderTest.with(store(), 'crm'),
+        await LedgerUnderTest.with(store(), 'crm'),
+      ];
+      await one.list([41, 42]);
+      await other.list([42]);
+      const first = await idOf(one, 42n);
+      await one.attemptAll('crm', unavailable);
+      expect(await idOf(one.again(), 42n)).toBe(first);
+      expect(await idOf(other, 42n)).toBe(first);
+    });
+
+    it('finds its delivery again, and no other', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
+      await on.list([1, 2]);
+      for (const row of await on.ledger.deliveries({}, { limit: 10 }))
+        expect(await on.ledger.deliveries({ delivery: row.delivery }, { limit: 10 })).toEqual([row]);
+      for (const odd of [
+        '',
+        'x',
+        'crm:main:1',
+        "crm:main:1:1:' OR 1=1",
+        'crm:main:99999999999999999999:1:00000000',
+      ])
+        expect(await on.ledger.deliveries({ delivery: odd }, { limit: 10 })).toEqual([]);
+    });
+  });
+
+  describe('retry', () => {
+    it('makes a dead delivery due now, with a fresh schedule', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      await on.attemptAll('crm', refused);
+      expect(await on.ledger.retry({ lead: 1n })).toBe(1);
+      expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 dead']);
+      const [row] = await on.ledger.deliveries({ lead: 1n }, { limit: 1 });
+      expect(row).toMatchObject({ attempts: 0, reason: undefined, settledAt: undefined });
+      expect(await on.attemptAll('crm')).toEqual([[1n]]);
+    });
+
+    it('makes a waiting delivery due now, also one that waits in its batch', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const { ref } = await on.take('crm', { max: 2 });
+      await on.settle(ref, unavailable, unavailable);
+      expect((await on.claim('crm')).refs).toEqual([]);
+      expect(await on.ledger.retry({ sink: 'crm' })).toBe(2);
+      expect(await on.attemptAll('crm')).toEqual([[1n, 2n]]);
+    });
+
+    it('leaves alone what is delivered, skipped, or being attempted', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', aSink('drop', { backfill: false }));
+      await on.list([1]);
+      await on.attemptAll('crm');
+      await on.list([1, 2]);
+      await on.take('crm');
+      await on.take('drop');
+      expect(await on.ledger.retry({})).toBe(0);
+      expect(await on.owed('drop')).toEqual(['1 v1 skipped', '2 v1 pending']);
+    });
+
+    it('means by source, by state and by time what it says', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1], 'north');
+      on.clock.jump(MINUTE);
+      const since = on.clock.now();
+      await on.list([1], 'south');
+      await on.attemptAll('crm', refused);
+      expect(await on.ledger.retry({ states: ['pending'] })).toBe(0);
+      expect(await on.ledger.retry({ source: 'north', since })).toBe(0);
+      expect(await on.ledger.retry({ until: since })).toBe(1);
+      expect(await on.ledger.retry({ since, states: ['dead'] })).toBe(1);
+    });
+  });
+
+  describe('replay', () => {
+    it('owes the present content once more, under a new id by which the receiver can tell', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      await on.list([changedLead(1, 'B'), 2]);
+      await on.attemptAll('crm');
+      on.clock.jump(1);
+      expect(await on.ledger.replay('crm', { lead: 1n })).toBe(1);
+      const { batch } = await on.take('crm');
+      const [original, replayed] = [...(await on.ledger.deliveries({ lead: 1n }, { limit: 5 }))].reverse();
+      expect(batch.deliveries).toMatchObject([
+        { leadId: 1n, version: 2, replay: true, id: replayed?.delivery },
+      ]);
+      expect(replayed?.delivery).not.toBe(original?.delivery);
+      expect(original).toMatchObject({ replay: false, state: 'delivered' });
+    });
+
+    it('counts what it owes: a second one in the same instant owes nothing more', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      expect(await on.ledger.replay('crm', {})).toBe(1);
+      expect(await on.ledger.replay('crm', {})).toBe(0);
+      on.clock.jump(1);
+      expect(await on.ledger.replay('crm', {})).toBe(1);
+      expect(await on.owed('crm')).toHaveLength(3);
+    });
+
+    it('goes by the time at which a lead was first seen, and by source', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1], 'north');
+      on.clock.jump(MINUTE);
+      const then = on.clock.now();
+      await on.list([2], 'south');
+      on.clock.jump(MINUTE);
+      expect(await on.ledger.replay('crm', { since: then, source: 'north' })).toBe(0);
+      expect(await on.ledger.replay('crm', { since: then })).toBe(1);
+      expect(await on.ledger.replay('crm', { until: then, source: 'north' })).toBe(1);
+      expect(await on.ledger.replay('nobody', {})).toBe(0);
+    });
+  });
+
+  describe('pause', () => {
+    it('keeps the backlog and lets nothing out until the sink is resumed, over restarts', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      expect(await on.ledger.pause('crm', 'maintenance')).toBe(true);
+      const restarted = on.again();
+      await restarted.declare('crm');
+      await restarted.list([1, 2]);
+      expect(await restarted.claim('crm')).toEqual({ refs: [], nextAt: undefined });
+      expect((await restarted.ledger.status()).sinks[0]?.health).toMatchObject({
+        pausedReason: 'maintenance',
+      });
+      expect(await restarted.ledger.resume('crm')).toBe(true);
+      expect((await restarted.attemptAll('crm')).flat()).toEqual([1n, 2n]);
+    });
+
+    it('says when there is no such sink', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      expect(await on.ledger.pause('nobody', 'x')).toBe(false);
+      expect(await on.ledger.resume('nobody')).toBe(false);
+    });
+
+    it('comes by itself when the destination is gone for good, and everything waits', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const { ref } = await on.take('crm', { window: 1 });
+      await on.settle(ref, { ...unavailable, gone: true });
+      expect((await on.claim('crm')).refs).toEqual([]);
+      await on.ledger.resume('crm');
+      expect((await on.attemptAll('crm')).flat().sort()).toEqual([1n, 2n]);
+    });
+  });
+
+  describe('what people ask', () => {
+    it('is answered with counts for every sink', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', aSink('drop', { backfill: false }));
+      await on.list([1, 2, 3]);
+      const { ref } = await on.take('crm', { max: 3 });
+      await on.settle(ref, delivered, refused, unavailable);
+      const owedAt = on.clock.now();
+      expect(await on.ledger.backlog()).toEqual([
+        { sink: 'crm', pending: 1, dead: 1, oldestOwedAt: owedAt },
+        { sink: 'drop', pending: 0, dead: 0, oldestOwedAt: undefined },
+      ]);
+      await on.declare('crm');
+      const { sinks } = await on.ledger.status();
+      expect(sinks).toMatchObject([
+        { sink: 'crm', active: true, delivered: 1, skipped: 0 },
+        { sink: 'drop', active: false, delivered: 0, skipped: 3 },
+      ]);
+    });
+
+    it('comes page by page, newest first', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3]);
+      const first = await on.ledger.deliveries({}, { limit: 2 });
+      expect(first.map((row) => row.lead)).toEqual(['3', '2']);
+      const second = await on.ledger.deliveries({}, { limit: 2, before: first.at(-1)?.delivery });
+      expect(second.map((row) => row.lead)).toEqual(['1']);
+    });
+
+    it('shows everything that happened to a lead in the order in which it happened', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const { ref } = await on.take('crm', { max: 2 });
+      await on.settle(ref, delivered, unavailable);
+      on.clock.jump(5_000);
+      await on.attemptAll('crm', { ...refused, answer: 'her name is Anna' });
+      await on.list([1, changedLead(2, 'B')]);
+      const trace = await on.ledger.trace(2n);
+      expect(trace.map((entry) => entry.what)).toEqual([
+        'listed',
+        'owed',
+        'unavailable',
+        'changed',
+        'refused',
+        'dead',
+      ]);
+      expect(trace.map((entry) => entry.detail ?? '').join()).not.toContain('Anna');
+      expect(trace.find((entry) => entry.what === 'refused')?.answer).toBe('her name is Anna');
+      expect(await on.ledger.trace(2n, 'elsewhere')).toEqual([]);
+      expect(await on.ledger.trace(99n)).toEqual([]);
+    });
+
+    it('is never answered with a lead’s text, but in answers that were asked for', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await on.attemptAll('crm', refused);
+      const said = JSON.stringify([
+        await on.ledger.status(),
+        await on.ledger.deliveries({}, { limit: 9 }),
+        await on.ledger.trace(1n),
+      ]);
+      expect(said).not.toMatch(/Anna|example\.com|151/);
+    });
+  });
+}
+
+async function idOf(on: LedgerUnderTest, lead: bigint): Promise<string | undefined> {
+  return (await on.ledger.deliveries({ lead }, { limit: 1 }))[0]?.delivery;
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { aSink, changedLead, ids, LedgerUnderTest, type OpenLedger } from '../ledger-under-test.ts';
+
+const both = ['created', 'updated'] as const;
+
+/** What every ledger promises to a sink that is new, or back. */
+export function backfillContract(store: () => OpenLedger): void {
+  describe('backfill', () => {
+    it('owes a new sink everything that was listed before it was there', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 5));
+      await on.declare('crm', 'late');
+      expect(await on.owed('late')).toEqual([]);
+      expect(await backfillAll(on, 'late')).toEqual({ owed: 5, skipped: 0 });
+      expect((await on.owed('late')).every((row) => row.endsWith('v1 pending'))).toBe(true);
+      expect(await backfillAll(on, 'late')).toEqual({ owed: 0, skipped: 0 });
+      expect(await backfillAll(on, 'crm')).toEqual({ owed: 0, skipped: 0 });
+    });
+
+    it('records it as skipped, with the reason, where it is off', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 5));
+      await on.declare('crm', aSink('late', { backfill: false }));
+      expect(await backfillAll(on, 'late')).toEqual({ owed: 0, skipped: 5 });
+      const [row] = await on.ledger.deliveries({ sink: 'late' }, { limit: 1 });
+      expect(row).toMatchObject({ state: 'skipped', reason: expect.stringContaining('backfill') });
+      await on.list(ids(1, 6));
+      expect((await on.owed('late')).at(-1)).toBe('6 v1 pending');
+    });
+
+    it('counts the first listing of a source as listed before its sinks were there', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('now', { backfill: false }), 'all');
+      await on.list([1], 'main', { status: 'partial', httpStatus: 200, error: 'incomplete' });
+      await on.list([1, 2]);
+      await on.list([1, 2, 3]);
+      expect(await on.owed('now')).toEqual(['1 v1 skipped', '2 v1 skipped', '3 v1 pending']);
+      expect(await on.owed('all')).toEqual(['1 v1 pending', '2 v1 pending', '3 v1 pending']);
+    });
+
+    it('owes a sink that was away what was listed in the meantime, and nothing twice', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
+      await on.list([1, 2]);
+      await on.declare('crm');
+      await on.list([1, 2, 3, 4]);
+      expect(await on.owed('drop')).toEqual(['1 v1 pending', '2 v1 pending']);
+      await on.declare('crm', 'drop');
+      await on.list([1, 2, 3, 4, 5]);
+      expect(await backfillAll(on, 'drop')).toEqual({ owed: 2, skipped: 0 });
+      expect((await on.owed('drop')).sort()).toEqual(ids(1, 5).map((id) => `${id} v1 pending`));
+    });
+
+    it('owes the changes of the meantime to a sink that asks for them, newest content only', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', aSink('mirror', { events: both }));
+      await on.list([1, 2]);
+      await on.attemptAll('mirror');
+      await on.declare('crm');
+      await on.list([changedLead(1, 'B'), 2]);
+      await on.list([changedLead(1, 'C'), 2, 3]);
+      await on.declare('crm', aSink('mirror', { events: both }));
+      await backfillAll(on, 'mirror');
+      expect(await on.owed('mirror')).toEqual([
+        '1 v1 delivered',
+        '2 v1 delivered',
+        '1 v3 pending',
+        '3 v1 pending',
+      ]);
+    });
+
+    it('goes on after a crash between two parts, losing and repeating nothing', async () => {
+      const open = store();
+      const on = await LedgerUnderTest.with(open, 'crm');
+      await on.list(ids(1, 1000));
+      await on.declare('crm', 'late');
+      const first = await on.ledger.backfill('late');
+      expect(first.done).toBe(false);
+      const restarted = on.again();
+      await restarted.declare('crm', 'late');
+      const rest = await backfillAll(restarted, 'late');
+      expect(first.owed + rest.owed).toBe(1000);
+      expect(new Set(await restarted.owed('late')).size).toBe(1000);
+    });
+
+    it('goes on where it stood when the sink was taken out before it was done', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 500));
+      await on.declare('crm', 'late');
+      const first = await on.ledger.backfill('late');
+      await on.list(ids(1, 510));
+      await on.declare('crm');
+      await on.list(ids(1, 520));
+      await on.declare('crm', 'late');
+      await on.list(ids(1, 530));
+      const rest = await backfillAll(on, 'late');
+      expect(first.owed + rest.owed).toBe(510);
+      const owed = await on.owed('late');
+      expect([owed.length, new Set(owed).size]).toEqual([530, 530]);
+    });
+
+    it('owes a lead that changed meanwhile once, by its present content', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 400));
+      await on.declare('crm', 'late', aSink('mirror', { events: both }));
+      await on.ledger.backfill('late');
+      await on.ledger.backfill('mirror');
+      await on.list([...ids(1, 399), changedLead(400, 'Changed')]);
+      await backfillAll(on, 'late');
+      await backfillAll(on, 'mirror');
+      for (const sink of ['late', 'mirror'])
+        expect((await on.owed(sink)).filter((row) => row.startsWith('400 '))).toEqual(['400 v2 pending']);
+    });
+  });
+}
+
+async function backfillAll(on: LedgerUnderTest, sink: string): Promise<{ owed: number; skipped: number }> {
+  const total = { owed: 0, skipped: 0 };
+  for (let part = await on.ledger.backfill(sink); ; part = await on.ledger.backfill(sink)) {
+    total.owed += part.owed;
+    total.skipped += part.skipped;
+    if (part.done) return total;
+  }
+}

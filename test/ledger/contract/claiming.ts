@@ -1,0 +1,300 @@
+import { describe, expect, it } from 'vitest';
+import type { BatchRef } from '../../../src/leads/delivery.ts';
+import {
+  aSink,
+  changedLead,
+  delivered,
+  HOLDER,
+  HOUR,
+  ids,
+  LedgerUnderTest,
+  MINUTE,
+  type OpenLedger,
+  refused,
+  unavailable,
+} from '../ledger-under-test.ts';
+
+/** What every ledger promises of batches on their way: order, window, lease and fence. */
+export function claimingContract(store: () => OpenLedger): void {
+  describe('claiming', () => {
+    it('takes what is due in order of age, in batches of at most `max`, and nothing twice', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([9, 3, 7, 1, 5]);
+      expect(await on.attemptAll('crm', delivered, { max: 2 })).toEqual([[9n, 3n], [7n, 1n], [5n]]);
+      expect((await on.claim('crm')).refs).toEqual([]);
+    });
+
+    it('keeps at most `window` batches on their way, and asks for no time while the window is full', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 10));
+      const { refs } = await on.claim('crm', { window: 3 });
+      expect(refs).toHaveLength(3);
+      const full = await on.claim('crm', { window: 3 });
+      expect(full.refs).toEqual([]);
+      // Not now: claiming again gives nothing before one of them ends. A caller that trusts this must not spin.
+      expect(full.nextAt).toEqual(on.clock.in(MINUTE));
+      await on.begin(refs[0] as BatchRef);
+      await on.settle(refs[0] as BatchRef, delivered);
+      expect((await on.claim('crm', { window: 3 })).refs).toHaveLength(1);
+    });
+
+    it('lets a batch fill until it is full or its oldest has waited', async () => {
+      const on = await LedgerUnderTest.with(store(), 'drop');
+      const request = { max: 3, waitMs: 5 * MINUTE };
+      await on.list([1, 2]);
+      const early = await on.claim('drop', request);
+      expect(early).toEqual({ refs: [], nextAt: on.clock.in(5 * MINUTE) });
+      on.clock.jump(MINUTE);
+      await on.list(ids(1, 4));
+      expect(await on.attemptAll('drop', delivered, request)).toEqual([[1n, 2n, 3n]]);
+      const { refs, nextAt } = await on.claim('drop', request);
+      expect([refs, nextAt]).toEqual([[], on.clock.in(5 * MINUTE)]);
+      on.clock.jump(5 * MINUTE);
+      expect(await on.attemptAll('drop', delivered, request)).toEqual([[4n]]);
+    });
+
+    it('says when the next delivery is due', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      expect((await on.claim('crm')).nextAt).toBeUndefined();
+      await on.list([1, 2]);
+      const { refs } = await on.claim('crm', { max: 2 });
+      const { batch } = await on.begin(refs[0] as BatchRef);
+      expect(batch.deliveries).toHaveLength(2);
+      await on.settle(refs[0] as BatchRef, delivered, unavailable);
+      const { nextAt } = await on.claim('crm');
+      expect(nextAt).toEqual(on.clock.in(5_000));
+    });
+
+    it('never lets an older content of a lead overtake a newer one', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('mirror', { events: ['created', 'updated'] }));
+      await on.list([1]);
+      const first = await on.take('mirror');
+      await on.list([changedLead(1, 'B')]);
+      expect((await on.claim('mirror')).refs).toEqual([]);
+      await on.settle(first.ref, unavailable);
+      const waiting = await on.claim('mirror');
+      // The newer one is due and blocked: it must not be given as a reason to come back at once.
+      expect(waiting).toEqual({ refs: [], nextAt: on.clock.in(5_000) });
+      on.clock.jump(5_000);
+      const again = await on.take('mirror');
+      expect(again.batch.deliveries.map((delivery) => delivery.version)).toEqual([1]);
+      await on.settle(again.ref, refused);
+      expect((await on.take('mirror')).batch.deliveries[0]).toMatchObject({ version: 2, event: 'updated' });
+    });
+
+    it('gives nothing of a sink that nobody declared, or that is no longer configured', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'old');
+      await on.list([1]);
+      await on.declare('crm');
+      expect(await on.claim('old')).toEqual({ refs: [], nextAt: undefined });
+      expect(await on.claim('nobody')).toEqual({ refs: [], nextAt: undefined });
+      expect(await on.owed('old')).toEqual(['1 v1 pending']);
+      await on.declare('crm', 'old');
+      expect(await on.attemptAll('old')).toEqual([[1n]]);
+    });
+  });
+
+  describe('a lease', () => {
+    it('that ends without an attempt is given again for the same batch, and only then', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const [first] = (await on.claim('crm', { max: 2 })).refs as [BatchRef];
+      on.clock.jump(MINUTE - 1);
+      expect((await on.claim('crm')).refs).toEqual([]);
+      on.clock.jump(1);
+      const [second] = (await on.claim('crm')).refs as [BatchRef];
+      expect(second).toMatchObject({ batch: first.batch, replaces: first.lease });
+      expect(second.lease).not.toBe(first.lease);
+      expect(await on.ledger.begin(first, MINUTE)).toBeUndefined();
+      expect((await on.begin(second)).batch).toMatchObject({
+        id: first.batch,
+        deliveries: [{ leadId: 1n }, { leadId: 2n }],
+      });
+    });
+
+    it('allows one attempt, whoever asks first', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const [ref] = (await on.claim('crm')).refs as [BatchRef];
+      const both = await Promise.all([on.ledger.begin(ref, MINUTE), on.again().ledger.begin(ref, MINUTE)]);
+      expect(both.filter((batch) => batch !== undefined)).toHaveLength(1);
+    });
+
+    it('that is over begins nothing, even before it was given to another', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const [ref] = (await on.claim('crm')).refs as [BatchRef];
+      on.clock.jump(MINUTE);
+      expect(await on.ledger.begin(ref, MINUTE)).toBeUndefined();
+    });
+
+    it('lasts from the beginning of the attempt for as long as the attempt may take', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const [ref] = (await on.claim('crm')).refs as [BatchRef];
+      await on.ledger.begin(ref, 10 * MINUTE);
+      on.clock.jump(10 * MINUTE - 1);
+      expect(await on.claim('crm')).toEqual({ refs: [], nextAt: on.clock.in(1) });
+      on.clock.jump(1);
+      expect((await on.claim('crm')).refs).toHaveLength(1);
+    });
+
+    it('that another holds settles nothing', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const slow = await on.take('crm');
+      on.clock.jump(MINUTE);
+      const quick = await on.take('crm');
+      expect(await on.settle(slow.ref, refused)).toBeUndefined();
+      expect(await on.settle(quick.ref, delivered)).toMatchObject({ verdicts: [{ state: 'delivered' }] });
+      expect(await on.settle(quick.ref, refused)).toBeUndefined();
+      expect(await on.settle({ ...quick.ref, batch: 'no batch of ours' }, refused)).toBeUndefined();
+      expect(await on.owed('crm')).toEqual(['1 v1 delivered']);
+    });
+
+    it('that waits for its attempt is listed as waiting, until it begins', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const { refs } = await on.claim('crm');
+      expect(await on.ledger.waiting('crm')).toEqual(refs);
+      await on.begin(refs[0] as BatchRef);
+      expect(await on.ledger.waiting('crm')).toEqual(refs.slice(1));
+      on.clock.jump(MINUTE);
+      expect(await on.ledger.waiting('crm')).toEqual([]);
+    });
+
+    it('ends at once when its process is known to be dead, and what merely waits for its time goes on waiting', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
+      await on.list([1]);
+      const lost = await on.take('crm');
+      const down = await on.take('drop');
+      await on.settle(down.ref, unavailable);
+      expect(await on.ledger.holders()).toEqual([HOLDER]);
+      expect(await on.again().ledger.endLeasesOf('somebody else')).toBe(0);
+      expect(await on.again().ledger.endLeasesOf(HOLDER)).toBe(1);
+      expect((await on.claim('crm')).refs).toMatchObject([{ batch: lost.ref.batch }]);
+      expect(await on.claim('drop')).toEqual({ refs: [], nextAt: on.clock.in(5_000) });
+    });
+  });
+
+  describe('a batch', () => {
+    it('of which nothing is settled is attempted again as the same batch, when it is due', async () => {
+      const on = await LedgerUnderTest.with(store(), 'drop');
+      await on.list([1, 2]);
+      const first = await on.take('drop', { max: 10 });
+      await on.settle(first.ref, unavailable, unavailable);
+      await on.list(ids(1, 5));
+      on.clock.jump(4_999);
+      expect((await on.attemptAll('drop', delivered, { max: 10 })).flat()).toEqual([3n, 4n, 5n]);
+      on.clock.jump(1);
+      const again = await on.take('drop', { max: 10 });
+      expect(again.batch).toEqual(first.batch);
+    });
+
+    it('of which a part is settled ends, and the rest is due in its own time', async () => {
+      const on = await LedgerUnderTest.with(store(), 'drop');
+      await on.list([1, 2, 3]);
+      const first = await on.take('drop', { max: 10 });
+      await on.settle(first.ref, delivered, unavailable, refused);
+      expect(await on.owed('drop')).toEqual(['1 v1 delivered', '2 v1 pending', '3 v1 dead']);
+      on.clock.jump(5_000);
+      const rest = await on.take('drop', { max: 10 });
+      expect(rest.batch.id).not.toBe(first.batch.id);
+      expect(rest.batch.deliveries.map((delivery) => delivery.leadId)).toEqual([2n]);
+    });
+
+    it('whose attempts begin and never end is split until the one lead is known; that one is put off, the others arrive', async () => {
+      const on = await LedgerUnderTest.with(store(), 'drop');
+      await on.list(ids(1, 8));
+      const arrived = new Set<bigint>();
+      for (let round = 0; round < 40; round += 1) {
+        for (const ref of (await on.claim('drop', { max: 8 })).refs) {
+          const { batch } = await on.begin(ref);
+          const leads = batch.deliveries.map((delivery) => delivery.leadId);
+          if (leads.includes(5n)) continue; // the process dies of it
+          for (const lead of leads) arrived.add(lead);
+          await on.settle(ref, ...leads.map(() => delivered));
+        }
+        on.clock.jump(MINUTE);
+      }
+      expect([...arrived].sort()).toEqual([1n, 2n, 3n, 4n, 6n, 7n, 8n]);
+      expect((await on.owed('drop')).filter((row) => row.endsWith('pending'))).toEqual(['5 v1 pending']);
+    });
+
+    it('that is put off is not on its way: it is not offered meanwhile, and takes no place from others', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      for (let lost = 0; lost < 5; lost += 1) {
+        await on.take('crm');
+        on.clock.jump(MINUTE);
+      }
+      expect((await on.claim('crm')).refs).toEqual([]);
+      expect(await on.ledger.waiting('crm')).toEqual([]);
+      expect(await on.ledger.activity('crm')).toEqual({ onTheirWay: 0, due: false });
+      await on.list([1, 2]);
+      expect(await on.attemptAll('crm', delivered, { window: 1 })).toEqual([[2n]]);
+      on.clock.jump(MINUTE);
+      expect(await on.attemptAll('crm')).toEqual([[1n]]);
+    });
+
+    it('has an id that is never used again', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const seen = new Set<string>();
+      for (const id of ids(1, 5)) {
+        await on.list([id]);
+        const { ref } = await on.take('crm');
+        expect(ref.batch).toMatch(/^[a-z0-9]+$/i);
+        seen.add(ref.batch);
+        await on.settle(ref, delivered);
+      }
+      expect(seen.size).toBe(5);
+    });
+  });
+
+  describe('a sink that is held', () => {
+    it('gets one probe at a time, of one lead, when it is time for it', async () => {
+      const on = await heldSink(store(), ids(1, 5));
+      expect(await on.claim('crm')).toEqual({ refs: [], nextAt: on.clock.in(5_000) });
+      on.clock.jump(5_000);
+      const { refs } = await on.claim('crm', { max: 10 });
+      expect(refs).toHaveLength(1);
+      const { batch } = await on.begin(refs[0] as BatchRef);
+      expect(batch.deliveries).toHaveLength(1);
+      const during = await on.claim('crm');
+      expect(during).toEqual({ refs: [], nextAt: on.clock.in(MINUTE) });
+    });
+
+    it('is probed with one lead after the other, so that one that always fails keeps nobody waiting', async () => {
+      const on = await heldSink(store(), ids(1, 4));
+      const probed: bigint[] = [];
+      for (let probe = 0; probe < 8; probe += 1) {
+        on.clock.jump(HOUR);
+        const { ref, batch } = await on.take('crm');
+        probed.push(...batch.deliveries.map((delivery) => delivery.leadId));
+        await on.settle(ref, unavailable);
+      }
+      expect(new Set(probed)).toEqual(new Set([1n, 2n, 3n, 4n]));
+      const rows = await on.ledger.deliveries({ sink: 'crm' }, { limit: 10 });
+      expect(rows.map((row) => row.attempts)).toEqual([0, 0, 0, 0]);
+    });
+
+    it('gets everything in order of age once a probe got through', async () => {
+      const on = await heldSink(store(), ids(1, 5));
+      on.clock.jump(5_000);
+      await on.attemptAll('crm');
+      expect((await on.ledger.status()).sinks[0]?.health.heldSince).toBeUndefined();
+      expect((await on.attemptAll('crm')).flat()).toHaveLength(4);
+      expect((await on.ledger.backlog())[0]?.pending).toBe(0);
+    });
+  });
+}
+
+/** A sink `crm` that was held by the first attempt, which asked to wait for nothing longer than the first probe. */
+async function heldSink(open: OpenLedger, leads: readonly number[]): Promise<LedgerUnderTest> {
+  const on = await LedgerUnderTest.with(open, 'crm');
+  await on.list(leads);
+  const { ref } = await on.take('crm', { window: 1 });
+  await on.settle(ref, { ...unavailable, retryAfterMs: 1 });
+  expect((await on.ledger.status()).sinks[0]?.health.heldSince).toEqual(on.clock.now());
+  return on;
+}

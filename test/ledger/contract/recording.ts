@@ -1,0 +1,232 @@
+import { describe, expect, it } from 'vitest';
+import type { RejectedLead } from '../../../src/leads/listed-lead.ts';
+import { aLead, aListedLead, hashOf } from '../../support/a-lead.ts';
+import { aSink, changedLead, ids, LedgerUnderTest, type OpenLedger } from '../ledger-under-test.ts';
+
+/** What every ledger promises of listings: what becomes seen, what is owed, what is set aside. */
+export function recordingContract(store: () => OpenLedger): void {
+  describe('recording a listing', () => {
+    it('makes a new lead seen and owed to every sink, once', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
+      const first = await on.list([1, 2]);
+      const second = await on.list([2, 1, 3]);
+      expect(first.recorded).toEqual({ listed: 2, new: 2, changed: 0, rejected: 0 });
+      expect(second.recorded).toEqual({ listed: 3, new: 1, changed: 0, rejected: 0 });
+      for (const sink of ['crm', 'drop'])
+        expect(await on.owed(sink)).toEqual(['1 v1 pending', '2 v1 pending', '3 v1 pending']);
+    });
+
+    it('keeps the leads of two sources apart, though their ids are the same', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([7], 'north');
+      await on.list([7], 'south');
+      expect((await on.list([7], 'south')).recorded.new).toBe(0);
+      const rows = await on.ledger.deliveries({ sink: 'crm' }, { limit: 10 });
+      expect(rows.map((row) => row.source).sort()).toEqual(['north', 'south']);
+      expect(new Set(rows.map((row) => row.delivery)).size).toBe(2);
+    });
+
+    it('is exact for ids above 2^53, up to 2^63-1', async () => {
+      const large = [2n ** 53n, 2n ** 53n + 1n, 2n ** 53n + 2n, 2n ** 63n - 2n, 2n ** 63n - 1n];
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      expect((await on.list(large)).recorded.new).toBe(5);
+      expect((await on.list([...large].reverse())).recorded.new).toBe(0);
+      expect((await on.attemptAll('crm')).flat()).toEqual(large);
+      const [row] = await on.ledger.deliveries({ lead: 2n ** 63n - 1n }, { limit: 10 });
+      expect(row).toMatchObject({ lead: '9223372036854775807', state: 'delivered' });
+    });
+
+    it('gives changed content a version of its own, owed to those sinks alone that ask for changes', async () => {
+      const on = await LedgerUnderTest.with(
+        store(),
+        'crm',
+        aSink('mirror', { events: ['created', 'updated'] }),
+      );
+      await on.list([1]);
+      expect((await on.list([changedLead(1, 'Anna Schmidt')])).recorded).toMatchObject({
+        new: 0,
+        changed: 1,
+      });
+      expect(await on.owed('crm')).toEqual(['1 v1 pending']);
+      expect(await on.owed('mirror')).toEqual(['1 v1 pending', '1 v2 pending']);
+      const [update] = await on.ledger.deliveries({ sink: 'mirror' }, { limit: 1 });
+      expect(update).toMatchObject({ version: 2, event: 'updated' });
+    });
+
+    it('takes the same id twice in one listing as one lead, when the content is the same', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const { recorded, summary } = await on.list([1, 1, 2]);
+      expect(recorded).toMatchObject({ new: 2, changed: 0, rejected: 0 });
+      expect(summary.listed).toBe(2);
+    });
+
+    it('sets the second of two contents with one id aside, and stays with the first over every later poll', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      const listing = [1, changedLead(1, 'Somebody Else'), 2];
+      expect((await on.list(listing)).recorded).toMatchObject({ new: 2, changed: 0, rejected: 1 });
+      for (let poll = 0; poll < 3; poll += 1)
+        expect((await on.list(listing)).recorded).toMatchObject({ new: 0, changed: 0, rejected: 1 });
+      expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 pending']);
+    });
+
+    it('says the same of two contents with one id when they come in different chunks', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      for (let round = 0; round < 2; round += 1) {
+        const poll = await on.ledger.startPoll('main');
+        await on.ledger.record(poll, [aListedLead({ id: 1 })]);
+        await on.ledger.record(poll, [changedLead(1, 'Somebody Else')]);
+        await on.ledger.finishPoll(poll, { status: 'success', bytes: 1, httpStatus: 200, mark: undefined });
+      }
+      expect(await on.owed('crm')).toEqual(['1 v1 pending']);
+    });
+
+    it('removes nothing when a listing is empty, shorter or in another order', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3]);
+      const { summary } = await on.list([]);
+      expect(summary).toMatchObject({ listed: 0, listedBefore: 3 });
+      await on.list([3]);
+      expect((await on.list([3, 1, 2])).recorded).toMatchObject({ new: 0, changed: 0 });
+      expect(await on.owed('crm')).toHaveLength(3);
+      const [main] = (await on.ledger.status()).sources;
+      expect(main).toMatchObject({ source: 'main', leads: 3, listed: 3 });
+    });
+
+    it('keeps what was recorded of a listing that broke off, and repeats nothing afterwards', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2], 'main', {
+        status: 'partial',
+        httpStatus: 200,
+        error: 'incomplete: it broke off',
+      });
+      expect((await on.list([1, 2, 3])).recorded.new).toBe(1);
+      expect(await on.owed('crm')).toHaveLength(3);
+    });
+
+    it('can be asked again after a chunk that failed, and counts it once', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const poll = await on.ledger.startPoll('main');
+      const unfit = { ...aListedLead({ id: 2 }), raw: undefined as unknown as string };
+      await expect(on.ledger.record(poll, [aListedLead({ id: 1 }), unfit])).rejects.toThrow();
+      expect(await on.owed('crm')).toEqual([]);
+      await on.ledger.record(poll, [aListedLead({ id: 1 }), aListedLead({ id: 2 })]);
+      const summary = await on.ledger.finishPoll(poll, {
+        status: 'success',
+        bytes: 1,
+        httpStatus: 200,
+        mark: undefined,
+      });
+      expect(summary).toMatchObject({ listed: 2, new: 2 });
+    });
+  });
+
+  describe('the mark of a listing', () => {
+    const mark = { url: 'https://x/leads', etag: 'W/"1"', bodyHash: 'abc', bodyBytes: 12 };
+    const success = { status: 'success', bytes: 12, httpStatus: 200, mark } as const;
+
+    it('is kept once that listing was recorded to its end, and over a restart', async () => {
+      const open = store();
+      const on = await LedgerUnderTest.with(open, 'crm');
+      expect(await on.ledger.listingMark('main')).toBeUndefined();
+      await on.list([1], 'main', success);
+      expect(await on.again().ledger.listingMark('main')).toEqual(mark);
+      expect(await on.ledger.listingMark('other')).toBeUndefined();
+    });
+
+    it.each(['partial', 'failed'] as const)('stays the last complete one over a %s poll', async (status) => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1], 'main', success);
+      await on.list([2], 'main', { status, httpStatus: 200, error: 'incomplete' });
+      expect(await on.ledger.listingMark('main')).toEqual(mark);
+    });
+
+    it('goes when a complete listing cannot be recognised again', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1], 'main', success);
+      await on.list([1]);
+      expect(await on.ledger.listingMark('main')).toBeUndefined();
+    });
+
+    it('is confirmed by an unchanged poll, which is as fresh as a success', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2], 'main', success);
+      on.clock.jump(60_000);
+      const { summary } = await on.list([], 'main', { status: 'unchanged', bytes: 0, httpStatus: 304 });
+      expect(summary).toMatchObject({ listed: 2, new: 0, listedBefore: 2 });
+      const [main] = (await on.ledger.status()).sources;
+      expect(main?.lastSuccessAt).toEqual(on.clock.now());
+      expect(main?.lastPoll).toMatchObject({ status: 'unchanged', listed: 2 });
+      expect(await on.ledger.listingMark('main')).toEqual(mark);
+    });
+  });
+
+  describe('a lead that breaks the description', () => {
+    it('is set aside, does not stop the others, and comes in when it comes right', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const broken = aRejected(2n);
+      expect((await on.list([1, broken, 3])).recorded).toEqual({
+        listed: 3,
+        new: 2,
+        changed: 0,
+        rejected: 1,
+      });
+      expect((await on.ledger.status()).sources[0]).toMatchObject({ rejected: 1, leads: 2 });
+      await on.list([1, broken, 3]);
+      expect((await on.ledger.status()).sources[0]).toMatchObject({ rejected: 1 });
+      expect((await on.list([1, 2, 3])).recorded).toMatchObject({ new: 1, rejected: 0 });
+      expect((await on.ledger.status()).sources[0]).toMatchObject({ rejected: 0, leads: 3 });
+    });
+
+    it('may have no id that can be read', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const raw = '{"id":"x"}';
+      const item: RejectedLead = { ...aRejected(1n), id: undefined, raw, hash: hashOf(raw) };
+      expect((await on.list([item, 1])).recorded).toMatchObject({ new: 1, rejected: 1 });
+    });
+  });
+
+  describe('a poll', () => {
+    it('that was under way when the process ended is shown as failed once the next one starts', async () => {
+      const open = store();
+      const on = await LedgerUnderTest.with(open, 'crm');
+      await on.ledger.startPoll('main');
+      const next = on.again();
+      expect((await next.ledger.status()).sources[0]?.lastPoll?.status).toBe('running');
+      await next.list([1]);
+      expect((await next.ledger.status()).sources[0]?.lastPoll).toMatchObject({ poll: 2, status: 'success' });
+    });
+
+    it('of many chunks lets each lead be new once, however they are cut', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 2500));
+      await on.list(ids(1, 10));
+      const { recorded } = await on.list(ids(1, 2500));
+      expect(recorded).toMatchObject({ new: 0, changed: 0 });
+      expect((await on.ledger.status()).sources[0]).toMatchObject({ leads: 2500, listed: 2500 });
+    });
+  });
+
+  describe('hostile text', () => {
+    it.each([
+      ['NUL, escapes and bidi controls', '\\u0000 \\u001b[2J \\u202e \\"\\\\'],
+      ['a lone surrogate', '\\ud800'],
+      ['SQL and quotes', 'Robert\'); DROP TABLE _leads;-- \\"`'],
+      ['text beyond the basic plane', '𝕃 👩‍👩‍👧 漢字'],
+    ])('comes back as it was: %s', async (_, text) => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const raw = aLead({ id: 1 }).replace('Anna Müller', text);
+      await on.list([{ kind: 'lead', position: 0, id: 1n, raw, hash: hashOf(raw) }]);
+      const { batch } = await on.take('crm');
+      expect(batch.deliveries[0]?.raw).toBe(raw);
+      expect(
+        (await on.list([{ kind: 'lead', position: 0, id: 1n, raw, hash: hashOf(raw) }])).recorded.changed,
+      ).toBe(0);
+    });
+  });
+}
+
+export function aRejected(id: bigint): RejectedLead {
+  const raw = aLead({ id, client_email: null });
+  const reason = 'A text is required here, and this is null.';
+  return { kind: 'rejected', position: 0, id, raw, hash: hashOf(raw), reason, path: 'client_email' };
+}

@@ -1,0 +1,130 @@
+import { expect } from 'vitest';
+import { judgeBy } from '../../src/delivery/judge.ts';
+import type { Batch, BatchRef } from '../../src/leads/delivery.ts';
+import type { Judge } from '../../src/leads/judge.ts';
+import type { ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
+import type { Delivered, Outcome, Refused, Unavailable } from '../../src/leads/outcome.ts';
+import type { ClaimRequest, DeclaredSink, Ledger, PollEnd, Settled } from '../../src/ledger/ledger.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { HeldClock } from '../support/held-clock.ts';
+
+/** Opens a ledger on one store; a second call opens the same store once more, as another process would. */
+export type OpenLedger = (parts: {
+  clock: HeldClock;
+  judge: Judge;
+  random: () => number;
+  holder: string;
+}) => Ledger;
+
+export const delivered: Delivered = { kind: 'delivered' };
+export const refused: Refused = { kind: 'refused', reason: 'It says no.', httpStatus: 422, answer: 'no' };
+export const unavailable: Unavailable = { kind: 'unavailable', reason: 'It is down.', httpStatus: 503 };
+
+/** The name under which these tests open the ledger. */
+export const HOLDER = 'this-test';
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+
+const complete: PollEnd = { status: 'success', bytes: 10, httpStatus: 200, mark: undefined };
+
+/** A ledger with what its tests say over and over. Sinks are named when it is made, and declared. */
+export class LedgerUnderTest {
+  readonly clock: HeldClock;
+  readonly ledger: Ledger;
+  readonly #open: OpenLedger;
+  readonly #judge: Judge;
+
+  constructor(open: OpenLedger, clock = new HeldClock()) {
+    this.#open = open;
+    this.clock = clock;
+    // Half-way: no jitter, so that times in tests are round.
+    this.#judge = judgeBy(
+      () => ({ scheduleMs: [5_000, 5 * MINUTE], jitter: 0.2 }),
+      () => 0.5,
+    );
+    this.ledger = open({ clock, judge: this.#judge, random: Math.random, holder: HOLDER });
+  }
+
+  static async with(open: OpenLedger, ...sinks: (string | DeclaredSink)[]): Promise<LedgerUnderTest> {
+    const made = new LedgerUnderTest(open);
+    await made.declare(...sinks);
+    return made;
+  }
+
+  /** Opens the same store once more. */
+  again(): LedgerUnderTest {
+    return new LedgerUnderTest(this.#open, this.clock);
+  }
+
+  declare(...sinks: (string | DeclaredSink)[]): Promise<void> {
+    return this.ledger.declareSinks(sinks.map((sink) => (typeof sink === 'string' ? aSink(sink) : sink)));
+  }
+
+  /** Records a listing of these leads to its end. */
+  async list(items: readonly (ListedItem | number | bigint)[], source = 'main', end: PollEnd = complete) {
+    const poll = await this.ledger.startPoll(source);
+    const recorded = await this.ledger.record(poll, asItems(items));
+    const summary = await this.ledger.finishPoll(poll, end);
+    return { poll, recorded, summary };
+  }
+
+  claim(sink: string, request: Partial<ClaimRequest> = {}) {
+    return this.ledger.claim({ sink, window: 100, max: 1, waitMs: 0, leaseMs: MINUTE, ...request });
+  }
+
+  /** Claims exactly one batch and begins its attempt. */
+  async take(sink: string, request: Partial<ClaimRequest> = {}): Promise<{ ref: BatchRef; batch: Batch }> {
+    const { refs } = await this.claim(sink, request);
+    expect(refs).toHaveLength(1);
+    return this.begin(refs[0] as BatchRef);
+  }
+
+  async begin(ref: BatchRef, leaseMs = MINUTE): Promise<{ ref: BatchRef; batch: Batch }> {
+    const batch = await this.ledger.begin(ref, leaseMs);
+    if (!batch) throw new Error('there is nothing to begin');
+    return { ref, batch };
+  }
+
+  settle(ref: BatchRef, ...outcomes: Outcome[]): Promise<Settled | undefined> {
+    return this.ledger.settle(ref, { outcomes, startedAt: this.clock.in(-12), durationMs: 12 });
+  }
+
+  /** One attempt of everything that can be claimed: gives the ids of the leads, in the order of their batches. */
+  async attemptAll(sink: string, outcome: Outcome = delivered, request: Partial<ClaimRequest> = {}) {
+    const { refs } = await this.claim(sink, request);
+    const leads: bigint[][] = [];
+    for (const ref of refs) {
+      const { batch } = await this.begin(ref);
+      leads.push(batch.deliveries.map((delivery) => delivery.leadId));
+      await this.settle(ref, ...batch.deliveries.map(() => outcome));
+    }
+    return leads;
+  }
+
+  /** Every delivery of a sink as `lead version state`, oldest first. */
+  async owed(sink: string): Promise<string[]> {
+    const rows = await this.ledger.deliveries({ sink }, { limit: 10_000 });
+    return rows.toReversed().map((row) => `${row.lead} v${row.version} ${row.state}`);
+  }
+}
+
+export function aSink(name: string, fields: Partial<DeclaredSink> = {}): DeclaredSink {
+  return { name, events: ['created'], backfill: true, ...fields };
+}
+
+/** Numbers become leads of that id. */
+export function asItems(items: readonly (ListedItem | number | bigint)[]): ListedItem[] {
+  return items.map((item, position) =>
+    typeof item === 'object' ? { ...item, position } : aListedLead({ id: item }, position),
+  );
+}
+
+export function ids(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}
+
+/** A lead of which one field differs from the usual. */
+export function changedLead(id: number | bigint, client_name: string): ListedLead {
+  return aListedLead({ id, client_name });
+}

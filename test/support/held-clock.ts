@@ -1,0 +1,82 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Clock } from '../../src/platform/clock.ts';
+
+interface Sleeper {
+  readonly atMs: number;
+  readonly wake: () => void;
+}
+
+/** How often the event loop may turn for what was woken to come to rest; SQLite commits once in a turn. */
+const TURNS_TO_REST = 12;
+
+/** A clock that stands still until the test moves it. */
+export class HeldClock implements Clock {
+  readonly #startMs: number;
+  #passedMs = 0;
+  readonly #sleepers = new Set<Sleeper>();
+
+  constructor(start = '2026-11-20T10:00:00.000Z') {
+    this.#startMs = Date.parse(start);
+  }
+
+  now(): Date {
+    return new Date(this.#startMs + this.#passedMs);
+  }
+
+  /** The time in `ms` from now. */
+  in(ms: number): Date {
+    return new Date(this.#startMs + this.#passedMs + ms);
+  }
+
+  monotonicMs(): number {
+    return this.#passedMs;
+  }
+
+  /** How many sleep at this moment. */
+  get sleeping(): number {
+    return this.#sleepers.size;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const wake = () => {
+        this.#sleepers.delete(sleeper);
+        signal?.removeEventListener('abort', wake);
+        resolve();
+      };
+      const sleeper = { atMs: this.#passedMs + Math.max(0, ms), wake };
+      this.#sleepers.add(sleeper);
+      signal?.addEventListener('abort', wake, { once: true });
+    });
+  }
+
+  /** Jumps, waking nobody in between: for code that only reads the time. */
+  jump(ms: number): void {
+    this.#passedMs += ms;
+  }
+
+  /** Lets `ms` pass: wakes each sleeper at its time, and lets what it does come to rest before the next. */
+  async pass(ms: number): Promise<void> {
+    const endMs = this.#passedMs + ms;
+    await rest();
+    for (let next = this.#next(endMs); next; next = this.#next(endMs)) {
+      this.#passedMs = Math.max(this.#passedMs, next.atMs);
+      next.wake();
+      await rest();
+    }
+    this.#passedMs = endMs;
+  }
+
+  #next(endMs: number): Sleeper | undefined {
+    return [...this.#sleepers]
+      .filter((sleeper) => sleeper.atMs <= endMs)
+      .sort((a, b) => a.atMs - b.atMs)
+      .at(0);
+  }
+}
+
+/** Lets what is under way in this process, and waits for nothing outside of it, come to rest. */
+export async function rest(): Promise<void> {
+  for (let turns = 0; turns < TURNS_TO_REST; turns += 1) await turn();
+}
