@@ -4,7 +4,7 @@ import { type Lead, readLead } from '../../leads/lead.ts';
 
 /** Every column, in order, and what is in it. New columns are added at the end. */
 const columns: Readonly<Record<string, (lead: Lead, delivery: Delivery) => string | undefined>> = {
-  id: (lead) => String(lead.id),
+  id: (_, delivery) => String(delivery.leadId),
   service_name: (lead) => lead.service_name,
   service_slug: (lead) => lead.service_slug,
   created_at: (lead) => lead.created_at,

@@ -1,0 +1,63 @@
+import pg from 'pg';
+import type { Refused } from '../../leads/outcome.ts';
+import { networkFailure } from '../../platform/network-failure.ts';
+import { SinkUnavailable } from '../sink.ts';
+
+/** What an error means: this lead is not wanted, or the database cannot be used; `again`: the same may work at once. */
+export type Judged = Refused | SinkUnavailable | 'again';
+
+/** Serialization failure, deadlock: somebody else was first. */
+const AGAIN: ReadonlySet<string> = new Set(['40001', '40P01']);
+/** Data exceptions, integrity constraints, RAISE in somebody's trigger, WITH CHECK OPTION, limits that a value exceeds. */
+const REFUSED = /^(22|23|P0|44|54)/;
+/** Classes whose messages name tables, roles and settings, and never a value. */
+const NAMES_ONLY = /^(28|3D|3F|42|53|57)/;
+
+/** By SQLSTATE, or by its class (PostgreSQL manual, appendix A). */
+const HINTS: Readonly<Record<string, string>> = {
+  '08': 'It is tried again; if it stays so, see whether a pooler lies between, and its log.',
+  '25006': 'Set `url` to the primary: this server or user is read-only.',
+  '28': 'See whether user and password in `url` are right, and what pg_hba.conf allows.',
+  '3D': 'Create the database, or correct its name in `url`.',
+  '3F': 'The schema was dropped: it is made anew with the next attempt. `leadsync replay` brings what was in it.',
+  '42P01':
+    'Restore it; or drop the schema, so that it is made anew, and bring all leads by `leadsync replay`.',
+  '42703':
+    'Restore the column; or drop the schema, so that it is made anew, and bring all leads by `leadsync replay`.',
+  '42501': 'Grant the user that right.',
+  '53100': "Make room on the server's disk; leads wait until then.",
+  '53300': 'Raise max_connections on the server, or lower `concurrency`.',
+  '57014': 'See what holds locks or slows the server down, or raise `timeout`.',
+  '57P': 'It is tried again when the server is back.',
+};
+
+/** Decides what an error of PostgreSQL, or of the way to it, means. Does not look at its text. */
+export function judgeError(where: string, error: unknown): Judged {
+  if (!(error instanceof pg.DatabaseError)) {
+    const { what, hint } = networkFailure(error);
+    return new SinkUnavailable(`${where} ${what}.`, { hint, cause: error });
+  }
+  const { code = '', message } = error;
+  if (AGAIN.has(code)) return 'again';
+  if (REFUSED.test(code)) {
+    const reason = `${where} refused the lead (${[`SQLSTATE ${code}`, ...namesIn(error)].join(', ')}).`;
+    return { kind: 'refused', reason, answer: textOf(error) };
+  }
+  const said = NAMES_ONLY.test(code) ? `: ${message}` : '';
+  return new SinkUnavailable(`${where} cannot be used (SQLSTATE ${code})${said}.`, {
+    hint: HINTS[code] ?? HINTS[code.slice(0, 3)] ?? HINTS[code.slice(0, 2)] ?? "See the server's log.",
+    answer: textOf(error),
+    cause: error,
+  });
+}
+
+/** What the server names beside its message: never a value. */
+function namesIn({ table, column, constraint }: pg.DatabaseError): string[] {
+  return Object.entries({ table, column, constraint }).flatMap(([what, name]) =>
+    name ? [`${what} ${name}`] : [],
+  );
+}
+
+function textOf({ message, detail }: pg.DatabaseError): string {
+  return [message, detail].filter(Boolean).join('\n').slice(0, 1000).toWellFormed();
+}

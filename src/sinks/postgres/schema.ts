@@ -1,0 +1,123 @@
+import type { ClientBase } from 'pg';
+import { SinkUnavailable } from '../sink.ts';
+import { quoted } from './identifier.ts';
+import { migrations, OUR_NAMES } from './migrations.ts';
+
+/** Guards the migrations of all schemas in a database: the bytes of `lead`. */
+const LOCK = 0x6c656164;
+
+/** What is in the database under the schema's name. */
+interface Found {
+  readonly schemaExists: boolean;
+  /** How many migrations have been applied; 0 when leadsync has made nothing yet. */
+  readonly version: number;
+}
+
+/**
+ * Brings the schema to this version's shape, inside the caller's transaction. Of several processes that start at once
+ * one does the work, and the others wait for it.
+ * @throws SinkUnavailable when the schema is a newer leadsync's or somebody else's
+ */
+export async function migrate(client: ClientBase, schema: string, appliedBy: string): Promise<void> {
+  await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCK, schema]);
+  const { schemaExists, version } = await inspect(client, schema);
+  if (version === migrations.length) return;
+  // Even with IF NOT EXISTS, this would ask for a right on the database that only the maker of the schema needs.
+  if (!schemaExists) await client.query(`CREATE SCHEMA ${quoted(schema)}`);
+  await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
+  if (version === 0) await client.query(MIGRATIONS_TABLE);
+  for (const [step, sql] of migrations.entries()) {
+    if (step < version) continue;
+    await client.query(sql);
+    await client.query('INSERT INTO _leadsync_migrations VALUES ($1, now(), $2)', [step + 1, appliedBy]);
+  }
+}
+
+/**
+ * Sees whether the schema is right, or could be made so, and whether this user may write to it. Changes nothing.
+ * @throws SinkUnavailable
+ */
+export async function checkSchema(client: ClientBase, schema: string): Promise<void> {
+  const { rows } = await client.query('SELECT pg_is_in_recovery() AS standby');
+  if (rows[0].standby) {
+    throw new SinkUnavailable('This PostgreSQL is a standby, which takes no writes.', {
+      hint: 'Set `url` to the primary.',
+    });
+  }
+  const found = await inspect(client, schema);
+  const missing = await missingRight(client, schema, found);
+  if (missing === undefined) return;
+  const [right, on] = missing;
+  throw new SinkUnavailable(`The PostgreSQL user has no right to ${right} on ${on}.`, {
+    hint: `GRANT ${right} ON ${on} TO it.`,
+  });
+}
+
+async function inspect(client: ClientBase, schema: string): Promise<Found> {
+  const { rows } = await client.query(
+    `SELECT to_regnamespace($1) IS NOT NULL AS schema_exists,
+      (SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = ANY ($2) LIMIT 1) AS taken,
+      EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = '_leadsync_migrations') AS ours`,
+    [quoted(schema), OUR_NAMES],
+  );
+  const { schema_exists: schemaExists, taken, ours } = rows[0];
+  if (ours) return { schemaExists, version: await appliedVersion(client, schema) };
+  if (taken === null) return { schemaExists, version: 0 };
+  throw new SinkUnavailable(`The schema "${schema}" has a "${taken}" that leadsync did not make.`, {
+    hint: 'Set `schema` to a name that nothing else uses.',
+  });
+}
+
+async function appliedVersion(client: ClientBase, schema: string): Promise<number> {
+  const { rows } = await client.query(
+    `SELECT coalesce(max(version), 0) AS version FROM ${quoted(schema)}._leadsync_migrations`,
+  );
+  const { version } = rows[0];
+  if (version <= migrations.length) return version;
+  const known = `schema ${version}; this one knows ${migrations.length}`;
+  throw new SinkUnavailable(`The tables in "${schema}" were made by a newer leadsync (${known}).`, {
+    hint: 'Install that newer leadsync, or set `schema` to another name.',
+  });
+}
+
+const MIGRATIONS_TABLE = `
+  CREATE TABLE _leadsync_migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL, applied_by text NOT NULL);
+  COMMENT ON TABLE _leadsync_migrations IS 'Which shape this schema has. Written by leadsync; do not edit.';
+  COMMENT ON COLUMN _leadsync_migrations.version IS 'Number of the step.';
+  COMMENT ON COLUMN _leadsync_migrations.applied_at IS 'When it was taken.';
+  COMMENT ON COLUMN _leadsync_migrations.applied_by IS 'The version of leadsync that took it.';
+`;
+
+type Right = readonly [right: string, on: string];
+
+/** The first right that the user lacks, in the words of GRANT. */
+async function missingRight(client: ClientBase, schema: string, found: Found): Promise<Right | undefined> {
+  for (const [kind, right, object, shown] of neededRights(schema, found)) {
+    const { rows } = await client.query(`SELECT has_${kind}_privilege(${object}, $1) AS held`, [right]);
+    if (!rows[0].held) return [right, shown];
+  }
+  return undefined;
+}
+
+function neededRights(schema: string, { schemaExists, version }: Found): [string, string, string, string][] {
+  if (!schemaExists) return [['database', 'CREATE', 'current_database()', 'the DATABASE']];
+  const ofSchema = version < migrations.length ? ['USAGE', 'CREATE'] : ['USAGE'];
+  const ofTables = { leads: ['SELECT', 'INSERT', 'UPDATE'], lead_answers: ['SELECT', 'INSERT', 'DELETE'] };
+  return [
+    ...ofSchema.map((right): [string, string, string, string] => [
+      'schema',
+      right,
+      `'${schema}'`,
+      `SCHEMA ${quoted(schema)}`,
+    ]),
+    ...Object.entries(version === 0 ? {} : ofTables).flatMap(([table, rights]) => {
+      const name = `${quoted(schema)}.${table}`;
+      return rights.map((right): [string, string, string, string] => [
+        'table',
+        right,
+        `'${name}'`,
+        `TABLE ${name}`,
+      ]);
+    }),
+  ];
+}

@@ -1,0 +1,91 @@
+import type { ClientBase, Pool, PoolClient } from 'pg';
+import { withinDeadline } from '../../platform/deadline.ts';
+
+/** How a transaction is run. */
+export interface TransactionManner {
+  readonly mode: 'READ ONLY' | 'READ WRITE';
+  /** For all of it, the connecting included, in ms. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Runs work in a transaction of its own: commits what it did when it resolves, rolls back when it throws. When the time
+ * is over or `stop` aborts, the connection is cut, and whether it was committed is not known.
+ * @throws DeadlinePassed, the reason of `stop`, or what PostgreSQL or the work says
+ */
+export async function inTransaction<T>(
+  pool: Pool,
+  { mode, timeoutMs }: TransactionManner,
+  stop: AbortSignal,
+  work: (client: ClientBase) => Promise<T>,
+): Promise<T> {
+  return withinDeadline(timeoutMs, stop, async (signal) => {
+    const client = new Held(await pool.connect());
+    const cut = () => client.release('broken');
+    if (signal.aborted) cut();
+    else signal.addEventListener('abort', cut, { once: true });
+    try {
+      await client.query(begin(mode, timeoutMs));
+      const result = await work(client.client);
+      await client.query('COMMIT');
+      client.release('good');
+      return result;
+    } catch (error) {
+      await client.rollBack();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', cut);
+    }
+  });
+}
+
+/** Sets what the work relies on, for this transaction alone: poolers may hand the connection to others afterwards. */
+function begin(mode: string, timeoutMs: number): string {
+  const ms = Math.ceil(timeoutMs);
+  return `
+    BEGIN ISOLATION LEVEL READ COMMITTED ${mode};
+    SET LOCAL statement_timeout = ${ms};
+    SET LOCAL lock_timeout = 0;
+    SET LOCAL idle_in_transaction_session_timeout = ${ms};
+    SET LOCAL timezone = 'UTC';
+    -- What is reported as delivered must outlive a crash of the server, also where the server's own default is "off".
+    SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`;
+}
+
+/** A connection taken from the pool, given back once. */
+class Held {
+  readonly client: PoolClient;
+  #released = false;
+
+  constructor(client: PoolClient) {
+    this.client = client;
+    client.on('error', brokenMeanwhile);
+  }
+
+  async query(sql: string): Promise<void> {
+    await this.client.query(sql);
+  }
+
+  /** Leaves the connection as it was, or closes it when that cannot be. */
+  async rollBack(): Promise<void> {
+    if (this.#released) return;
+    try {
+      await this.client.query('ROLLBACK');
+      this.release('good');
+    } catch {
+      // The failure that led here is the one to report; the server rolls back when the connection ends.
+      this.release('broken');
+    }
+  }
+
+  release(state: 'good' | 'broken'): void {
+    if (this.#released) return;
+    this.#released = true;
+    // A connection that is cut may still say so.
+    if (state === 'good') this.client.off('error', brokenMeanwhile);
+    this.client.release(state === 'broken');
+  }
+}
+
+/** Without a listener Node would end the process; the next query on the connection fails and says why. */
+function brokenMeanwhile(): void {}

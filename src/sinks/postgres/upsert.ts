@@ -1,0 +1,94 @@
+import type { ClientBase } from 'pg';
+import { quoted } from './identifier.ts';
+import { type LeadRow, leadColumns } from './rows.ts';
+
+const names = Object.keys(leadColumns) as (keyof typeof leadColumns)[];
+
+/** The most of leads' JSON that goes into one transaction, in characters: what a statement carries has its limits. */
+const PART_CHARACTERS = 16_000_000;
+
+/** Divides rows into parts that can each be written at once: of bounded size, and no lead twice, in order. */
+export function partsOf(rows: readonly LeadRow[]): LeadRow[][] {
+  const parts: LeadRow[][] = [];
+  const leads = new Set<string>();
+  let part: LeadRow[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    const length = String(row.columns._leadsync_raw).length;
+    if (part.length === 0 || leads.has(keyOf(row)) || characters + length > PART_CHARACTERS) {
+      part = [];
+      parts.push(part);
+      leads.clear();
+      characters = 0;
+    }
+    part.push(row);
+    leads.add(keyOf(row));
+    characters += length;
+  }
+  return parts;
+}
+
+/**
+ * Writes rows, no lead twice, inside the caller's transaction. A row that holds something newer is left as it is, with
+ * its answers. Writing the same again changes nothing but `_leadsync_synced_at`.
+ */
+export async function upsert(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {
+  // In one order everywhere, so that two writers of the same leads wait for each other and do not lock up.
+  const sorted = rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const { rows: written } = await client.query(
+    upsertLeads(quoted(schema)),
+    names.map((name) => sorted.map((row) => row.columns[name])),
+  );
+  const keys = new Set(written.map(({ source, id }) => `${source} ${id}`));
+  await replaceAnswers(
+    client,
+    quoted(schema),
+    sorted.filter((row) => keys.has(keyOf(row))),
+  );
+}
+
+function upsertLeads(schema: string): string {
+  const arrays = names.map((name, index) => `$${index + 1}::${leadColumns[name]}[]`);
+  const changing = names.filter((name) => !['source', 'id', '_leadsync_first_seen_at'].includes(name));
+  return `
+    INSERT INTO ${schema}.leads AS stored (${names.join(', ')}, _leadsync_synced_at)
+    SELECT given.*, now() FROM unnest(${arrays.join(', ')}) AS given
+    ON CONFLICT (source, id) DO UPDATE SET
+      ${changing.map((name) => `${name} = excluded.${name}`).join(', ')}, _leadsync_synced_at = excluded._leadsync_synced_at
+    WHERE ${NOT_NEWER}
+    RETURNING source, id`;
+}
+
+/**
+ * Within one ledger, which the time of first listing shows, versions count up whatever the clock did. A ledger that was
+ * made anew begins at version 1 again: then the later listing wins.
+ */
+const NOT_NEWER = `
+  CASE WHEN stored._leadsync_first_seen_at = excluded._leadsync_first_seen_at
+    THEN stored._leadsync_version <= excluded._leadsync_version
+    ELSE stored._leadsync_changed_at <= excluded._leadsync_changed_at
+  END`;
+
+async function replaceAnswers(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await client.query(
+    `DELETE FROM ${schema}.lead_answers AS a USING unnest($1::text[], $2::bigint[]) AS w (source, id)
+    WHERE a.source = w.source AND a.lead_id = w.id`,
+    [rows.map((row) => row.columns.source), rows.map((row) => row.columns.id)],
+  );
+  const answers = rows.flatMap(({ columns: { source, id }, answers }) =>
+    answers.map((answer, position) => ({ source, id, position, ...answer })),
+  );
+  if (answers.length === 0) return;
+  await client.query(
+    `INSERT INTO ${schema}.lead_answers (source, lead_id, position, question, slug, answer)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::text[], $5::text[], $6::text[])`,
+    (['source', 'id', 'position', 'question', 'slug', 'answer'] as const).map((name) =>
+      answers.map((answer) => answer[name]),
+    ),
+  );
+}
+
+function keyOf({ columns }: LeadRow): string {
+  return `${columns.source} ${columns.id}`;
+}
