@@ -34,11 +34,22 @@ export function readLead(raw: string): Lead {
 }
 
 function readExactId(raw: string): LeadId {
-  let digits = '';
+  return BigInt(readIdText(raw) ?? '');
+}
+
+/**
+ * The lead's id as it is written in its JSON text: all digits of `9223372036854775807`, and `1e3` as `1e3`.
+ * Undefined when the lead has no number as its id.
+ */
+export function readIdText(raw: string): string | undefined {
+  let text: string | undefined;
+  const written = new Map<unknown, string>();
   JSON.parse(raw, function (this: unknown, key, value, context?: { source?: string }) {
-    // The reviver visits the top level last, so the last `id` seen with digits is the lead's own.
-    if (key === 'id' && typeof value === 'number' && context?.source !== undefined) digits = context.source;
+    if (key === 'id' && typeof value === 'number' && context?.source !== undefined)
+      written.set(this, context.source);
+    // Objects inside the lead may have ids too. The lead itself is visited last, under an empty key.
+    if (key === '') text = written.get(value);
     return value;
   });
-  return BigInt(digits);
+  return text;
 }

@@ -1,0 +1,122 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
+import { type LeadId, MAX_LEAD_ID, readIdText } from '../leads/lead.ts';
+import type { ListedItem } from '../leads/listed-lead.ts';
+import type { Element, OversizeElement, WholeElement } from './element-bytes.ts';
+import { kindOf, leadShape } from './lead-shape.ts';
+import { SourceError } from './source.ts';
+
+/** Leads nested deeper are set aside unread: whatever walks a lead by recursion would die of them. */
+const MAX_NESTING = 100;
+const HASH_DIGITS = 32;
+
+/** What is wrong with a lead, and where in it. Holds none of its text. */
+interface Fault {
+  readonly reason: string;
+  readonly path: string;
+}
+
+/**
+ * Reads one element of a listing: a lead that keeps the service's description, or one that breaks it, with the reason.
+ * @param position 0-based
+ * @throws SourceError `protocol` when the element is not JSON in UTF-8: then the listing as a whole is not to be trusted
+ */
+export function readItem(element: Element, position: number): ListedItem {
+  if (element.kind === 'oversize') return readOversize(element, position);
+  return element.nesting > MAX_NESTING ? readDeep(element, position) : readWhole(element, position);
+}
+
+function readWhole({ bytes }: WholeElement, position: number): ListedItem {
+  const raw = decode(bytes, position);
+  const { id, fault } = check(parse(raw, position), raw);
+  const common = { position, raw, hash: hash('sha256', bytes).slice(0, HASH_DIGITS) };
+  return fault === undefined
+    ? { kind: 'lead', id, ...common }
+    : { kind: 'rejected', id, ...fault, ...common };
+}
+
+function readOversize({ head, size, sha256 }: OversizeElement, position: number): ListedItem {
+  const reason = `is ${Math.ceil(size / 1024 ** 2)} MB long, more than max_lead_size allows; only its beginning is kept`;
+  const common = { position, raw: head, hash: sha256.slice(0, HASH_DIGITS) };
+  return { kind: 'rejected', id: leadingId(head), reason, path: '', ...common };
+}
+
+function readDeep({ bytes, nesting }: WholeElement, position: number): ListedItem {
+  const raw = bytes.toString('utf8');
+  const reason = `is nested ${nesting} deep, and ${MAX_NESTING} is the limit`;
+  const common = { position, raw, hash: hash('sha256', bytes).slice(0, HASH_DIGITS) };
+  return { kind: 'rejected', id: leadingId(raw), reason, path: '', ...common };
+}
+
+function decode(bytes: Buffer, position: number): string {
+  if (isAscii(bytes)) return bytes.toString('latin1');
+  if (!isUtf8(bytes)) throw malformed(position, 'UTF-8');
+  return bytes.toString('utf8');
+}
+
+function parse(raw: string, position: number): unknown {
+  try {
+    return JSON.parse(raw);
+  } catch {
+    // The parser's own words quote the lead, so they are not passed on, not even as the cause.
+    throw malformed(position, 'JSON');
+  }
+}
+
+function malformed(position: number, what: 'JSON' | 'UTF-8'): SourceError {
+  return new SourceError('protocol', `Element ${position + 1} of the listing is not valid ${what}.`, {
+    hint: 'Nothing after it can be read. This is for those who run the service to mend.',
+  });
+}
+
+type Checked =
+  | { readonly id: LeadId; readonly fault: undefined }
+  | { readonly id: LeadId | undefined; readonly fault: Fault };
+
+function check(value: unknown, raw: string): Checked {
+  if (!isObject(value)) {
+    return { id: undefined, fault: { reason: `must be an object, and is ${kindOf(value)}`, path: '' } };
+  }
+  const id = readId(value['id'], raw);
+  if (typeof id === 'string') return { id: undefined, fault: { reason: id, path: 'id' } };
+  const issue = leadShape.safeParse(value).error?.issues[0];
+  return { id, fault: issue && { reason: issue.message, path: pathText(issue.path) } };
+}
+
+/** The id, or what is wrong with it. */
+function readId(id: unknown, raw: string): LeadId | string {
+  if (id === undefined) return 'is missing';
+  if (typeof id !== 'number') return `must be an integer, and is ${kindOf(id)}`;
+  const written = writtenId(id, raw);
+  if (!/^\d+$/.test(written)) return 'must be a positive integer written in digits';
+  const exact = written.length <= 19 ? BigInt(written) : 0n;
+  return exact >= 1n && exact <= MAX_LEAD_ID ? exact : `must be from 1 to ${MAX_LEAD_ID}`;
+}
+
+const SHORT_ID = /"id"\s*:\s*(\d{1,15})\s*[,}]/;
+
+/**
+ * The id as it is written. A short one that stands plainly in the text needs no second look, because numbers up to
+ * 15 digits are exact; for others the text is parsed again, at twice the cost, keeping what is written.
+ */
+function writtenId(id: number, raw: string): string {
+  const short = SHORT_ID.exec(raw)?.[1];
+  return short !== undefined && Number(short) === id ? short : (readIdText(raw) ?? '');
+}
+
+/** The id of an element that is not looked into: found only when it comes first. */
+function leadingId(raw: string): LeadId | undefined {
+  const digits = /^\{\s*"id"\s*:\s*([1-9]\d{0,14})\s*[,}]/.exec(raw)?.[1];
+  return digits === undefined ? undefined : BigInt(digits);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `service_question_answers[2].slug`. Every name in it is one of ours: unknown fields are not looked into. */
+function pathText(path: readonly PropertyKey[]): string {
+  let text = '';
+  for (const step of path) text += typeof step === 'number' ? `[${step}]` : `${text && '.'}${String(step)}`;
+  return text;
+}

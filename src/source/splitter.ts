@@ -1,0 +1,174 @@
+import { type Element, ElementBytes } from './element-bytes.ts';
+import { SourceError } from './source.ts';
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
+/** Where in the array the next byte lies. */
+type Place =
+  | 'before-array'
+  | 'after-open' // an element, or the end of an empty array
+  | 'in-element'
+  | 'after-element' // a comma, or the end
+  | 'after-comma' // an element
+  | 'after-array';
+
+/** What kind of element is being read: it decides where it ends. */
+type Form = 'brackets' | 'text' | 'bare';
+
+/**
+ * Cuts a JSON array that arrives in chunks into its top-level elements, in memory bounded by the largest element that
+ * is allowed. It checks what lies between the elements; whether an element is JSON in itself is left to the JSON parser.
+ * Both together accept exactly what is a JSON array in UTF-8 (RFC 8259), with or without a byte-order mark before it:
+ * when every piece is a JSON value and what lies between is right, so is the whole.
+ */
+export class Splitter {
+  readonly #element: ElementBytes;
+  #place: Place = 'before-array';
+  #form: Form = 'brackets';
+  #bytesRead = 0;
+  /** Bytes of a byte-order mark that were read; it can only be at the very beginning. */
+  #markRead = 0;
+  #elements = 0;
+  #depth = 0;
+  #nesting = 0;
+  #inText = false;
+  #escaped = false;
+
+  constructor(maxElementBytes: number) {
+    this.#element = new ElementBytes(maxElementBytes);
+  }
+
+  /**
+   * Gives the elements that end in this chunk. Each is valid until the next is asked for, and all have to be asked for.
+   * @throws SourceError `protocol` at the first byte that cannot belong to a JSON array
+   */
+  *push(chunk: Buffer): Generator<Element, void, void> {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#place !== 'in-element') {
+        at = this.#readBetween(chunk, at);
+        continue;
+      }
+      const end = this.#findEnd(chunk, at);
+      if (end === undefined) {
+        this.#element.add(chunk.subarray(at));
+        break;
+      }
+      this.#place = 'after-element';
+      this.#elements++;
+      yield this.#element.finish(chunk.subarray(at, end), this.#nesting);
+      at = end;
+    }
+    this.#bytesRead += chunk.length;
+  }
+
+  /** To be called when the body has ended. @throws SourceError `incomplete` when the array has not */
+  end(): void {
+    if (this.#place === 'after-array') return;
+    const where = this.#bytesRead === 0 ? 'is empty' : `breaks off ${this.#whereabouts()}`;
+    throw new SourceError('incomplete', `The listing ${where}.`, {
+      hint: 'It is asked for again; if it stays so, something between here and the service cuts answers short.',
+    });
+  }
+
+  /** Reads what is not part of an element; gives the place of the first byte that is, or of the chunk's end. */
+  #readBetween(chunk: Buffer, from: number): number {
+    for (let at = from; at < chunk.length; at++) {
+      const byte = chunk[at] ?? 0;
+      if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) continue;
+      if (this.#place === 'before-array') this.#open(byte, this.#bytesRead + at);
+      else if (this.#place === 'after-array') throw this.#fault('goes on after its end');
+      else if (byte === CLOSE_ARRAY && this.#place !== 'after-comma') this.#place = 'after-array';
+      else if (byte === COMMA && this.#place === 'after-element') this.#place = 'after-comma';
+      else if (byte === COMMA || byte === CLOSE_ARRAY)
+        throw this.#fault('has a comma with nothing beside it');
+      else if (this.#place === 'after-element') throw this.#fault('has two elements without a comma between');
+      else {
+        this.#start(byte);
+        return at;
+      }
+    }
+    return chunk.length;
+  }
+
+  #open(byte: number, offset: number): void {
+    if (byte === OPEN_ARRAY) {
+      const markIsWhole = this.#markRead === 0 || this.#markRead === BYTE_ORDER_MARK.length;
+      if (!markIsWhole) throw this.#fault('does not begin with an array');
+      this.#place = 'after-open';
+    } else if (offset === this.#markRead && byte === BYTE_ORDER_MARK[offset]) this.#markRead++;
+    else if (byte === OPEN_OBJECT) throw this.#fault('is an object and no array');
+    else throw this.#fault('is not a JSON array');
+  }
+
+  #start(byte: number): void {
+    this.#place = 'in-element';
+    this.#form = byte === OPEN_OBJECT || byte === OPEN_ARRAY ? 'brackets' : byte === QUOTE ? 'text' : 'bare';
+    this.#depth = 0;
+    this.#nesting = 0;
+    this.#inText = false;
+    this.#escaped = false;
+  }
+
+  /** The place after the element's last byte, or undefined when it goes on beyond the chunk. */
+  #findEnd(chunk: Buffer, from: number): number | undefined {
+    return this.#form === 'bare' ? findEndOfBare(chunk, from) : this.#findBalance(chunk, from);
+  }
+
+  /** The core: only quotes, backslashes and brackets matter, and brackets only outside of text. */
+  #findBalance(chunk: Buffer, from: number): number | undefined {
+    const length = chunk.length;
+    let at = from;
+    let depth = this.#depth;
+    let inText = this.#inText;
+    if (this.#escaped && at < length) {
+      this.#escaped = false;
+      at++;
+    }
+    while (at < length) {
+      const byte = chunk[at++];
+      if (inText) {
+        if (byte === BACKSLASH) {
+          if (at === length) this.#escaped = true;
+          at++;
+        } else if (byte === QUOTE) {
+          inText = false;
+          if (depth === 0) return at;
+        }
+      } else if (byte === QUOTE) inText = true;
+      else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+        depth++;
+        if (depth > this.#nesting) this.#nesting = depth;
+      } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+        // A bracket closed by the wrong kind is for the JSON parser to refuse.
+        depth--;
+        if (depth === 0) return at;
+      }
+    }
+    this.#depth = depth;
+    this.#inText = inText;
+    return undefined;
+  }
+
+  #fault(what: string): SourceError {
+    return new SourceError('protocol', `The listing ${what} (${this.#whereabouts()}).`, {
+      hint: 'See what the service answers at the address of the listing: it should be one JSON array of leads.',
+    });
+  }
+
+  #whereabouts(): string {
+    if (this.#place === 'in-element') return `inside element ${this.#elements + 1}`;
+    return this.#elements === 0 ? 'before its first element' : `after element ${this.#elements}`;
+  }
+}
+
+/** A number or a word ends before a space, a comma or the end of the array. */
+function findEndOfBare(chunk: Buffer, from: number): number | undefined {
+  for (let at = from; at < chunk.length; at++) {
+    const byte = chunk[at] ?? 0;
+    if (byte <= 0x20 || byte === COMMA || byte === CLOSE_ARRAY) return at;
+  }
+  return undefined;
+}
