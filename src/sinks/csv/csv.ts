@@ -10,7 +10,7 @@ import { diskFailure } from './disk-failure.ts';
 import { neutraliseCell } from './formulas.ts';
 import { csvFile } from './rows.ts';
 
-const csvOptions = z.strictObject({
+export const csvOptions = z.strictObject({
   directory: z
     .string()
     .min(1, 'must not be empty')

@@ -1,0 +1,58 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { disk } from '../../../src/platform/files.ts';
+import { restoreCell } from '../../../src/sinks/csv/formulas.ts';
+import type { SinkParts } from '../../../src/sinks/sink.ts';
+import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
+import { openCsv } from './open-csv.ts';
+
+promisesOfEverySink('csv', () => start('neutralise'));
+promisesOfEverySink('csv, formulas kept', () => start('keep'));
+
+async function start(formulas: 'neutralise' | 'keep'): Promise<Destination> {
+  const root = mkdtempSync(join(tmpdir(), 'leadsync-test-'));
+  const directory = join(root, 'drop');
+  const file = join(root, 'file');
+  writeFileSync(file, '');
+  const open = (directory: string, files = disk, parts: Partial<SinkParts> = {}) =>
+    openCsv({ directory, formulas }, files, { batchMax: 1000, ...parts });
+  return {
+    open: (parts) => open(directory, disk, parts),
+    openUnavailable: () => open(join(file, 'drop')),
+    openHanging: () => open(directory, { ...disk, create: () => new Promise(() => undefined) }),
+    arrived: async () => readFolder(directory, formulas === 'neutralise' ? restoreCell : (cell) => cell),
+    documented: (text) => text.replaceAll('\0', '\ufffd').toWellFormed(),
+    documentedAnswer: (text) => text,
+    close: async () => rmSync(root, { recursive: true }),
+  };
+}
+
+/** As a reader is told to: every file that is there, by a parser that is not ours. */
+function readFolder(directory: string, restore: (cell: string) => string): Arrived[] {
+  return namesIn(directory).flatMap((name) => {
+    const rows: Record<string, string>[] = parse(readFileSync(join(directory, name)), { columns: true });
+    return rows.map((row) => {
+      const cell = (column: string) => restore(row[column] ?? '');
+      return {
+        source: cell('_leadsync_source'),
+        id: cell('id'),
+        client_name: cell('client_name'),
+        client_phone_number: cell('client_phone_number'),
+        client_address: cell('client_address'),
+        all_details_one_liner: cell('all_details_one_liner'),
+        answers: JSON.parse(cell('service_question_answers')),
+      };
+    });
+  });
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).sort();
+  } catch {
+    // Nothing has been delivered: the folder is not there.
+    return [];
+  }
+}

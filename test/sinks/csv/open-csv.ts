@@ -1,0 +1,14 @@
+import type { z } from 'zod';
+import { disk, type Files } from '../../../src/platform/files.ts';
+import { CsvSink, csvOptions } from '../../../src/sinks/csv/csv.ts';
+import type { SinkParts } from '../../../src/sinks/sink.ts';
+import { someParts } from '../some-parts.ts';
+
+/** Opens a CSV sink from options as they stand in the YAML, on a disk that the test may have broken. */
+export function openCsv(
+  options: z.input<typeof csvOptions>,
+  files: Files = disk,
+  parts: Partial<SinkParts> = {},
+): CsvSink {
+  return new CsvSink(csvOptions.parse(options), someParts({ batchMax: 1000, ...parts }), files);
+}

@@ -1,0 +1,15 @@
+import { systemClock } from '../../src/platform/clock.ts';
+import type { SinkParts } from '../../src/sinks/sink.ts';
+
+/** What leadsync hands to a sink, with what the test says otherwise. */
+export function someParts(parts: Partial<SinkParts> = {}): SinkParts {
+  return {
+    name: 'sink',
+    clock: systemClock,
+    concurrency: 2,
+    batchMax: 1,
+    timeoutMs: 5_000,
+    userAgent: 'leadsync/test',
+    ...parts,
+  };
+}

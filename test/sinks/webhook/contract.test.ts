@@ -1,0 +1,52 @@
+import { startWebhookReceiver, type WebhookReceiver } from '../../support/webhook-receiver.ts';
+import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
+import { closedPort } from '../ports.ts';
+import { openWebhook } from './open-webhook.ts';
+
+promisesOfEverySink('webhook, one lead per request', () => start(1));
+promisesOfEverySink('webhook, in batches', () => start(1000));
+
+async function start(batchMax: number): Promise<Destination> {
+  const receiver = await startWebhookReceiver();
+  const silent = await startWebhookReceiver();
+  silent.answerAlways(() => undefined);
+  return {
+    open: (parts) => openWebhook({ url: receiver.url }, { batchMax, ...parts }),
+    openUnavailable: () => openWebhook({ url: `http://127.0.0.1:${closedPort}/` }, { batchMax }),
+    openHanging: () => openWebhook({ url: silent.url }, { batchMax }),
+    arrived: async () => readMessages(receiver),
+    documented: (text) => text,
+    documentedAnswer: (text) => text,
+    close: async () => {
+      await receiver.close();
+      await silent.close();
+    },
+  };
+}
+
+/** As a receiver is told to: known ids are dropped, ids are read with all their digits. */
+function readMessages({ received }: WebhookReceiver): Arrived[] {
+  const known = new Map(received.map(({ headers, body }) => [headers['webhook-id'], body.toString()]));
+  return [...known.values()].flatMap((body) => {
+    const message = JSON.parse(body, exactId);
+    const events: Event[] = message.type === 'lead.batch' ? message.events : [message];
+    return events.map(({ source, data }) => ({
+      ...data,
+      source,
+      client_address: data.client_address?.friendly_address ?? null,
+      answers: data.service_question_answers,
+    }));
+  });
+}
+
+interface Event {
+  readonly source: string;
+  readonly data: Omit<Arrived, 'client_address'> & {
+    readonly client_address: { readonly friendly_address: string } | null;
+    readonly service_question_answers: Arrived['answers'];
+  };
+}
+
+function exactId(key: string, value: unknown, context?: { source?: string }): unknown {
+  return key === 'id' && typeof value === 'number' ? context?.source : value;
+}

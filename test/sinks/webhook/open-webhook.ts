@@ -1,0 +1,9 @@
+import type { z } from 'zod';
+import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
+import { webhook } from '../../../src/sinks/webhook/webhook.ts';
+import { someParts } from '../some-parts.ts';
+
+/** Opens a webhook sink from options as they stand in the YAML. */
+export function openWebhook(options: z.input<typeof webhook.options>, parts: Partial<SinkParts> = {}): Sink {
+  return webhook.open(webhook.options.parse(options), someParts(parts));
+}

@@ -1,0 +1,303 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/platform/clock.ts';
+import { type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { aBatch, aDelivery } from '../../support/a-delivery.ts';
+import { until } from '../../support/until.ts';
+import {
+  type ReceivedRequest,
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from '../../support/webhook-receiver.ts';
+import { closedPort } from '../ports.ts';
+import { openWebhook } from './open-webhook.ts';
+
+const NEVER = new AbortController().signal;
+const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+const previous = `whsec_${Buffer.alloc(24, 2).toString('base64')}`;
+
+let receiver: WebhookReceiver;
+const sinks: Sink[] = [];
+
+beforeEach(async () => {
+  receiver = await startWebhookReceiver();
+});
+
+afterEach(async () => {
+  await Promise.all(sinks.splice(0).map((sink) => sink.close()));
+  await receiver.close();
+});
+
+const open: typeof openWebhook = (options, parts) => {
+  const sink = openWebhook(options, parts);
+  sinks.push(sink);
+  return sink;
+};
+
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => expect.fail('it did not fail'),
+    (error: unknown) => error as SinkUnavailable,
+  );
+
+/** The last request. */
+function last(): ReceivedRequest {
+  return receiver.received.at(-1) ?? expect.fail('no request arrived');
+}
+
+describe('a request', () => {
+  test('has the documented body, with the lead spliced in as it was received', async () => {
+    const raw = '{ "id":9007199254740993,\n  "n": 1.0e2, "client_name":"\\u0041\\ud800" }';
+    await open({ url: receiver.url }).deliver(aBatch([aDelivery({ raw })]), NEVER);
+    expect(last().body.toString()).toBe(
+      `{"type":"lead.created","timestamp":"2026-11-20T10:00:00.000Z","data":${raw},"source":"main","replay":false}`,
+    );
+    expect(last()).toMatchObject({ method: 'POST', path: '/hooks/leads' });
+    expect(last().headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': 'leadsync/test',
+      'webhook-id': 'dlv_42_1',
+    });
+  });
+
+  test('tells of a change with the time of the change, and of a replay', async () => {
+    const changed = aDelivery({
+      event: 'updated',
+      version: 2,
+      changedAt: new Date('2026-11-21T08:00:00Z'),
+      replay: true,
+    });
+    await open({ url: receiver.url }).deliver(aBatch([changed]), NEVER);
+    expect(JSON.parse(last().body.toString())).toMatchObject({
+      type: 'lead.updated',
+      timestamp: '2026-11-21T08:00:00.000Z',
+      replay: true,
+    });
+  });
+
+  test('is signed so that a Standard Webhooks library accepts it', async () => {
+    await open({ url: receiver.url, secret }).deliver(aBatch(1), NEVER);
+    const { body, headers } = last();
+    expect(() => new Webhook(secret).verify(body, headers as Record<string, string>)).not.toThrow();
+    expect(() => new Webhook(previous).verify(body, headers as Record<string, string>)).toThrow();
+  });
+
+  test('is signed twice while a secret is rotated', async () => {
+    await open({ url: receiver.url, secret, previous_secret: previous }).deliver(aBatch(1), NEVER);
+    const { body, headers } = last();
+    expect(String(headers['webhook-signature']).split(' ')).toHaveLength(2);
+    for (const key of [secret, previous]) {
+      expect(() => new Webhook(key).verify(body, headers as Record<string, string>)).not.toThrow();
+    }
+  });
+
+  test('is not signed without a secret', async () => {
+    await open({ url: receiver.url }).deliver(aBatch(1), NEVER);
+    expect(last().headers['webhook-signature']).toBeUndefined();
+  });
+
+  test('has the same id and body at every attempt, and the time of the attempt', async () => {
+    const times = [new Date('2026-11-20T11:00:00Z'), new Date('2026-11-20T12:00:00Z')];
+    for (const now of times) {
+      const sink = open({ url: receiver.url }, { clock: { ...systemClock, now: () => now } });
+      await sink.deliver(aBatch(1), NEVER);
+    }
+    const [first, second] = receiver.received;
+    expect(second?.body).toEqual(first?.body);
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+    expect(receiver.received.map(({ headers }) => headers['webhook-timestamp'])).toEqual(
+      times.map((time) => String(time.getTime() / 1000)),
+    );
+  });
+
+  test('carries the configured headers', async () => {
+    await open({ url: receiver.url, headers: { Authorization: 'Bearer abc' } }).deliver(aBatch(1), NEVER);
+    expect(last().headers.authorization).toBe('Bearer abc');
+  });
+
+  test('goes out over a connection that is kept', async () => {
+    const sink = open({ url: receiver.url }, { concurrency: 1 });
+    const ports = new Set<number | undefined>();
+    receiver.answerAlways((_, res) => {
+      ports.add(res.socket?.remotePort);
+      res.end('{"ok":true}');
+    });
+    for (let round = 0; round < 5; round += 1) await sink.deliver(aBatch(1), NEVER);
+    expect(ports.size).toBe(1);
+  });
+});
+
+describe('batches', () => {
+  const openBatched = () => open({ url: receiver.url, secret }, { batchMax: 100 });
+  const leadsIn = ({ body }: ReceivedRequest) =>
+    JSON.parse(body.toString()).events.map(({ data }: { data: { id: number } }) => data.id);
+
+  test('travel as one message, each event with the id of its delivery', async () => {
+    await openBatched().deliver(aBatch(2), NEVER);
+    const message = JSON.parse(last().body.toString());
+    expect(message).toMatchObject({ type: 'lead.batch', timestamp: '2026-11-20T10:00:01.000Z' });
+    expect(message.events.map(({ id, type }: { id: string; type: string }) => [id, type])).toEqual([
+      ['dlv_1_1', 'lead.created'],
+      ['dlv_2_1', 'lead.created'],
+    ]);
+  });
+
+  test('of one lead are batches too', async () => {
+    await openBatched().deliver(aBatch(1), NEVER);
+    expect(JSON.parse(last().body.toString()).type).toBe('lead.batch');
+  });
+
+  test('of other leads have other ids, also when a new ledger counts its batches anew', async () => {
+    await openBatched().deliver(aBatch(2), NEVER);
+    await openBatched().deliver(aBatch([aDelivery({ leadId: 3n }), aDelivery({ leadId: 4n })]), NEVER);
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
+  });
+
+  test('are halved until the lead that is refused is alone; the others arrive', async () => {
+    receiver.answerAlways((request, res) => {
+      res.statusCode = leadsIn(request).includes(6) ? 422 : 204;
+      res.end();
+    });
+    const outcomes = await openBatched().deliver(aBatch(9), NEVER);
+    expect(outcomes.map(({ kind }) => kind === 'refused')).toEqual(
+      [1, 2, 3, 4, 5, 6, 7, 8, 9].map((id) => id === 6),
+    );
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+    expect(new Set(ids).size).toBe(ids.length);
+    const requests = receiver.received.length;
+    await openBatched().deliver(aBatch(9), NEVER);
+    expect(receiver.received.slice(requests).map(({ headers }) => headers['webhook-id'])).toEqual(ids);
+  });
+
+  test('that find the receiver unavailable midway keep what has arrived', async () => {
+    receiver.answerNext(413, 204, 503);
+    const outcomes = await openBatched().deliver(aBatch(4), NEVER);
+    expect(outcomes.map(({ kind }) => kind)).toEqual([
+      'delivered',
+      'delivered',
+      'unavailable',
+      'unavailable',
+    ]);
+    expect(receiver.received).toHaveLength(3);
+  });
+});
+
+describe('answers', () => {
+  test('a redirect is not followed', async () => {
+    receiver.answerNext({ status: 307, headers: { location: '/elsewhere' } });
+    const error = await failure(open({ url: receiver.url }).deliver(aBatch(1), NEVER));
+    expect(error).toMatchObject({ httpStatus: 307 });
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test('a refusal keeps at most 1,000 characters of what was said, and logs none', async () => {
+    receiver.answerNext({ status: 422, body: 'no '.repeat(10_000) });
+    const [outcome] = await open({ url: receiver.url }).deliver(aBatch(1), NEVER);
+    expect(outcome).toMatchObject({ kind: 'refused', httpStatus: 422 });
+    const { answer, reason } = outcome as { answer: string; reason: string };
+    expect(answer).toHaveLength(1000);
+    expect(reason).not.toContain('no no');
+  });
+
+  test.each([
+    ['30', 30_000],
+    ['Fri, 20 Nov 2026 12:00:30 GMT', 30_000],
+    ['Fri, 20 Nov 2026 11:00:00 GMT', 0],
+    ['soon', undefined],
+  ])('a Retry-After of "%s" is read', async (header, retryAfterMs) => {
+    receiver.answerNext({ status: 503, headers: { 'retry-after': header } });
+    const now = new Date('2026-11-20T12:00:00Z');
+    const sink = open({ url: receiver.url }, { clock: { ...systemClock, now: () => now } });
+    expect(await failure(sink.deliver(aBatch(1), NEVER))).toMatchObject({ retryAfterMs });
+  });
+
+  test('an endless body after a 200 does not hold the delivery up, and its connection is closed', async () => {
+    let closed = false;
+    receiver.answerAlways((_, res) => {
+      res.writeHead(200);
+      const timer = setInterval(() => res.write('x'.repeat(10_000)), 1);
+      res.once('close', () => {
+        clearInterval(timer);
+        closed = true;
+      });
+    });
+    const [outcome] = await open({ url: receiver.url }).deliver(aBatch(1), NEVER);
+    expect(outcome?.kind).toBe('delivered');
+    await until('the connection is closed', () => closed);
+  });
+
+  test('a body that trickles is left after a second', async () => {
+    let closed = false;
+    receiver.answerAlways((_, res) => {
+      res.writeHead(200);
+      const timer = setInterval(() => res.write('x'), 50);
+      res.once('close', () => {
+        clearInterval(timer);
+        closed = true;
+      });
+    });
+    const startedAt = performance.now();
+    const [outcome] = await open({ url: receiver.url }).deliver(aBatch(1), NEVER);
+    expect(outcome?.kind).toBe('delivered');
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    await until('the connection is closed', () => closed);
+  });
+
+  test('headers that trickle do not outlast the timeout', async () => {
+    receiver.answerAlways((_, res) => {
+      res.socket?.write('HTTP/1.1 200 OK\r\n');
+      const timer = setInterval(() => res.socket?.write('x: y\r\n'), 20);
+      res.once('close', () => clearInterval(timer));
+    });
+    const error = await failure(open({ url: receiver.url }, { timeoutMs: 300 }).deliver(aBatch(1), NEVER));
+    expect(error.message).toContain('did not answer within 0.3 s');
+  });
+
+  test('a receiver that hangs is given up on also by those who wait for its connection', async () => {
+    receiver.answerAlways(() => undefined);
+    const sink = open({ url: receiver.url }, { timeoutMs: 300, concurrency: 1 });
+    const errors = await Promise.all([1, 2, 3].map(() => failure(sink.deliver(aBatch(1), NEVER))));
+    expect(errors.every((error) => error instanceof SinkUnavailable)).toBe(true);
+    expect(receiver.received.length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('connections that fail', () => {
+  test('a refused connection is said plainly, without the path', async () => {
+    const sink = open({ url: `http://127.0.0.1:${closedPort}/t0ken?key=t0ken` });
+    const error = await failure(sink.deliver(aBatch(1), NEVER));
+    expect(error.message).toBe(`http://127.0.0.1:${closedPort} refuses the connection (ECONNREFUSED).`);
+  });
+
+  test('a host that DNS does not know is said plainly', async () => {
+    const error = await failure(open({ url: 'http://leads.invalid/' }).check(NEVER));
+    expect(error.message).toMatch(/^http:\/\/leads\.invalid (has no address|could not be looked up) in DNS/);
+  });
+
+  test('a port that does not speak TLS is said plainly', async () => {
+    const error = await failure(open({ url: receiver.url.replace('http:', 'https:') }).check(NEVER));
+    expect(error.message).toContain('does not agree with us on TLS');
+  });
+
+  test('a reset after the request, and something that is no HTTP, are said plainly', async () => {
+    const server = createServer((socket) => socket.once('data', () => socket.end('220 mail ready\r\n')));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    expect((await failure(open({ url }).deliver(aBatch(1), NEVER))).message).toContain(
+      'does not answer in HTTP',
+    );
+    server.close();
+    receiver.answerNext((_, res) => void res.socket?.destroy());
+    const error = await failure(open({ url: receiver.url }).deliver(aBatch(1), NEVER));
+    expect(error.message).toMatch(/closed|reset/);
+  });
+
+  test('a check sends no request', async () => {
+    await open({ url: receiver.url }).check(NEVER);
+    expect(receiver.received).toHaveLength(0);
+  });
+});
