@@ -144,16 +144,17 @@ const migrations: readonly string[] = [
 ];
 
 /**
- * Brings a ledger to this version's shape, each step in a transaction of its own with its number.
+ * Makes sure that a database is a ledger that this version understands, or empty. Changes nothing.
  * @throws LedgerError when the file is not a ledger, or a newer leadsync wrote it
  */
-export function migrate(db: Database.Database): void {
-  const applied = Number(db.pragma('user_version', { simple: true }));
-  const foreign =
-    applied === 0
-      ? db.prepare('SELECT count(*) AS n FROM sqlite_schema').pluck().get() !== 0
-      : db.pragma('application_id', { simple: true }) !== APPLICATION_ID;
-  if (foreign) {
+export function recognise(db: Database.Database): void {
+  // In one transaction: another process may be making the ledger at this moment.
+  const { applied, tables, application } = db.transaction(() => ({
+    applied: appliedSteps(db),
+    tables: db.prepare('SELECT count(*) AS n FROM sqlite_schema').pluck().get(),
+    application: db.pragma('application_id', { simple: true }),
+  }))();
+  if (applied === 0 ? tables !== 0 : application !== APPLICATION_ID) {
     throw new LedgerError(
       'foreign',
       `${db.name} is an SQLite database, but not a leadsync ledger.`,
@@ -167,18 +168,23 @@ export function migrate(db: Database.Database): void {
       'Install that newer leadsync, or restore the ledger from before the upgrade.',
     );
   }
-  for (let step = applied; step < migrations.length; step += 1) apply(db, step);
-  if (applied < migrations.length) db.transaction(() => makeViews(db)).immediate();
 }
 
-function apply(db: Database.Database, step: number): void {
+/** Brings a ledger to this version's shape: all steps that are missing and the views, in one transaction. */
+export function migrate(db: Database.Database): void {
+  if (appliedSteps(db) === migrations.length) return;
   db.transaction(() => {
-    // Another process may have taken this step since it was looked up.
-    if (Number(db.pragma('user_version', { simple: true })) !== step) return;
-    db.exec(migrations[step] as string);
+    // Read once more: another process may have taken the same steps while this one waited for it.
+    const missing = migrations.slice(appliedSteps(db));
+    for (const step of missing) db.exec(step);
+    if (missing.length > 0) makeViews(db);
     db.pragma(`application_id = ${APPLICATION_ID}`);
-    db.pragma(`user_version = ${step + 1}`);
+    db.pragma(`user_version = ${migrations.length}`);
   }).immediate();
+}
+
+function appliedSteps(db: Database.Database): number {
+  return Number(db.pragma('user_version', { simple: true }));
 }
 
 /** Views hold no data, so they are made anew whenever a migration has run. */

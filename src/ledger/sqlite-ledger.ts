@@ -23,7 +23,7 @@ import type {
 import { LedgerError, toLedgerError } from './ledger-error.ts';
 import { Owing } from './owing.ts';
 import { Recording } from './recording.ts';
-import { migrate } from './schema.ts';
+import { migrate, recognise } from './schema.ts';
 import { Settling } from './settling.ts';
 import { SinkRows } from './sink-rows.ts';
 
@@ -36,10 +36,16 @@ export interface LedgerOptions {
   readonly create: boolean;
   /** Names this process among those that attempt; whoever finds it dead can end its leases. Absent: it attempts nothing. */
   readonly holder?: string;
+  /** How the file is opened; a test keeps the connection, to let the disk be full. */
+  readonly connect?: (file: string) => Database.Database;
 }
 
 /** How long a write waits for another process's transaction, in ms. */
 const BUSY_MS = 5_000;
+
+function connect(file: string): Database.Database {
+  return new Database(file, { timeout: BUSY_MS });
+}
 
 /** Opens the ledger and brings it to this version's shape. @throws LedgerError */
 export function openLedger(options: LedgerOptions): Ledger {
@@ -53,7 +59,8 @@ export function openLedger(options: LedgerOptions): Ledger {
   }
   let db: Database.Database | undefined;
   try {
-    db = new Database(file, { timeout: BUSY_MS });
+    db = (options.connect ?? connect)(file);
+    recognise(db); // before anything is changed: a file that is not ours stays as it is
     db.pragma('journal_mode = WAL');
     // This build leaves WAL at NORMAL, which forgets the last commits when the power fails.
     db.pragma('synchronous = FULL');

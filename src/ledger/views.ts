@@ -1,7 +1,9 @@
 /** Milliseconds since 1970 as the public form of a time: `YYYY-MM-DDTHH:MM:SS.sssZ`, UTC. */
 const at = (column: string) =>
   `CAST(strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') AS TEXT)`;
-const text = (path: string) => `CAST(json_extract(v.raw, '$.${path}') AS TEXT)`;
+/** SQLite's JSON reads nothing that is nested more than 1,000 deep: such a lead has empty columns, and spoils nobody's query. */
+const json = `iif(json_valid(v.raw), v.raw, '{}')`;
+const text = (path: string) => `CAST(json_extract(${json}, '$.${path}') AS TEXT)`;
 
 /** A delivery's public id, from the rows `d` (delivery), `v` (version) and `s` (sink). The README of receivers relies on it. */
 export const deliveryId = `(s.sink || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || iif(d.replay, ':r' || d.replay, ''))`;
@@ -30,7 +32,7 @@ export const publicViews = `
     CAST((SELECT json_group_object(slug, json(iif(n = 1, json_quote(answer), answers))) FROM (
       SELECT json_extract(a.value, '$.slug') AS slug, count(*) AS n, min(json_extract(a.value, '$.answer')) AS answer,
         json_group_array(json_extract(a.value, '$.answer')) AS answers
-      FROM json_each(v.raw, '$.service_question_answers') a GROUP BY 1)) AS TEXT) AS answers,
+      FROM json_each(${json}, '$.service_question_answers') a GROUP BY 1)) AS TEXT) AS answers,
     ${at('v.first_seen_at')} AS _leadsync_first_seen_at,
     ${at('v.valid_from')} AS _leadsync_changed_at,
     ${at('v.valid_from')} AS _leadsync_synced_at,
@@ -43,7 +45,7 @@ export const publicViews = `
     CAST(json_extract(a.value, '$.question') AS TEXT) AS question,
     CAST(json_extract(a.value, '$.slug') AS TEXT) AS slug,
     CAST(json_extract(a.value, '$.answer') AS TEXT) AS answer
-  FROM _leads l JOIN _versions v ON v.version_no = l.version_no, json_each(v.raw, '$.service_question_answers') a;
+  FROM _leads l JOIN _versions v ON v.version_no = l.version_no, json_each(${json}, '$.service_question_answers') a;
 
   CREATE VIEW deliveries AS SELECT
     CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, v.version AS lead_version, s.sink, d.event, d.state, d.reason,

@@ -1,4 +1,27 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { expect, it } from 'vitest';
+import { until } from '../support/until.ts';
 import { ledgerContract } from './contract.ts';
-import { sqliteStore } from './sqlite-store.ts';
+import { ids, LedgerUnderTest } from './ledger-under-test.ts';
+import { SqliteFile, sqliteStore } from './sqlite-store.ts';
 
 ledgerContract('the ledger in SQLite', () => sqliteStore());
+
+it('SQLite lets several connections write at once: one records, two deliver, and each lead is attempted once', async () => {
+  const disk = new SqliteFile();
+  const on = await LedgerUnderTest.with(disk.open, 'crm');
+  const threads = [1, 2].map(
+    () =>
+      new Worker(new URL('./delivering-thread.ts', import.meta.url), {
+        workerData: { file: disk.file, sink: 'crm' },
+      }),
+  );
+  const results = threads.map((thread) => once(thread, 'message'));
+  for (const end of [200, 400, 600, 800, 1000]) await on.list(ids(1, end));
+  await until('everything is delivered', async () => (await on.ledger.backlog())[0]?.pending === 0, 15_000);
+  for (const thread of threads) thread.postMessage('stop');
+  const attempted = (await Promise.all(results)).flatMap(([leads]) => leads as string[]);
+  expect(attempted).toHaveLength(1000);
+  expect(new Set(attempted).size).toBe(1000);
+});

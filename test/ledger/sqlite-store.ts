@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -11,4 +12,57 @@ export function sqliteStore(file = join(tempDir(), 'ledger.db')): OpenLedger {
     onTestFinished(() => ledger.close());
     return ledger;
   };
+}
+
+/** A ledger's file, its only ledger, and what can happen to it from outside. */
+export class SqliteFile {
+  readonly file = join(tempDir(), 'ledger.db');
+  readonly open: OpenLedger = (parts) => {
+    const connect = (file: string) => {
+      this.#connection = new Database(file);
+      return this.#connection;
+    };
+    const ledger = openLedger({ ...parts, file: this.file, create: true, connect });
+    onTestFinished(() => ledger.close());
+    return ledger;
+  };
+  #connection: Database.Database | undefined;
+
+  /** The ledger's own connection. */
+  get connection(): Database.Database {
+    if (!this.#connection) throw new Error('the ledger was not opened yet');
+    return this.#connection;
+  }
+
+  /** Lets the file grow by not one page more: every page that is free is taken first. */
+  fill(): void {
+    const pages = this.connection.pragma('page_count', { simple: true });
+    this.connection.pragma(`max_page_count = ${pages}`);
+  }
+
+  makeRoom(): void {
+    this.connection.pragma('max_page_count = 1000000');
+  }
+
+  /** A connection of somebody else's. */
+  other<T>(use: (db: Database.Database) => T): T {
+    const db = new Database(this.file);
+    try {
+      return use(db);
+    } finally {
+      db.close();
+    }
+  }
+
+  /** Everything that the private tables hold, to compare. */
+  contents(): Record<string, unknown[]> {
+    return this.other((db) => {
+      const tables = db
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+        .pluck();
+      return Object.fromEntries(
+        (tables.all() as string[]).map((name) => [name, db.prepare(`SELECT * FROM ${name}`).all()]),
+      );
+    });
+  }
 }

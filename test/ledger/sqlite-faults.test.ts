@@ -1,0 +1,328 @@
+import { copyFileSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { LedgerError } from '../../src/ledger/ledger-error.ts';
+import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { aLead, aListedLead, hashOf } from '../support/a-lead.ts';
+import { HeldClock } from '../support/held-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { changedLead, delivered, ids, LedgerUnderTest, unavailable } from './ledger-under-test.ts';
+import { SqliteFile } from './sqlite-store.ts';
+
+const open = (file: string, create = true) =>
+  openLedger({
+    file,
+    create,
+    clock: new HeldClock(),
+    random: Math.random,
+    judge: () => {
+      throw new Error('not asked');
+    },
+  });
+
+describe('a ledger file in trouble', () => {
+  it('holds both or neither: a fault between seeing and owing leaves nothing seen', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm', 'drop');
+    await on.list([1]);
+    const poll = await on.ledger.startPoll('main');
+    disk.other((db) =>
+      db.exec(`CREATE TRIGGER no BEFORE INSERT ON _deliveries WHEN NEW.version_no = 4 AND NEW.sink_no = 2
+        BEGIN SELECT RAISE(ABORT, 'no'); END`),
+    );
+    const before = disk.contents();
+    await expect(
+      on.ledger.record(
+        poll,
+        ids(1, 5).map((id) => aListedLead({ id })),
+      ),
+    ).rejects.toThrow(LedgerError);
+    expect(disk.contents()).toEqual(before);
+    disk.other((db) => db.exec('DROP TRIGGER no'));
+    expect(
+      await on.ledger.record(
+        poll,
+        ids(1, 5).map((id) => aListedLead({ id })),
+      ),
+    ).toMatchObject({ new: 4 });
+    for (const sink of ['crm', 'drop']) expect(await on.owed(sink)).toHaveLength(5);
+  });
+
+  it('says that the disk is full, records nothing of that call, and goes on when there is room', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    await on.list(ids(1, 50));
+    const poll = await on.ledger.startPoll('main');
+    const big = ids(51, 150).map((id) => aListedLead({ id, note: 'x'.repeat(2000) }));
+    const before = disk.contents();
+    disk.fill();
+    await expect(on.ledger.record(poll, big)).rejects.toMatchObject({
+      code: 'full',
+      passing: true,
+      hint: expect.stringMatching(/space/),
+    });
+    expect(disk.contents()).toEqual(before);
+    disk.makeRoom();
+    expect(await on.ledger.record(poll, big)).toMatchObject({ new: 100 });
+    expect(await on.owed('crm')).toHaveLength(150);
+  });
+
+  it('settles a batch whole or not at all when the disk is full, and can be asked again', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    await on.list(ids(1, 300));
+    const { ref, batch } = await on.take('crm', { max: 300 });
+    const before = disk.contents();
+    disk.fill();
+    const outcomes = batch.deliveries.map(() => ({ ...unavailable, answer: 'x'.repeat(1000) }));
+    await expect(on.settle(ref, ...outcomes)).rejects.toMatchObject({ code: 'full' });
+    expect(disk.contents()).toEqual(before);
+    disk.makeRoom();
+    expect((await on.settle(ref, ...outcomes))?.verdicts).toHaveLength(300);
+  });
+
+  it('is refused as foreign, and stays as it is to the last byte, when another program made it', () => {
+    const file = join(tempDir(), 'ledger.db');
+    const other = new Database(file);
+    other.exec('CREATE TABLE recipes (name TEXT)');
+    other.close();
+    const before = readFileSync(file);
+    expect(() => open(file)).toThrow(
+      expect.objectContaining({ code: 'foreign', hint: expect.stringMatching(/data_dir/) }),
+    );
+    expect(readFileSync(file)).toEqual(before);
+    writeFileSync(file, 'this is a text about leads, and no database at all'.repeat(100));
+    expect(() => open(file)).toThrow(expect.objectContaining({ code: 'foreign' }));
+  });
+
+  it('is refused when a newer leadsync wrote it, with what to do', () => {
+    const file = join(tempDir(), 'ledger.db');
+    void open(file).close();
+    const db = new Database(file);
+    db.pragma('user_version = 99');
+    db.close();
+    expect(() => open(file)).toThrow(
+      expect.objectContaining({ code: 'newer', hint: expect.stringMatching(/newer leadsync/) }),
+    );
+  });
+
+  it('is refused as damaged when pages of it were overwritten', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    await on.list(ids(1, 500));
+    await on.ledger.close();
+    const copy = join(tempDir(), 'copy.db');
+    copyFileSync(disk.file, copy);
+    writeSync(openSync(copy, 'r+'), Buffer.alloc(200_000, 0x5a), 0, 200_000, 4096);
+    const ask = async () => (await open(copy).status()).sinks;
+    await expect(ask()).rejects.toMatchObject({ code: 'damaged', hint: expect.stringMatching(/backup/) });
+  });
+
+  it('is missing for whoever may not make it, and unwritable where there is a folder in its place', () => {
+    const file = join(tempDir(), 'ledger.db');
+    expect(() => open(file, false)).toThrow(expect.objectContaining({ code: 'missing' }));
+    expect(() => open(tempDir())).toThrow(expect.objectContaining({ code: 'unwritable' }));
+  });
+
+  it('has its views from the moment on at which it is a ledger', () => {
+    const file = join(tempDir(), 'ledger.db');
+    void open(file).close();
+    const db = new Database(file);
+    const views = db.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'view'").pluck().get();
+    expect(views).toBeGreaterThan(10);
+    expect(db.pragma('user_version', { simple: true })).toBe(1);
+    db.close();
+  });
+});
+
+describe('writing', () => {
+  it('does not happen for leads that are known and unchanged', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    await on.list(ids(1, 500));
+    const poll = await on.ledger.startPoll('main');
+    const changes = () => disk.connection.prepare('SELECT total_changes()').pluck().get();
+    const version = disk.other((db) => db.pragma('data_version', { simple: true }));
+    const before = changes();
+    const somebodyElse = new Database(disk.file);
+    somebodyElse.exec('BEGIN IMMEDIATE'); // the write lock is not even asked for
+    await on.ledger.record(
+      poll,
+      ids(1, 500).map((id) => aListedLead({ id })),
+    );
+    somebodyElse.close();
+    expect(changes()).toBe(before);
+    expect(disk.other((db) => db.pragma('data_version', { simple: true }))).toBe(version);
+  });
+
+  it('shares one commit among what is asked for at once, and a fault in one of them undoes that one alone', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    await on.list(ids(1, 4));
+    const { refs } = await on.claim('crm');
+    for (const ref of refs) await on.begin(ref);
+    disk.other((db) =>
+      db.exec(
+        "CREATE TRIGGER no BEFORE UPDATE ON _deliveries WHEN NEW.version_no = 2 AND NEW.state = 'delivered' BEGIN SELECT RAISE(ABORT, 'no'); END",
+      ),
+    );
+    const results = await Promise.allSettled(refs.map((ref) => on.settle(ref, delivered)));
+    expect(results.map((result) => result.status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ]);
+    expect(await on.owed('crm')).toEqual([
+      '1 v1 delivered',
+      '2 v1 pending',
+      '3 v1 delivered',
+      '4 v1 delivered',
+    ]);
+    expect(disk.contents()['_attempts']).toHaveLength(3);
+  });
+
+  it('by another process is noticed once', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    expect(on.ledger.changedElsewhere()).toBe(false);
+    await on.list([1]);
+    expect(on.ledger.changedElsewhere()).toBe(false);
+    disk.other((db) => db.exec('UPDATE _sinks SET active = 0'));
+    expect(on.ledger.changedElsewhere()).toBe(true);
+    expect(on.ledger.changedElsewhere()).toBe(false);
+  });
+});
+
+describe('what people query in the file', () => {
+  it('says since when a lead is no longer listed, and nothing while it is', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    await on.list([1, 2]);
+    const lastSeen = on.clock.now().toISOString();
+    on.clock.jump(60_000);
+    await on.list([2]);
+    on.clock.jump(60_000);
+    await on.list([2]);
+    const listed = disk.other((db) =>
+      db.prepare('SELECT id, _leadsync_last_listed_at AS at FROM leads ORDER BY id').all(),
+    );
+    expect(listed).toEqual([
+      { id: 1, at: lastSeen },
+      { id: 2, at: on.clock.now().toISOString() },
+    ]);
+    await on.list([1, 2]);
+    const again = disk.other((db) =>
+      db.prepare('SELECT _leadsync_last_listed_at AS at FROM leads WHERE id = 1').get(),
+    );
+    expect(again).toEqual({ at: on.clock.now().toISOString() });
+  });
+
+  it('sets a broken lead aside once, and says when it came right', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    const raw = aLead({ id: 2, client_email: null });
+    const broken = {
+      kind: 'rejected',
+      position: 1,
+      id: 2n,
+      raw,
+      hash: hashOf(raw),
+      reason: 'A text is required.',
+      path: 'client_email',
+    } as const;
+    await on.list([1, broken]);
+    await on.list([1, broken, 3]);
+    const rows = () =>
+      disk.other((db) =>
+        db.prepare('SELECT poll_id, last_poll_id, path, raw, resolved_at FROM rejected_leads').all(),
+      );
+    expect(rows()).toEqual([{ poll_id: 1, last_poll_id: 2, path: 'client_email', raw, resolved_at: null }]);
+    on.clock.jump(1000);
+    await on.list([1, 2, 3]);
+    expect(rows()).toEqual([expect.objectContaining({ resolved_at: on.clock.now().toISOString() })]);
+  });
+
+  it('keeps every content a lead has had, and names what changed', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    await on.list([1]);
+    on.clock.jump(1000);
+    await on.list([changedLead(1, 'B')]);
+    const versions = disk.other((db) =>
+      db
+        .prepare('SELECT version, valid_to, is_current, changed_fields FROM lead_versions ORDER BY version')
+        .all(),
+    );
+    expect(versions).toEqual([
+      { version: 1, valid_to: on.clock.now().toISOString(), is_current: 0, changed_fields: null },
+      { version: 2, valid_to: null, is_current: 1, changed_fields: '["client_name"]' },
+    ]);
+  });
+
+  const columns: Record<string, string> = {
+    leads:
+      'source id service_name service_slug created_at client_name client_email client_phone_number client_address all_details_one_liner service_question_answers answers _leadsync_first_seen_at _leadsync_changed_at _leadsync_synced_at _leadsync_last_listed_at _leadsync_version _leadsync_hash _leadsync_raw',
+    lead_answers: 'source lead_id position question slug answer',
+    lead_versions: 'version valid_from valid_to is_current changed_fields raw',
+    polls:
+      'poll_id source started_at finished_at status leads_listed leads_new leads_changed leads_rejected bytes http_status error',
+    deliveries:
+      'delivery_id source lead_id lead_version sink state reason attempts owed_at first_attempt_at next_attempt_at settled_at replay',
+    attempts: 'started_at duration_ms outcome http_status error',
+    rejected_leads: 'poll_id position reason path raw',
+    v_leads: 'source id service_name client_name answers',
+    v_lead_timeline: 'source lead_id at what',
+    v_speed_to_lead:
+      'sink created_at first_seen_at delivered_at created_to_seen_seconds seen_to_delivered_seconds',
+    v_undelivered: 'delivery_id sink state',
+    v_sink_health: 'sink pending dead held_since',
+    v_freshness: 'source last_success_at age_seconds',
+    v_services: 'service_slug leads',
+    v_questions: 'slug question answers',
+  };
+
+  it.each(Object.entries(columns))(
+    'has the documented columns, whatever leads there are: %s',
+    async (view, expected) => {
+      const disk = new SqliteFile();
+      const on = await LedgerUnderTest.with(disk.open, 'crm');
+      await on.list([1, ...oddLeads()]);
+      await on.attemptAll('crm');
+      const rows = disk.other((db) => db.prepare(`SELECT * FROM ${view}`).all()) as Record<string, unknown>[];
+      const names = disk.other((db) =>
+        db
+          .prepare(`SELECT * FROM ${view}`)
+          .columns()
+          .map((column) => column.name),
+      );
+      expect(names).toEqual(expect.arrayContaining(expected.split(' ')));
+      if (['leads', 'v_leads', 'lead_versions'].includes(view))
+        expect(rows).toHaveLength(1 + oddLeads().length);
+    },
+  );
+});
+
+/** Leads that keep the description and are hard on whoever reads their JSON. */
+function oddLeads() {
+  const deep = `${'['.repeat(1500)}${']'.repeat(1500)}`;
+  const raws: [bigint, string][] = [
+    [2n ** 63n - 1n, aLead({ id: 2n ** 63n - 1n, client_address: null, service_question_answers: [] })],
+    [3n, aLead({ id: 3, client_name: '\u0000', created_at: 'yesterday' })],
+    [4n, aLead({ id: 4 }).replace('Anna Müller', '\\ud800')],
+    [5n, aLead({ id: 5 }).replace('{', `{"extra":${deep},`)],
+    [
+      6n,
+      aLead({
+        id: 6,
+        service_question_answers: [
+          { question: 'q', slug: 's', answer: 'a' },
+          { question: 'q', slug: 's', answer: 'b' },
+        ],
+      }),
+    ],
+    [7n, aLead({ id: 7 }).replace('{', '{"big":1e400,"client_name":"first",')],
+  ];
+  return raws.map(([id, raw], position) => ({ kind: 'lead', position, id, raw, hash: hashOf(raw) }) as const);
+}
