@@ -13,7 +13,8 @@ export interface Interpolated {
   readonly faults: readonly { readonly message: string; readonly hint: string }[];
 }
 
-const REFERENCE = /\$(?:(\$)|\{([^}]*)\}|(\{)|)/g;
+// Takes an unclosed ${ to the end of the text, so that no text is looked through again and again.
+const REFERENCE = /\$(?:(\$)|\{([^}]*)(\}?)|)/g;
 const BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
 
 /**
@@ -23,17 +24,17 @@ const BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
 export function interpolate(template: string, env: Environment): Interpolated {
   const faults: { message: string; hint: string }[] = [];
   let replaced = false;
-  const text = template.replace(REFERENCE, (_, dollar?: string, body?: string, open?: string) => {
+  const text = template.replace(REFERENCE, (_, dollar?: string, body?: string, close?: string) => {
     if (dollar !== undefined) return '$';
-    if (body !== undefined) {
+    if (body === undefined) {
+      faults.push({ message: 'has a single $', hint: 'write ${NAME} for a variable, or $$ for a dollar' });
+    } else if (close === '') {
+      faults.push({ message: 'has a ${ without its }', hint: 'close it, or write $$ for a dollar' });
+    } else {
       replaced = true;
       const value = lookUp(body, env);
       if (typeof value === 'string') return value;
       faults.push(value);
-    } else if (open !== undefined) {
-      faults.push({ message: 'has a ${ without its }', hint: 'close it, or write $$ for a dollar' });
-    } else {
-      faults.push({ message: 'has a single $', hint: 'write ${NAME} for a variable, or $$ for a dollar' });
     }
     return '';
   });

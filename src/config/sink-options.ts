@@ -3,7 +3,7 @@ import type { SinkType } from '../sinks/sink.ts';
 import { durationBetween, printDuration } from './option-limits.ts';
 
 /** From the first failed attempt to the last; after it a delivery is dead. About three days in all. */
-export const DEFAULT_RETRY_SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'];
+const DEFAULT_RETRY_SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'];
 
 const batch = { max: z.int().min(1).max(10_000), wait: durationBetween('0s', '1d') };
 

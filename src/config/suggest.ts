@@ -11,7 +11,7 @@ export function didYouMean(written: string, names: Iterable<string>): string {
 }
 
 /** How many letters to add, drop, replace or swap with their neighbour (Damerau-Levenshtein, restricted). */
-export function editDistance(one: string, other: string): number {
+function editDistance(one: string, other: string): number {
   const cost: number[][] = Array.from({ length: one.length + 1 }, (_, row) => [row]);
   const at = (row: number, column: number) => cost[row]?.[column] ?? row + column;
   for (let row = 1; row <= one.length; row++) {

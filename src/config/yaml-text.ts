@@ -1,7 +1,7 @@
 import { type Document, parseAllDocuments, type YAMLParseError } from 'yaml';
 import type { FaultList } from './fault-list.ts';
 
-const MAX_CHARACTERS = 1_000_000;
+const MAX_CHARACTERS = 256 * 1024;
 
 /**
  * Reads YAML 1.2 as far as its syntax goes. Gives undefined when there is no one document to go on with; then, and
@@ -9,7 +9,7 @@ const MAX_CHARACTERS = 1_000_000;
  */
 export function parseYaml(text: string, faults: FaultList): Document.Parsed | undefined {
   if (text.length > MAX_CHARACTERS) {
-    faults.addWhole('is larger than 1 MB', 'a configuration is a few kB: is this the right file?');
+    faults.addWhole('is larger than 256 kB', 'a configuration is a few kB: is this the right file?');
     return undefined;
   }
   const documents = parseAllDocuments(text, {

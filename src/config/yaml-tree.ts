@@ -41,14 +41,13 @@ export class YamlTree {
   readonly #spots = new Map<string, Spot>();
   /** Values that could not be read; what is said about them has been said. */
   readonly #unread = new Set<string>();
-  readonly #document: Document;
+  readonly #anchors = new Map<string, Node>();
   readonly #faults: FaultList;
   readonly #env: Environment;
   #nodes = 0;
 
   /** Reads the whole document, `${…}` replaced inside texts. What cannot be read is noted as a fault. */
   constructor(document: Document.Parsed, faults: FaultList, env: Environment) {
-    this.#document = document;
     this.#faults = faults;
     this.#env = env;
     this.root = this.#read(document.contents, [], document.contents?.range[0] ?? 0, []);
@@ -91,6 +90,7 @@ export class YamlTree {
     this.#spots.set(keyOf(path), { key, value: offset, replaced: undefined });
     if (++this.#nodes > MAX_NODES || inside.length > MAX_DEPTH) return this.#tooMuch(path, offset);
     if (isAlias(node)) return this.#readAlias(node, path, key, inside);
+    if (node !== null) this.#noteAnchor(node, path, offset);
     if (node?.tag !== undefined && !CORE_TAGS.has(node.tag)) return this.#unknownTag(path, offset);
     if (isMap(node)) return this.#readMap(node, path, [...inside, node]);
     if (isSeq(node)) return this.#readList(node, path, [...inside, node]);
@@ -140,15 +140,26 @@ export class YamlTree {
   }
 
   #readAlias(alias: Alias, path: Path, key: number, inside: readonly Node[]): unknown {
-    const target = alias.resolve(this.#document);
+    const target = this.#anchors.get(alias.source);
     const offset = alias.range?.[0] ?? key;
     if (target === undefined) {
       const hint = `write &${alias.source} before the value that it stands for`;
       return this.#unreadable(path, offset, `nothing above is named &${alias.source}`, hint);
     }
-    if (inside.includes(target))
+    if (inside.includes(target)) {
       return this.#unreadable(path, offset, 'this alias stands inside itself', 'write the value out');
+    }
     return this.#read(target, path, key, inside);
+  }
+
+  /** One anchor has one meaning: YAML would let a second one take its name over in mid-file. */
+  #noteAnchor(node: Node, path: Path, offset: number): void {
+    const { anchor } = node;
+    if (anchor === undefined) return;
+    const first = this.#anchors.get(anchor);
+    if (first === undefined) this.#anchors.set(anchor, node);
+    else if (first !== node)
+      this.#faults.add(offset, path, `&${anchor} was already given above`, 'use another name');
   }
 
   #readScalar(value: unknown, path: Path, key: number, offset: number): unknown {

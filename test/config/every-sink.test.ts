@@ -17,6 +17,8 @@ const shipped = readdirSync(`${root}config`).filter((name) => name.endsWith('.ya
 
 /** What a user of the examples sets. */
 const env = {
+  LEADS_BASE_URL: 'https://leads.example.com',
+  REDIS_URL: 'redis://redis.example:6379',
   LEADS_CLIENT_ID: 'client',
   LEADS_CLIENT_SECRET: 'leads-s3cr3t',
   CRM_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,

@@ -81,6 +81,11 @@ describe('a fault is told at its line and column, with what to do', () => {
       `${SOURCE}log: &log { level: *log }\n`,
       '6:20: log.level: this alias stands inside itself; write the value out',
     ],
+    [
+      'an anchor of the same name as another',
+      `${SOURCE}data_dir: &a x\nlog: { level: &a info }\n`,
+      '7:18: log.level: &a was already given above; use another name',
+    ],
     // keys
     ['an unknown key', `${SOURCE}dat_dir: x\n`, '6:1: unknown key "dat_dir"; did you mean "data_dir"?'],
     [
@@ -346,6 +351,13 @@ test('aliases that multiply without end are refused', () => {
   const faults = faultsOf(`${levels.join('\n')}\n`);
   expect(faults).toHaveLength(1);
   expect(faults[0]).toMatch(/^\d+:\d+: .*too deep or too large/);
+});
+
+test('a file full of half references or aliases is told soon', () => {
+  const start = performance.now();
+  expect(faultsOf(`${SOURCE}data_dir: "${'${'.repeat(100_000)}"\n`)).toHaveLength(1);
+  expect(faultsOf(`a: &a 1\nb:\n${' - *a\n'.repeat(30_000)}`)).toHaveLength(1);
+  expect(performance.now() - start).toBeLessThan(5000);
 });
 
 test.each(['[', '- ', 'a: ['])('a nesting without end is refused, made of %j', (opening) => {

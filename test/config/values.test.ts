@@ -137,8 +137,8 @@ describe('from a file', () => {
     ['is not UTF-8 text; save it as UTF-8', Buffer.from(`\uFEFF${SOURCE}`, 'utf16le')],
     ['is not UTF-8 text; save it as UTF-8', Buffer.from('data_dir: caf\xe9', 'latin1')],
     [
-      'is larger than 1 MB; a configuration is a few kB: is this the right file?',
-      `#${'x'.repeat(1_000_000)}`,
+      'is larger than 256 kB; a configuration is a few kB: is this the right file?',
+      `#${'x'.repeat(256 * 1024)}`,
     ],
   ])('it %s', (message, text) => {
     expect(() => load(text)).toThrow(`leadsync.yaml: ${message}`);
