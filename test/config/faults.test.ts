@@ -334,7 +334,7 @@ test('every line that breaks the syntax is told, once', () => {
 });
 
 test('Windows line ends and a byte-order mark change no position', () => {
-  const text = `${SOURCE}dat_dir: x\n`;
+  const text = `dat_dir: x\n${SOURCE}log: { level: 5 }\n`;
   expect(faultsOf(`\uFEFF${text.replaceAll('\n', '\r\n')}`)).toEqual(faultsOf(text));
 });
 
