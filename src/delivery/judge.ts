@@ -53,14 +53,24 @@ function nextHealth(
   const gone = unavailable.find((outcome) => outcome.gone);
   const next = gotThrough
     ? { ...health, failures: 0, refusals: 0, refusingSince: undefined, lastDeliveredAt: now }
-    : health;
+    : withRefusals(health, attempted, now);
   if (gone) return { ...next, pausedSince: health.pausedSince ?? now, pausedReason: gone.reason };
   // What was under way when the sink was held says nothing about whether it has recovered since.
   if (health.heldSince && health.probeAt && now < health.probeAt)
     return { ...next, ...lateRetryAfter(health, unavailable, now) };
   if (gotThrough) return unavailable.some(asksToWait) ? held(next, unavailable, now, random) : released(next);
+  if (next.refusals >= REFUSALS_BEFORE_HOLD) return held(next, outcomes, now, random);
   if (unavailable.length > 0) return afterFailure(next, unavailable, now, random);
-  return afterRefusals(next, attempted, now, random);
+  // An answer, even a refusal, shows that the destination is there again.
+  return { ...released(next), failures: 0 };
+}
+
+/** Counts the leads whose refusal may be the endpoint's fault. */
+function withRefusals(health: SinkHealth, attempted: readonly Attempted[], now: Date): SinkHealth {
+  const telling = attempted.filter((one) => one.outcome.kind === 'refused' && !provenAlone(health, one));
+  if (telling.length === 0) return health;
+  const refusals = health.refusals + telling.length;
+  return { ...health, refusals, refusingSince: health.refusingSince ?? now };
 }
 
 function afterFailure(
@@ -72,40 +82,6 @@ function afterFailure(
   const next = { ...health, failures: health.failures + 1 };
   const hold = health.heldSince || next.failures >= FAILURES_BEFORE_HOLD || unavailable.some(asksToWait);
   return hold ? held(next, unavailable, now, random) : next;
-}
-
-function afterRefusals(
-  health: SinkHealth,
-  attempted: readonly Attempted[],
-  now: Date,
-  random: Random,
-): SinkHealth {
-  const telling = attempted.filter((one) => one.outcome.kind === 'refused' && !provenAlone(health, one));
-  const heldByRefusals = health.heldSince && health.refusals >= REFUSALS_BEFORE_HOLD;
-  // An answer, even a refusal, shows that the destination is there again.
-  const reached = heldByRefusals ? health : { ...released(health), failures: 0 };
-  if (telling.length === 0)
-    return heldByRefusals
-      ? held(
-          health,
-          attempted.map((one) => one.outcome),
-          now,
-          random,
-        )
-      : reached;
-  const next = {
-    ...reached,
-    refusals: health.refusals + telling.length,
-    refusingSince: health.refusingSince ?? now,
-  };
-  return next.refusals >= REFUSALS_BEFORE_HOLD
-    ? held(
-        next,
-        telling.map((one) => one.outcome),
-        now,
-        random,
-      )
-    : next;
 }
 
 /** Refused before, while others have got through since: then it is this lead, and not the endpoint. */

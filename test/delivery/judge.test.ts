@@ -1,0 +1,385 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FAILURES_BEFORE_HOLD, judgeBy, REFUSALS_BEFORE_HOLD } from '../../src/delivery/judge.ts';
+import { backOffMs, retryWaitMs } from '../../src/delivery/retry-policy.ts';
+import type { Attempted, Judgement } from '../../src/leads/judge.ts';
+import type { Delivered, Outcome, Refused, Unavailable } from '../../src/leads/outcome.ts';
+import { HEALTHY, type SinkHealth } from '../../src/leads/sink-health.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+const delivered: Delivered = { kind: 'delivered', httpStatus: 204 };
+const refused: Refused = { kind: 'refused', reason: 'It says no.', httpStatus: 422 };
+const down: Unavailable = { kind: 'unavailable', reason: 'It is down.', httpStatus: 503 };
+const asking = (ms: number): Unavailable => ({ ...down, httpStatus: 429, retryAfterMs: ms });
+
+const scheduleMs = [5 * SECOND, 5 * MINUTE, 30 * MINUTE];
+/** Half-way between the extremes: no jitter. */
+const judge = judgeBy(
+  () => ({ scheduleMs, jitter: 0.2 }),
+  () => 0.5,
+);
+
+/** One sink over time: settles attempts one after the other. */
+class Course {
+  health: SinkHealth = HEALTHY;
+  ms = Date.parse('2026-11-20T10:00:00.000Z');
+
+  get now(): Date {
+    return new Date(this.ms);
+  }
+
+  settle(...batch: (Outcome | Attempted)[]): Judgement {
+    const attempted = batch.map((one) =>
+      'kind' in one ? { attempts: 0, refusedAt: undefined, outcome: one } : one,
+    );
+    const judgement = judge('crm', this.health, attempted, this.now);
+    this.health = judgement.health;
+    return judgement;
+  }
+
+  /** Each as a batch of its own, a millisecond apart. */
+  oneByOne(...outcomes: Outcome[]): Judgement {
+    let last: Judgement | undefined;
+    for (const outcome of outcomes) {
+      this.ms += 1;
+      last = this.settle(outcome);
+    }
+    return last as Judgement;
+  }
+
+  toProbe(): void {
+    this.ms = Math.max(this.ms, this.health.probeAt?.getTime() ?? this.ms);
+  }
+
+  get waitMs(): number {
+    return (this.health.probeAt?.getTime() ?? Number.NaN) - this.ms;
+  }
+}
+
+const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
+const refusedBefore = (at: Date, outcome: Outcome = refused): Attempted => ({
+  attempts: 1,
+  refusedAt: at,
+  outcome,
+});
+
+describe('a lead that is refused', () => {
+  it('is dead at once, alone, with the answer as its reason', () => {
+    const course = new Course();
+    const { verdicts, health } = course.settle(delivered, refused, delivered);
+    expect(verdicts.map((verdict) => verdict.state)).toEqual(['delivered', 'dead', 'delivered']);
+    expect(verdicts[1]).toMatchObject({ attempts: 1, reason: 'It says no.' });
+    expect(health).toMatchObject({ heldSince: undefined, refusals: 0 });
+  });
+
+  it.each([1, 2, 3, 4])('dies when it is number %i in a row, which proves nothing yet', (count) => {
+    const course = new Course();
+    const { verdicts, health } = course.oneByOne(...times(count, refused));
+    expect(verdicts[0]?.state).toBe('dead');
+    expect(health.heldSince).toBeUndefined();
+  });
+
+  it('is the fifth in a row while none got through: the sink is held, it waits, and the four are owed again', () => {
+    const course = new Course();
+    const start = course.now;
+    course.oneByOne(...times(REFUSALS_BEFORE_HOLD - 1, refused));
+    const { verdicts, health, reviveSince } = course.oneByOne(refused);
+    expect(verdicts[0]).toMatchObject({ state: 'pending', attempts: 0 });
+    expect(health.heldSince).toEqual(course.now);
+    expect(health.heldReason).toContain('refuses every lead');
+    expect(reviveSince).toEqual(new Date(start.getTime() + 1));
+  });
+
+  it('in one batch with four others holds the sink as well, and nobody of them dies', () => {
+    const { verdicts, health } = new Course().settle(...times(5, refused));
+    expect(verdicts.every((verdict) => verdict.state === 'pending' && verdict.attempts === 0)).toBe(true);
+    expect(health.heldSince).toBeDefined();
+  });
+
+  it('in one batch with four others, and with one that found it down, dies of that no more', () => {
+    const { verdicts, health } = new Course().settle(...times(5, refused), down);
+    expect(verdicts.map((verdict) => verdict.state)).toEqual(times(6, 'pending'));
+    expect(health.heldSince).toBeDefined();
+  });
+
+  it('counts in its row also when it was under way while the sink was held for being down', () => {
+    const course = new Course();
+    course.oneByOne(down, down, down);
+    const since = course.ms + 1;
+    expect(course.oneByOne(...times(4, refused)).verdicts[0]?.state).toBe('dead');
+    const { verdicts, reviveSince } = course.oneByOne(refused);
+    expect(verdicts[0]?.state).toBe('pending');
+    expect(reviveSince).toEqual(new Date(since));
+  });
+
+  it('starts a new row after a lead that got through', () => {
+    const course = new Course();
+    course.oneByOne(...times(4, refused), delivered, ...times(4, refused));
+    expect(course.health).toMatchObject({ heldSince: undefined, refusals: 4 });
+  });
+
+  it('goes on with its row over a failure to reach the destination', () => {
+    const course = new Course();
+    course.oneByOne(refused, refused, down, refused, refused, refused);
+    expect(course.health.heldSince).toBeDefined();
+  });
+
+  it('while the sink is held for refusals waits, and counts as no attempt', () => {
+    const course = new Course();
+    course.oneByOne(...times(5, refused));
+    for (let probe = 0; probe < 10; probe += 1) {
+      course.toProbe();
+      const { verdicts, reviveSince } = course.settle({
+        attempts: 3,
+        refusedAt: undefined,
+        outcome: refused,
+      });
+      expect(verdicts[0]).toMatchObject({
+        state: 'pending',
+        attempts: 3,
+        nextAttemptAt: course.health.probeAt,
+      });
+      expect(reviveSince).toBeUndefined();
+    }
+    course.toProbe();
+    expect(course.settle(delivered).health).toMatchObject({ heldSince: undefined, refusals: 0 });
+  });
+
+  it('again, after others got through since, is proven to be the fault itself: it dies and holds nobody', () => {
+    const course = new Course();
+    const before = course.now;
+    course.oneByOne(delivered);
+    for (let lead = 0; lead < 8; lead += 1) {
+      course.ms += 1;
+      const { verdicts } = course.settle(refusedBefore(before));
+      expect(verdicts[0]?.state).toBe('dead');
+    }
+    expect(course.health).toMatchObject({ heldSince: undefined, refusals: 0 });
+  });
+
+  it('again, while the sink is held for refusals and nobody got through since, waits', () => {
+    const course = new Course();
+    course.oneByOne(...times(5, refused));
+    course.toProbe();
+    expect(course.settle(refusedBefore(course.now)).verdicts[0]?.state).toBe('pending');
+  });
+
+  it('shows that the destination is there: a hold for being down ends', () => {
+    const course = new Course();
+    course.oneByOne(down, down, down);
+    course.toProbe();
+    const { health, verdicts } = course.settle(refused);
+    expect(health).toMatchObject({ heldSince: undefined, failures: 0, refusals: 1 });
+    expect(verdicts[0]?.state).toBe('dead');
+  });
+});
+
+describe('a destination that is unavailable', () => {
+  it('moves its lead along the schedule while others get through, and to death with the reason at its end', () => {
+    const course = new Course();
+    for (const [attempts, waitMs] of scheduleMs.entries()) {
+      course.oneByOne(delivered);
+      const { verdicts } = course.settle({ attempts, refusedAt: undefined, outcome: down });
+      expect(verdicts[0]).toEqual({
+        state: 'pending',
+        attempts: attempts + 1,
+        nextAttemptAt: new Date(course.ms + waitMs),
+        reason: 'It is down.',
+      });
+    }
+    course.oneByOne(delivered);
+    const { verdicts } = course.settle({ attempts: 3, refusedAt: undefined, outcome: down });
+    expect(verdicts[0]).toMatchObject({ state: 'dead', attempts: 4, nextAttemptAt: undefined });
+    expect(verdicts[0]?.reason).toContain('4 attempts: It is down.');
+  });
+
+  it(`is held after ${FAILURES_BEFORE_HOLD} attempts in a row, and not before`, () => {
+    const course = new Course();
+    expect(course.oneByOne(down, down).health.heldSince).toBeUndefined();
+    const { health, verdicts } = course.oneByOne(down);
+    expect(health).toMatchObject({ heldSince: course.now, heldReason: 'It is down.', probes: 0 });
+    expect(verdicts[0]).toMatchObject({ state: 'pending', attempts: 0, nextAttemptAt: health.probeAt });
+  });
+
+  it('is not held when some in between get through', () => {
+    const course = new Course();
+    course.oneByOne(down, down, delivered, down, down, delivered, down, down);
+    expect(course.health.heldSince).toBeUndefined();
+  });
+
+  it('counts a whole batch as one attempt', () => {
+    const { health, verdicts } = new Course().settle(...times(10, down));
+    expect(health).toMatchObject({ failures: 1, heldSince: undefined });
+    expect(verdicts.every((verdict) => verdict.attempts === 1)).toBe(true);
+  });
+
+  it('is probed after 5, 10, 20, 40 s and then every minute, and nobody’s attempts are used up', () => {
+    const course = new Course();
+    course.oneByOne(down, down, down);
+    const waits = [course.waitMs];
+    for (let probe = 0; probe < 200; probe += 1) {
+      course.toProbe();
+      const { verdicts } = course.settle({ attempts: 2, refusedAt: undefined, outcome: down });
+      expect(verdicts[0]).toMatchObject({ state: 'pending', attempts: 2 });
+      waits.push(course.waitMs);
+    }
+    expect(waits.slice(0, 5)).toEqual([5 * SECOND, 10 * SECOND, 20 * SECOND, 40 * SECOND, MINUTE]);
+    expect(new Set(waits.slice(5))).toEqual(new Set([MINUTE]));
+  });
+
+  it('is released by the first probe that gets through, with nothing left of the hold', () => {
+    const course = new Course();
+    course.oneByOne(down, down, down);
+    course.toProbe();
+    course.settle(delivered);
+    expect(course.health).toEqual({ ...HEALTHY, lastDeliveredAt: course.now });
+  });
+
+  it('is not released, nor probed more slowly, by what was under way when it was held', () => {
+    const course = new Course();
+    course.oneByOne(down, down, down);
+    const { heldSince, probeAt } = course.health;
+    course.oneByOne(delivered, down, down, refused, delivered);
+    expect(course.health).toMatchObject({ heldSince, probeAt, probes: 0 });
+  });
+
+  it.each([
+    ['30 s', 30 * SECOND, 30 * SECOND],
+    ['an hour', HOUR, HOUR],
+    ['a year, which is cut to an hour', 365 * 24 * HOUR, HOUR],
+    ['one second, which is less than the first probe would wait', SECOND, 5 * SECOND],
+  ])('that asks to wait %s is held at once, for as long', (_, askedMs, waitMs) => {
+    const course = new Course();
+    const { verdicts } = course.settle(asking(askedMs));
+    expect(course.waitMs).toBe(waitMs);
+    expect(verdicts[0]).toMatchObject({
+      state: 'pending',
+      attempts: 0,
+      nextAttemptAt: course.health.probeAt,
+    });
+  });
+
+  it.each([[0], [-5 * SECOND]])('that asks to wait %i ms asks for nothing', (askedMs) => {
+    expect(new Course().settle(asking(askedMs)).health.heldSince).toBeUndefined();
+  });
+
+  it('that asks to wait is held though others of the same batch got through', () => {
+    const course = new Course();
+    const { verdicts } = course.settle(delivered, asking(30 * SECOND));
+    expect(verdicts.map((verdict) => verdict.state)).toEqual(['delivered', 'pending']);
+    expect(course.waitMs).toBe(30 * SECOND);
+  });
+
+  it('that asked to wait is not tried early because something under way got through', () => {
+    const course = new Course();
+    course.settle(asking(10 * MINUTE));
+    const { probeAt } = course.health;
+    course.oneByOne(delivered, delivered);
+    expect(course.health.probeAt).toEqual(probeAt);
+  });
+
+  it('that asks for longer while it is held is given longer', () => {
+    const course = new Course();
+    course.settle(asking(MINUTE));
+    course.settle(asking(10 * MINUTE));
+    expect(course.waitMs).toBe(10 * MINUTE);
+    course.settle(asking(MINUTE));
+    expect(course.waitMs).toBe(10 * MINUTE);
+  });
+
+  it('that is gone for good is paused until somebody resumes it, and its lead waits', () => {
+    const course = new Course();
+    const { verdicts } = course.settle({ ...down, reason: 'It is gone (410).', gone: true });
+    expect(course.health).toMatchObject({ pausedSince: course.now, pausedReason: 'It is gone (410).' });
+    expect(verdicts[0]).toMatchObject({ state: 'pending', attempts: 0 });
+    const since = course.health.pausedSince;
+    course.oneByOne({ ...down, gone: true });
+    expect(course.health.pausedSince).toBe(since);
+  });
+
+  it('uses up nobody’s attempts while it is paused', () => {
+    const course = new Course();
+    course.health = { ...HEALTHY, pausedSince: course.now, pausedReason: 'maintenance' };
+    expect(course.settle(down).verdicts[0]).toMatchObject({ state: 'pending', attempts: 0 });
+    expect(course.settle(delivered).verdicts[0]?.state).toBe('delivered');
+    expect(course.health.pausedReason).toBe('maintenance');
+  });
+});
+
+describe('waits', () => {
+  it.each([
+    [0, 4_000],
+    [0.5, 5_000],
+    [0.999999, 6_000],
+  ])('are spread by the jitter to either side: %d', (random, waitMs) => {
+    expect(retryWaitMs({ scheduleMs: [5_000], jitter: 0.2 }, 1, () => random)).toBe(waitMs);
+    expect(backOffMs(0, 5_000, 60_000, () => random)).toBe(waitMs);
+  });
+
+  it('end with the schedule', () => {
+    expect(retryWaitMs({ scheduleMs: [5_000], jitter: 0 }, 2, Math.random)).toBeUndefined();
+    expect(retryWaitMs({ scheduleMs: [], jitter: 0 }, 1, Math.random)).toBeUndefined();
+  });
+
+  it('double up to their limit, however often something failed', () => {
+    const waits = [0, 1, 2, 3, 4, 50, 5_000].map((step) => backOffMs(step, 1_000, 60_000, () => 0.5));
+    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 60_000, 60_000]);
+  });
+});
+
+describe('whatever a sink answers', () => {
+  const outcome = fc.oneof(
+    fc.constant<Outcome>(delivered),
+    fc.constant<Outcome>(refused),
+    fc.constant<Outcome>(down),
+    fc.integer({ min: -1_000, max: 2 * HOUR }).map<Outcome>(asking),
+  );
+  const step = fc.record({
+    outcomes: fc.array(outcome, { minLength: 1, maxLength: 7 }),
+    passMs: fc.nat(MINUTE),
+  });
+
+  it('no delivery is lost, attempts never decrease, and what waits has a time', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), fc.nat(5), (steps, attempts) => {
+        const course = new Course();
+        for (const { outcomes, passMs } of steps) {
+          course.ms += passMs;
+          const { verdicts, health } = course.settle(
+            ...outcomes.map((one) => ({ attempts, refusedAt: undefined, outcome: one })),
+          );
+          expect(verdicts).toHaveLength(outcomes.length);
+          for (const [index, verdict] of verdicts.entries()) {
+            expect(verdict.attempts).toBeGreaterThanOrEqual(attempts);
+            if (outcomes[index]?.kind === 'delivered') expect(verdict.state).toBe('delivered');
+            else expect(verdict.state).not.toBe('delivered');
+            if (verdict.state === 'dead') expect(verdict.reason).toBeTruthy();
+            if (verdict.state === 'pending')
+              expect(verdict.nextAttemptAt?.getTime()).toBeGreaterThan(course.ms - 1);
+          }
+          expect(health.heldSince === undefined).toBe(health.probeAt === undefined);
+          if (health.heldSince) expect(health.heldReason).toBeTruthy();
+        }
+      }),
+    );
+  });
+
+  it('it is healthy again after a probe that got through', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const course = new Course();
+        for (const { outcomes, passMs } of steps) {
+          course.ms += passMs;
+          course.settle(...outcomes);
+        }
+        course.toProbe();
+        expect(course.health.probeAt === undefined || course.waitMs <= 0).toBe(true);
+        course.settle(delivered);
+        expect(course.health).toEqual({ ...HEALTHY, lastDeliveredAt: course.now });
+      }),
+    );
+  });
+});
