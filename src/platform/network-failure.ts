@@ -82,8 +82,5 @@ function byFamily(code: string): NetworkFailure {
       hint: 'See whether the port speaks TLS, and which versions.',
     };
   }
-  if (code.startsWith('HPE_')) {
-    return { what: 'does not answer in HTTP', hint: 'See whether scheme and port are right.' };
-  }
   return { what: 'could not be used', hint: BROKEN };
 }

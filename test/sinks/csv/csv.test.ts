@@ -1,0 +1,243 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'csv-parse/sync';
+import { describe, expect, test } from 'vitest';
+import { disk, type Files } from '../../../src/platform/files.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { aBatch, aDelivery } from '../../support/a-delivery.ts';
+import { aLead } from '../../support/a-lead.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { openCsv } from './open-csv.ts';
+
+const NEVER = new AbortController().signal;
+const NAME = 'leads-20261120T100001.000Z-b0000000000000001.csv';
+
+const diskError = (code: string) => Object.assign(new Error(`${code}: simulated`), { code });
+const failing = (code: string) => () => Promise.reject(diskError(code));
+const visible = (directory: string) => readdirSync(directory).filter((name) => !name.startsWith('.'));
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => expect.fail('it did not fail'),
+    (error: unknown) => error as SinkUnavailable,
+  );
+
+describe('a file', () => {
+  test('is named after its batch, and has the documented columns and line ends', async () => {
+    const directory = tempDir();
+    await openCsv({ directory }).deliver(aBatch(1), NEVER);
+    expect(readdirSync(directory)).toEqual([NAME]);
+    expect(readFileSync(join(directory, NAME), 'utf8')).toBe(
+      [
+        'id,service_name,service_slug,created_at,client_name,client_email,client_phone_number,client_address,' +
+          'service_question_answers,all_details_one_liner,_leadsync_source,_leadsync_first_seen_at,_leadsync_delivery_id',
+        '1,House Cleaning,house-cleaning,2026-11-20T09:59:30.000Z,Anna Müller,anna.mueller@example.com,' +
+          '+49 151 23456789,"Footscray, VIC, 3011","[{""question"":""How many bedrooms are there?"",""slug"":""bedrooms"",' +
+          '""answer"":""3""},{""question"":""Anything else?"",""slug"":""anything_else"",""answer"":""Two cats,\\none \\""dog\\""""}]",' +
+          '"How many bedrooms are there?\n3\nAnything else?\nTwo cats,\none ""dog""\n--\nAddress: Footscray, VIC, 3011\n",' +
+          'main,2026-11-20T10:00:00.000Z,dlv_1_1',
+        '',
+      ].join('\r\n'),
+    );
+  });
+
+  test('begins with a byte-order mark when that is asked for', async () => {
+    const directory = tempDir();
+    await openCsv({ directory, bom: true }).deliver(aBatch(1), NEVER);
+    expect(readFileSync(join(directory, NAME)).subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]));
+  });
+
+  test('is not readable for everybody', async () => {
+    const directory = join(tempDir(), 'new', 'drop');
+    await openCsv({ directory }).deliver(aBatch(1), NEVER);
+    expect(statSync(join(directory, NAME)).mode & 0o007).toBe(0);
+    expect(statSync(directory).mode & 0o007).toBe(0);
+  });
+
+  test('that is there with the same content is left alone', async () => {
+    const directory = tempDir();
+    await openCsv({ directory }).deliver(aBatch(2), NEVER);
+    const before = statSync(join(directory, NAME));
+    await openCsv({ directory }).deliver(aBatch(2), NEVER);
+    const after = statSync(join(directory, NAME));
+    expect([after.ino, after.mtimeMs]).toEqual([before.ino, before.mtimeMs]);
+  });
+
+  test('of the same batch with other content is replaced as a whole', async () => {
+    const directory = tempDir();
+    writeFileSync(join(directory, NAME), 'half a fi');
+    await openCsv({ directory }).deliver(aBatch(2), NEVER);
+    expect(parse(readFileSync(join(directory, NAME)), { columns: true })).toHaveLength(2);
+  });
+
+  test('is never seen in part by a reader that looks all the time', async () => {
+    const directory = tempDir();
+    const seen = new Set<number>();
+    const look = () => {
+      for (const name of visible(directory))
+        seen.add(parse(readFileSync(join(directory, name)), { columns: true }).length);
+    };
+    const each =
+      <Args extends unknown[], T>(step: (...args: Args) => Promise<T>) =>
+      async (...args: Args) => {
+        look();
+        const result = await step(...args);
+        look();
+        return result;
+      };
+    const files: Files = {
+      ...disk,
+      create: each(async (path, mode) => {
+        const file = await disk.create(path, mode);
+        const write = async (data: Uint8Array) => {
+          for (let at = 0; at < data.length; at += 5_000) {
+            await file.write(data.subarray(at, at + 5_000));
+            look();
+          }
+        };
+        return { write, sync: each(file.sync), close: each(file.close) };
+      }),
+      rename: each(disk.rename),
+      syncFolder: each(disk.syncFolder),
+    };
+    await openCsv({ directory }, files).deliver(aBatch(100), NEVER);
+    expect([...seen]).toEqual([100]);
+  });
+
+  test('reads back what it was given, for every table of the CSV spectrum', async () => {
+    const spectrum = fileURLToPath(new URL('../../../../shared/corpora/csv-spectrum/json', import.meta.url));
+    if (!existsSync(spectrum)) {
+      process.stderr.write('The CSV spectrum is not there: its tables are not tested.\n');
+      return;
+    }
+    const texts = readdirSync(spectrum).flatMap((name) => {
+      const rows: Record<string, string>[] = JSON.parse(readFileSync(join(spectrum, name), 'utf8'));
+      return rows.flatMap((row) => [...Object.keys(row), ...Object.values(row)]);
+    });
+    const directory = tempDir();
+    const deliveries = texts.map((client_name, index) =>
+      aDelivery({ leadId: BigInt(index), raw: aLead({ id: index, client_name }) }),
+    );
+    await openCsv({ directory, formulas: 'keep' }).deliver(aBatch(deliveries), NEVER);
+    const rows: { client_name: string }[] = parse(readFileSync(join(directory, NAME)), { columns: true });
+    expect(rows.map((row) => row.client_name)).toEqual(texts);
+  });
+});
+
+describe('a broken disk', () => {
+  const broken: [string, string, () => Partial<Files>][] = [
+    ['full when the file is made', 'ENOSPC', () => ({ create: failing('ENOSPC') })],
+    ['full when it is written', 'ENOSPC', () => ({ create: brokenFile('write', 'ENOSPC') })],
+    ['full when it is synced', 'ENOSPC', () => ({ create: brokenFile('sync', 'ENOSPC') })],
+    ['failing when it is synced', 'EIO', () => ({ create: brokenFile('sync', 'EIO') })],
+    ['failing when it is closed', 'EIO', () => ({ create: brokenFile('close', 'EIO') })],
+    ['full when it is renamed', 'ENOSPC', () => ({ rename: failing('ENOSPC') })],
+    ['read-only', 'EROFS', () => ({ create: failing('EROFS') })],
+    ['not ours', 'EACCES', () => ({ create: failing('EACCES') })],
+    ['unreadable', 'EIO', () => ({ read: failing('EIO') })],
+  ];
+
+  function brokenFile(step: 'write' | 'sync' | 'close', code: string): Files['create'] {
+    return async (path, mode) => {
+      const file = await disk.create(path, mode);
+      if (step !== 'close') return { ...file, [step]: failing(code) };
+      return { ...file, close: () => file.close().then(failing(code)) };
+    };
+  }
+
+  test.each(broken)(
+    'that is %s leaves nothing visible, is named with %s, and is gone on with',
+    async (_, code, how) => {
+      const directory = tempDir();
+      const faulty = { ...disk };
+      const sink = openCsv({ directory }, faulty);
+      Object.assign(faulty, how());
+      const error = await failure(sink.deliver(aBatch(2), NEVER));
+      expect(error).toBeInstanceOf(SinkUnavailable);
+      expect(error.message).toContain(directory);
+      expect(error.message).toContain(code);
+      expect(readdirSync(directory)).toEqual([]);
+      Object.assign(faulty, disk);
+      await sink.deliver(aBatch(2), NEVER);
+      expect(readdirSync(directory)).toEqual([NAME]);
+    },
+  );
+
+  test('that loses the folder sync has not delivered; the repeat syncs the same file', async () => {
+    const directory = tempDir();
+    const synced: string[] = [];
+    const faulty = { ...disk, syncFolder: failing('EIO') as Files['syncFolder'] };
+    const sink = openCsv({ directory }, faulty);
+    expect(await failure(sink.deliver(aBatch(1), NEVER))).toBeInstanceOf(SinkUnavailable);
+    faulty.syncFolder = async (path) => void synced.push(path);
+    await sink.deliver(aBatch(1), NEVER);
+    expect(synced).toEqual([directory]);
+    expect(readdirSync(directory)).toEqual([NAME]);
+  });
+
+  test('that takes too long is given up on', async () => {
+    const directory = tempDir();
+    const sink = openCsv(
+      { directory },
+      { ...disk, rename: () => new Promise(() => undefined) },
+      { timeoutMs: 100 },
+    );
+    expect((await failure(sink.deliver(aBatch(1), NEVER))).message).toContain('took longer than 0.1 s');
+    expect(visible(directory)).toEqual([]);
+  });
+});
+
+describe('the folder', () => {
+  test('that vanishes is not made anew, for it may be a mount point', async () => {
+    const directory = join(tempDir(), 'drop');
+    const sink = openCsv({ directory });
+    await sink.deliver(aBatch(1), NEVER);
+    rmSync(directory, { recursive: true });
+    expect((await failure(sink.deliver(aBatch(1), NEVER))).message).toBe(
+      `The folder ${directory} is gone (ENOENT).`,
+    );
+    expect(existsSync(directory)).toBe(false);
+    mkdirSync(directory);
+    await sink.deliver(aBatch(1), NEVER);
+    expect(readdirSync(directory)).toEqual([NAME]);
+  });
+
+  test('is not made by a check', async () => {
+    const directory = join(tempDir(), 'not', 'there');
+    await openCsv({ directory }).check(NEVER);
+    expect(existsSync(directory)).toBe(false);
+  });
+
+  test('that must not be written to fails its check', async () => {
+    const directory = tempDir();
+    const error = await failure(
+      openCsv({ directory }, { ...disk, probeFolder: failing('EACCES') }).check(NEVER),
+    );
+    expect(error.message).toBe(`The folder ${directory} must not be written to (EACCES).`);
+  });
+
+  test('loses the temporary files of attempts that were killed, and no others', async () => {
+    const directory = tempDir();
+    const old = new Date(Date.now() - 2 * 3_600_000);
+    const names = {
+      leftover: `.${NAME}.0123456789abcdef.tmp`,
+      young: `.${NAME}.fedcba9876543210.tmp`,
+      foreign: '.leads.tmp',
+      file: 'leads-old.csv',
+    };
+    for (const name of Object.values(names)) writeFileSync(join(directory, name), '');
+    for (const name of [names.leftover, names.foreign, names.file])
+      utimesSync(join(directory, name), old, old);
+    await openCsv({ directory }).deliver(aBatch(1), NEVER);
+    expect(readdirSync(directory).sort()).toEqual([names.young, names.foreign, NAME, names.file].sort());
+  });
+});

@@ -1,0 +1,419 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Delivery } from '../../../src/leads/delivery.ts';
+import type { Refused } from '../../../src/leads/outcome.ts';
+import { type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { aBatch, aDelivery } from '../../support/a-delivery.ts';
+import { aLead } from '../../support/a-lead.ts';
+import { uniqueName } from '../../support/services.ts';
+import { until } from '../../support/until.ts';
+import { type Database, openPostgres, startDatabase } from './database.ts';
+import { startProxy } from './proxy.ts';
+
+const NEVER = new AbortController().signal;
+
+let database: Database;
+const sinks: Sink[] = [];
+
+beforeEach(() => {
+  database = startDatabase();
+});
+
+afterEach(async () => {
+  await Promise.all(sinks.splice(0).map((sink) => sink.close()));
+  await database.close();
+});
+
+function open(
+  options: Partial<Parameters<typeof openPostgres>[0]> = {},
+  parts?: Parameters<typeof openPostgres>[1],
+): Sink {
+  const sink = openPostgres({ url: database.url, schema: database.schema, ...options }, parts);
+  sinks.push(sink);
+  return sink;
+}
+
+const deliver = (sink: Sink, ...deliveries: Delivery[]) => sink.deliver(aBatch(deliveries), NEVER);
+const kinds = (outcomes: readonly { kind: string }[]) => outcomes.map(({ kind }) => kind);
+const leadIds = async () => (await database.query('SELECT id FROM leads ORDER BY id')).map(({ id }) => id);
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => expect.fail('it did not fail'),
+    (error: unknown) => {
+      expect(error).toBeInstanceOf(SinkUnavailable);
+      return error as SinkUnavailable;
+    },
+  );
+
+describe('a stored lead', () => {
+  test('has its fields in typed columns, its answers by slug and in rows, and its JSON as received', async () => {
+    const raw = aLead({
+      id: 7,
+      created_at: '2026-11-20T20:59:30.123+11:00',
+      service_question_answers: [
+        { question: 'Which rooms?', slug: 'rooms', answer: 'kitchen' },
+        { question: 'Which rooms?', slug: 'rooms', answer: 'bath' },
+        { question: 'When?', slug: '__proto__', answer: 'soon' },
+      ],
+    }).replace('{', '{ ');
+    await deliver(
+      open(),
+      aDelivery({ leadId: 7n, raw, hash: 'cafe', version: 3, changedAt: new Date('2026-11-21T00:00:00Z') }),
+    );
+    const [lead] = await database.query('SELECT *, _leadsync_raw::text AS raw FROM leads');
+    expect(lead).toMatchObject({
+      source: 'main',
+      id: '7',
+      created_at: new Date('2026-11-20T09:59:30.123Z'),
+      client_address: 'Footscray, VIC, 3011',
+      _leadsync_first_seen_at: new Date('2026-11-20T10:00:00Z'),
+      _leadsync_changed_at: new Date('2026-11-21T00:00:00Z'),
+      _leadsync_last_listed_at: new Date('2026-11-21T00:00:00Z'),
+      _leadsync_version: 3,
+      _leadsync_hash: 'cafe',
+      _leadsync_replaced: false,
+      raw,
+    });
+    expect(JSON.stringify(lead?.['answers'])).toBe('{"rooms":["kitchen","bath"],"__proto__":"soon"}');
+    expect(await database.query('SELECT position, slug, answer FROM lead_answers ORDER BY position')).toEqual(
+      [
+        { position: 0, slug: 'rooms', answer: 'kitchen' },
+        { position: 1, slug: 'rooms', answer: 'bath' },
+        { position: 2, slug: '__proto__', answer: 'soon' },
+      ],
+    );
+  });
+
+  test('says when a character had to be replaced, and keeps the original in its JSON', async () => {
+    const raw = aLead({ client_name: 'a\0b\ud800' });
+    await deliver(open(), aDelivery({ raw }));
+    const [lead] = await database.query(
+      'SELECT client_name, _leadsync_replaced, _leadsync_raw::text AS raw FROM leads',
+    );
+    expect(lead).toEqual({ client_name: 'a\ufffdb\ufffd', _leadsync_replaced: true, raw });
+  });
+
+  test('takes a change, with its answers, and keeps when it was first seen', async () => {
+    const sink = open();
+    await deliver(sink, aDelivery());
+    const changed = { version: 2, changedAt: new Date('2026-11-21T00:00:00Z') };
+    const raw = aLead({ client_name: 'Changed', service_question_answers: [] });
+    await deliver(sink, aDelivery({ ...changed, raw, event: 'updated' }));
+    expect(
+      await database.query('SELECT client_name, _leadsync_version, _leadsync_first_seen_at FROM leads'),
+    ).toEqual([
+      {
+        client_name: 'Changed',
+        _leadsync_version: 2,
+        _leadsync_first_seen_at: new Date('2026-11-20T10:00:00Z'),
+      },
+    ]);
+    expect(await database.query('SELECT * FROM lead_answers')).toEqual([]);
+  });
+
+  test('is not overwritten by an older version, whatever the clock did, nor are its answers', async () => {
+    const sink = open();
+    const newer = { version: 2, changedAt: new Date('2026-11-19T00:00:00Z') };
+    await deliver(
+      sink,
+      aDelivery({ ...newer, raw: aLead({ client_name: 'Newer', service_question_answers: [] }) }),
+    );
+    expect(kinds(await deliver(sink, aDelivery({ raw: aLead({ client_name: 'Older' }) })))).toEqual([
+      'delivered',
+    ]);
+    expect(await database.query('SELECT client_name FROM leads')).toEqual([{ client_name: 'Newer' }]);
+    expect(await database.query('SELECT * FROM lead_answers')).toEqual([]);
+  });
+
+  test('is overwritten by a ledger that was made anew, although that counts versions from 1', async () => {
+    const sink = open();
+    await deliver(sink, aDelivery({ version: 5, changedAt: new Date('2026-11-22T00:00:00Z') }));
+    const later = new Date('2026-11-23T00:00:00Z');
+    const raw = aLead({ client_name: 'From the new ledger' });
+    await deliver(sink, aDelivery({ version: 1, firstSeenAt: later, changedAt: later, raw }));
+    expect(
+      await database.query('SELECT client_name, _leadsync_version, _leadsync_first_seen_at FROM leads'),
+    ).toEqual([
+      {
+        client_name: 'From the new ledger',
+        _leadsync_version: 1,
+        _leadsync_first_seen_at: new Date('2026-11-20T10:00:00Z'),
+      },
+    ]);
+  });
+
+  test('may be in one batch twice', async () => {
+    const versions = [1, 2, 3].map((version) =>
+      aDelivery({ version, raw: aLead({ client_name: `v${version}` }) }),
+    );
+    expect(kinds(await deliver(open(), ...versions))).toEqual(['delivered', 'delivered', 'delivered']);
+    expect(await database.query('SELECT client_name FROM leads')).toEqual([{ client_name: 'v3' }]);
+  });
+
+  test('may be larger than what one statement should carry', async () => {
+    const answer = 'x'.repeat(10_000_000);
+    const raw = (id: number) =>
+      aLead({ id, service_question_answers: [{ question: 'q', slug: 's', answer }] });
+    const deliveries = [1, 2].map((id) => aDelivery({ leadId: BigInt(id), raw: raw(id) }));
+    expect(kinds(await deliver(open(), ...deliveries))).toEqual(['delivered', 'delivered']);
+    expect(await database.query('SELECT length(answer) FROM lead_answers')).toEqual([
+      { length: 10_000_000 },
+      { length: 10_000_000 },
+    ]);
+  });
+});
+
+describe('a lead that the database does not take', () => {
+  test('is refused alone, with the SQLSTATE and what it broke, while the others are stored', async () => {
+    const sink = open();
+    await deliver(sink, aDelivery({ leadId: 1000n }));
+    await database.query(`ALTER TABLE leads ADD CONSTRAINT no_canary CHECK (client_name <> 'canary')`);
+    const deliveries = Array.from({ length: 20 }, (_, id) =>
+      aDelivery({ leadId: BigInt(id), raw: aLead({ id, client_name: id === 13 ? 'canary' : 'fine' }) }),
+    );
+    const outcomes = await deliver(sink, ...deliveries);
+    expect(outcomes.findIndex(({ kind }) => kind === 'refused')).toBe(13);
+    expect(outcomes.filter(({ kind }) => kind === 'delivered')).toHaveLength(19);
+    expect(await leadIds()).toHaveLength(20);
+    const { reason, answer } = outcomes[13] as Refused;
+    expect(reason).toContain('SQLSTATE 23514, table leads, constraint no_canary');
+    expect(reason).not.toContain('canary,');
+    expect(answer).toContain('canary');
+  });
+
+  test.each([
+    ['a time that is none', aLead({ created_at: 'yesterday' }), '23502'],
+    ['a word that only PostgreSQL takes for a time', aLead({ created_at: 'infinity' }), '23502'],
+    ['a day that does not exist', aLead({ created_at: '2026-02-30T10:00:00Z' }), '22008'],
+    [
+      'JSON nested too deeply',
+      aLead({ deep: null }).replace('null}', `${'['.repeat(100_000)}${']'.repeat(100_000)}}`),
+      '54001',
+    ],
+  ])('is refused for %s', async (_, raw, sqlstate) => {
+    const outcomes = await deliver(open(), aDelivery({ leadId: 1n }), aDelivery({ leadId: 2n, raw }));
+    expect(kinds(outcomes)).toEqual(['delivered', 'refused']);
+    expect((outcomes[1] as Refused).reason).toContain(sqlstate);
+  });
+});
+
+describe('the schema', () => {
+  test('is explained: every table, view and column has a comment', async () => {
+    await deliver(open(), aDelivery());
+    const silent = await database.query(
+      `SELECT c.relname, a.attname FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND c.relkind = 'r'
+      WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'v')
+        AND (obj_description(c.oid) IS NULL OR (a.attnum IS NOT NULL AND col_description(c.oid, a.attnum) IS NULL))`,
+      [database.schema],
+    );
+    expect(silent).toEqual([]);
+  });
+
+  test('is made once, by however many start at the same moment', async () => {
+    const outcomes = await Promise.all(
+      [1, 2, 3, 4, 5].map((id) => deliver(open(), aDelivery({ leadId: BigInt(id) }))),
+    );
+    expect(kinds(outcomes.flat())).toEqual(Array.from({ length: 5 }, () => 'delivered'));
+    expect(await database.query('SELECT version FROM _leadsync_migrations')).toEqual([{ version: 1 }]);
+  });
+
+  test('is not made by a check', async () => {
+    await open().check(NEVER);
+    expect(await database.query('SELECT to_regnamespace($1) AS schema', [database.schema])).toEqual([
+      { schema: null },
+    ]);
+  });
+
+  test('of a newer leadsync is left alone', async () => {
+    await deliver(open(), aDelivery());
+    await database.query(`INSERT INTO _leadsync_migrations VALUES (1000, now(), 'leadsync/9')`);
+    for (const work of [open().check(NEVER), deliver(open(), aDelivery())]) {
+      const error = await failure(work);
+      expect(error.message).toContain('newer leadsync (schema 1000');
+      expect(error.hint).toContain('Install');
+    }
+  });
+
+  test("with somebody else's table of the same name is left alone", async () => {
+    await database.query(`CREATE SCHEMA ${database.schema}`);
+    await database.query('CREATE TABLE leads (mine text)');
+    for (const work of [open().check(NEVER), deliver(open(), aDelivery())]) {
+      expect((await failure(work)).message).toContain('"leads" that leadsync did not make');
+    }
+  });
+
+  test('that is dropped meanwhile is said to be gone, and made anew', async () => {
+    const sink = open();
+    await deliver(sink, aDelivery());
+    await database.query(`DROP SCHEMA ${database.schema} CASCADE`);
+    await failure(deliver(sink, aDelivery()));
+    expect(kinds(await deliver(sink, aDelivery()))).toEqual(['delivered']);
+  });
+
+  test('must have a name that needs no quoting', () => {
+    for (const schema of ['', '1st', 'a-b', 'pg_mine', 'a"b', 'x'.repeat(64), 'information_schema']) {
+      expect(() => openPostgres({ url: database.url, schema }), schema).toThrow();
+    }
+  });
+});
+
+describe('a database that cannot be used', () => {
+  test.each([
+    ['a table is dropped', 'DROP TABLE lead_answers CASCADE', '42P01', 'lead_answers'],
+    ['a column is missing', 'ALTER TABLE leads DROP COLUMN _leadsync_hash', '42703', '_leadsync_hash'],
+  ])('because %s is unavailable, and says which', async (_, sql, sqlstate, which) => {
+    const sink = open();
+    await deliver(sink, aDelivery());
+    await database.query(sql);
+    const error = await failure(deliver(sink, aDelivery({ leadId: 2n })));
+    expect(error.message).toContain(sqlstate);
+    expect(error.message).toContain(which);
+    expect(error.hint).not.toBe('');
+  });
+
+  test('because a right was taken away is unavailable, and says which; so does the check', async () => {
+    const role = uniqueName('role');
+    const url = new URL(database.url);
+    url.username = role;
+    url.password = 'secret-canary';
+    await deliver(open(), aDelivery());
+    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret-canary'`);
+    try {
+      await database.query(`GRANT USAGE ON SCHEMA ${database.schema} TO ${role}`);
+      await database.query(`GRANT SELECT ON ALL TABLES IN SCHEMA ${database.schema} TO ${role}`);
+      const sink = open({ url: url.href });
+      const error = await failure(deliver(sink, aDelivery({ leadId: 2n })));
+      expect(error.message).toContain('42501');
+      expect(error.message).toContain('leads');
+      const checked = await failure(sink.check(NEVER));
+      expect(checked.message).toBe(
+        `The PostgreSQL user has no right to INSERT on TABLE "${database.schema}".leads.`,
+      );
+      expect(`${error.message}${error.hint}${checked.hint}`).not.toContain('secret-canary');
+    } finally {
+      await database.query(`DROP OWNED BY ${role}`);
+      await database.query(`DROP ROLE ${role}`);
+    }
+  });
+
+  test('because it does not exist is unavailable', async () => {
+    const url = new URL(database.url);
+    url.pathname = '/no_such_database';
+    expect((await failure(open({ url: url.href }).check(NEVER))).message).toContain('3D000');
+  });
+
+  test('because its table is locked is given up on, and goes on when it is free', async () => {
+    const sink = open({}, { timeoutMs: 300, concurrency: 1 });
+    await deliver(sink, aDelivery());
+    const lock = database.query('BEGIN; LOCK TABLE leads; SELECT pg_sleep(1); COMMIT');
+    await until('the table is locked', async () => {
+      const [row] = await database.query(
+        `SELECT count(*)::int AS n FROM pg_locks WHERE relation = to_regclass('leads') AND mode = 'AccessExclusiveLock' AND granted`,
+      );
+      return row?.['n'];
+    });
+    expect((await failure(deliver(sink, aDelivery({ leadId: 2n })))).message).toMatch(/within 0.3 s|57014/);
+    await lock;
+    await deliver(sink, aDelivery({ leadId: 2n }));
+    expect(await leadIds()).toEqual(['2', '42']);
+  });
+});
+
+describe('when things break in the middle', () => {
+  test('a connection lost after COMMIT was sent leaves each lead once', async () => {
+    const proxy = await startProxy(database.url);
+    try {
+      const sink = open({ url: proxy.url });
+      await deliver(sink, aDelivery({ leadId: 1n }));
+      proxy.cutAfterCommit();
+      await failure(deliver(sink, aDelivery({ leadId: 2n })));
+      expect(await leadIds()).toEqual(['1', '2']);
+      await deliver(sink, aDelivery({ leadId: 2n }));
+      expect(await leadIds()).toEqual(['1', '2']);
+    } finally {
+      proxy.close();
+    }
+  });
+
+  test('connections that were cut while idle are replaced', async () => {
+    const proxy = await startProxy(database.url);
+    try {
+      const sink = open({ url: proxy.url });
+      await deliver(sink, aDelivery({ leadId: 1n }));
+      proxy.cut();
+      await until(
+        'a delivery succeeds',
+        async () => kinds(await deliver(sink, aDelivery({ leadId: 2n })))[0] === 'delivered',
+      );
+    } finally {
+      proxy.close();
+    }
+  });
+
+  test('a session that the server ends in mid-transaction stores nothing, and then everything', async () => {
+    const sink = open();
+    await deliver(sink, aDelivery({ leadId: 1n }));
+    await database.query(
+      `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(10); RETURN NEW; END'`,
+    );
+    await database.query(
+      'CREATE TRIGGER slow BEFORE INSERT ON lead_answers FOR EACH STATEMENT EXECUTE FUNCTION slow()',
+    );
+    const attempt = failure(deliver(sink, aDelivery({ leadId: 2n })));
+    await until('the session is ended', async () => {
+      const ended = await database.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leadsync/test' AND wait_event = 'PgSleep'`,
+      );
+      return ended.length > 0;
+    });
+    expect((await attempt).message).toMatch(/57P01|failed|closed|reset/);
+    expect(await leadIds()).toEqual(['1']);
+    await database.query('DROP TRIGGER slow ON lead_answers');
+    await deliver(sink, aDelivery({ leadId: 2n }));
+    expect(await leadIds()).toEqual(['1', '2']);
+  });
+
+  test.each(['40001', '40P01'])(
+    'a transaction that others got in the way of (%s) is tried once more',
+    async (sqlstate) => {
+      const sink = open();
+      await deliver(sink, aDelivery({ leadId: 1n }));
+      await failNext(sqlstate, 1);
+      expect(kinds(await deliver(sink, aDelivery({ leadId: 2n })))).toEqual(['delivered']);
+      await failNext(sqlstate, 5);
+      expect((await failure(deliver(sink, aDelivery({ leadId: 3n })))).message).toContain(
+        'in favour of others',
+      );
+    },
+  );
+
+  /** The next transactions fail with a SQLSTATE; a sequence counts them, for it is not rolled back. */
+  async function failNext(sqlstate: string, times: number): Promise<void> {
+    await database.query('DROP SEQUENCE IF EXISTS tries');
+    await database.query('CREATE SEQUENCE tries');
+    await database.query(`CREATE OR REPLACE FUNCTION contend() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF nextval('${database.schema}.tries') <= ${times} THEN RAISE 'others' USING ERRCODE = '${sqlstate}'; END IF;
+      RETURN NULL; END $$`);
+    await database.query(
+      'CREATE OR REPLACE TRIGGER contend AFTER INSERT ON leads FOR EACH STATEMENT EXECUTE FUNCTION contend()',
+    );
+  }
+
+  test('a batch that finds the server gone midway keeps what was stored', async () => {
+    const sink = open();
+    await deliver(sink, aDelivery({ leadId: 1n }));
+    await failNext('53100', 1000);
+    await database.query(
+      `CREATE OR REPLACE FUNCTION contend() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF (SELECT count(*) FROM ${database.schema}.leads) > 2 THEN RAISE 'full' USING ERRCODE = '53100'; END IF; RETURN NULL; END $$`,
+    );
+    // A lead that is in the batch twice divides it: the second version goes into a transaction of its own.
+    const outcomes = await deliver(
+      sink,
+      aDelivery({ leadId: 2n }),
+      aDelivery({ leadId: 2n, version: 2 }),
+      aDelivery({ leadId: 3n }),
+    );
+    expect(kinds(outcomes)).toEqual(['delivered', 'unavailable', 'unavailable']);
+    expect(await leadIds()).toEqual(['1', '2']);
+  });
+});

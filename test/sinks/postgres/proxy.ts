@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** Stands between a sink and its server, and can cut the line. */
+export interface Proxy {
+  /** The server's address, by way of the proxy. */
+  readonly url: string;
+  /** Cuts the line once, right after the server has answered the next COMMIT, and swallows that answer. */
+  cutAfterCommit(): void;
+  /** Cuts every line there is, now. */
+  cut(): void;
+  close(): void;
+}
+
+export async function startProxy(databaseUrl: string): Promise<Proxy> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  let armed = false;
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port || 5432), target.hostname);
+    let swallow = false;
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => other.destroy());
+    }
+    client.on('data', (data) => {
+      if (armed && data.includes('COMMIT\0')) {
+        armed = false;
+        swallow = true;
+      }
+      upstream.write(data);
+    });
+    upstream.on('data', (data) => (swallow ? client.destroy() : client.write(data)));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(databaseUrl);
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: url.href,
+    cutAfterCommit: () => {
+      armed = true;
+    },
+    cut,
+    close: () => {
+      server.close();
+      cut();
+    },
+  };
+}
