@@ -42,6 +42,7 @@ const HINT =
  */
 export class BullmqCarrier implements Carrier {
   readonly kind = 'bullmq';
+  readonly #options: BullmqOptions;
   readonly #redis: Redis;
   readonly #queues = new Map<string, Queue<JobData>>();
   readonly #workers: Worker<JobData>[] = [];
@@ -53,10 +54,10 @@ export class BullmqCarrier implements Carrier {
   #failure = 'Redis is not connected yet';
 
   constructor(options: BullmqOptions) {
+    this.#options = options;
     this.#clock = options.clock;
     this.#onState = options.onState;
     this.#redis = this.#connect(options.redisUrl);
-    for (const sink of options.sinks) this.#queues.set(sink.name, this.#openQueue(sink.name, options.prefix));
     if (!options.attempt) return;
     this.#running = new RunningAttempts(options.attempt, options.clock);
     this.#consumer = new Redis(options.redisUrl.reveal(), { maxRetriesPerRequest: null, retryStrategy });
@@ -123,8 +124,28 @@ export class BullmqCarrier implements Carrier {
   }
 
   async #ready(): Promise<void> {
+    try {
+      await this.#openQueues();
+    } catch (error) {
+      // The connection went away in between; when it is back, this is tried again.
+      return this.#disconnected(reasonOf(error));
+    }
     this.#connected = true;
     this.#onState({ kind: 'connected' });
+    await this.#warnOfEviction();
+  }
+
+  /** Only now: a queue that is made before its connection is ready fails, and stays so. */
+  async #openQueues(): Promise<void> {
+    for (const { name } of this.#options.sinks) {
+      if (this.#queues.has(name)) continue;
+      const queue = this.#openQueue(name, this.#options.prefix);
+      await queue.waitUntilReady();
+      this.#queues.set(name, queue);
+    }
+  }
+
+  async #warnOfEviction(): Promise<void> {
     try {
       const [, policy] = (await this.#redis.config('GET', 'maxmemory-policy')) as string[];
       if (policy && policy !== 'noeviction') this.#onState(evictionWarning(policy));
@@ -145,7 +166,6 @@ export class BullmqCarrier implements Carrier {
     const queue = new Queue<JobData>(name, {
       connection: this.#redis,
       prefix,
-      skipWaitingForReady: true,
       defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
     });
     queue.on('error', () => undefined); // reported by the connection itself
@@ -204,7 +224,7 @@ function evictionWarning(policy: string): CarrierState {
 }
 
 /** A reason without the address, which may hold a password. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const { code, name, message } = error as { code?: string; name?: string; message?: string };
   if (code) return code;
   const known = /^(READONLY|OOM|NOAUTH|WRONGPASS|NOPERM|LOADING|MOVED|CLUSTERDOWN)\b/.exec(message ?? '');
