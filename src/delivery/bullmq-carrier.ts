@@ -166,6 +166,7 @@ export class BullmqCarrier implements Carrier {
     const queue = new Queue<JobData>(name, {
       connection: this.#redis,
       prefix,
+      streams: { events: { maxLen: 100 } }, // nobody reads them
       defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
     });
     queue.on('error', () => undefined); // reported by the connection itself

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../support/leadsync.ts';
 import { until } from '../support/until.ts';
 import { carriers, type ThreeSinks, threeSinks } from './three-sinks.ts';
@@ -35,6 +35,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
 /** Lets leadsync run until so many leads are at the webhook, or, at the last, until all of them are everywhere. */
 async function runUntil(scene: ThreeSinks, leads: number, signal: NodeJS.Signals): Promise<void> {
   const daemon = await startDaemon(scene.configFile, scene.adminUrl);
+  onTestFinished(() => void daemon.process.kill('SIGKILL'));
   await until(`${leads} leads have arrived`, () => scene.receiver.received.length >= leads, 60_000);
   if (leads === LEADS) {
     scene.stub.arrive(0);
