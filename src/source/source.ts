@@ -52,7 +52,8 @@ export type SourceErrorCode =
   | 'rate-limited' // 429
   | 'server' // 5xx
   | 'protocol' // the answer is not what the description says: HTML, wrong status, not an array
-  | 'incomplete'; // the listing broke off before its end
+  | 'incomplete' // the listing broke off before its end
+  | 'token-file'; // the disk refuses to read or keep the token
 
 /** The service, or the way to it, failed. The message is one plain sentence without secrets or leads' text. */
 export class SourceError extends Error {

@@ -1,0 +1,83 @@
+import { Agent } from 'undici';
+import type { Clock, Random } from '../platform/clock.ts';
+import { disk, type Files } from '../platform/files.ts';
+import type { Secret } from '../platform/secret.ts';
+import type { Emit } from '../telemetry/events.ts';
+import { readListing } from './listing.ts';
+import { type Login, startLogin } from './login.ts';
+import type { SourceOptions } from './options.ts';
+import type { Listing, ListingMark, Source } from './source.ts';
+import { TokenEndpoint } from './token-endpoint.ts';
+import { TokenFile } from './token-file.ts';
+import { Tokens } from './tokens.ts';
+
+/** What leadsync itself hands to every source. */
+export interface SourceParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Tokens are kept in its folder `tokens`. */
+  readonly dataDir: string;
+  /** Encrypts the stored tokens; undefined: they are stored plainly, with mode 0600. */
+  readonly tokenKey: Secret | undefined;
+  readonly emit: Emit;
+  /** The real disk when absent. */
+  readonly files?: Files;
+}
+
+/** A source that is read over HTTP, and that a person can log in to. */
+export interface HttpSource extends Source {
+  /** Starts the authorization code grant. The tokens it brings take the place of those in the data directory. @throws SourceError */
+  startLogin(): Promise<Login>;
+}
+
+/** Makes a source without opening a connection. */
+export function openSource(name: string, options: SourceOptions, parts: SourceParts): HttpSource {
+  return new OpenSource(name, options, parts);
+}
+
+class OpenSource implements HttpSource {
+  readonly name: string;
+  readonly #options: SourceOptions;
+  readonly #parts: SourceParts;
+  readonly #closing = new AbortController();
+  readonly #agent: Agent;
+  readonly #endpoint: TokenEndpoint;
+  readonly #tokens: Tokens;
+
+  constructor(name: string, options: SourceOptions, parts: SourceParts) {
+    this.name = name;
+    this.#options = options;
+    this.#parts = parts;
+    const { timeout } = options;
+    this.#agent = new Agent({ headersTimeout: timeout, bodyTimeout: timeout, connect: { timeout } });
+    const { clock, random, emit, dataDir, tokenKey: key, files = disk } = parts;
+    const closing = this.#closing.signal;
+    this.#endpoint = new TokenEndpoint(options, { dispatcher: this.#agent, clock, closing });
+    const account = { baseUrl: options.base_url, clientId: options.client_id, scope: options.scope };
+    const file = new TokenFile({ name, account, dataDir, key, files });
+    // Another process makes at most two requests: a refresh, and a new start.
+    const patienceMs = 2 * timeout + 5_000;
+    const endpoint = this.#endpoint;
+    this.#tokens = new Tokens({ source: name, endpoint, file, patienceMs, clock, random, emit, closing });
+  }
+
+  list(previous: ListingMark | undefined, signal: AbortSignal): Promise<Listing> {
+    const { clock, dataDir } = this.#parts;
+    const connection = { dispatcher: this.#agent, now: () => clock.now() };
+    const parts = { options: this.#options, connection, tokens: this.#tokens, clock, folder: dataDir };
+    return readListing(parts, previous, AbortSignal.any([signal, this.#closing.signal]));
+  }
+
+  tokenExpiresAt(): Date | undefined {
+    return this.#tokens.expiresAt;
+  }
+
+  startLogin(): Promise<Login> {
+    return startLogin(this.#endpoint, this.#options.redirect_uri, (token) => this.#tokens.keep(token));
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#agent.destroy(); // closing in peace would wait for bodies that nobody reads
+  }
+}

@@ -1,0 +1,86 @@
+import { randomPKCECodeVerifier, randomState } from 'openid-client';
+import { listenForRedirect, type RedirectListener } from './redirect-listener.ts';
+import { SourceError } from './source.ts';
+import type { Token } from './token.ts';
+import type { LoginSecrets, TokenEndpoint } from './token-endpoint.ts';
+
+/** A login under way: a person opens `address`, agrees, and the browser comes back to `redirectUri`. */
+export interface Login {
+  /** The address to open in a browser. */
+  readonly address: string;
+  readonly redirectUri: string;
+  /**
+   * Resolves with the whole address that the browser came back to. Undefined when `redirect_uri` does not lead to this
+   * machine: then the person copies it from the browser's address bar. Never rejects.
+   */
+  readonly redirected: Promise<string> | undefined;
+  /**
+   * Exchanges the code in that address for tokens and stores them. Works once.
+   * @throws SourceError: not an answer to this login, refused, expired, or the tokens cannot be stored
+   */
+  finish(redirectedTo: string): Promise<void>;
+  /** Stops waiting for the browser. */
+  close(): Promise<void>;
+}
+
+/** Starts a login by authorization code with PKCE and state. @throws SourceError when the redirect cannot be waited for */
+export async function startLogin(
+  endpoint: TokenEndpoint,
+  configuredRedirectUri: string | undefined,
+  keep: (token: Token) => Promise<void>,
+): Promise<Login> {
+  const listener = await listenForRedirect(configuredRedirectUri);
+  const redirectUri = configuredRedirectUri ?? listener?.uri ?? '';
+  const secrets: LoginSecrets = { redirectUri, state: randomState(), verifier: randomPKCECodeVerifier() };
+  try {
+    const address = await endpoint.addressFor(secrets);
+    return new StartedLogin({ endpoint, keep, secrets, address, listener });
+  } catch (error) {
+    await listener?.close();
+    throw error;
+  }
+}
+
+interface StartedParts {
+  readonly endpoint: TokenEndpoint;
+  readonly keep: (token: Token) => Promise<void>;
+  readonly secrets: LoginSecrets;
+  readonly address: string;
+  readonly listener: RedirectListener | undefined;
+}
+
+class StartedLogin implements Login {
+  readonly address: string;
+  readonly redirectUri: string;
+  readonly redirected: Promise<string> | undefined;
+  readonly #parts: StartedParts;
+
+  constructor(parts: StartedParts) {
+    this.#parts = parts;
+    this.address = parts.address;
+    this.redirectUri = parts.secrets.redirectUri;
+    this.redirected = parts.listener?.redirected(parts.secrets.state);
+  }
+
+  async finish(redirectedTo: string): Promise<void> {
+    const { endpoint, keep, secrets } = this.#parts;
+    await keep(await endpoint.redeem(this.#checked(redirectedTo), secrets));
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.listener?.close();
+  }
+
+  #checked(redirectedTo: string): URL {
+    const url = URL.parse(redirectedTo.trim());
+    if (url === null || !(url.searchParams.has('code') || url.searchParams.has('error')))
+      throw new SourceError('credentials', 'That address holds no code from the service.', {
+        hint: `Copy the whole address from the browser; it begins with ${this.redirectUri}`,
+      });
+    if (url.searchParams.get('state') !== this.#parts.secrets.state)
+      throw new SourceError('credentials', 'That address answers another login than this one.', {
+        hint: 'Open the address that was printed last, and copy the one where the browser ends.',
+      });
+    return url;
+  }
+}

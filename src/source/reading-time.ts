@@ -1,0 +1,42 @@
+import type { Clock } from '../platform/clock.ts';
+import { SourceError } from './source.ts';
+
+/** The time in which one whole listing has to be read: until its deadline, and while the caller wants it. */
+export class ReadingTime {
+  /** Aborts, with a SourceError as its reason, at the deadline and when the caller's signal does. */
+  readonly signal: AbortSignal;
+  readonly #over = new AbortController();
+
+  constructor(deadlineMs: number, caller: AbortSignal, clock: Clock) {
+    const cut = new AbortController();
+    this.signal = cut.signal;
+    const stop = () => cut.abort(stopped());
+    caller.addEventListener('abort', stop, { once: true, signal: this.#over.signal });
+    if (caller.aborted) stop();
+    void clock.sleep(deadlineMs, this.#over.signal).then(() => {
+      if (!this.#over.signal.aborted) cut.abort(tooLate(deadlineMs));
+      this.end();
+    });
+  }
+
+  /** To be called when the reading is over, whatever came of it. */
+  end(): void {
+    this.#over.abort();
+  }
+}
+
+function stopped(): SourceError {
+  return new SourceError('incomplete', 'The listing was not read to its end, because reading was stopped.', {
+    hint: 'It is read from its beginning the next time; what was read until now is kept.',
+  });
+}
+
+function tooLate(deadlineMs: number): SourceError {
+  return new SourceError(
+    'incomplete',
+    `The listing could not be read to its end in ${deadlineMs / 1000} s.`,
+    {
+      hint: 'It is read again; if it is as long or as slow as that, raise the deadline of the source.',
+    },
+  );
+}

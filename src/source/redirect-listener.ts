@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SourceError } from './source.ts';
+
+const LOOPBACK: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
+const PATH = '/callback';
+
+/** Waits on this machine for a browser that comes back from the service (RFC 8252, section 7.3). */
+export interface RedirectListener {
+  readonly uri: string;
+  /** Resolves with the address of the first request that carries this state. */
+  redirected(state: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+/**
+ * Listens at the configured address, or on a free port when there is none. Undefined when the configured one does not
+ * lead to this machine over http. @throws SourceError when its port cannot be had
+ */
+export async function listenForRedirect(
+  configured: string | undefined,
+): Promise<RedirectListener | undefined> {
+  const url = new URL(configured ?? `http://127.0.0.1:0${PATH}`);
+  if (url.protocol !== 'http:' || !LOOPBACK.includes(url.hostname)) return undefined;
+  const server = createServer({ requestTimeout: 10_000 });
+  server.listen(url.port === '' ? 80 : Number(url.port), url.hostname.replace(/[[\]]/g, ''));
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    throw new SourceError(
+      'unreachable',
+      `The redirect of the login cannot be waited for at ${url.host} (${code}).`,
+      {
+        hint: 'End what listens there, or register and configure a redirect_uri with another port.',
+        cause: error,
+      },
+    );
+  }
+  if (configured === undefined) url.port = String((server.address() as AddressInfo).port);
+  return new Listening(server, url);
+}
+
+class Listening implements RedirectListener {
+  readonly uri: string;
+  readonly #server: Server;
+  readonly #url: URL;
+
+  constructor(server: Server, url: URL) {
+    this.#server = server;
+    this.#url = url;
+    this.uri = url.href;
+  }
+
+  redirected(state: string): Promise<string> {
+    const arrived = Promise.withResolvers<string>();
+    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      const at = URL.parse(request.url ?? '', this.#url.href);
+      // Browsers ask for icons as well, and anybody on this machine can call: only our state counts.
+      const ours = at?.pathname === this.#url.pathname && at.searchParams.get('state') === state;
+      answer(response, ours);
+      if (ours) arrived.resolve(at.href);
+    });
+    return arrived.promise;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
+
+function answer(response: ServerResponse, ours: boolean): void {
+  const text = ours
+    ? 'leadsync has the answer. See in the terminal whether the login worked; this page can be closed.\n'
+    : 'There is nothing here.\n';
+  response.writeHead(ours ? 200 : 404, {
+    'content-type': 'text/plain; charset=utf-8',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer', // the address holds the code
+    connection: 'close',
+  });
+  response.end(text);
+}

@@ -1,0 +1,211 @@
+import {
+  AuthorizationResponseError,
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  ClientError,
+  ClientSecretPost,
+  Configuration,
+  calculatePKCECodeChallenge,
+  clientCredentialsGrant,
+  customFetch,
+  refreshTokenGrant,
+  type TokenEndpointResponse,
+} from 'openid-client';
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../platform/clock.ts';
+import { userAgent } from '../platform/version.ts';
+import type { SourceOptions } from './options.ts';
+import { callService, unreachable } from './service-call.ts';
+import { SourceError } from './source.ts';
+import type { Token, TokenOrigin } from './token.ts';
+import { GrantRefused, readRefusal } from './token-refusal.ts';
+
+/** No token answer is longer; what is longer is not read. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+/** A lifetime beyond this is cut to it: dates end somewhere. */
+const MAX_LIFETIME_MS = 10 * 365 * 86_400_000;
+const SUBJECT = 'The token endpoint';
+
+/** What a login must remember between sending the browser away and its return (RFC 6749, section 4.1; RFC 7636). */
+export interface LoginSecrets {
+  readonly redirectUri: string;
+  readonly state: string;
+  readonly verifier: string;
+}
+
+export interface TokenEndpointParts {
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+  /** Ends requests that are under way. */
+  readonly closing: AbortSignal;
+}
+
+/** The service's OAuth 2.0 endpoints. Every method but `addressFor` makes one request and throws SourceError. */
+export class TokenEndpoint {
+  readonly #options: SourceOptions;
+  readonly #parts: TokenEndpointParts;
+  readonly #config: Configuration;
+
+  constructor(options: SourceOptions, parts: TokenEndpointParts) {
+    this.#options = options;
+    this.#parts = parts;
+    const server = {
+      issuer: options.base_url,
+      token_endpoint: options.base_url + options.token_path,
+      authorization_endpoint: options.base_url + options.authorize_path,
+    };
+    // Not the Basic form: it encodes the secret in a way that some services do not read.
+    const auth = ClientSecretPost(options.client_secret.reveal());
+    this.#config = new Configuration(server, options.client_id, {}, auth);
+    if (options.base_url.startsWith('http:')) allowInsecureRequests(this.#config);
+    this.#config.timeout = 0; // ours covers the body as well
+    this.#config[customFetch] = (url, init) => this.#post(url, init.headers, init.body);
+  }
+
+  /** @throws SourceError, GrantRefused */
+  clientCredentials(): Promise<Token> {
+    const { scope } = this.#options;
+    return this.#obtain('client_credentials', 'client_credentials', () =>
+      clientCredentialsGrant(this.#config, scope === undefined ? {} : { scope }),
+    );
+  }
+
+  /** The new token keeps the old refresh token where the answer has none (RFC 6749, section 6). @throws SourceError, GrantRefused */
+  async refresh(refreshToken: string, origin: TokenOrigin): Promise<Token> {
+    const token = await this.#obtain('refresh_token', origin, () =>
+      refreshTokenGrant(this.#config, refreshToken),
+    );
+    return { ...token, refreshToken: token.refreshToken ?? refreshToken };
+  }
+
+  /** The address that the person who logs in has to open. */
+  async addressFor({ redirectUri, state, verifier }: LoginSecrets): Promise<string> {
+    const { scope } = this.#options;
+    return buildAuthorizationUrl(this.#config, {
+      redirect_uri: redirectUri,
+      state,
+      code_challenge: await calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      ...(scope === undefined ? {} : { scope }),
+    }).href;
+  }
+
+  /** @param returned where the browser came back to, with code and state. @throws SourceError, GrantRefused */
+  redeem(returned: URL, { redirectUri, state, verifier }: LoginSecrets): Promise<Token> {
+    const current = new URL(redirectUri);
+    current.search = returned.search;
+    const checks = { expectedState: state, pkceCodeVerifier: verifier };
+    return this.#obtain('authorization_code', 'authorization_code', () =>
+      authorizationCodeGrant(this.#config, current, checks),
+    );
+  }
+
+  async #obtain(
+    grant: string,
+    origin: TokenOrigin,
+    ask: () => Promise<TokenEndpointResponse>,
+  ): Promise<Token> {
+    try {
+      const answer = await ask();
+      return this.#tokenOf(answer, origin);
+    } catch (error) {
+      throw explain(error, grant);
+    }
+  }
+
+  #tokenOf(answer: TokenEndpointResponse, origin: TokenOrigin): Token {
+    const receivedAt = this.#parts.clock.now();
+    const { expires_in } = answer;
+    const lifetimeMs = expires_in === undefined ? undefined : Math.min(expires_in * 1000, MAX_LIFETIME_MS);
+    const expiresAt = lifetimeMs === undefined ? undefined : new Date(receivedAt.getTime() + lifetimeMs);
+    return {
+      accessToken: answer.access_token,
+      refreshToken: answer.refresh_token || undefined,
+      origin,
+      receivedAt,
+      expiresAt,
+    };
+  }
+
+  #form(body: unknown): string {
+    const form = new URLSearchParams(String(body));
+    const { redirect_uri } = this.#options;
+    // openid-client writes addresses in their normal form; the service compares them letter by letter.
+    if (redirect_uri !== undefined && form.has('redirect_uri')) form.set('redirect_uri', redirect_uri);
+    return form.toString();
+  }
+
+  /** The transport of openid-client: our connections, a deadline for the whole answer, and a limit to its length. */
+  async #post(url: string, headers: Record<string, string>, body: unknown): Promise<Response> {
+    const { dispatcher, clock, closing } = this.#parts;
+    const deadline = AbortSignal.timeout(this.#options.timeout);
+    const signal = AbortSignal.any([closing, deadline]);
+    const call = {
+      subject: SUBJECT,
+      url,
+      method: 'POST',
+      headers: { ...headers, 'user-agent': userAgent },
+      body: this.#form(body),
+    } as const;
+    try {
+      const response = await callService({ dispatcher, now: () => clock.now() }, call, signal);
+      const text = await readText(response.body);
+      return new Response(text === '' ? null : withoutNulls(text), {
+        status: response.status,
+        headers: [...response.headers],
+      });
+    } catch (error) {
+      if (error instanceof SourceError) throw error;
+      if (deadline.aborted) {
+        throw new SourceError('unreachable', `${SUBJECT} at ${new URL(url).host} does not answer in time.`, {
+          hint: 'It is tried again; if the service is slow as a rule, raise the timeout of the source.',
+        });
+      }
+      throw unreachable(SUBJECT, url, error);
+    }
+  }
+}
+
+async function readText(body: AsyncIterable<Uint8Array> | null): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body ?? []) {
+    size += part.length;
+    if (size > MAX_ANSWER_BYTES) {
+      throw new SourceError('protocol', `${SUBJECT} answers with more than a token.`, { hint: CHECK_PATH });
+    }
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** Some services write null for what they do not give; openid-client refuses it where a field may be left out. */
+function withoutNulls(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return text;
+    return JSON.stringify(Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)));
+  } catch {
+    return text; // openid-client says what is wrong with it
+  }
+}
+
+const CHECK_PATH = 'See whether base_url and token_path of the source are right.';
+
+/** openid-client's errors hold whole answers, tokens included: none is passed on, not even as a cause. */
+function explain(error: unknown, grant: string): SourceError {
+  if (error instanceof SourceError) return error;
+  if (error instanceof Error && error.cause instanceof SourceError) return error.cause;
+  const refusal = readRefusal(error, grant);
+  if (refusal !== undefined) return refusal;
+  if (error instanceof AuthorizationResponseError) return new GrantRefused(error.error, 200, grant);
+  const status =
+    error instanceof ClientError && error.cause instanceof Response ? error.cause.status : undefined;
+  if (status === 400 || status === 401 || status === 403) return new GrantRefused(undefined, status, grant);
+  const shown = status === undefined ? '' : ` (status ${status})`;
+  return new SourceError('protocol', `${SUBJECT} does not answer as OAuth 2.0 describes${shown}.`, {
+    hint: CHECK_PATH,
+    httpStatus: status,
+  });
+}

@@ -1,0 +1,81 @@
+import { ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
+import { SourceError, type SourceErrorCode } from './source.ts';
+
+/** The token endpoint understood the request and does not grant it (RFC 6749, section 5.2). */
+export class GrantRefused extends SourceError {
+  /** The error code of RFC 6749, such as `invalid_grant`; undefined when the answer names none. */
+  readonly oauthError: string | undefined;
+
+  constructor(oauthError: string | undefined, httpStatus: number, grant: string) {
+    const { code, what, hint } = (oauthError && REFUSALS[oauthError]) || UNNAMED;
+    const named = oauthError === undefined ? `status ${httpStatus}` : oauthError;
+    super(code, `The token endpoint ${what} (${named}, grant ${grant}).`, { hint, httpStatus });
+    this.oauthError = oauthError;
+  }
+}
+
+interface Refusal {
+  readonly code: SourceErrorCode;
+  readonly what: string;
+  readonly hint: string;
+}
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  invalid_client: {
+    code: 'credentials',
+    what: 'does not accept the client id or secret',
+    hint: 'Correct client_id and client_secret of the source.',
+  },
+  invalid_grant: {
+    code: 'credentials',
+    what: 'refuses what the client shows to get a token',
+    hint: 'Log in again with `leadsync login`, or see what has become of the client at the service.',
+  },
+  unauthorized_client: {
+    code: 'credentials',
+    what: 'does not allow this client to get a token in this way',
+    hint: 'If the client needs a person to agree, run `leadsync login`; else have the grant allowed at the service.',
+  },
+  unsupported_grant_type: {
+    code: 'credentials',
+    what: 'does not know this way to get a token',
+    hint: 'If the service wants a person to agree, run `leadsync login`.',
+  },
+  invalid_scope: {
+    code: 'credentials',
+    what: 'does not give the scope that is asked for',
+    hint: 'Correct scope of the source, or leave it out.',
+  },
+  access_denied: {
+    code: 'credentials',
+    what: 'was told by its user to refuse',
+    hint: 'Run `leadsync login` again, and agree.',
+  },
+  temporarily_unavailable: {
+    code: 'server',
+    what: 'cannot answer now',
+    hint: 'It is tried again; if it stays so, ask those who run the service.',
+  },
+};
+
+const UNNAMED: Refusal = {
+  code: 'credentials',
+  what: 'refuses the request',
+  hint: 'See whether token_path, client_id and client_secret of the source are right.',
+};
+
+/** Reads a refusal from what openid-client throws, in each of its two forms; undefined for other failures. */
+export function readRefusal(error: unknown, grant: string): GrantRefused | undefined {
+  if (error instanceof ResponseBodyError) return new GrantRefused(plain(error.error), error.status, grant);
+  if (error instanceof WWWAuthenticateChallengeError) {
+    // Doorkeeper sends this header with every error, and openid-client then does not look into the body.
+    const named = error.cause.map(({ parameters }) => parameters.error).find((text) => text !== undefined);
+    return new GrantRefused(plain(named), error.status, grant);
+  }
+  return undefined;
+}
+
+/** An error code of RFC 6749 is a word; anything longer is not repeated. */
+function plain(code: string | undefined): string | undefined {
+  return code !== undefined && /^[a-z_]{1,40}$/.test(code) ? code : undefined;
+}

@@ -1,0 +1,182 @@
+import type { Clock, Random } from '../platform/clock.ts';
+import type { Emit } from '../telemetry/events.ts';
+import { withRenewalLock } from './renewal-lock.ts';
+import { HeldToken, type Token } from './token.ts';
+import type { TokenEndpoint } from './token-endpoint.ts';
+import type { TokenFile } from './token-file.ts';
+import { GrantRefused } from './token-refusal.ts';
+
+export interface TokensParts {
+  readonly source: string;
+  readonly endpoint: TokenEndpoint;
+  readonly file: TokenFile;
+  /** How long another process may take to renew, in ms. */
+  readonly patienceMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly emit: Emit;
+  /** Ends a renewal that waits for another process. */
+  readonly closing: AbortSignal;
+}
+
+/** A refresh token that the service refuses in one of these ways is of no use any more. */
+const SPENT: readonly (string | undefined)[] = [
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+];
+
+/**
+ * The access token of one source: from memory, from the file that outlives restarts, or from the service. One renewal
+ * at a time, for any number of waiters and over all processes that share the data directory.
+ */
+export class Tokens {
+  readonly #parts: TokensParts;
+  #held: HeldToken | undefined;
+  /** Got from the service and not on disk yet: not to be used, nor to be forgotten, until it is. */
+  #unsaved: Token | undefined;
+  #renewal: Promise<string> | undefined;
+
+  constructor(parts: TokensParts) {
+    this.#parts = parts;
+  }
+
+  /** By the local clock; undefined without a token, or when the service did not say. */
+  get expiresAt(): Date | undefined {
+    return this.#held?.token.expiresAt;
+  }
+
+  /** A token that is good by our clock. @throws SourceError; the signal's reason when it aborts */
+  async current(signal: AbortSignal): Promise<string> {
+    if (this.#held?.isGood()) return this.#held.token.accessToken;
+    return await this.#renewed(undefined, signal);
+  }
+
+  /** A token other than this one, which the service refused. @throws SourceError; the signal's reason when it aborts */
+  async instead(refused: string, signal: AbortSignal): Promise<string> {
+    const { token } = this.#held ?? {};
+    if (token !== undefined && token.accessToken !== refused && this.#held?.isGood())
+      return token.accessToken;
+    const renewed = await this.#renewed(refused, signal);
+    // A renewal that was already under way for another reason may have found the refused one in the file.
+    return renewed === refused ? await this.#renewed(refused, signal) : renewed;
+  }
+
+  /** Keeps a token that a login brought. @throws SourceError `token-file` */
+  async keep(token: Token): Promise<void> {
+    const { file, closing } = this.#parts;
+    await file.prepare();
+    await this.#locked(
+      async () => undefined,
+      async () => {
+        await this.#save(token, 'authorization_code');
+        return token.accessToken;
+      },
+      closing,
+    );
+  }
+
+  /** Waiters share one renewal, and each may stop waiting without stopping it. */
+  #renewed(refused: string | undefined, signal: AbortSignal): Promise<string> {
+    if (this.#renewal === undefined) {
+      this.#renewal = this.#renew(refused).finally(() => {
+        this.#renewal = undefined;
+      });
+      this.#renewal.catch(() => undefined); // each waiter hears of it; there may be none left
+    }
+    return unlessAborted(this.#renewal, signal);
+  }
+
+  async #renew(refused: string | undefined): Promise<string> {
+    await this.#parts.file.prepare();
+    return await this.#locked(
+      () => this.#takeStored(refused),
+      () => this.#obtain(),
+      this.#parts.closing,
+    );
+  }
+
+  #locked(look: () => Promise<string | undefined>, renew: () => Promise<string>, signal: AbortSignal) {
+    const { source, file, patienceMs, clock, random } = this.#parts;
+    return withRenewalLock({ source, path: file.lockPath, patienceMs, clock, random }, look, renew, signal);
+  }
+
+  /** The token in the file, when it is good: from an earlier run, or another process was faster. */
+  async #takeStored(refused: string | undefined): Promise<string | undefined> {
+    const stored = await this.#parts.file.read();
+    if (stored.kind !== 'token' || stored.token.accessToken === refused) return undefined;
+    const held = new HeldToken(stored.token, this.#parts.clock);
+    if (!held.isGood()) return undefined;
+    this.#held = held;
+    this.#unsaved = undefined; // another process has a newer one
+    return stored.token.accessToken;
+  }
+
+  /** Under the lock. */
+  async #obtain(): Promise<string> {
+    if (this.#unsaved !== undefined) return await this.#save(this.#unsaved, this.#unsaved.origin);
+    const previous = await this.#storedForRefresh();
+    const refreshed = previous && (await this.#refresh(previous));
+    if (refreshed !== undefined) return await this.#save(refreshed, 'refresh_token');
+    return await this.#save(await this.#parts.endpoint.clientCredentials(), 'client_credentials');
+  }
+
+  /** Read again, because only the newest refresh token is worth anything. */
+  async #storedForRefresh(): Promise<Token | undefined> {
+    const { source, file, emit } = this.#parts;
+    const stored = await file.read();
+    if (stored.kind === 'token') return stored.token;
+    if (stored.kind === 'unusable') {
+      await file.setAside();
+      emit({
+        type: 'token-fallback',
+        source,
+        reason: `${stored.reason} It was set aside, and a new one is asked for.`,
+      });
+    }
+    return undefined;
+  }
+
+  /** Undefined when there is nothing to refresh with, or the service has no use for it any more. */
+  async #refresh({ refreshToken, origin }: Token): Promise<Token | undefined> {
+    if (refreshToken === undefined) return undefined;
+    const { source, endpoint, file, emit } = this.#parts;
+    try {
+      return await endpoint.refresh(refreshToken, origin);
+    } catch (error) {
+      if (!(error instanceof GrantRefused) || !SPENT.includes(error.oauthError)) throw error;
+      await file.remove(); // it would be tried, and refused, on every poll
+      const login =
+        origin === 'authorization_code' ? ' To act for a person again, run `leadsync login`.' : '';
+      const reason = `${error.message} The client's own credentials are used instead.${login}`;
+      emit({ type: 'token-fallback', source, reason });
+      return undefined;
+    }
+  }
+
+  /**
+   * The new token is on disk before it is first used: its use may end the refresh token before it, and a crash between
+   * would leave neither.
+   */
+  async #save(token: Token, grant: string): Promise<string> {
+    const { source, file, clock, emit } = this.#parts;
+    this.#unsaved = token;
+    await file.write(token);
+    this.#unsaved = undefined;
+    this.#held = new HeldToken(token, clock);
+    emit({ type: 'token-renewed', source, grant, expiresAt: token.expiresAt });
+    return token.accessToken;
+  }
+}
+
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
