@@ -1,13 +1,19 @@
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { openConfiguredLedger } from '../daemon/open-ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Clock, Random } from '../platform/clock.ts';
 import { sinkTypes } from '../sinks/registry.ts';
+import type { LogStream } from '../telemetry/logger.ts';
 
 /** What a command has of its surroundings. Standard output is data, standard error is messages. */
 export interface Surroundings {
-  readonly stdout: NodeJS.WriteStream;
-  readonly stderr: NodeJS.WriteStream;
-  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: LogStream;
+  readonly stderr: LogStream;
+  readonly stdin: NodeJS.ReadableStream;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly random: Random;
 }
 
 /** The options before or after any command. */
@@ -18,4 +24,21 @@ export interface GlobalOptions {
 /** Reads the configuration that `-c` names. @throws ConfigError */
 export function configOf(options: GlobalOptions, { env }: Surroundings): Config {
   return loadConfig(options.config, { sinkTypes, env });
+}
+
+/**
+ * Opens the ledger for as long as `use` takes. No lock is needed: a daemon may be running or not.
+ * @throws LedgerError, among others when there is no ledger yet
+ */
+export async function withLedger<T>(
+  config: Config,
+  { clock, random }: Surroundings,
+  use: (ledger: Ledger) => Promise<T>,
+): Promise<T> {
+  const ledger = openConfiguredLedger(config, { clock, random, create: false });
+  try {
+    return await use(ledger);
+  } finally {
+    await ledger.close();
+  }
 }

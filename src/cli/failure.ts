@@ -2,8 +2,7 @@ import { AdminAddressError } from '../admin/server.ts';
 import { ConfigError, formatFault } from '../config/config-error.ts';
 import { DataDirHeld, DataDirUnusable } from '../daemon/open-ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
-import { SinkUnavailable } from '../sinks/sink.ts';
-import { SourceError } from '../source/source.ts';
+import { SourceError, type SourceErrorCode } from '../source/source.ts';
 import { ExitCode } from './exit-code.ts';
 
 /** A command that cannot do what it was asked, with what to say and the exit code. */
@@ -19,21 +18,34 @@ export class CommandFailure extends Error {
   }
 }
 
-/** What to print for an error, in plain sentences, and how to exit. Undefined for what nobody foresaw. */
-export function explainFailure(error: unknown): { message: string; exitCode: number } | undefined {
-  if (error instanceof ConfigError) {
+/** What to print for an error, in plain sentences without any of a lead's text, and how to exit. */
+export function explainFailure(error: unknown): { message: string; exitCode: number } {
+  if (error instanceof ConfigError)
     return { message: error.faults.map(formatFault).join('\n'), exitCode: ExitCode.configuration };
-  }
   const exitCode = exitCodeOf(error);
-  if (exitCode === undefined) return undefined;
+  if (exitCode === undefined) return { message: unforeseen(error), exitCode: ExitCode.notDone };
   const { message, hint } = error as Error & { hint: string };
   return { message: hint ? `${message}\n${hint}` : message, exitCode };
 }
 
+/** The message of an error that nobody foresaw may quote a lead; where it happened does not. */
+function unforeseen(error: unknown): string {
+  const { name, stack = '' } = error instanceof Error ? error : new Error();
+  const places = stack.split('\n').filter((line) => /^ {4}at /.test(line));
+  const lines = [
+    'leadsync failed in a way that nobody foresaw',
+    `(${name}). Please report it with these lines:`,
+  ];
+  return [lines.join(' '), ...places].join('\n');
+}
+
+const UNREACHABLE: ReadonlySet<SourceErrorCode> = new Set(['unreachable', 'rate-limited', 'server']);
+
 function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof CommandFailure) return error.exitCode;
   if (error instanceof DataDirHeld) return ExitCode.held;
-  if (error instanceof SourceError || error instanceof SinkUnavailable) return ExitCode.unreachable;
+  if (error instanceof SourceError)
+    return UNREACHABLE.has(error.code) ? ExitCode.unreachable : ExitCode.notDone;
   if (error instanceof LedgerError || error instanceof DataDirUnusable || error instanceof AdminAddressError)
     return ExitCode.notDone;
   return undefined;

@@ -1,58 +1,51 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { version } from '../platform/version.ts';
+import { check } from './commands/check.ts';
+import { deliveries } from './commands/deliveries.ts';
+import { healthcheck } from './commands/healthcheck.ts';
+import { init } from './commands/init.ts';
+import { login } from './commands/login.ts';
+import { pause } from './commands/pause.ts';
+import { replay } from './commands/replay.ts';
+import { resume } from './commands/resume.ts';
+import { retry } from './commands/retry.ts';
 import { run } from './commands/run.ts';
+import { schema } from './commands/schema.ts';
+import { status } from './commands/status.ts';
 import { sync } from './commands/sync.ts';
+import { trace } from './commands/trace.ts';
+import { validate } from './commands/validate.ts';
 import { worker } from './commands/worker.ts';
 import type { Surroundings } from './context.ts';
 
 /** The command line as a whole. `exit` is told the exit code of the command that ran. */
 export function program(surroundings: Surroundings, exit: (code: number) => void): Command {
+  const { stdout, stderr, env } = surroundings;
   const root = new Command('leadsync')
-    .exitOverride() // before the commands are added: they inherit it
+    .exitOverride() // before the commands are added: they inherit it, and what follows
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+    })
+    .showHelpAfterError('`leadsync --help` lists the commands.')
     .description('Brings every new lead from a lead listing service to webhooks, CSV files and PostgreSQL.')
     .version(version)
-    .option(
-      '-c, --config <file>',
-      'the configuration',
-      surroundings.env['LEADSYNC_CONFIG'] ?? 'leadsync.yaml',
-    );
-
-  root
-    .command('run')
-    .description('the daemon: polls on schedule and delivers until it is stopped')
-    .option('--no-deliver', 'leave the deliveries to `leadsync worker`')
+    // An empty variable counts as none, as in a shell's ${LEADSYNC_CONFIG:-leadsync.yaml}.
+    .option('-c, --config <file>', 'the configuration', env['LEADSYNC_CONFIG'] || 'leadsync.yaml')
     .addHelpText(
       'before',
-      examples('leadsync run', 'leadsync run -c /etc/leadsync.yaml', 'leadsync run --no-deliver'),
+      'Examples:\n  $ leadsync init\n  $ leadsync check\n  $ leadsync run\n  $ leadsync status\n',
     )
-    .action(async (_options, command: Command) => exit(await run(command.optsWithGlobals(), surroundings)));
+    .addHelpText('after', `\n${EXIT_CODES}`);
 
-  root
-    .command('sync')
-    .description('polls every source once and delivers all that is due')
-    .option('--json', 'print the result as JSON')
-    .addHelpText('before', examples('leadsync sync', 'leadsync sync --json'))
-    .action(async (_options, command: Command) => exit(await sync(command.optsWithGlobals(), surroundings)));
-
-  root
-    .command('worker')
-    .description('deliveries alone, beside a `run --no-deliver`')
-    .option('--listen <host:port>', 'serve probes and metrics of this worker there', parseAddress)
-    .addHelpText('before', examples('leadsync worker', 'leadsync worker --listen 127.0.0.1:9465'))
-    .action(async (_options, command: Command) =>
-      exit(await worker(command.optsWithGlobals(), surroundings)),
-    );
-
+  root.commandsGroup('Set up:');
+  for (const add of [init, validate, check, login, schema]) add(root, surroundings, exit);
+  root.commandsGroup('Run:');
+  for (const add of [run, sync, worker, healthcheck]) add(root, surroundings, exit);
+  root.commandsGroup('Look and mend, whether leadsync is running or not:');
+  for (const add of [status, trace, deliveries, retry, replay, pause, resume]) add(root, surroundings, exit);
   return root;
 }
 
-function examples(...lines: string[]): string {
-  return `Examples:\n${lines.map((line) => `  $ ${line}`).join('\n')}\n`;
-}
-
-function parseAddress(text: string): { host: string; port: number } {
-  const match = /^(?:\[([0-9a-f:]+)\]|([^:]+)):(\d{1,5})$/i.exec(text);
-  if (!match || Number(match[3]) > 65_535)
-    throw new InvalidArgumentError('It must be HOST:PORT, such as 127.0.0.1:9465.');
-  return { host: (match[1] ?? match[2]) as string, port: Number(match[3]) };
-}
+const EXIT_CODES = `Exit codes: 0 done, 1 not done, 2 wrong usage, 69 something could not be reached,
+75 another leadsync holds the data directory, 78 the configuration is wrong.`;

@@ -8,7 +8,7 @@ const SHOW_MS = 200;
  * Log lines go through it, so that they never run into the progress line.
  */
 export class Progress implements LogStream {
-  readonly #stream: NodeJS.WriteStream;
+  readonly #stream: LogStream;
   #listed = 0;
   #recorded = 0;
   #delivered = 0;
@@ -16,16 +16,16 @@ export class Progress implements LogStream {
   #shownMs = 0;
   #line = '';
 
-  constructor(stream: NodeJS.WriteStream) {
+  constructor(stream: LogStream) {
     this.#stream = stream;
   }
 
   get isTTY(): boolean {
-    return this.#stream.isTTY;
+    return this.#stream.isTTY === true;
   }
 
   hasColors(): boolean {
-    return this.#stream.isTTY && this.#stream.hasColors();
+    return this.isTTY && this.#stream.hasColors?.() === true;
   }
 
   readonly observe = (event: Event): void => {

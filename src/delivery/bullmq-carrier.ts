@@ -118,7 +118,8 @@ export class BullmqCarrier implements Carrier {
       retryStrategy,
     });
     redis.on('error', (error) => this.#disconnected(reasonOf(error)));
-    redis.on('close', () => this.#disconnected('the connection was closed'));
+    // Every attempt to connect that fails ends in a close as well, and has been reported as what it was.
+    redis.on('close', () => this.#connected && this.#disconnected('the connection was closed'));
     redis.on('ready', () => void this.#ready());
     return redis;
   }
@@ -184,6 +185,7 @@ export class BullmqCarrier implements Carrier {
       connection: this.#consumer as Redis,
       prefix,
       concurrency: sink.concurrency,
+      skipVersionCheck: true, // what it finds it writes to the console; the eviction policy is reported above
       // The ledger counts what is lost; the queue's own limit would drop a batch for good.
       maxStalledCount: 1_000_000,
       removeOnComplete: { count: 0 },

@@ -1,30 +1,34 @@
 import { Daemon, type Role } from '../../daemon/daemon.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
-import { configOf, type GlobalOptions, type Surroundings } from '../context.ts';
+import { defineCommand } from '../command.ts';
+import { configOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 
 /** `leadsync run`: polls on schedule and delivers, until a signal asks it to stop. */
-export async function run(
-  options: GlobalOptions & { deliver: boolean },
-  surroundings: Surroundings,
-): Promise<number> {
-  const config = configOf(options, surroundings);
-  if (!options.deliver && !config.queue.redisUrl) {
-    throw new CommandFailure(
-      ExitCode.configuration,
-      'Without a queue, deliveries run in this very process, so --no-deliver would leave them undone.',
-      'Set queue.redis_url and start `leadsync worker` beside it, or leave --no-deliver out.',
+export const run = defineCommand<{ deliver: boolean }>({
+  usage: 'run',
+  summary: 'the daemon: polls on schedule and delivers until it is stopped',
+  examples: ['leadsync run', 'leadsync run -c /etc/leadsync.yaml', 'leadsync run --no-deliver'],
+  notes:
+    'SIGTERM or Ctrl-C lets what is under way end (stop.grace); a second one ends at once. Nothing is lost.',
+  declare: (command) => command.option('--no-deliver', 'leave the deliveries to `leadsync worker`'),
+  run: async ({ deliver, ...options }, surroundings) => {
+    const config = configOf(options, surroundings);
+    if (!deliver && !config.queue.redisUrl) {
+      throw new CommandFailure(
+        ExitCode.configuration,
+        'Without a queue, deliveries run in this very process, so --no-deliver would leave them undone.',
+        'Set queue.redis_url and start `leadsync worker` beside it, or leave --no-deliver out.',
+      );
+    }
+    const role: Role = { kind: 'run', deliver };
+    return untilStopped(
+      { config, role, admin: config.admin, log: surroundings.stderr },
+      config.gracePeriodMs,
     );
-  }
-  const daemon = {
-    config,
-    role: { kind: 'run', deliver: options.deliver } as Role,
-    admin: config.admin,
-    log: surroundings.stderr,
-  };
-  return untilStopped(daemon, config.gracePeriodMs);
-}
+  },
+});
 
 /** Keeps a daemon running until the first signal, and ends at once with the second. */
 export async function untilStopped(

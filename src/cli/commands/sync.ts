@@ -1,40 +1,69 @@
+import type { Config } from '../../config/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
+import type { PollFailure } from '../../daemon/poll.ts';
+import type { LedgerStatus } from '../../ledger/ledger.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
-import { configOf, type GlobalOptions, type Surroundings } from '../context.ts';
+import { defineCommand } from '../command.ts';
+import { configOf, type Surroundings } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
+import { printable, printJson } from '../printable.ts';
 import { Progress } from '../progress.ts';
+import { statusJson } from '../status-view.ts';
 
 /** `leadsync sync`: polls every source once and delivers all that is due. Exit 0 when nothing is pending or dead. */
-export async function sync(
-  options: GlobalOptions & { json?: boolean },
-  surroundings: Surroundings,
-): Promise<number> {
-  const config = configOf(options, surroundings);
-  const { stdout, stderr } = surroundings;
+export const sync = defineCommand<{ json?: boolean }>({
+  usage: 'sync',
+  summary: 'polls every source once and delivers all that is due',
+  examples: ['leadsync sync', 'leadsync sync --json'],
+  notes: 'It does not wait for batches to fill. Exit 0 when nothing is pending or dead, else 1.',
+  declare: (command) => command.option('--json', 'print the result as JSON'),
+  run: async (options, surroundings) => {
+    const config = configOf(options, surroundings);
+    const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
+    const { failures, status } = await syncOnce(config, surroundings, stop.signal).finally(stop.release);
+    tell(config, status, failures, options.json === true, surroundings);
+    const open = status.sinks.some(({ active, pending, dead }) => active && pending + dead > 0);
+    return failures.length > 0 || open || stop.signal.aborted ? ExitCode.notDone : ExitCode.done;
+  },
+});
+
+async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortSignal) {
   const progress = new Progress(stderr);
   // Problems are told by the log; what goes well is told by the progress and the result.
-  const log =
-    config.log.level === 'info' ? { ...config, log: { ...config.log, level: 'warn' as const } } : config;
-  const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
+  const level = config.log.level === 'info' ? 'warn' : config.log.level;
   const daemon = await Daemon.start({
-    config: log,
+    config: { ...config, log: { ...config.log, level } },
     role: { kind: 'sync' },
     admin: config.admin,
     log: progress,
     subscribers: [progress.observe],
   });
-  const failures = await daemon.pollOnce(stop.signal);
-  await daemon.drained(stop.signal);
-  const status = await daemon.status();
-  await daemon.stop('sync is done', stop.signal.aborted ? config.gracePeriodMs : 0);
-  progress.end();
-  stop.release();
-  for (const { report, reason, hint } of failures) stderr.write(`${report.source}: ${reason} ${hint}\n`);
-  const sinks = status.sinks.filter((sink) => sink.active);
-  if (options.json) stdout.write(`${JSON.stringify({ sources: status.sources, sinks }, null, 2)}\n`);
-  else
-    for (const { sink, delivered, pending, dead } of sinks)
-      stdout.write(`${sink}: ${delivered} delivered, ${pending} pending, ${dead} dead\n`);
-  const open = sinks.some(({ pending, dead }) => pending + dead > 0);
-  return failures.length > 0 || open || stop.signal.aborted ? ExitCode.notDone : ExitCode.done;
+  try {
+    const failures = await daemon.pollOnce(signal);
+    await daemon.drained(signal);
+    return { failures, status: await daemon.status() };
+  } finally {
+    await daemon.stop('sync is done', signal.aborted ? config.gracePeriodMs : 0);
+    progress.end();
+  }
+}
+
+function tell(
+  config: Config,
+  status: LedgerStatus,
+  failures: readonly PollFailure[],
+  json: boolean,
+  { stdout, stderr }: Surroundings,
+): void {
+  for (const { report, reason, hint } of failures)
+    stderr.write(`${report.source}: ${printable(`${reason} ${hint}`)}\n`);
+  if (json) {
+    stdout.write(printJson(statusJson(config, status)));
+    return;
+  }
+  const sinks = status.sinks.filter(({ active }) => active);
+  for (const { sink, delivered, pending, dead } of sinks)
+    stdout.write(`${sink}: ${delivered} delivered, ${pending} pending, ${dead} dead\n`);
+  if (sinks.some(({ pending, dead }) => pending + dead > 0))
+    stderr.write('`leadsync status` says what waits, and why.\n');
 }

@@ -1,0 +1,30 @@
+import { CommanderError } from 'commander';
+import { systemClock } from '../platform/clock.ts';
+import type { Surroundings } from './context.ts';
+import { ExitCode } from './exit-code.ts';
+import { explainFailure } from './failure.ts';
+import { program } from './program.ts';
+
+type Streams = Pick<Surroundings, 'stdout' | 'stderr' | 'stdin' | 'env'>;
+
+/** Runs one command line, says on standard error why it failed if it did, and gives the exit code. Never rejects. */
+export async function commandLine(
+  args: readonly string[],
+  given: Streams & Partial<Surroundings>,
+): Promise<number> {
+  const surroundings = { clock: systemClock, random: Math.random, ...given };
+  let exitCode: number = ExitCode.done;
+  try {
+    const leadsync = program(surroundings, (code) => {
+      exitCode = code;
+    });
+    await leadsync.parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    // Commander has printed what was wrong with the words; its own exit code for that is 1.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage;
+    const failure = explainFailure(error);
+    surroundings.stderr.write(`${failure.message}\n`);
+    return failure.exitCode;
+  }
+}

@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import type { GlobalOptions, Surroundings } from './context.ts';
+
+/** What a command is: its words, and what it does. */
+interface CliCommand<Options extends object = object> {
+  /** Its name and arguments: `pause <sink>`. */
+  readonly usage: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** Stand at the top of its help. */
+  readonly examples: readonly string[];
+  /** What else its help should say, at the end. */
+  readonly notes?: string;
+  /** Declares its own options, and describes its arguments. */
+  readonly declare?: (command: Command, surroundings: Surroundings) => void;
+  /** Does it, and gives the exit code. @throws what `explainFailure` can explain */
+  readonly run: (
+    options: Options & GlobalOptions,
+    surroundings: Surroundings,
+    args: readonly string[],
+  ) => Promise<number>;
+}
+
+/** Adds a command to the program. `exit` is told its exit code. */
+export type AddCommand = (root: Command, surroundings: Surroundings, exit: (code: number) => void) => void;
+
+/** A command, ready to be added. `Options` are what its `declare` makes. */
+export function defineCommand<Options extends object>(command: CliCommand<Options>): AddCommand {
+  return (root, surroundings, exit) => addCommand(root, command, surroundings, exit);
+}
+
+function addCommand<Options extends object>(
+  root: Command,
+  { usage, summary, examples, notes, declare, run }: CliCommand<Options>,
+  surroundings: Surroundings,
+  exit: (code: number) => void,
+): void {
+  const name = usage.split(' ', 1)[0];
+  const command = root
+    .command(usage)
+    .description(summary)
+    .addHelpText('before', `Examples:\n${examples.map((line) => `  $ ${line}\n`).join('')}`)
+    .showHelpAfterError(`\`leadsync ${name} --help\` shows examples.`);
+  if (notes !== undefined) command.addHelpText('after', `\n${notes}`);
+  declare?.(command, surroundings);
+  command.action(async () =>
+    exit(await run(command.optsWithGlobals<Options & GlobalOptions>(), surroundings, command.args)),
+  );
+}

@@ -1,0 +1,34 @@
+import { type Checked, check as checkAll } from '../../daemon/check.ts';
+import { listenForStop } from '../../platform/stop-signals.ts';
+import { defineCommand } from '../command.ts';
+import { configOf } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { printable, printJson } from '../printable.ts';
+
+/** `leadsync check`: can everything be reached? Changes nothing. Everything is checked, even when something fails. */
+export const check = defineCommand<{ json?: boolean }>({
+  usage: 'check',
+  summary: 'gets a token, reads one listing, checks each sink; changes nothing',
+  examples: ['leadsync check', "leadsync check --json | jq '.[] | select(.ok | not)'"],
+  notes: 'Exit 0 when all is well, 69 when something could not be reached.',
+  declare: (command) => command.option('--json', 'print the results as JSON'),
+  run: async (options, surroundings) => {
+    const config = configOf(options, surroundings);
+    const stop = listenForStop(() => process.exit(ExitCode.notDone));
+    const results: Checked[] = [];
+    for (const pending of checkAll(config, surroundings, stop.signal)) {
+      const result = await pending;
+      results.push(result);
+      if (!options.json) surroundings.stdout.write(line(result));
+    }
+    stop.release();
+    if (options.json) surroundings.stdout.write(printJson(results));
+    return results.every(({ ok }) => ok) ? ExitCode.done : ExitCode.unreachable;
+  },
+});
+
+function line({ kind, name, ok, detail, hint }: Checked): string {
+  const what = name ? `${kind} ${name}` : kind;
+  const next = hint ? ` ${printable(hint)}` : '';
+  return `${ok ? 'ok    ' : 'FAILED'}  ${what}: ${printable(detail)}${next}\n`;
+}

@@ -1,0 +1,131 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { DeliveryState } from '../../leads/delivery.ts';
+import type { DeliveryRow } from '../../ledger/ledger.ts';
+import { defineCommand } from '../command.ts';
+import { configOf, type Surroundings, withLedger } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { declareFilter, type FilterOptions, filterOf, requireOrder } from '../filter.ts';
+import { printMomentAndAge } from '../moment.ts';
+import { requireName, sinkNames, sourceNames } from '../names.ts';
+import { printable, printJson } from '../printable.ts';
+import { table } from '../table.ts';
+
+interface Options extends FilterOptions {
+  readonly state?: DeliveryState[];
+  readonly limit: number;
+  readonly before?: string;
+  readonly json?: boolean;
+}
+
+const STATES = ['pending', 'delivered', 'dead', 'skipped'] as const;
+const MAX_LIMIT = 100_000;
+
+/** `leadsync deliveries`: lists deliveries, newest first, and says why each dead one died. */
+export const deliveries = defineCommand<Options>({
+  usage: 'deliveries',
+  summary: 'lists deliveries by sink, state, time; shows why each dead one died',
+  examples: [
+    'leadsync deliveries --state dead',
+    'leadsync deliveries --sink crm --state pending dead --since 2h',
+    'leadsync deliveries --lead 42 --json',
+  ],
+  notes: 'A delivery is named sink:source:lead:version:hash; `leadsync retry` takes that name.',
+  declare: declareOptions,
+  run: async (options, surroundings) => {
+    requireOrder(options);
+    const config = configOf(options, surroundings);
+    const { state: states, limit, before } = options;
+    const rows = await withLedger(config, surroundings, async (ledger) => {
+      const status = await ledger.status();
+      requireName('sink', options.sink, sinkNames(config, status));
+      requireName('source', options.source, sourceNames(config, status));
+      return ledger.deliveries({ ...filterOf(options), states }, { limit: limit + 1, before });
+    });
+    show(rows.slice(0, limit), rows.length > limit, options, surroundings);
+    return ExitCode.done;
+  },
+});
+
+function declareOptions(command: Command, surroundings: Surroundings): void {
+  command
+    .option('--sink <name>', 'only deliveries to this sink')
+    .addOption(new Option('--state <state...>', 'only those in one of these states').choices(STATES));
+  declareFilter(command, surroundings, 'owed');
+  command
+    .option('--limit <n>', 'how many, newest first', readLimit, 50)
+    .option('--before <delivery>', 'go on behind this one, the last of the list before')
+    .option('--json', 'print them as JSON');
+}
+
+function readLimit(text: string): number {
+  const limit = /^\d+$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > MAX_LIMIT)
+    throw new InvalidArgumentError(`It is a number from 1 to ${MAX_LIMIT}.`);
+  return limit;
+}
+
+function show(
+  rows: readonly DeliveryRow[],
+  more: boolean,
+  { json }: Options,
+  { stdout, stderr, clock }: Surroundings,
+) {
+  if (json) {
+    stdout.write(printJson({ deliveries: rows.map(deliveryJson), more }));
+    return;
+  }
+  if (rows.length === 0) {
+    stderr.write('No delivery matches.\n');
+    return;
+  }
+  const columns = [
+    { head: 'OWED' },
+    { head: 'DELIVERY' },
+    { head: 'STATE' },
+    { head: 'ATTEMPTS', align: 'right' },
+    { head: 'WHY, OR WHAT IS NEXT' },
+  ] as const;
+  const now = clock.now();
+  stdout.write(
+    table(
+      columns,
+      rows.map((row) => [
+        printMomentAndAge(row.owedAt, now),
+        row.delivery,
+        row.state,
+        String(row.attempts),
+        explanation(row, now),
+      ]),
+    ),
+  );
+  const last = rows.at(-1)?.delivery;
+  if (more)
+    stderr.write(
+      `These are the newest ${rows.length}; there are more: --before ${last} goes on, --limit shows more at once.\n`,
+    );
+}
+
+function explanation({ reason, state, nextAttemptAt, settledAt }: DeliveryRow, now: Date): string {
+  const why = reason ? [printable(reason)] : [];
+  if (state === 'pending' && nextAttemptAt) why.push(`next attempt ${printMomentAndAge(nextAttemptAt, now)}`);
+  if (state === 'delivered' && settledAt) why.push(`delivered ${printMomentAndAge(settledAt, now)}`);
+  return why.join('; ');
+}
+
+function deliveryJson(row: DeliveryRow) {
+  return {
+    delivery_id: row.delivery,
+    source: row.source,
+    lead_id: row.lead,
+    lead_version: row.version,
+    event: row.event,
+    sink: row.sink,
+    state: row.state,
+    reason: row.reason ?? null,
+    attempts: row.attempts,
+    owed_at: row.owedAt,
+    next_attempt_at: row.nextAttemptAt ?? null,
+    settled_at: row.settledAt ?? null,
+    replay: row.replay,
+  };
+}

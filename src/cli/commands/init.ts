@@ -1,0 +1,44 @@
+import { writeFileSync } from 'node:fs';
+import { exampleConfig } from '../../config/example-config.ts';
+import { defineCommand } from '../command.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { printable } from '../printable.ts';
+
+/** `leadsync init`: writes a commented configuration to begin with. Never overwrites. */
+export const init = defineCommand({
+  usage: 'init [file]',
+  summary: 'writes a commented configuration to begin with; never overwrites',
+  examples: ['leadsync init', 'leadsync init /etc/leadsync.yaml'],
+  run: async ({ config }, { stderr }, [file = config]) => {
+    write(file);
+    const option = file === 'leadsync.yaml' ? '' : ` -c ${printable(file)}`;
+    stderr.write(
+      `Wrote ${printable(file)}. Next:\n` +
+        '  1. Put the address of your service and your destinations into it.\n' +
+        '  2. Set the variables that it names: LEADS_CLIENT_ID and LEADS_CLIENT_SECRET.\n' +
+        `  3. \`leadsync validate${option}\` says whether it is right, \`leadsync check${option}\` whether everything can be reached.\n` +
+        `  4. \`leadsync run${option}\` starts.\n`,
+    );
+    return ExitCode.done;
+  },
+});
+
+function write(file: string): void {
+  try {
+    writeFileSync(file, exampleConfig(), { flag: 'wx' });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST')
+      throw new CommandFailure(
+        ExitCode.notDone,
+        `${printable(file)} is there already, and was left as it is.`,
+        'Name another file: `leadsync init other.yaml`.',
+      );
+    throw new CommandFailure(
+      ExitCode.notDone,
+      `${printable(file)} cannot be written (${code}).`,
+      'See whether its folder exists and belongs to you.',
+    );
+  }
+}

@@ -1,0 +1,73 @@
+import { createInterface } from 'node:readline';
+import { withLogin } from '../../daemon/login.ts';
+import { listenForStop } from '../../platform/stop-signals.ts';
+import { defineCommand } from '../command.ts';
+import { configOf } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { requireName } from '../names.ts';
+import { printable } from '../printable.ts';
+
+/** `leadsync login SOURCE`: authorization code grant. Prints the address to open, takes the code, stores the tokens. */
+export const login = defineCommand({
+  usage: 'login <source>',
+  summary: 'authorization code grant: prints the address to open, takes the code, stores the tokens',
+  examples: ['leadsync login main'],
+  notes:
+    'Only needed where leads are read on behalf of a person; with client credentials leadsync gets its tokens itself.\nThe answer is taken from the browser when it is on this machine, else from the address that you paste.',
+  run: async (options, surroundings, [name = '']) => {
+    const config = configOf(options, surroundings);
+    const { stdout, stderr, stdin } = surroundings;
+    requireName(
+      'source',
+      name,
+      config.sources.map((source) => source.name),
+    );
+    const source = config.sources.find((source) => source.name === name);
+    if (!source) return ExitCode.usage;
+    const stop = listenForStop(() => process.exit(ExitCode.notDone));
+    await withLogin(config, source, surroundings, async (login) => {
+      stderr.write('Open this address in a browser, and agree there:\n');
+      stdout.write(`${printable(login.address)}\n`);
+      stderr.write(login.redirected ? ON_THIS_MACHINE : ELSEWHERE);
+      await login.finish(await answerFrom(login.redirected, stdin, stop.signal));
+    }).finally(stop.release);
+    stderr.write(`${name} is logged in. Its tokens are stored; leadsync uses and renews them from now on.\n`);
+    return ExitCode.done;
+  },
+});
+
+const ON_THIS_MACHINE =
+  'leadsync waits for the browser to come back. If it runs on another machine, the last page will not load:\nthen paste its whole address here.\n';
+const ELSEWHERE = 'Then paste the whole address of the page where the browser ends here:\n';
+
+/** Where the browser ended: it came by itself, or somebody pasted it. @throws CommandFailure */
+async function answerFrom(
+  redirected: Promise<string> | undefined,
+  stdin: NodeJS.ReadableStream,
+  stop: AbortSignal,
+): Promise<string> {
+  const pasted = Promise.withResolvers<string>();
+  const lines = createInterface({ input: stdin });
+  const giveUp = (message: string) =>
+    pasted.reject(
+      new CommandFailure(
+        ExitCode.notDone,
+        message,
+        'Nothing was stored. Start the login again when you like.',
+      ),
+    );
+  const stopped = () => giveUp('The login was stopped.');
+  lines.on('line', (line) => {
+    if (line.trim() !== '') pasted.resolve(line.trim());
+  });
+  // Without a terminal there may be nobody to paste; the browser can still come.
+  lines.on('close', () => redirected ?? giveUp('Nothing was pasted.'));
+  stop.addEventListener('abort', stopped, { once: true });
+  try {
+    return await Promise.race([pasted.promise, ...(redirected ? [redirected] : [])]);
+  } finally {
+    stop.removeEventListener('abort', stopped);
+    lines.close();
+  }
+}

@@ -1,0 +1,31 @@
+import { defineCommand } from '../command.ts';
+import { configOf, withLedger } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { printMomentAndAge } from '../moment.ts';
+import { notStartedYet, requireName, sinkNames } from '../names.ts';
+import { printable } from '../printable.ts';
+
+/** `leadsync pause SINK`: nothing goes to it until it is resumed. Survives restarts. */
+export const pause = defineCommand<{ reason: string }>({
+  usage: 'pause <sink>',
+  summary: 'stops deliveries to a sink; its backlog is kept, also over restarts',
+  examples: ['leadsync pause crm', 'leadsync pause crm --reason "CRM is being moved until noon"'],
+  declare: (command) =>
+    command.option('--reason <text>', 'shown by `leadsync status`', 'paused on the command line'),
+  run: async (options, surroundings, [sink = '']) => {
+    const config = configOf(options, surroundings);
+    const before = await withLedger(config, surroundings, async (ledger) => {
+      const status = await ledger.status();
+      requireName('sink', sink, sinkNames(config, status));
+      if (!(await ledger.pause(sink, options.reason))) throw notStartedYet(sink);
+      return status.sinks.find((known) => known.sink === sink)?.health;
+    });
+    const since = before?.pausedSince && printMomentAndAge(before.pausedSince, surroundings.clock.now());
+    surroundings.stderr.write(
+      since
+        ? `${sink} was paused already, since ${since}: ${printable(before?.pausedReason ?? '')}\n`
+        : `${sink} is paused. Its leads wait in the ledger; \`leadsync resume ${sink}\` goes on. What is under way ends by itself.\n`,
+    );
+    return ExitCode.done;
+  },
+});

@@ -1,0 +1,64 @@
+import type { Command } from 'commander';
+import { defineCommand } from '../command.ts';
+import { configOf, type Surroundings, withLedger } from '../context.ts';
+import { countOf } from '../counts.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { choosesAnything, declareFilter, type FilterOptions, filterOf, requireOrder } from '../filter.ts';
+import { notStartedYet, requireName, sinkNames, sourceNames } from '../names.ts';
+import { sayWhatWaits } from '../waiting-notes.ts';
+
+interface Options extends FilterOptions {
+  readonly sink: string;
+  readonly all?: boolean;
+}
+
+/** `leadsync replay`: owes leads to a sink once more, as deliveries that are marked as replays. */
+export const replay = defineCommand<Options>({
+  usage: 'replay',
+  summary: 'owes leads to a sink again, by time or id; the receiver can tell that it is a replay',
+  examples: [
+    'leadsync replay --sink crm --since 2026-11-19 --until 2026-11-20',
+    'leadsync replay --sink crm --lead 42',
+    'leadsync replay --sink warehouse --all',
+  ],
+  notes:
+    'The current content of each lead is sent, delivered before or not, as a new delivery with an id of its own.\nTo try again what failed, use `leadsync retry`.',
+  declare: declareOptions,
+  run: async (options, surroundings) => {
+    requireChoice(options);
+    const config = configOf(options, surroundings);
+    return withLedger(config, surroundings, async (ledger) => {
+      const status = await ledger.status();
+      requireName('sink', options.sink, sinkNames(config, status));
+      requireName('source', options.source, sourceNames(config, status));
+      if (!status.sinks.some(({ sink }) => sink === options.sink)) throw notStartedYet(options.sink);
+      const { sink: _, ...leads } = filterOf(options);
+      const n = await ledger.replay(options.sink, leads);
+      surroundings.stdout.write(
+        `${countOf(n, 'lead')} ${n === 1 ? 'is' : 'are'} owed to ${options.sink} again.\n`,
+      );
+      await sayWhatWaits(config, ledger, surroundings, [options.sink]);
+      // A lead that was asked for by its id and is not there is no success; an empty stretch of time may be.
+      return n === 0 && options.lead !== undefined ? ExitCode.notDone : ExitCode.done;
+    });
+  },
+});
+
+function declareOptions(command: Command, surroundings: Surroundings): void {
+  command.requiredOption('--sink <name>', 'where the leads go again');
+  declareFilter(command, surroundings, 'first seen');
+  command.option('--all', 'every lead in the ledger');
+}
+
+/** Sending everything again should not happen by leaving a word out. */
+function requireChoice(options: Options): void {
+  requireOrder(options);
+  const { sink: _, ...leads } = filterOf(options);
+  if (options.all || choosesAnything(leads)) return;
+  throw new CommandFailure(
+    ExitCode.usage,
+    'Say which leads: by --lead, --source, --since or --until.',
+    `--all sends every lead in the ledger to the sink again.`,
+  );
+}

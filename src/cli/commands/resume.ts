@@ -1,0 +1,33 @@
+import type { SinkStatus } from '../../ledger/ledger.ts';
+import { defineCommand } from '../command.ts';
+import { configOf, withLedger } from '../context.ts';
+import { countOf } from '../counts.ts';
+import { ExitCode } from '../exit-code.ts';
+import { notStartedYet, requireName, sinkNames } from '../names.ts';
+
+/** `leadsync resume SINK`: ends a pause, and a hold: the sink is tried now. */
+export const resume = defineCommand({
+  usage: 'resume <sink>',
+  summary: 'goes on after a pause, or tries a held sink now',
+  examples: ['leadsync resume crm'],
+  run: async (options, surroundings, [sink = '']) => {
+    const config = configOf(options, surroundings);
+    const before = await withLedger(config, surroundings, async (ledger) => {
+      const status = await ledger.status();
+      requireName('sink', sink, sinkNames(config, status));
+      if (!(await ledger.resume(sink))) throw notStartedYet(sink);
+      return status.sinks.find((known) => known.sink === sink);
+    });
+    surroundings.stderr.write(`${whatChanged(sink, before)}\n`);
+    return ExitCode.done;
+  },
+});
+
+function whatChanged(sink: string, before: SinkStatus | undefined): string {
+  const waiting = before?.pending
+    ? `${countOf(before.pending, 'lead')} can go out now`
+    : 'nothing waits for it';
+  if (before?.health.pausedSince) return `${sink} goes on: ${waiting}.`;
+  if (before?.health.heldSince) return `${sink} is held no longer, and is tried at once: ${waiting}.`;
+  return `${sink} was neither paused nor held.`;
+}

@@ -1,0 +1,107 @@
+import { type Command, Option } from 'commander';
+import type { DeliveryFilter, DeliveryRow, Ledger } from '../../ledger/ledger.ts';
+import { defineCommand } from '../command.ts';
+import { configOf, type Surroundings, withLedger } from '../context.ts';
+import { countOf } from '../counts.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { choosesAnything, declareFilter, type FilterOptions, filterOf, requireOrder } from '../filter.ts';
+import { requireName, sinkNames, sourceNames } from '../names.ts';
+import { printable } from '../printable.ts';
+import { sayWhatWaits } from '../waiting-notes.ts';
+
+interface Options extends FilterOptions {
+  readonly state?: ('dead' | 'pending')[];
+  readonly all?: boolean;
+}
+
+/** `leadsync retry`: makes dead or waiting deliveries due now, with a fresh retry schedule. */
+export const retry = defineCommand<Options>({
+  usage: 'retry [delivery...]',
+  summary: 'makes dead (or waiting) deliveries due now: by id, by sink, by time',
+  examples: [
+    'leadsync retry --sink crm --state dead',
+    'leadsync retry crm:main:42:1:0a1b2c3d',
+    'leadsync retry --state dead --since 1d',
+    'leadsync retry --all',
+  ],
+  notes:
+    'Without --state both dead and waiting deliveries are meant. What is being attempted at this moment is left alone.\n`leadsync deliveries` shows the names of deliveries.',
+  declare: declareOptions,
+  run: async (options, surroundings, ids) => {
+    requireChoice(options, ids);
+    const config = configOf(options, surroundings);
+    return withLedger(config, surroundings, async (ledger) => {
+      const status = await ledger.status();
+      requireName('sink', options.sink, sinkNames(config, status));
+      requireName('source', options.source, sourceNames(config, status));
+      const filter = { ...filterOf(options), states: options.state };
+      const code =
+        ids.length > 0
+          ? await retryEach(ids, filter, ledger, surroundings)
+          : await retryAll(filter, ledger, surroundings);
+      const sinks = ids.length > 0 ? ids.map((id) => id.replace(/:.*/, '')) : options.sink && [options.sink];
+      await sayWhatWaits(config, ledger, surroundings, sinks || undefined);
+      return code;
+    });
+  },
+});
+
+function declareOptions(command: Command, surroundings: Surroundings): void {
+  command
+    .option('--sink <name>', 'only deliveries to this sink')
+    .addOption(
+      new Option('--state <state...>', 'only those in one of these states').choices(['dead', 'pending']),
+    );
+  declareFilter(command, surroundings, 'owed');
+  command.option('--all', 'every dead or waiting delivery of every sink');
+}
+
+/** Retrying all that there is should not happen by leaving a word out. */
+function requireChoice(options: Options, ids: readonly string[]): void {
+  requireOrder(options);
+  if (options.all || ids.length > 0 || options.state || choosesAnything(options)) return;
+  throw new CommandFailure(
+    ExitCode.usage,
+    'Say which deliveries: by name, or by --sink, --state, --source, --lead, --since or --until.',
+    '--all means every dead or waiting delivery of every sink.',
+  );
+}
+
+async function retryAll(filter: DeliveryFilter, ledger: Ledger, { stdout }: Surroundings): Promise<number> {
+  const n = await ledger.retry(filter);
+  stdout.write(`${countOf(n, 'delivery')} ${n === 1 ? 'is' : 'are'} due now.\n`);
+  return ExitCode.done;
+}
+
+/** Retries deliveries by name, and says of each that is left why. */
+async function retryEach(
+  ids: readonly string[],
+  filter: DeliveryFilter,
+  ledger: Ledger,
+  { stdout, stderr }: Surroundings,
+): Promise<number> {
+  let left = 0;
+  for (const delivery of ids) {
+    if ((await ledger.retry({ ...filter, delivery })) === 1) {
+      stdout.write(`${printable(delivery)} is due now.\n`);
+      continue;
+    }
+    left += 1;
+    const [row] = await ledger.deliveries({ delivery }, { limit: 1 });
+    stderr.write(`${printable(delivery)} ${whyLeft(row)}\n`);
+  }
+  return left === 0 ? ExitCode.done : ExitCode.notDone;
+}
+
+function whyLeft(row: DeliveryRow | undefined): string {
+  switch (row?.state) {
+    case undefined:
+      return 'is not in the ledger; `leadsync deliveries` shows the names of deliveries.';
+    case 'delivered':
+    case 'skipped':
+      return `is ${row.state}; \`leadsync replay --sink ${row.sink} --source ${row.source} --lead ${row.lead}\` sends the lead again.`;
+    default:
+      return 'was left alone: it is being attempted at this moment, or the other options exclude it.';
+  }
+}

@@ -1,0 +1,18 @@
+import { configSchema } from '../../config/config-schema.ts';
+import { sinkTypes } from '../../sinks/registry.ts';
+import { defineCommand } from '../command.ts';
+import { ExitCode } from '../exit-code.ts';
+import { printJson } from '../printable.ts';
+
+/** `leadsync schema`: the JSON Schema of the configuration, for editors. */
+export const schema = defineCommand({
+  usage: 'schema',
+  summary: 'prints the JSON Schema of the configuration (draft-07, for editors)',
+  examples: ['leadsync schema > leadsync.schema.json'],
+  notes:
+    'Editors use it when the configuration begins with\n  # yaml-language-server: $schema=./leadsync.schema.json',
+  run: async (_options, { stdout }) => {
+    stdout.write(printJson(configSchema(sinkTypes)));
+    return ExitCode.done;
+  },
+});

@@ -1,0 +1,23 @@
+import { defineCommand } from '../command.ts';
+import { configOf, withLedger } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { printJson } from '../printable.ts';
+import { statusReport } from '../status-report.ts';
+import { statusJson, viewSinks, viewSources } from '../status-view.ts';
+
+/** `leadsync status`: sources, sinks, backlog, dead letters, and what needs attention. */
+export const status = defineCommand<{ json?: boolean }>({
+  usage: 'status',
+  summary: 'sources, sinks, backlog, dead letters, last poll',
+  examples: ['leadsync status', "leadsync status --json | jq '.sinks[] | select(.dead > 0)'"],
+  declare: (command) => command.option('--json', 'print it as JSON'),
+  run: async (options, surroundings) => {
+    const config = configOf(options, surroundings);
+    const known = await withLedger(config, surroundings, (ledger) => ledger.status());
+    const text = options.json
+      ? printJson(statusJson(config, known))
+      : statusReport(viewSources(config, known), viewSinks(config, known), surroundings.clock.now());
+    surroundings.stdout.write(text);
+    return ExitCode.done;
+  },
+});

@@ -1,0 +1,75 @@
+import { Argument } from 'commander';
+import type { LeadId } from '../../leads/lead.ts';
+import type { TraceEntry } from '../../ledger/ledger.ts';
+import { defineCommand } from '../command.ts';
+import { configOf, withLedger } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { readLeadId } from '../filter.ts';
+import { requireName, sourceNames } from '../names.ts';
+import { printable, printJson } from '../printable.ts';
+import { table } from '../table.ts';
+
+interface Options {
+  readonly source?: string;
+  readonly showData?: boolean;
+  readonly json?: boolean;
+}
+
+/** `leadsync trace LEAD`: everything that ever happened to one lead. */
+export const trace = defineCommand<Options>({
+  usage: 'trace',
+  summary: 'everything that ever happened to one lead, as a timeline',
+  examples: ['leadsync trace 42', 'leadsync trace 42 --source main --show-data', 'leadsync trace 42 --json'],
+  notes:
+    'Times are UTC. A delivery is named sink:source:lead:version:hash; its receiver knows it by that name.',
+  declare: (command) =>
+    command
+      .addArgument(new Argument('<lead>', "the lead's id").argParser(readLeadId))
+      .option('--source <name>', 'where several sources have a lead of that id: only this one')
+      .option('--show-data', "show the destinations' answers too; they may repeat personal data")
+      .option('--json', 'print it as JSON'),
+  run: async (options, surroundings, [lead = '']) => {
+    const config = configOf(options, surroundings);
+    const id = readLeadId(lead);
+    const entries = await withLedger(config, surroundings, async (ledger) => {
+      if (options.source !== undefined)
+        requireName('source', options.source, sourceNames(config, await ledger.status()));
+      return ledger.trace(id, options.source);
+    });
+    if (entries.length === 0) throw unknownLead(id, options.source);
+    const text = options.json ? printJson(traceJson(id, entries, options)) : timeline(entries, options);
+    surroundings.stdout.write(text);
+    return ExitCode.done;
+  },
+});
+
+function timeline(entries: readonly TraceEntry[], { showData }: Options): string {
+  const rows = entries.flatMap((entry) => {
+    const row = [entry.at.toISOString(), entry.what, entry.delivery ?? '', printable(entry.detail ?? '')];
+    return showData && entry.answer !== undefined
+      ? [row, ['', '', '', `answer: ${printable(entry.answer)}`]]
+      : [row];
+  });
+  return table([{ head: 'AT' }, { head: 'WHAT' }, { head: 'DELIVERY' }, { head: 'DETAIL' }], rows);
+}
+
+function traceJson(lead: LeadId, entries: readonly TraceEntry[], { showData }: Options) {
+  const events = entries.map(({ at, what, sink, delivery, detail, answer }) => ({
+    at,
+    what,
+    sink: sink ?? null,
+    delivery_id: delivery ?? null,
+    detail: detail ?? null,
+    ...(showData ? { answer: answer ?? null } : {}),
+  }));
+  return { lead_id: String(lead), events };
+}
+
+function unknownLead(lead: LeadId, source: string | undefined): CommandFailure {
+  return new CommandFailure(
+    ExitCode.notDone,
+    `Lead ${lead}${source ? ` of ${source}` : ''} is not in the ledger: no listing that was read so far had it, or it was set aside.`,
+    '`leadsync status` says when the listing was last read, and whether leads were set aside.',
+  );
+}

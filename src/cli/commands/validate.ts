@@ -1,0 +1,21 @@
+import { defineCommand } from '../command.ts';
+import { configOf } from '../context.ts';
+import { countOf } from '../counts.ts';
+import { ExitCode } from '../exit-code.ts';
+
+/** `leadsync validate`: is the configuration right? Opens no connection. */
+export const validate = defineCommand({
+  usage: 'validate',
+  summary: 'is the configuration right? Opens no connection',
+  examples: ['leadsync validate', 'leadsync validate -c /etc/leadsync.yaml'],
+  notes: 'Every fault is told at once, as file:line:column; then the exit code is 78.',
+  run: async (options, surroundings) => {
+    const { file, sources, sinks } = configOf(options, surroundings);
+    const disabled = sinks.filter(({ enabled }) => !enabled).length;
+    const enabled = disabled > 0 ? `, ${disabled} of them disabled` : '';
+    surroundings.stdout.write(
+      `${file} is right: ${countOf(sources.length, 'source')}, ${countOf(sinks.length, 'sink')}${enabled}.\n`,
+    );
+    return ExitCode.done;
+  },
+});

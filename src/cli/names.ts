@@ -1,0 +1,41 @@
+import type { Config } from '../config/config.ts';
+import { didYouMean } from '../config/suggest.ts';
+import type { LedgerStatus } from '../ledger/ledger.ts';
+import { ExitCode } from './exit-code.ts';
+import { CommandFailure } from './failure.ts';
+import { printable } from './printable.ts';
+
+/** Every sink that a command may name: those configured, and those that the ledger remembers. */
+export function sinkNames(config: Config, { sinks }: Pick<LedgerStatus, 'sinks'>): string[] {
+  return [...new Set([...config.sinks.map(({ name }) => name), ...sinks.map(({ sink }) => sink)])];
+}
+
+/** Every source that a command may name: those configured, and those that the ledger remembers. */
+export function sourceNames(config: Config, { sources }: Pick<LedgerStatus, 'sources'>): string[] {
+  return [...new Set([...config.sources.map(({ name }) => name), ...sources.map(({ source }) => source)])];
+}
+
+/** Makes sure that a sink or source of that name is known. @throws CommandFailure with the nearest name and the list */
+export function requireName(
+  kind: 'sink' | 'source',
+  name: string | undefined,
+  known: readonly string[],
+): void {
+  if (name === undefined || known.includes(name)) return;
+  const nearest = didYouMean(name, known);
+  const all = known.length === 0 ? `There are no ${kind}s.` : `The ${kind}s are: ${known.join(', ')}.`;
+  throw new CommandFailure(
+    ExitCode.usage,
+    `There is no ${kind} "${printable(name)}"${nearest ? `: ${nearest}` : '.'}`,
+    all,
+  );
+}
+
+/** A sink that is configured, and that the ledger does not know yet. */
+export function notStartedYet(sink: string): CommandFailure {
+  return new CommandFailure(
+    ExitCode.notDone,
+    `${printable(sink)} is configured, and leadsync has not run with it yet: nothing is owed to it.`,
+    'Start `leadsync run` (or `leadsync sync`) first. To keep it from starting, set `enabled: false`.',
+  );
+}

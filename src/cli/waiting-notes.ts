@@ -1,0 +1,22 @@
+import type { Config } from '../config/config.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Surroundings } from './context.ts';
+import { stateAttention } from './status-report.ts';
+import { viewSinks } from './status-view.ts';
+
+/**
+ * Says on standard error which of these sinks (of all, when undefined) keep their leads waiting, and why: a delivery
+ * that was made due goes nowhere while its sink is held back.
+ */
+export async function sayWhatWaits(
+  config: Config,
+  ledger: Ledger,
+  { stderr, clock }: Surroundings,
+  sinks: readonly string[] | undefined,
+): Promise<void> {
+  for (const view of viewSinks(config, await ledger.status())) {
+    if (sinks !== undefined && !sinks.includes(view.name)) continue;
+    if (view.state === 'ok' || !view.status?.pending) continue;
+    for (const line of stateAttention(view, clock.now())) stderr.write(`${line}\n`);
+  }
+}

@@ -1,0 +1,124 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Config, SinkConfig, SourceConfig } from '../config/config.ts';
+import { CarrierUnavailable } from '../delivery/carrier.ts';
+import { checkRedis } from '../delivery/check-redis.ts';
+import type { Clock, Random } from '../platform/clock.ts';
+import type { Secret } from '../platform/secret.ts';
+import { SinkUnavailable } from '../sinks/sink.ts';
+import { openSource } from '../source/http-source.ts';
+import { type Source, SourceError } from '../source/source.ts';
+import { DataDirUnusable } from './open-ledger.ts';
+import { openSink } from './open-sinks.ts';
+
+/** What came of looking at one thing. */
+export interface Checked {
+  readonly kind: 'data_dir' | 'source' | 'sink' | 'queue';
+  /** The source's or sink's name; empty for what there is only one of. */
+  readonly name: string;
+  readonly ok: boolean;
+  /** What was found, or what is wrong, in one sentence without any of a lead's text. */
+  readonly detail: string;
+  /** What to do next; empty where there is nothing to do. */
+  readonly hint: string;
+}
+
+export interface CheckParts {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/**
+ * Looks at everything that the configuration names, all at the same time: one result each, in the order of the
+ * configuration. Records nothing in the ledger, and delivers nothing. A token that is got is kept: it is good for the daemon too.
+ */
+export function check(config: Config, parts: CheckParts, signal: AbortSignal): Promise<Checked>[] {
+  const { redisUrl } = config.queue;
+  return [
+    checked('data_dir', '', () => checkDataDir(config.dataDir)),
+    ...config.sources.map((source) =>
+      checked('source', source.name, () => checkSource(source, config, parts, signal)),
+    ),
+    ...(redisUrl ? [checked('queue', '', () => checkQueue(redisUrl, signal))] : []),
+    ...config.sinks
+      .filter(({ enabled }) => enabled)
+      .map((sink) => checked('sink', sink.name, () => checkSink(sink, parts.clock, signal))),
+  ];
+}
+
+async function checked(kind: Checked['kind'], name: string, look: () => Promise<string>): Promise<Checked> {
+  try {
+    return { kind, name, ok: true, detail: await look(), hint: '' };
+  } catch (error) {
+    const foreseen =
+      error instanceof SourceError ||
+      error instanceof SinkUnavailable ||
+      error instanceof CarrierUnavailable ||
+      error instanceof DataDirUnusable;
+    if (!foreseen) throw error;
+    return { kind, name, ok: false, detail: error.message, hint: error.hint };
+  }
+}
+
+/** Whether the data directory can be used, or made. */
+async function checkDataDir(dataDir: string): Promise<string> {
+  for (let folder = dataDir; ; folder = dirname(folder)) {
+    try {
+      await access(folder, constants.W_OK | constants.X_OK);
+      return folder === dataDir ? `${dataDir} can be written.` : `${dataDir} will be made by the first run.`;
+    } catch (error) {
+      const { code } = error as { code?: unknown };
+      if (code === 'ENOENT' && dirname(folder) !== folder) continue;
+      throw new DataDirUnusable(`${folder} cannot be written (${String(code)}).`, { cause: error });
+    }
+  }
+}
+
+async function checkSource(
+  { name, options }: SourceConfig,
+  { dataDir, tokenKey }: Config,
+  { clock, random }: CheckParts,
+  signal: AbortSignal,
+): Promise<string> {
+  const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit: () => undefined });
+  try {
+    return await readListing(source, signal);
+  } finally {
+    await source.close();
+  }
+}
+
+async function readListing(source: Source, signal: AbortSignal): Promise<string> {
+  const listing = await source.list(undefined, signal);
+  if (listing.kind === 'unchanged') return 'The listing is unchanged.';
+  let listed = 0;
+  let rejected = 0;
+  const reasons = new Set<string>();
+  for await (const chunk of listing.chunks) {
+    for (const item of chunk) {
+      listed += 1;
+      if (item.kind === 'lead') continue;
+      rejected += 1;
+      if (reasons.size < 3) reasons.add(item.path ? `${item.path}: ${item.reason}` : item.reason);
+    }
+  }
+  const broken =
+    rejected > 0 ? ` ${rejected} of them break the service's description (${[...reasons].join('; ')}).` : '';
+  return `A token was got, and a listing of ${listed} leads was read.${broken}`;
+}
+
+async function checkQueue(url: Secret, signal: AbortSignal): Promise<string> {
+  const warning = await checkRedis(url, signal);
+  return warning === undefined ? 'Redis answers.' : `Redis answers, but ${warning}.`;
+}
+
+async function checkSink(config: SinkConfig, clock: Clock, signal: AbortSignal): Promise<string> {
+  const sink = openSink(config, clock);
+  try {
+    await sink.check(signal);
+    return 'Deliveries can be made.';
+  } finally {
+    await sink.close();
+  }
+}

@@ -1,0 +1,28 @@
+import type { Config, SourceConfig } from '../config/config.ts';
+import type { Clock, Random } from '../platform/clock.ts';
+import { openSource } from '../source/http-source.ts';
+import type { Login } from '../source/login.ts';
+
+/**
+ * Starts a login at a source, whose tokens then are in the data directory. `use` is handed the login under way, and
+ * everything is closed when it ends. @throws SourceError
+ */
+export async function withLogin<T>(
+  config: Config,
+  { name, options }: SourceConfig,
+  { clock, random }: { clock: Clock; random: Random },
+  use: (login: Login) => Promise<T>,
+): Promise<T> {
+  const { dataDir, tokenKey } = config;
+  const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit: () => undefined });
+  try {
+    const login = await source.startLogin();
+    try {
+      return await use(login);
+    } finally {
+      await login.close();
+    }
+  } finally {
+    await source.close();
+  }
+}

@@ -1,0 +1,53 @@
+import { Redis } from 'ioredis';
+import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
+import type { Secret } from '../platform/secret.ts';
+import { reasonOf } from './bullmq-carrier.ts';
+import { CarrierUnavailable } from './carrier.ts';
+
+/** How long Redis may take to answer, in ms. */
+const ANSWER_MS = 5_000;
+
+const HINTS: Readonly<Record<string, string>> = {
+  NOAUTH: 'Put the password into queue.redis_url: redis://:PASSWORD@HOST:PORT.',
+  WRONGPASS: 'Correct the user name or password in queue.redis_url.',
+  NOPERM: 'Give the user in queue.redis_url the right to every command.',
+  LOADING: 'Redis is starting; try again in a while.',
+};
+
+/**
+ * Proves that a Redis can carry deliveries, without writing to it. Gives a warning where it can, but not well.
+ * @throws CarrierUnavailable
+ */
+export async function checkRedis(url: Secret, stop: AbortSignal): Promise<string | undefined> {
+  const redis = new Redis(url.reveal(), {
+    lazyConnect: true,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  let first: unknown;
+  redis.on('error', (error) => {
+    first ??= error; // says why; what a call rejects with is often only that the connection is closed
+  });
+  try {
+    const info = await withinDeadline(ANSWER_MS, stop, () => redis.connect().then(() => redis.info()));
+    return warningOf(info);
+  } catch (error) {
+    if (error instanceof CarrierUnavailable) throw error;
+    const reason = error instanceof DeadlinePassed ? 'it does not answer' : reasonOf(first ?? error);
+    const hint = HINTS[reason] ?? 'Check queue.redis_url, and that Redis runs.';
+    throw new CarrierUnavailable(`Redis cannot be used (${reason}).`, hint, error);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+function warningOf(info: string): string | undefined {
+  if (/^role:slave/m.test(info))
+    throw new CarrierUnavailable(
+      'This Redis is a replica, and takes no writes.',
+      'Name its master in queue.redis_url.',
+    );
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
+  if (policy === undefined || policy === 'noeviction') return undefined;
+  return `its maxmemory-policy is ${policy}, so it may throw jobs away: set it to noeviction`;
+}

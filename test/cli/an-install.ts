@@ -1,0 +1,131 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { commandLine } from '../../src/cli/command-line.ts';
+import { judgeBy } from '../../src/delivery/judge.ts';
+import type { LeadEvent } from '../../src/leads/delivery.ts';
+import type { ListedItem } from '../../src/leads/listed-lead.ts';
+import type { Outcome } from '../../src/leads/outcome.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { HeldClock } from '../support/held-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+/** What a command came to. */
+export interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const LEASE_MS = 60_000;
+const EVERY_EVENT: readonly LeadEvent[] = ['created'];
+
+/** A folder with a configuration, its ledger, and the command line to be used on them at a time that stands still. */
+export class Install {
+  readonly folder = tempDir();
+  readonly clock = new HeldClock();
+  readonly configFile = join(this.folder, 'leadsync.yaml');
+
+  constructor(parts: Readonly<Record<string, unknown>> = {}) {
+    const config = {
+      data_dir: './data',
+      sources: { main: { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'canary-secret' } },
+      sinks: {
+        crm: {
+          type: 'webhook',
+          url: 'http://127.0.0.1:9/hook',
+          secret: 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0',
+        },
+        drop: { type: 'csv', directory: './drop' },
+      },
+      admin: { listen: 'off' },
+      ...parts,
+    };
+    writeFileSync(this.configFile, stringify(config));
+  }
+
+  /** Runs `leadsync ARGUMENT …` in this process. */
+  async run(
+    args: readonly string[],
+    more: { env?: Record<string, string>; stdin?: string } = {},
+  ): Promise<Said> {
+    const [stdout, stderr] = [new Written(), new Written()];
+    const { clock } = this;
+    const env = { LEADSYNC_CONFIG: this.configFile, ...more.env };
+    const stdin = Readable.from(more.stdin === undefined ? [] : [more.stdin]);
+    const code = await commandLine(args, { stdout, stderr, stdin, env, clock, random: () => 0.5 });
+    return { code, stdout: stdout.text, stderr: stderr.text };
+  }
+
+  /** The same, as the JSON that it printed. */
+  async json(...args: string[]): Promise<unknown> {
+    const { stdout, stderr, code } = await this.run([...args, '--json']);
+    if (code !== 0) throw new Error(`leadsync ${args.join(' ')} exits with ${code}: ${stderr}`);
+    return JSON.parse(stdout);
+  }
+
+  /** The ledger, made when missing, with the sinks `crm` and `drop` declared. Closed when the test is over. */
+  async ledger(): Promise<Ledger> {
+    const file = join(this.folder, 'data', 'ledger.db');
+    const fresh = !existsSync(file);
+    mkdirSync(join(this.folder, 'data'), { recursive: true });
+    const judge = judgeBy(
+      () => ({ scheduleMs: [5_000], jitter: 0 }),
+      () => 0.5,
+    );
+    const ledger = openLedger({ file, clock: this.clock, random: () => 0.5, judge, create: true });
+    onTestFinished(() => ledger.close());
+    if (fresh) {
+      const sink = { events: EVERY_EVENT, backfill: true };
+      await ledger.declareSinks([
+        { name: 'crm', ...sink },
+        { name: 'drop', ...sink },
+      ]);
+      for (const name of ['crm', 'drop']) while (!(await ledger.backfill(name)).done);
+    }
+    return ledger;
+  }
+
+  /** A ledger in which these leads were listed by one complete poll. */
+  async listed(...ids: number[]): Promise<Ledger> {
+    return this.recorded(ids.map((id, position) => aListedLead({ id }, position)));
+  }
+
+  async recorded(items: readonly ListedItem[]): Promise<Ledger> {
+    const ledger = await this.ledger();
+    const poll = await ledger.startPoll('main');
+    await ledger.record(poll, items);
+    await ledger.finishPoll(poll, { status: 'success', bytes: 10, httpStatus: 200, mark: undefined });
+    return ledger;
+  }
+}
+
+/** Attempts what is due for a sink, one delivery after the other, each with the outcome that `outcomeOf` gives its lead. */
+export async function attemptDue(
+  ledger: Ledger,
+  sink: string,
+  clock: HeldClock,
+  outcomeOf: (lead: string) => Outcome,
+): Promise<void> {
+  const request = { sink, window: 100, max: 1, waitMs: 0, leaseMs: LEASE_MS };
+  const { refs } = await ledger.claim(request);
+  for (const ref of refs) {
+    const batch = await ledger.begin(ref, LEASE_MS);
+    if (!batch) continue;
+    const outcomes = batch.deliveries.map(({ leadId }) => outcomeOf(String(leadId)));
+    await ledger.settle(ref, { outcomes, startedAt: clock.now(), durationMs: 15 });
+  }
+}
+
+class Written {
+  text = '';
+
+  write(text: string): boolean {
+    this.text += text;
+    return true;
+  }
+}
