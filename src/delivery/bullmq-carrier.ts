@@ -188,6 +188,10 @@ export class BullmqCarrier implements Carrier {
       skipVersionCheck: true, // what it finds it writes to the console; the eviction policy is reported above
       // The ledger counts what is lost; the queue's own limit would drop a batch for good.
       maxStalledCount: 1_000_000,
+      // Soon, so that a job whose worker was killed before it began is run again within seconds. One that is run twice
+      // because its worker was only slow does no harm: the ledger begins it once.
+      lockDuration: 6_000,
+      stalledInterval: 3_000,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
     });
