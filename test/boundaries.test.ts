@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -249,6 +250,11 @@ describe('the rooms of the house', () => {
       (room) => !foldersOfSrc.some((folder) => matches(folder, room)),
     );
     expect(planned).toEqual([]);
+  });
+
+  test('every package that leadsync depends on has its place', () => {
+    const manifest = JSON.parse(readFileSync(posix.join(root, 'package.json'), 'utf8'));
+    expect(Object.keys(packages).sort()).toEqual(Object.keys(manifest.dependencies).sort());
   });
 
   test('every door is there', () => {
