@@ -26,7 +26,10 @@ const KNOWN: Readonly<Record<string, NetworkFailure>> = {
   UND_ERR_CONNECT_TIMEOUT: { what: 'cannot be connected to in time', hint: UNREACHED },
   EHOSTUNREACH: { what: 'cannot be reached over the network', hint: UNREACHED },
   ENETUNREACH: { what: 'cannot be reached over the network', hint: UNREACHED },
-  ENOENT: { what: 'has no socket there', hint: 'See whether it runs, and whether the path is right.' },
+  ENOENT: {
+    what: 'could not be used: a socket or certificate file that its address names is missing',
+    hint: 'See whether the path is right.',
+  },
   EACCES: {
     what: 'must not be connected to by this user',
     hint: 'Give the user that leadsync runs as that right.',

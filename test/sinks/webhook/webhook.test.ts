@@ -224,8 +224,10 @@ describe('answers', () => {
         closed = true;
       });
     });
+    const startedAt = performance.now();
     const [outcome] = await open({ url: receiver.url }).deliver(aBatch(1), NEVER);
     expect(outcome?.kind).toBe('delivered');
+    expect(performance.now() - startedAt).toBeLessThan(900);
     await until('the connection is closed', () => closed);
   });
 
