@@ -31,7 +31,7 @@ export interface LeadRow {
 }
 
 /** ISO 8601. PostgreSQL itself would take more for a time, `now` and `infinity` among it. */
-const TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$/i;
+const TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$/i;
 
 /** What is stored of a delivery's lead. What a lead lacks is null here, which its column then refuses. */
 export function rowOf(delivery: Delivery): LeadRow {
@@ -47,7 +47,7 @@ export function rowOf(delivery: Delivery): LeadRow {
     id: String(delivery.leadId),
     service_name: text.of(lead.service_name),
     service_slug: text.of(lead.service_slug),
-    created_at: TIME.test(lead.created_at) ? lead.created_at : null,
+    created_at: timeOf(lead.created_at),
     client_name: text.of(lead.client_name),
     client_email: text.of(lead.client_email),
     client_phone_number: text.of(lead.client_phone_number),
@@ -64,6 +64,11 @@ export function rowOf(delivery: Delivery): LeadRow {
     _leadsync_raw: delivery.raw,
   };
   return { columns: { ...columns, _leadsync_replaced: text.replaced }, answers };
+}
+
+/** PostgreSQL knows no decimal comma, which ISO 8601 allows. Null for what is no time. */
+function timeOf(text: string): string | null {
+  return TIME.test(text) ? text.replace(',', '.') : null;
 }
 
 /** PostgreSQL's text has neither NUL nor lone surrogates: both become U+FFFD, and that is remembered. */

@@ -83,6 +83,18 @@ describe('a stored lead', () => {
     );
   });
 
+  test.each([
+    ['2026-11-20T10:00:00Z', '2026-11-20T10:00:00.000Z'],
+    ['2026-11-20T10:00:00,25+02:00', '2026-11-20T08:00:00.250Z'],
+    ['2026-11-20t10:00z', '2026-11-20T10:00:00.000Z'],
+    ['2026-11-20T10:00:00', '2026-11-20T10:00:00.000Z'],
+    ['2026-11-20T10:00:00+1030', '2026-11-19T23:30:00.000Z'],
+    ['2026-11-20T23:59:60-05', '2026-11-21T05:00:00.000Z'],
+  ])('created at %s was created at %s', async (created_at, utc) => {
+    await deliver(open(), aDelivery({ raw: aLead({ created_at }) }));
+    expect(await database.query('SELECT created_at FROM leads')).toEqual([{ created_at: new Date(utc) }]);
+  });
+
   test('says when a character had to be replaced, and keeps the original in its JSON', async () => {
     const raw = aLead({ client_name: 'a\0b\ud800' });
     await deliver(open(), aDelivery({ raw }));
