@@ -238,8 +238,8 @@ describe('the schema', () => {
   test('of a newer leadsync is left alone', async () => {
     await deliver(open(), aDelivery());
     await database.query(`INSERT INTO _leadsync_migrations VALUES (1000, now(), 'leadsync/9')`);
-    for (const work of [open().check(NEVER), deliver(open(), aDelivery())]) {
-      const error = await failure(work);
+    for (const work of [() => open().check(NEVER), () => deliver(open(), aDelivery())]) {
+      const error = await failure(work());
       expect(error.message).toContain('newer leadsync (schema 1000');
       expect(error.hint).toContain('Install');
     }
@@ -248,8 +248,8 @@ describe('the schema', () => {
   test("with somebody else's table of the same name is left alone", async () => {
     await database.query(`CREATE SCHEMA ${database.schema}`);
     await database.query('CREATE TABLE leads (mine text)');
-    for (const work of [open().check(NEVER), deliver(open(), aDelivery())]) {
-      expect((await failure(work)).message).toContain('"leads" that leadsync did not make');
+    for (const work of [() => open().check(NEVER), () => deliver(open(), aDelivery())]) {
+      expect((await failure(work())).message).toContain('"leads" that leadsync did not make');
     }
   });
 
