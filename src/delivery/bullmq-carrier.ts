@@ -167,6 +167,7 @@ export class BullmqCarrier implements Carrier {
     const queue = new Queue<JobData>(name, {
       connection: this.#redis,
       prefix,
+      skipVersionCheck: true, // what it finds it writes to the console; the eviction policy is reported above
       streams: { events: { maxLen: 100 } }, // nobody reads them
       defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
     });
@@ -185,7 +186,7 @@ export class BullmqCarrier implements Carrier {
       connection: this.#consumer as Redis,
       prefix,
       concurrency: sink.concurrency,
-      skipVersionCheck: true, // what it finds it writes to the console; the eviction policy is reported above
+      skipVersionCheck: true,
       // The ledger counts what is lost; the queue's own limit would drop a batch for good.
       maxStalledCount: 1_000_000,
       // Soon, so that a job whose worker was killed before it began is run again within seconds. One that is run twice
