@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 
 /** One top-level element of a JSON array, cut out and not yet looked into. */
@@ -31,7 +31,7 @@ export class ElementBytes {
   readonly #maxBytes: number;
   #held = Buffer.alloc(0);
   #size = 0;
-  #passing: { readonly hash: Hash; readonly head: string } | undefined;
+  #passing: PassingElement | undefined;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -41,9 +41,14 @@ export class ElementBytes {
   add(part: Buffer): void {
     const before = this.#size;
     this.#size += part.length;
-    if (this.#passing !== undefined) this.#passing.hash.update(part);
-    else if (this.#size > this.#maxBytes) this.#passOver(part, before);
-    else this.#hold(part, before);
+    if (this.#passing !== undefined) this.#passing.add(part);
+    else if (this.#size <= this.#maxBytes) this.#hold(part, before);
+    else {
+      this.#passing = new PassingElement();
+      this.#passing.add(this.#held.subarray(0, before));
+      this.#passing.add(part);
+      this.#held = Buffer.alloc(0);
+    }
   }
 
   /** Gives the element that ends with this part, and starts the next one. */
@@ -54,8 +59,7 @@ export class ElementBytes {
     this.#size = 0;
     this.#passing = undefined;
     if (held.length > KEPT_BYTES) this.#held = Buffer.alloc(0);
-    if (passing === undefined) return { kind: 'whole', bytes: held.subarray(0, size), nesting };
-    return { kind: 'oversize', head: passing.head, size, sha256: passing.hash.digest('hex') };
+    return passing?.finish() ?? { kind: 'whole', bytes: held.subarray(0, size), nesting };
   }
 
   #hold(part: Buffer, before: number): void {
@@ -66,13 +70,24 @@ export class ElementBytes {
     }
     part.copy(this.#held, before);
   }
+}
 
-  #passOver(part: Buffer, before: number): void {
-    const held = this.#held.subarray(0, before);
-    const head = Buffer.concat([held.subarray(0, HEAD_BYTES), part.subarray(0, HEAD_BYTES)]);
+/** An element that is too large: of it are kept its beginning, its size and its hash. */
+class PassingElement {
+  readonly #hash = createHash('sha256');
+  readonly #head = Buffer.alloc(HEAD_BYTES);
+  #size = 0;
+
+  add(part: Buffer): void {
+    if (this.#size < HEAD_BYTES) part.copy(this.#head, this.#size);
+    this.#hash.update(part);
+    this.#size += part.length;
+  }
+
+  finish(): OversizeElement {
+    const head = this.#head.subarray(0, Math.min(this.#size, HEAD_BYTES));
     // The decoder leaves out a character that the cut goes through.
-    const text = new StringDecoder('utf8').write(head.subarray(0, HEAD_BYTES));
-    this.#passing = { hash: createHash('sha256').update(held).update(part), head: text };
-    this.#held = Buffer.alloc(0);
+    const text = new StringDecoder('utf8').write(head);
+    return { kind: 'oversize', head: text, size: this.#size, sha256: this.#hash.digest('hex') };
   }
 }

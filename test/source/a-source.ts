@@ -1,0 +1,93 @@
+import { onTestFinished } from 'vitest';
+import type { ListedItem } from '../../src/leads/listed-lead.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import type { Files } from '../../src/platform/files.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { type HttpSource, openSource } from '../../src/source/http-source.ts';
+import { sourceOptions } from '../../src/source/options.ts';
+import { type Listing, type ListingMark, type Source, SourceError } from '../../src/source/source.ts';
+import type { Event } from '../../src/telemetry/events.ts';
+import { type Stub, type StubOptions, startStub } from '../stub/stub.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+export interface SourceSetting {
+  readonly dataDir?: string;
+  readonly clock?: Clock;
+  readonly files?: Files;
+  readonly tokenKey?: string;
+  readonly name?: string;
+  /** As in the YAML, on top of the address and the client. */
+  readonly options?: Record<string, unknown>;
+}
+
+/** A source of its own, closed when the test is over, and what it said. */
+export function aSource(
+  service: { readonly url: string; readonly clientId: string; readonly clientSecret: string },
+  { dataDir = tempDir(), clock = systemClock, files, tokenKey, name = 'main', options }: SourceSetting = {},
+): { source: HttpSource; events: Event[]; dataDir: string } {
+  const events: Event[] = [];
+  const parsed = sourceOptions.parse({
+    base_url: service.url,
+    client_id: service.clientId,
+    client_secret: service.clientSecret,
+    timeout: '2s',
+    ...options,
+  });
+  const source = openSource(name, parsed, {
+    clock,
+    random: () => 0.5,
+    dataDir,
+    tokenKey: tokenKey === undefined ? undefined : new Secret(tokenKey),
+    emit: (event) => events.push(event),
+    ...(files && { files }),
+  });
+  onTestFinished(() => source.close());
+  return { source, events, dataDir };
+}
+
+/** A service of its own, closed when the test is over. */
+export async function aStub(options?: StubOptions): Promise<Stub> {
+  const stub = await startStub(options);
+  onTestFinished(() => stub.close());
+  return stub;
+}
+
+/** The listing, not yet read. */
+export function ask(source: Source, previous?: ListingMark): Promise<Listing> {
+  return source.list(previous, new AbortController().signal);
+}
+
+export interface WhatWasRead {
+  readonly kind: Listing['kind'];
+  readonly items: readonly ListedItem[];
+  readonly ids: readonly number[];
+  readonly mark: ListingMark | undefined;
+  readonly bytes: number;
+}
+
+/** Reads the listing to its end. */
+export async function read(source: Source, previous?: ListingMark): Promise<WhatWasRead> {
+  const listing = await ask(source, previous);
+  if (listing.kind === 'unchanged') {
+    return { kind: 'unchanged', items: [], ids: [], mark: undefined, bytes: listing.bytes };
+  }
+  const items: ListedItem[] = [];
+  for await (const chunk of listing.chunks) items.push(...chunk);
+  return { kind: 'changed', items, ids: items.map(({ id }) => Number(id)), ...listing.end() };
+}
+
+/** What reading fails with, and the leads that came before it did. */
+export async function failureOf(
+  source: Source,
+  previous?: ListingMark,
+): Promise<{ error: SourceError; items: readonly ListedItem[] }> {
+  const items: ListedItem[] = [];
+  try {
+    const listing = await ask(source, previous);
+    if (listing.kind === 'changed') for await (const chunk of listing.chunks) items.push(...chunk);
+  } catch (error) {
+    if (error instanceof SourceError) return { error, items };
+    throw error;
+  }
+  throw new Error('the listing was read without a failure');
+}
