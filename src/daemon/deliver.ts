@@ -26,6 +26,7 @@ export interface DeliverParts {
 /** How long the lease outlives the attempt's budget, in ms: for settling. */
 const SETTLE_MS = 15_000;
 const SETTLE_AGAIN_MS = 500;
+const REPORT = 'This is a fault in leadsync: please report it.';
 /** How long a sink may take to notice that it was aborted, in ms. */
 const ABORT_MS = 1_000;
 
@@ -58,7 +59,7 @@ async function attempt(parts: DeliverParts, ref: BatchRef, signal: AbortSignal):
   // Cut off by a stop: what the destination made of it is unknown, so nothing is said; the batch is attempted again.
   if (signal.aborted && outcomes.every((outcome) => outcome.kind === 'unavailable')) return;
   const result = { outcomes, startedAt, durationMs: clock.monotonicMs() - startMs };
-  const settled = await settleSurely(parts, ref, result, open.budgetMs + SETTLE_MS);
+  const settled = await settleSurely(parts, ref, result, open.budgetMs + SETTLE_MS, signal);
   if (!settled) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
   for (const event of eventsOf(batch, result, settled, clock.now())) emit(event);
   parts.onSettled(ref.sink);
@@ -83,7 +84,7 @@ async function callSink(
       });
     });
     overdue.catch(() => undefined); // taken up by the race, unless the sink was first
-    return await Promise.race([open.sink.deliver(batch, signal), overdue]);
+    return complete(await Promise.race([open.sink.deliver(batch, signal), overdue]), batch);
   } catch (error) {
     const outcome = (error instanceof SinkUnavailable ? error : faultOf(error)).toOutcome();
     return batch.deliveries.map(() => outcome);
@@ -92,12 +93,25 @@ async function callSink(
   }
 }
 
+/** What does not answer for every delivery answers for none: which outcome is whose could only be guessed. */
+function complete(outcomes: readonly Outcome[], batch: Batch): readonly Outcome[] {
+  const wanted = batch.deliveries.length;
+  if (Array.isArray(outcomes) && outcomes.filter(isOutcome).length === wanted && outcomes.length === wanted)
+    return outcomes;
+  throw new SinkUnavailable('The sink did not say of every lead what became of it.', { hint: REPORT });
+}
+
+function isOutcome(value: Outcome | null | undefined): boolean {
+  return value?.kind === 'delivered' || value?.kind === 'refused' || value?.kind === 'unavailable';
+}
+
 /** A ledger that cannot write for a moment must not make the sink get everything again: it is tried while the lease lasts. */
 async function settleSurely(
   parts: DeliverParts,
   ref: BatchRef,
   result: Attempt,
   withinMs: number,
+  stop: AbortSignal,
 ): Promise<Settled | undefined> {
   const { clock, ledger, emit } = parts;
   const until = clock.monotonicMs() + withinMs;
@@ -105,14 +119,15 @@ async function settleSurely(
     try {
       return await ledger.settle(ref, result);
     } catch (error) {
-      if (!(error instanceof LedgerError && error.passing) || clock.monotonicMs() > until) throw error;
+      const passing = error instanceof LedgerError && error.passing;
+      if (!passing || stop.aborted || clock.monotonicMs() > until) throw error;
       emit({
         type: 'ledger-failed',
         operation: `settling batch ${ref.batch} of ${ref.sink}`,
         reason: error.message,
         hint: error.hint,
       });
-      await clock.sleep(SETTLE_AGAIN_MS);
+      await clock.sleep(SETTLE_AGAIN_MS, stop);
     }
   }
 }
@@ -161,17 +176,18 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settled, now: Date): 
 
 /** A sink that throws anything else has a fault of its own; its text is not shown, for it may hold a lead's. */
 function faultOf(error: unknown): SinkUnavailable {
-  const { name, code } = error as { name?: unknown; code?: unknown };
-  return new SinkUnavailable(`The sink failed in an unexpected way (${String(code ?? name)}).`, {
-    hint: 'This is a fault in leadsync: please report it.',
+  return new SinkUnavailable(`The sink failed in an unexpected way (${nameOf(error)}).`, {
+    hint: REPORT,
     cause: error,
   });
 }
 
 function unexpected(error: unknown): { message: string; hint: string } {
-  const name = (error as { name?: unknown }).name;
-  return {
-    message: `Something unexpected happened (${String(name)}).`,
-    hint: 'This is a fault in leadsync: please report it.',
-  };
+  return { message: `Something unexpected happened (${nameOf(error)}).`, hint: REPORT };
+}
+
+/** What kind of error it is, whatever was thrown. */
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }

@@ -1,0 +1,285 @@
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../src/leads/outcome.ts';
+import { SinkUnavailable } from '../../src/sinks/sink.ts';
+import { rest } from '../support/held-clock.ts';
+import { Bench, HOUR, MINUTE, SECOND } from './bench.ts';
+import { always, delivering, failing, hanging, refusing } from './fakes.ts';
+
+const leads = (...ids: number[]) => ids.map((id) => [BigInt(id)]);
+
+describe('from ledger to sink', () => {
+  it('a new lead is attempted at once, and delivered', async () => {
+    const bench = await Bench.open();
+    await bench.list(1);
+    expect(bench.sink.attempts).toEqual(leads(1));
+    expect(await bench.states()).toEqual(['delivered']);
+    expect(bench.reported.of('batch-settled')).toMatchObject([
+      { sink: 'crm', delivered: 1, secondsToDelivery: [0] },
+    ]);
+  });
+
+  it('everything goes in order of age, never more at once than the sink may', async () => {
+    const bench = await Bench.open({ concurrency: 3 });
+    let [underWay, most] = [0, 0];
+    bench.sink.answer = async (batch) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await bench.clock.sleep(SECOND);
+      underWay -= 1;
+      return batch.deliveries.map(() => ({ kind: 'delivered' }));
+    };
+    await bench.list(...Array.from({ length: 30 }, (_, index) => index + 1));
+    await bench.clock.pass(15 * SECOND);
+    expect(most).toBe(3);
+    expect(bench.sink.attempts.flat()).toEqual(Array.from({ length: 30 }, (_, index) => BigInt(index + 1)));
+  });
+
+  it('a batch waits until it is full or its oldest has waited', async () => {
+    const bench = await Bench.open({ max: 3, waitMs: 5 * MINUTE });
+    await bench.list(1, 2);
+    await bench.clock.pass(4 * MINUTE);
+    expect(bench.sink.attempts).toEqual([]);
+    await bench.list(3, 4);
+    expect(bench.sink.attempts).toEqual([[1n, 2n, 3n]]);
+    await bench.clock.pass(5 * MINUTE);
+    expect(bench.sink.attempts).toEqual([[1n, 2n, 3n], [4n]]);
+  });
+
+  it('nothing turns in circles while the sink is slow and more is due', async () => {
+    const bench = await Bench.open({ concurrency: 1, budgetMs: HOUR });
+    bench.sink.answer = hanging;
+    await bench.list(1, 2, 3, 4);
+    const before = bench.claims;
+    await bench.clock.pass(10 * MINUTE);
+    // Once every 5 s, to offer again what a carrier may have lost.
+    expect(bench.claims - before).toBeLessThanOrEqual(130);
+  });
+
+  it('nothing turns in circles while a probe is under way', async () => {
+    const bench = await Bench.open({ budgetMs: HOUR });
+    bench.sink.answer = always({ kind: 'unavailable', reason: 'Wait.', retryAfterMs: 1 });
+    await bench.list(1, 2, 3);
+    bench.sink.answer = hanging;
+    await bench.clock.pass(10 * SECOND);
+    const before = bench.claims;
+    await bench.clock.pass(10 * MINUTE);
+    expect(bench.claims - before).toBeLessThanOrEqual(130);
+  });
+});
+
+describe('a destination that fails', () => {
+  it('for one lead is tried by the schedule while others get through, and then no more', async () => {
+    const bench = await Bench.open();
+    bench.sink.answer = (batch) =>
+      (batch.deliveries[0]?.leadId === 1n ? failing : delivering)(batch, new AbortController().signal);
+    const tries: number[] = [];
+    const startMs = bench.clock.monotonicMs();
+    await bench.list(1);
+    for (let minute = 0; minute < 12; minute += 1) {
+      for (let part = 0; part < 6; part += 1) {
+        await bench.list(2 + minute * 6 + part);
+        await bench.clock.pass(10 * SECOND);
+        const count = bench.sink.attempts.filter(([lead]) => lead === 1n).length;
+        while (tries.length < count) tries.push(bench.clock.monotonicMs() - startMs);
+      }
+    }
+    expect(tries).toEqual([10 * SECOND, 10 * SECOND, 5 * MINUTE + 10 * SECOND]);
+    const [row] = await bench.ledger.deliveries({ lead: 1n }, { limit: 1 });
+    expect(row).toMatchObject({ state: 'dead', attempts: 3, reason: expect.stringContaining('It is down.') });
+    expect(bench.reported.of('delivery-dead')).toMatchObject([{ lead: '1', attempts: 3 }]);
+    expect(bench.reported.of('sink-held')).toEqual([]);
+  });
+
+  it('altogether is held, probed once a minute for five days, loses nobody, and everything arrives when it is back', async () => {
+    const bench = await Bench.open();
+    bench.sink.answer = failing;
+    await bench.list(1, 2, 3, 4, 5);
+    await bench.clock.pass(MINUTE);
+    expect(bench.reported.of('sink-held')).toHaveLength(1);
+    const before = bench.sink.attempts.length;
+    await bench.clock.pass(HOUR);
+    const probes = bench.sink.attempts.length - before;
+    expect(probes).toBeGreaterThan(50);
+    expect(probes).toBeLessThan(70);
+    bench.clock.jump(5 * 24 * HOUR);
+    await bench.clock.pass(2 * MINUTE);
+    expect(await bench.states()).toEqual(Array(5).fill('pending'));
+    expect((await bench.ledger.deliveries({}, { limit: 9 })).every((row) => row.attempts <= 2)).toBe(true);
+    bench.sink.answer = delivering;
+    await bench.clock.pass(2 * MINUTE);
+    expect(await bench.states()).toEqual(Array(5).fill('delivered'));
+    expect(bench.reported.of('sink-recovered')).toHaveLength(1);
+    expect(await bench.health()).toMatchObject({ heldSince: undefined, failures: 0 });
+  });
+
+  it('by refusing everything kills nobody', async () => {
+    const bench = await Bench.open({ concurrency: 1 });
+    bench.sink.answer = refusing;
+    await bench.list(1, 2, 3, 4, 5, 6, 7);
+    await bench.clock.pass(HOUR);
+    expect(await bench.states()).toEqual(Array(7).fill('pending'));
+    bench.sink.answer = delivering;
+    await bench.clock.pass(3 * MINUTE);
+    expect(await bench.states()).toEqual(Array(7).fill('delivered'));
+  });
+
+  it('by refusing one lead kills that one at once, and the others arrive', async () => {
+    const bench = await Bench.open({ max: 10, waitMs: SECOND });
+    bench.sink.answer = (batch) =>
+      batch.deliveries.map(
+        (delivery): Outcome =>
+          delivery.leadId === 2n
+            ? { kind: 'refused', reason: 'It says no.', answer: 'Anna Müller' }
+            : { kind: 'delivered' },
+      );
+    await bench.list(1, 2, 3);
+    await bench.clock.pass(SECOND);
+    expect(await bench.states()).toEqual(['delivered', 'dead', 'delivered']);
+    expect(bench.reported.of('delivery-refused')).toMatchObject([{ lead: '2', reason: 'It says no.' }]);
+    expect(JSON.stringify(bench.reported.events)).not.toContain('Anna');
+  });
+
+  it('and asks to wait is left alone for as long', async () => {
+    const bench = await Bench.open();
+    bench.sink.answer = always({
+      kind: 'unavailable',
+      reason: 'Too many.',
+      httpStatus: 429,
+      retryAfterMs: 10 * MINUTE,
+    });
+    await bench.list(1);
+    bench.sink.answer = delivering;
+    await bench.list(2);
+    await bench.clock.pass(10 * MINUTE - SECOND);
+    expect(bench.sink.attempts).toEqual(leads(1));
+    await bench.clock.pass(2 * SECOND);
+    expect(await bench.states()).toEqual(['delivered', 'delivered']);
+  });
+
+  it('for good pauses the sink until somebody resumes it', async () => {
+    const bench = await Bench.open();
+    bench.sink.answer = () => {
+      throw new SinkUnavailable('It is gone (410).', { hint: '', gone: true });
+    };
+    await bench.list(1);
+    await bench.clock.pass(24 * HOUR);
+    expect(bench.sink.attempts).toHaveLength(1);
+    expect(bench.reported.of('sink-paused')).toMatchObject([{ reason: 'It is gone (410).' }]);
+    bench.sink.answer = delivering;
+    await bench.ledger.resume('crm');
+    await bench.clock.pass(6 * SECOND);
+    expect(await bench.states()).toEqual(['delivered']);
+  });
+});
+
+describe('a sink that misbehaves', () => {
+  it.each<[string, unknown]>([
+    ['too few outcomes', [{ kind: 'delivered' }]],
+    ['too many outcomes', [{ kind: 'delivered' }, { kind: 'delivered' }, { kind: 'delivered' }]],
+    ['outcomes that are none', [undefined, null]],
+    ['no outcomes at all', undefined],
+    ['a text', 'ok'],
+  ])(
+    'by giving %s delivers nothing, is told, and is tried again at the pace of a failure',
+    async (_, answer) => {
+      const bench = await Bench.open({ max: 2 });
+      bench.sink.answer = () => answer as readonly Outcome[];
+      await bench.list(1, 2);
+      await bench.clock.pass(10 * MINUTE);
+      expect(bench.sink.attempts.length).toBeGreaterThan(5);
+      expect(bench.sink.attempts.length).toBeLessThan(30);
+      expect(await bench.states()).toEqual(['pending', 'pending']);
+      expect(bench.reported.of('sink-held')[0]?.reason).toMatch(/report/);
+      bench.sink.answer = delivering;
+      await bench.clock.pass(2 * MINUTE);
+      expect(await bench.states()).toEqual(['delivered', 'delivered']);
+    },
+  );
+
+  it.each<[string, unknown]>([
+    ['an error with a lead in its text', new Error('Anna Müller')],
+    ['a text', 'Anna Müller'],
+    ['nothing', undefined],
+    ['null', null],
+    ['an object without a prototype', Object.create(null)],
+    ['an error with an odd code', Object.assign(new Error('x'), { code: Symbol('x') })],
+  ])('by throwing %s is taken as unavailable, without its text', async (_, thrown) => {
+    const bench = await Bench.open();
+    bench.sink.answer = () => {
+      throw thrown;
+    };
+    await bench.list(1);
+    expect(bench.reported.of('batch-settled')).toMatchObject([{ unavailable: 1 }]);
+    expect(bench.reported.of('ledger-failed')).toEqual([]);
+    expect(JSON.stringify(bench.reported.events)).not.toContain('Anna');
+    expect(JSON.stringify(await bench.ledger.trace(1n))).not.toContain('Anna');
+  });
+
+  it('by never returning is aborted at its deadline and given up on, and does not keep others waiting for ever', async () => {
+    const bench = await Bench.open({ concurrency: 1, budgetMs: 20 * SECOND });
+    bench.sink.answer = (batch, signal) =>
+      (batch.deliveries[0]?.leadId === 1n ? hanging : delivering)(batch, signal);
+    await bench.list(1, 2);
+    await bench.clock.pass(19 * SECOND);
+    expect(bench.sink.aborted).toBe(0);
+    await bench.clock.pass(3 * SECOND);
+    expect(bench.sink.aborted).toBeGreaterThan(0);
+    expect(bench.sink.attempts).toContainEqual([2n]);
+    const [row] = await bench.ledger.deliveries({ lead: 1n }, { limit: 1 });
+    expect(row).toMatchObject({ state: 'pending', attempts: 1, reason: expect.stringContaining('20 s') });
+  });
+});
+
+describe('a ledger whose disk is full', () => {
+  it('when an attempt is settled is asked again, and the sink gets the lead once', async () => {
+    const bench = await Bench.open({ budgetMs: MINUTE });
+    bench.sink.answer = async (batch) => {
+      bench.fillDisk();
+      return batch.deliveries.map(() => ({
+        kind: 'refused',
+        reason: 'x'.repeat(200),
+        answer: 'y'.repeat(9_000),
+      }));
+    };
+    await bench.list(1);
+    await bench.clock.pass(30 * SECOND);
+    const failures = bench.reported.of('ledger-failed');
+    expect(failures.length).toBeGreaterThan(3);
+    expect(failures[0]).toMatchObject({
+      reason: expect.stringContaining('no room'),
+      hint: expect.stringMatching(/space/),
+    });
+    bench.makeRoom();
+    await bench.clock.pass(SECOND);
+    expect(bench.sink.attempts).toHaveLength(1);
+    expect(await bench.states()).toEqual(['dead']);
+  });
+});
+
+describe('stopping', () => {
+  it('lets what is under way end, and starts nothing more', async () => {
+    const bench = await Bench.open({ concurrency: 1 });
+    bench.sink.answer = async (batch) => {
+      await bench.clock.sleep(5 * SECOND);
+      return batch.deliveries.map(() => ({ kind: 'delivered' }));
+    };
+    await bench.list(1, 2, 3);
+    await bench.stop(25 * SECOND);
+    expect(bench.sink.attempts).toEqual(leads(1));
+    expect(await bench.states()).toEqual(['delivered', 'pending', 'pending']);
+  });
+
+  it('cuts off what hangs after the grace period, says nothing of its outcome, and uses up nobody’s attempts', async () => {
+    const bench = await Bench.open({ budgetMs: HOUR });
+    bench.sink.answer = hanging;
+    await bench.list(1);
+    const startMs = bench.clock.monotonicMs();
+    await bench.stop(25 * SECOND);
+    expect(bench.clock.monotonicMs() - startMs).toBeLessThanOrEqual(28 * SECOND);
+    expect(bench.sink.aborted).toBe(1);
+    await rest();
+    const [row] = await bench.ledger.deliveries({}, { limit: 1 });
+    expect(row).toMatchObject({ state: 'pending', attempts: 0 });
+    expect(bench.reported.of('batch-settled')).toEqual([]);
+  });
+});
