@@ -53,13 +53,14 @@ export class Inspection {
        (SELECT count(*) FROM _deliveries WHERE sink_no = ? AND state = 'dead') AS dead,
        (SELECT min(owed_at) FROM _deliveries WHERE sink_no = ? AND state = 'pending') AS oldest`,
     );
-    return this.#rows.all().map(({ sinkNo, name }) => {
+    return this.#rows.all().map(({ sinkNo, name, health }) => {
       const row = sql.get(sinkNo, sinkNo, sinkNo);
       return {
         sink: name,
         pending: row?.pending ?? 0,
         dead: row?.dead ?? 0,
         oldestOwedAt: dateOf(row?.oldest),
+        health,
       };
     });
   }
@@ -124,7 +125,6 @@ export class Inspection {
       active: row.active,
       delivered: count(row.sinkNo, 'delivered'),
       skipped: count(row.sinkNo, 'skipped'),
-      health: row.health,
     }));
   }
 
@@ -158,6 +158,7 @@ export class Inspection {
   trace(lead: LeadId, source?: string): TraceEntry[] {
     const deliveries = this.#select(filterSql({ lead, source }), 1000).reverse();
     const entries = [
+      ...this.#setAside(lead, source),
       ...this.#versions(lead, source),
       ...deliveries.map(owed),
       ...this.#attempts(lead, source),
@@ -165,6 +166,30 @@ export class Inspection {
     ];
     // Within a millisecond the order above is the order of things: sorting keeps it.
     return entries.sort((a, b) => a.at.getTime() - b.at.getTime());
+  }
+
+  /** When it broke the description, and when it came right. */
+  #setAside(lead: LeadId, source: string | undefined): TraceEntry[] {
+    const rows = this.#db
+      .prepare<
+        (string | bigint)[],
+        Record<'source' | 'at' | 'reason' | 'path' | 'resolved_at', string | null>
+      >(
+        `SELECT r.source, p.started_at AS at, r.reason, r.path, r.resolved_at FROM rejected_leads r
+         JOIN polls p ON p.poll_id = r.poll_id WHERE r.lead_id = ? ${source ? 'AND r.source = ?' : ''} ORDER BY r.rejected_id`,
+      )
+      .all(lead, ...(source ? [source] : []));
+    return rows.flatMap((row) => {
+      const shared = { sink: undefined, delivery: undefined, answer: undefined };
+      const why = row.path ? `${row.path}: ${row.reason}` : row.reason;
+      const detail = `source ${row.source}: ${why}`;
+      const aside = { ...shared, at: new Date(row.at ?? 0), what: 'set aside', detail };
+      if (row.resolved_at === null) return [aside];
+      return [
+        aside,
+        { ...shared, at: new Date(row.resolved_at), what: 'came right', detail: `source ${row.source}` },
+      ];
+    });
   }
 
   #versions(lead: LeadId, source: string | undefined): TraceEntry[] {

@@ -137,6 +137,7 @@ export interface Backlog {
   readonly dead: number;
   /** When the oldest pending delivery was owed. */
   readonly oldestOwedAt: Date | undefined;
+  readonly health: SinkHealth;
 }
 
 export interface SinkStatus extends Backlog {
@@ -144,7 +145,6 @@ export interface SinkStatus extends Backlog {
   readonly active: boolean;
   readonly delivered: number;
   readonly skipped: number;
-  readonly health: SinkHealth;
 }
 
 export interface LedgerStatus {
@@ -224,6 +224,7 @@ export interface Ledger {
     filter: DeliveryFilter,
     page: { limit: number; before?: string | undefined },
   ): Promise<readonly DeliveryRow[]>;
+  /** In order of time; also of a lead that was only ever set aside. Empty for one that no listing had. */
   trace(lead: LeadId, source?: string): Promise<readonly TraceEntry[]>;
 
   /** Makes dead or waiting deliveries due now, with a fresh retry schedule. Gives how many. */
