@@ -192,5 +192,13 @@ function explain(error: unknown) {
       retryAfterMs: undefined,
     };
   }
-  throw error;
+  // Nobody thought of this one. Its text is not shown, for it may hold a lead's; it is backed off from like any other.
+  const name = error instanceof Error ? error.name : typeof error;
+  return {
+    code: 'unexpected',
+    reason: `The poll failed in an unexpected way (${name}).`,
+    hint: 'This is a fault in leadsync: please report it.',
+    httpStatus: undefined,
+    retryAfterMs: undefined,
+  };
 }

@@ -51,19 +51,19 @@ export class ScriptedSource implements Source {
   #underWay = 0;
   readonly #nowMs: () => number;
   /** What it does when asked: lists these leads, in chunks of two. May throw. */
-  answer: () => Promise<Listing> | Listing = () => listingOf([]);
+  answer: (signal: AbortSignal) => Promise<Listing> | Listing = () => listingOf([]);
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
 
-  async list(previous: ListingMark | undefined): Promise<Listing> {
+  async list(previous: ListingMark | undefined, signal: AbortSignal): Promise<Listing> {
     this.asked.push(this.#nowMs());
     this.marks.push(previous);
     this.#underWay += 1;
     this.most = Math.max(this.most, this.#underWay);
     try {
-      return await this.answer();
+      return await this.answer(signal);
     } finally {
       this.#underWay -= 1;
     }

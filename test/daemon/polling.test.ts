@@ -1,0 +1,264 @@
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { PollSchedule } from '../../src/config/config.ts';
+import { pollLoop } from '../../src/daemon/poll-loop.ts';
+import { judgeBy } from '../../src/delivery/judge.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { SourceError, type SourceErrorCode } from '../../src/source/source.ts';
+import { aLead, hashOf } from '../support/a-lead.ts';
+import { HeldClock, rest } from '../support/held-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { HOUR, MINUTE, SECOND } from './bench.ts';
+import { listingOf, Reported, ScriptedSource } from './fakes.ts';
+
+/** A source that is polled on its schedule, on a clock that is held. */
+class Polling {
+  readonly clock = new HeldClock();
+  readonly reported = new Reported();
+  readonly source = new ScriptedSource(() => this.clock.monotonicMs());
+  readonly ledger: Ledger;
+  owed = 0;
+  readonly #stop = new AbortController();
+  readonly #loop: Promise<void>;
+
+  constructor(schedule: PollSchedule, prepare: (polling: Polling) => void, random: () => number) {
+    const file = join(tempDir(), 'ledger.db');
+    const judge = judgeBy(() => ({ scheduleMs: [], jitter: 0 }), random);
+    this.ledger = openLedger({ file, create: true, clock: this.clock, random, judge });
+    prepare(this);
+    const onOwed = () => {
+      this.owed += 1;
+    };
+    const parts = {
+      source: this.source,
+      ledger: this.ledger,
+      clock: this.clock,
+      emit: this.reported.emit,
+      onOwed,
+    };
+    this.#loop = pollLoop({ ...parts, schedule, random }, this.#stop.signal);
+  }
+
+  static async start(
+    schedule: PollSchedule,
+    prepare: (polling: Polling) => void = () => undefined,
+    random = () => 0.5,
+  ): Promise<Polling> {
+    const polling = new Polling(schedule, prepare, random);
+    onTestFinished(async () => {
+      await polling.stop();
+      await polling.ledger.close();
+    });
+    await rest();
+    return polling;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#loop;
+  }
+}
+
+const every30s: PollSchedule = { everyMs: 30 * SECOND };
+
+function failsWith(code: SourceErrorCode, retryAfterMs?: number) {
+  return (polling: Polling) => {
+    polling.source.answer = () => {
+      throw new SourceError(code, 'It does not work.', {
+        hint: 'Look at it.',
+        httpStatus: 503,
+        retryAfterMs,
+      });
+    };
+  };
+}
+
+describe('polling', () => {
+  it('starts at once and goes on at its interval', async () => {
+    const polling = await Polling.start(every30s);
+    await polling.clock.pass(2 * MINUTE);
+    expect(polling.source.asked).toEqual([0, 30, 60, 90, 120].map((second) => second * SECOND));
+    expect(polling.reported.of('poll-finished')).toHaveLength(5);
+  });
+
+  it('never overlaps: a listing that takes longer than the interval makes the next poll late', async () => {
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = async (signal) => {
+        await polling.clock.sleep(70 * SECOND, signal);
+        return listingOf([]);
+      };
+    });
+    await polling.clock.pass(5 * MINUTE);
+    expect(polling.source.most).toBe(1);
+    expect(polling.source.waits).toEqual([70, 70, 70, 70].map((second) => second * SECOND));
+  });
+
+  it('records what is listed, tells of it chunk by chunk, and hands the mark to the next poll', async () => {
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = () => listingOf([1, 2, 3, 4, 5]);
+    });
+    await polling.clock.pass(SECOND);
+    expect(polling.owed).toBe(3);
+    expect(polling.reported.of('poll-finished')).toMatchObject([
+      { listed: 5, new: 5, status: 'success', bytes: 100 },
+    ]);
+    await polling.clock.pass(30 * SECOND);
+    expect(polling.owed).toBe(3);
+    expect(polling.source.marks).toEqual([undefined, expect.objectContaining({ etag: '"1"' })]);
+  });
+
+  it('takes an unchanged listing for what it is', async () => {
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = () => listingOf([1, 2]);
+    });
+    polling.source.answer = () => ({ kind: 'unchanged', httpStatus: 304, bytes: 0 });
+    await polling.clock.pass(31 * SECOND);
+    expect(polling.reported.of('poll-finished').at(-1)).toMatchObject({
+      status: 'unchanged',
+      listed: 2,
+      new: 0,
+    });
+  });
+
+  it('keeps what was listed before it broke off, and no mark', async () => {
+    const polling = await Polling.start(every30s, (polling) => {
+      const broken = new SourceError('incomplete', 'The listing broke off.', { hint: '' });
+      polling.source.answer = () => listingOf([1, 2, 3], broken);
+    });
+    await polling.clock.pass(SECOND / 2);
+    expect(polling.reported.of('poll-failed')).toMatchObject([
+      { status: 'partial', code: 'incomplete', recorded: { new: 3 } },
+    ]);
+    expect(await polling.ledger.listingMark('main')).toBeUndefined();
+    polling.source.answer = () => listingOf([1, 2, 3, 4]);
+    await polling.clock.pass(2 * SECOND);
+    expect(polling.reported.of('poll-finished')).toMatchObject([{ new: 1, listed: 4 }]);
+  });
+
+  it('warns when a listing is empty that was not, and tells of leads that were set aside without their text', async () => {
+    const polling = await Polling.start(every30s, (polling) => {
+      const raw = aLead({ id: 2, client_email: null });
+      const rejected = {
+        kind: 'rejected',
+        position: 0,
+        id: 2n,
+        raw,
+        hash: hashOf(raw),
+        reason: 'A text is required.',
+        path: 'client_email',
+      } as const;
+      polling.source.answer = () => listingOf([1, rejected]);
+    });
+    polling.source.answer = () => listingOf([]);
+    await polling.clock.pass(31 * SECOND);
+    expect(polling.reported.of('leads-rejected')).toMatchObject([
+      { rejected: 1, reasons: ['client_email: A text is required.'] },
+    ]);
+    expect(polling.reported.of('listing-emptied')).toMatchObject([{ before: 1 }]);
+    expect(JSON.stringify(polling.reported.events)).not.toContain('Anna');
+  });
+});
+
+describe('a poll that fails', () => {
+  it('is tried again after 1, 2, 4 s and so on, at most every 5 minutes, and says so', async () => {
+    const polling = await Polling.start(every30s, failsWith('unreachable'));
+    await polling.clock.pass(HOUR);
+    expect(polling.source.waits.slice(0, 11)).toEqual(
+      [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((second) => second * SECOND),
+    );
+    const failed = polling.reported.of('poll-failed');
+    expect(failed.slice(0, 2)).toMatchObject([
+      { failures: 1, retryInMs: SECOND, hint: 'Look at it.' },
+      { failures: 2, retryInMs: 2 * SECOND },
+    ]);
+    polling.source.answer = () => listingOf([1]);
+    await polling.clock.pass(5 * MINUTE + 30 * SECOND);
+    const finished = polling.reported.of('poll-finished').length;
+    expect(finished).toBeGreaterThan(0);
+    failsWith('unreachable')(polling);
+    await polling.clock.pass(30 * SECOND);
+    expect(
+      polling.reported
+        .of('poll-failed')
+        .find((event, index) => index >= failed.length && event.failures === 1),
+    ).toBeDefined();
+  });
+
+  it.each([
+    [0, 0.8],
+    [0.999999, 1.2],
+  ])('spreads its waits, so that many clients do not come at once: %d', async (random, factor) => {
+    const polling = await Polling.start(every30s, failsWith('server'), () => random);
+    await polling.clock.pass(10 * SECOND);
+    expect(polling.source.waits.slice(0, 3)).toEqual([1, 2, 4].map((second) => second * SECOND * factor));
+  });
+
+  it.each([
+    ['what the service asks for', 90 * SECOND, 90 * SECOND],
+    ['an hour at most, whatever it asks for', 48 * HOUR, HOUR],
+    ['its own back-off when that is longer', SECOND / 10, SECOND],
+    ['its own back-off when what is asked for lies in the past', -HOUR, SECOND],
+  ])('waits for %s', async (_, askedMs, waitMs) => {
+    const polling = await Polling.start(every30s, failsWith('rate-limited', askedMs));
+    await polling.clock.pass(2 * HOUR);
+    expect(polling.source.waits[0]).toBe(waitMs);
+  });
+
+  it('for its credentials does not hammer: a minute at least', async () => {
+    const polling = await Polling.start(every30s, failsWith('credentials'));
+    await polling.clock.pass(HOUR);
+    expect(polling.source.waits.slice(0, 4)).toEqual([MINUTE, 2 * MINUTE, 4 * MINUTE, 5 * MINUTE]);
+  });
+
+  it('in a way that nobody thought of is a failure like others: told without its text, and not hammered', async () => {
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = () => {
+        throw new TypeError('Anna Müller');
+      };
+    });
+    await polling.clock.pass(HOUR);
+    expect(polling.source.asked.length).toBeLessThan(25);
+    expect(polling.reported.of('poll-failed')[0]).toMatchObject({
+      code: 'unexpected',
+      hint: expect.stringMatching(/report/),
+    });
+    expect(JSON.stringify(polling.reported.events)).not.toContain('Anna');
+    expect((await polling.ledger.status()).sources[0]?.lastPoll?.status).toBe('failed');
+  });
+
+  it('because it is being stopped is no failure', async () => {
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = async (signal) => {
+        await polling.clock.sleep(HOUR, signal);
+        throw new SourceError('unreachable', 'aborted', { hint: '' });
+      };
+    });
+    await polling.stop();
+    expect(polling.reported.of('poll-failed')).toEqual([]);
+  });
+});
+
+describe('polling by cron', () => {
+  it('waits for its time, and polls once for times that pass during a poll', async () => {
+    // Every second: node-cron keeps to the real clock.
+    let release: () => void = () => undefined;
+    const polling = await Polling.start({ cron: '* * * * * *', timezone: 'Australia/Sydney' }, (polling) => {
+      polling.source.answer = async () => {
+        await new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        return listingOf([]);
+      };
+    });
+    expect(polling.source.asked).toHaveLength(0);
+    await until('the first time has come', () => polling.source.asked.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 2_200)); // two more times pass while the poll is under way
+    expect(polling.source.asked).toHaveLength(1);
+    polling.source.answer = () => listingOf([]);
+    release();
+    await until('one poll makes up for both', () => polling.source.asked.length === 2, 900);
+    expect(polling.source.most).toBe(1);
+  });
+});
