@@ -28,6 +28,7 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
       writeErr: (text) => void stderr.write(text),
     })
     .showHelpAfterError('`leadsync --help` lists the commands.')
+    .configureHelp({ showGlobalOptions: true })
     .description('Brings every new lead from a lead listing service to webhooks, CSV files and PostgreSQL.')
     .version(version)
     // An empty variable counts as none, as in a shell's ${LEADSYNC_CONFIG:-leadsync.yaml}.
@@ -38,7 +39,7 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
     )
     .addHelpText('after', `\n${EXIT_CODES}`);
 
-  root.commandsGroup('Set up:');
+  root.commandsGroup('Set up:').helpCommand(true); // puts `help` into this group
   for (const add of [init, validate, check, login, schema]) add(root, surroundings, exit);
   root.commandsGroup('Run:');
   for (const add of [run, sync, worker, healthcheck]) add(root, surroundings, exit);

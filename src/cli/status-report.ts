@@ -9,6 +9,9 @@ const LATE_MS = 15 * 60_000;
 /** A service may ask to be left alone for an hour. */
 const LATE_AFTER_FAILURE_MS = 75 * 60_000;
 
+const REJECTED_HINT =
+  '  `leadsync trace LEAD` says why, and so does the table rejected_leads of the ledger. Each comes in when it comes right.';
+
 /** Sources and sinks as two tables, with what needs somebody's attention below, each with the next step. */
 export function statusReport(sources: readonly SourceView[], sinks: readonly SinkView[], now: Date): string {
   const attention = [
@@ -88,7 +91,7 @@ function sourceAttention({ name, config, status }: SourceView, now: Date): strin
     lines.push(
       `${name}: ${countOf(status.rejected, 'lead')} of the last complete listing broke the service's description and ${status.rejected === 1 ? 'was' : 'were'} set aside.`,
     );
-    lines.push('  The table rejected_leads in the ledger says why; each comes in when it comes right.');
+    lines.push(REJECTED_HINT);
   }
   return lines;
 }

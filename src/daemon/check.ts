@@ -35,7 +35,9 @@ export interface CheckParts {
  */
 export function check(config: Config, parts: CheckParts, signal: AbortSignal): Promise<Checked>[] {
   const { redisUrl } = config.queue;
-  return [
+  const checked = (kind: Checked['kind'], name: string, look: () => Promise<string>) =>
+    lookAt(kind, name, look, signal);
+  const looks = [
     checked('data_dir', '', () => checkDataDir(config.dataDir)),
     ...config.sources.map((source) =>
       checked('source', source.name, () => checkSource(source, config, parts, signal)),
@@ -45,12 +47,20 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
       .filter(({ enabled }) => enabled)
       .map((sink) => checked('sink', sink.name, () => checkSink(sink, parts.clock, signal))),
   ];
+  for (const look of looks) look.catch(() => undefined); // whoever awaits it in its turn hears of it
+  return looks;
 }
 
-async function checked(kind: Checked['kind'], name: string, look: () => Promise<string>): Promise<Checked> {
+async function lookAt(
+  kind: Checked['kind'],
+  name: string,
+  look: () => Promise<string>,
+  signal: AbortSignal,
+): Promise<Checked> {
   try {
     return { kind, name, ok: true, detail: await look(), hint: '' };
   } catch (error) {
+    if (signal.aborted) return { kind, name, ok: false, detail: 'Stopped before it was known.', hint: '' };
     const foreseen =
       error instanceof SourceError ||
       error instanceof SinkUnavailable ||

@@ -21,6 +21,13 @@ export interface Said {
   readonly stderr: string;
 }
 
+export interface RunOptions {
+  readonly env?: Record<string, string>;
+  /** What is typed, or where it comes from. */
+  readonly stdin?: string | Readable;
+  readonly onStdout?: (text: string) => void;
+}
+
 const LEASE_MS = 60_000;
 const EVERY_EVENT: readonly LeadEvent[] = ['created'];
 
@@ -49,14 +56,11 @@ export class Install {
   }
 
   /** Runs `leadsync ARGUMENT …` in this process. */
-  async run(
-    args: readonly string[],
-    more: { env?: Record<string, string>; stdin?: string } = {},
-  ): Promise<Said> {
-    const [stdout, stderr] = [new Written(), new Written()];
+  async run(args: readonly string[], more: RunOptions = {}): Promise<Said> {
+    const [stdout, stderr] = [new Written(more.onStdout), new Written()];
     const { clock } = this;
     const env = { LEADSYNC_CONFIG: this.configFile, ...more.env };
-    const stdin = Readable.from(more.stdin === undefined ? [] : [more.stdin]);
+    const stdin = more.stdin instanceof Readable ? more.stdin : Readable.from([more.stdin ?? '']);
     const code = await commandLine(args, { stdout, stderr, stdin, env, clock, random: () => 0.5 });
     return { code, stdout: stdout.text, stderr: stderr.text };
   }
@@ -123,9 +127,15 @@ export async function attemptDue(
 
 class Written {
   text = '';
+  readonly #onText: ((text: string) => void) | undefined;
+
+  constructor(onText?: (text: string) => void) {
+    this.#onText = onText;
+  }
 
   write(text: string): boolean {
     this.text += text;
+    this.#onText?.(text);
     return true;
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { hashOf } from '../support/a-lead.ts';
 import { attemptDue, Install } from './an-install.ts';
 
 const refused = {
@@ -69,6 +70,23 @@ describe('leadsync trace', () => {
     expect((await install.run(['trace', '9223372036854775807'])).stderr).toContain(
       'Lead 9223372036854775807 is not',
     );
+  });
+
+  test('says why a lead was set aside, and when it came right', async () => {
+    const install = new Install();
+    const raw = '{"id":7}';
+    const broken = { kind: 'rejected', position: 0, id: 7n, raw, hash: hashOf(raw) } as const;
+    await install.recorded([{ ...broken, reason: 'is missing', path: 'client_name' }]);
+    const first = await install.run(['trace', '7']);
+    expect(first.code).toBe(0);
+    expect(first.stdout).toMatch(
+      /^2026-11-20T10:00:00\.000Z +set aside +source main: client_name: is missing$/m,
+    );
+    install.clock.jump(60_000);
+    await install.listed(7);
+    const { stdout } = await install.run(['trace', '7', '--source', 'main']);
+    expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +came right +source main$/m);
+    expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +owed +crm:main:7:1:/m);
   });
 
   test('says of an unknown lead that no listing had it, and where to look', async () => {

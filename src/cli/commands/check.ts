@@ -23,6 +23,7 @@ export const check = defineCommand<{ json?: boolean }>({
     }
     stop.release();
     if (options.json) surroundings.stdout.write(printJson(results));
+    if (stop.signal.aborted) return ExitCode.notDone;
     return results.every(({ ok }) => ok) ? ExitCode.done : ExitCode.unreachable;
   },
 });

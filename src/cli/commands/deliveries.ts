@@ -107,7 +107,8 @@ function show(
 
 function explanation({ reason, state, nextAttemptAt, settledAt }: DeliveryRow, now: Date): string {
   const why = reason ? [printable(reason)] : [];
-  if (state === 'pending' && nextAttemptAt) why.push(`next attempt ${printMomentAndAge(nextAttemptAt, now)}`);
+  if (state === 'pending' && nextAttemptAt)
+    why.push(nextAttemptAt <= now ? 'due now' : `next attempt ${printMomentAndAge(nextAttemptAt, now)}`);
   if (state === 'delivered' && settledAt) why.push(`delivered ${printMomentAndAge(settledAt, now)}`);
   return why.join('; ');
 }

@@ -65,5 +65,5 @@ function tell(
   for (const { sink, delivered, pending, dead } of sinks)
     stdout.write(`${sink}: ${delivered} delivered, ${pending} pending, ${dead} dead\n`);
   if (sinks.some(({ pending, dead }) => pending + dead > 0))
-    stderr.write('`leadsync status` says what waits, and why.\n');
+    stderr.write('`leadsync status` says what is left, and what to do about it.\n');
 }

@@ -40,6 +40,10 @@ export const trace = defineCommand<Options>({
     if (entries.length === 0) throw unknownLead(id, options.source);
     const text = options.json ? printJson(traceJson(id, entries, options)) : timeline(entries, options);
     surroundings.stdout.write(text);
+    if (!options.showData && entries.some(({ answer }) => answer !== undefined))
+      surroundings.stderr.write(
+        '--show-data shows what the destinations answered; it may hold personal data.\n',
+      );
     return ExitCode.done;
   },
 });
@@ -69,7 +73,7 @@ function traceJson(lead: LeadId, entries: readonly TraceEntry[], { showData }: O
 function unknownLead(lead: LeadId, source: string | undefined): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
-    `Lead ${lead}${source ? ` of ${source}` : ''} is not in the ledger: no listing that was read so far had it, or it was set aside.`,
-    '`leadsync status` says when the listing was last read, and whether leads were set aside.',
+    `Lead ${lead}${source ? ` of ${source}` : ''} is not in the ledger: no listing that was read so far had it.`,
+    '`leadsync status` says when the listing was last read.',
   );
 }

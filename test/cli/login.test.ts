@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startStub } from '../stub/stub.ts';
+import { startLeadsync } from '../support/leadsync.ts';
+import { until } from '../support/until.ts';
+import { Install } from './an-install.ts';
+
+async function anInstall(more: Record<string, unknown> = {}) {
+  const stub = await startStub({ leads: 2 });
+  onTestFinished(() => stub.close());
+  const { url, clientId, clientSecret } = stub;
+  const source = { base_url: url, client_id: clientId, client_secret: clientSecret, ...more };
+  const install = new Install({ sources: { main: source } });
+  return { install, tokenFile: join(install.folder, 'data', 'tokens', 'main.json') };
+}
+
+function addressIn(text: string): string | undefined {
+  return /^http\S+$/m.exec(text)?.[0];
+}
+
+/** A person's browser: opens the address, and is sent on. */
+async function sentTo(address: string): Promise<string> {
+  const response = await fetch(address, { redirect: 'manual' });
+  return response.headers.get('location') ?? '';
+}
+
+describe('leadsync login', () => {
+  test('takes the code from the browser’s redirect to this machine, stores the tokens and ends', async () => {
+    const { install, tokenFile } = await anInstall();
+    const login = startLeadsync(['login', 'main', '-c', install.configFile]);
+    onTestFinished(() => void login.kill('SIGKILL'));
+    const address = await until('the address is printed', () => addressIn(login.stdout));
+    const page = await fetch(address); // followed to the redirect
+    expect(await page.text()).toContain('leadsync has the answer');
+    expect(await login.exited).toEqual({ code: 0, signal: null });
+    expect(login.stderr).toContain('main is logged in.');
+    expect(existsSync(tokenFile)).toBe(true);
+  });
+
+  test('takes a pasted address where the browser cannot come back by itself', async () => {
+    const { install, tokenFile } = await anInstall({ redirect_uri: 'https://example.com/callback' });
+    const stdin = new PassThrough();
+    const onStdout = async (address: string) => stdin.write(`\n${await sentTo(address.trim())}\n`);
+    const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
+    expect(stderr).toContain('main is logged in.');
+    expect(code).toBe(0);
+    expect(existsSync(tokenFile)).toBe(true);
+  });
+
+  test('says what is wrong with a pasted address, and stores nothing', async () => {
+    const { install, tokenFile } = await anInstall();
+    for (const [stdin, message] of [
+      ['https://example.com/\n', 'That address holds no code'],
+      ['http://127.0.0.1/callback?code=x&state=another\n', 'answers another login'],
+    ] as const) {
+      const { code, stderr } = await install.run(['login', 'main'], { stdin });
+      expect(stderr).toContain(message);
+      expect(code).toBe(1);
+    }
+    expect(existsSync(tokenFile)).toBe(false);
+  });
+
+  test('ends when there is nobody to paste and nowhere to come back to', async () => {
+    const { install } = await anInstall({ redirect_uri: 'https://example.com/callback' });
+    const { code, stderr } = await install.run(['login', 'main']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('Nothing was pasted.\nNothing was stored.');
+  });
+
+  test('ends on Ctrl-C while it waits', async () => {
+    const { install } = await anInstall();
+    const login = startLeadsync(['login', 'main', '-c', install.configFile]);
+    await until('the address is printed', () => addressIn(login.stdout));
+    expect(await login.kill('SIGINT')).toEqual({ code: 1, signal: null });
+    expect(login.stderr).toContain('The login was stopped.');
+  });
+
+  test('takes an unknown source for wrong usage', async () => {
+    const { install } = await anInstall();
+    const { code, stderr } = await install.run(['login', 'mian']);
+    expect(stderr).toContain('There is no source "mian": did you mean "main"?');
+    expect(code).toBe(2);
+  });
+});

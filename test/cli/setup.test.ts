@@ -1,0 +1,144 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../support/server-process.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { Install } from './an-install.ts';
+
+describe('leadsync init', () => {
+  test('writes a configuration that is right once its variables are set, and says what is next', async () => {
+    const install = new Install();
+    const file = join(tempDir(), 'fresh.yaml');
+    const { code, stderr, stdout } = await install.run(['init', file]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toContain(`leadsync validate -c ${file}`);
+    const env = { LEADS_CLIENT_ID: 'id', LEADS_CLIENT_SECRET: 'secret' };
+    const validated = await install.run(['validate', '-c', file], { env });
+    expect(validated).toEqual({ code: 0, stdout: `${file} is right: 1 source, 1 sink.\n`, stderr: '' });
+  });
+
+  test('never overwrites', async () => {
+    const install = new Install();
+    const before = readFileSync(install.configFile, 'utf8');
+    const { code, stderr } = await install.run(['init']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('is there already, and was left as it is');
+    expect(readFileSync(install.configFile, 'utf8')).toBe(before);
+  });
+
+  test('says why it cannot write', async () => {
+    const file = join(tempDir(), 'no', 'such', 'folder.yaml');
+    const { code, stderr } = await new Install().run(['init', file]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${file} cannot be written (ENOENT).`);
+  });
+});
+
+describe('leadsync validate', () => {
+  test('tells every fault at its place, and exits with 78', async () => {
+    const install = new Install();
+    writeFileSync(install.configFile, 'sources: {}\nsnks: {}\n');
+    const { code, stderr, stdout } = await install.run(['validate']);
+    expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+    expect(stderr).toContain('leadsync.yaml:1:');
+    expect(stderr).toContain('did you mean "sinks"?');
+  });
+
+  test('counts what is disabled', async () => {
+    const sinks = {
+      a: { type: 'csv', directory: './a' },
+      b: { type: 'csv', directory: './b', enabled: false },
+    };
+    const install = new Install({ sinks });
+    expect((await install.run(['validate'])).stdout).toContain('1 source, 2 sinks, 1 of them disabled.');
+  });
+});
+
+describe('the configuration', () => {
+  test.each([
+    ['before', (file: string) => ['-c', file, 'validate']],
+    ['after', (file: string) => ['validate', '-c', file]],
+    ['in one word', (file: string) => ['validate', `--config=${file}`]],
+  ])('is named by -c %s the command, which wins over LEADSYNC_CONFIG', async (_, argsFor) => {
+    const [install, other] = [new Install(), new Install()];
+    const { stdout } = await install.run(argsFor(other.configFile));
+    expect(stdout).toContain(other.configFile);
+  });
+
+  test.each(['validate', 'status', 'sync', 'run', 'check', 'healthcheck'])(
+    'that is missing is named by %s, with what to do',
+    async (command) => {
+      const { code, stderr } = await new Install().run([command, '-c', '/nowhere/leadsync.yaml']);
+      expect(code).toBe(78);
+      expect(stderr).toBe(
+        '/nowhere/leadsync.yaml: there is no such file; `leadsync init` writes one, -c names another\n',
+      );
+    },
+  );
+});
+
+describe('leadsync schema', () => {
+  test('prints the JSON Schema that is kept in the repository', async () => {
+    const { stdout, code } = await new Install().run(['schema']);
+    expect(code).toBe(0);
+    const kept = readFileSync(new URL('../../config/leadsync.schema.json', import.meta.url), 'utf8');
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(kept));
+  });
+});
+
+describe('leadsync healthcheck', () => {
+  async function aServer(answer: number | 'nothing'): Promise<string> {
+    const paths: string[] = [];
+    const server = createServer((request, response) => {
+      paths.push(request.url ?? '');
+      if (answer !== 'nothing') response.writeHead(request.url === '/livez' ? answer : 404).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  test('exits with 0 when leadsync answers where the configuration says', async () => {
+    const listen = await aServer(200);
+    const { code, stdout } = await new Install({ admin: { listen } }).run(['healthcheck']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `leadsync at ${listen} answers.\n` });
+  });
+
+  test('asks a server that listens everywhere on this machine', async () => {
+    const port = (await aServer(200)).split(':')[1];
+    const { stdout } = await new Install({ admin: { listen: `0.0.0.0:${port}` } }).run(['healthcheck']);
+    expect(stdout).toBe(`leadsync at 127.0.0.1:${port} answers.\n`);
+  });
+
+  test('asks elsewhere when told to', async () => {
+    const worker = await aServer(200);
+    expect((await new Install().run(['healthcheck', '--at', worker])).code).toBe(0);
+  });
+
+  test('exits with 1, and says why, when nobody is there or the answer is another', async () => {
+    const listen = `127.0.0.1:${await freePort()}`;
+    const nobody = await new Install({ admin: { listen } }).run(['healthcheck']);
+    expect(nobody.code).toBe(1);
+    expect(nobody.stderr).toContain(`leadsync at ${listen} is not well: no connection (ECONNREFUSED).`);
+    const ill = await new Install({ admin: { listen: await aServer(503) } }).run(['healthcheck']);
+    expect(ill.code).toBe(1);
+    expect(ill.stderr).toContain('it answers with HTTP 503');
+  });
+
+  test('exits with 1 within seconds when there is no answer', async () => {
+    const hung = await new Install({ admin: { listen: await aServer('nothing') } }).run(['healthcheck']);
+    expect(hung.code).toBe(1);
+    expect(hung.stderr).toContain('no answer within 3 s');
+  });
+
+  test('says so when there is nobody to ask', async () => {
+    const { code, stderr } = await new Install({ admin: { listen: 'off' } }).run(['healthcheck']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('admin.listen is off');
+  });
+});

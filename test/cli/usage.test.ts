@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { runLeadsync } from '../support/leadsync.ts';
+import { Install } from './an-install.ts';
+
+const COMMANDS =
+  'init validate check login schema run sync worker healthcheck status trace deliveries retry replay pause resume'.split(
+    ' ',
+  );
+
+/** Options without which a command is not looked at any further. */
+const REQUIRED: Readonly<Record<string, readonly string[]>> = { replay: ['--sink', 'crm'] };
+
+describe('the command line', () => {
+  test('lists every command of the contract', async () => {
+    const { code, stdout } = await new Install().run(['--help']);
+    expect(code).toBe(0);
+    for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
+  });
+
+  test.each(COMMANDS)('%s --help begins with examples, and tells of -c', async (command) => {
+    const { code, stdout } = await new Install().run([command, '--help']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^Examples:\n  \\$ leadsync ${command}\\b`));
+    expect(stdout).toContain('-c, --config <file>');
+  });
+
+  test.each(COMMANDS)('%s takes an unknown option for wrong usage', async (command) => {
+    const { code, stdout, stderr } = await new Install().run([
+      command,
+      ...(REQUIRED[command] ?? []),
+      '--nonsense',
+    ]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain("unknown option '--nonsense'");
+    expect(stderr).toContain(`leadsync ${command} --help`);
+  });
+
+  test('offers the nearest command for one that does not exist', async () => {
+    const { code, stderr } = await new Install().run(['statsu']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('Did you mean status?');
+  });
+
+  test('says how it is used when there is no command', async () => {
+    const { code, stdout, stderr } = await new Install().run([]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('Usage: leadsync');
+  });
+
+  test('says its version', async () => {
+    expect((await new Install().run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  test('run without deliveries and without a queue is refused, since nobody would deliver', async () => {
+    const { code, stderr } = await new Install().run(['run', '--no-deliver']);
+    expect(code).toBe(78);
+    expect(stderr).toContain('Set queue.redis_url');
+  });
+
+  test('a worker without a queue is refused', async () => {
+    const { code, stderr } = await new Install().run(['worker']);
+    expect(code).toBe(78);
+    expect(stderr).toContain('Set queue.redis_url');
+  });
+});
+
+describe('the program', () => {
+  test('exits with what the command came to, and prints no stack trace', async () => {
+    const install = new Install();
+    const { code, stdout, stderr } = await runLeadsync(['status', '-c', install.configFile]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('There is no ledger at');
+    expect(stderr).not.toMatch(/^ {4}at /m);
+  });
+
+  test('ends quietly when its reader has had enough', async () => {
+    const install = new Install();
+    await install.listed(...Array.from({ length: 2_000 }, (_, i) => i + 1));
+    const program = fileURLToPath(new URL('../../bin/leadsync.js', import.meta.url));
+    const args = [program, 'deliveries', '--limit', '100000', '-c', install.configFile];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    child.stdout.once('data', () => child.stdout.destroy());
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});
