@@ -60,6 +60,7 @@ export class Daemon {
   readonly #closers: Closers;
   readonly #stopping = new AbortController();
   readonly #loops: Promise<void>[] = [];
+  readonly #backfills: Promise<void>[] = [];
   readonly #wakes = new Map<string, Wake>();
   readonly #sinks: readonly SinkConfig[];
   readonly #sources: readonly Source[];
@@ -125,7 +126,12 @@ export class Daemon {
     const create = this.#role.kind !== 'worker';
     // Random by nature: it must differ from every name that was ever used here.
     const holder = randomBytes(8).toString('hex');
-    const ledger = openConfiguredLedger(this.#config, { clock: this.#clock, random: this.#random, create, holder });
+    const ledger = openConfiguredLedger(this.#config, {
+      clock: this.#clock,
+      random: this.#random,
+      create,
+      holder,
+    });
     this.#closers.push(() => ledger.close());
     const life = showOwnLife(this.#config.dataDir, holder);
     this.#closers.push(() => life.release());
@@ -225,7 +231,8 @@ export class Daemon {
       const waitMs = this.#role.kind === 'sync' ? 0 : sink.batch.waitMs;
       const request = { sink: sink.name, max: sink.batch.max, waitMs, ...pace(this.#config, sink) };
       this.#loop(`dispatching to ${sink.name}`, (signal) => dispatch(request, parts, signal));
-      this.#loop(`backfilling ${sink.name}`, (signal) => backfill(sink.name, parts, signal));
+      const done = this.#loop(`backfilling ${sink.name}`, (signal) => backfill(sink.name, parts, signal));
+      this.#backfills.push(done);
     }
     this.#loop('watching the ledger', (signal) => this.#lookElsewhere(signal));
     this.#loop('watching the other processes', (signal) => this.#watchProcesses(signal));
@@ -260,12 +267,13 @@ export class Daemon {
   async #watchProcesses(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#clock.sleep(WATCH_PROCESSES_MS, signal);
-      if ((await freeTheDead(this.#ledger, this.#config.dataDir)) > 0) for (const wake of this.#wakes.values()) wake.notify();
+      if ((await freeTheDead(this.#ledger, this.#config.dataDir)) > 0)
+        for (const wake of this.#wakes.values()) wake.notify();
     }
   }
 
   /** Keeps a loop going until the stop. A fault in it is told, and does not end the others. */
-  #loop(doing: string, run: (signal: AbortSignal) => Promise<void>): void {
+  #loop(doing: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.#stopping;
     const keepGoing = async () => {
       for (;;) {
@@ -278,7 +286,9 @@ export class Daemon {
         }
       }
     };
-    this.#loops.push(keepGoing());
+    const loop = keepGoing();
+    this.#loops.push(loop);
+    return loop;
   }
 
   /** Polls every source once, at the same time. Gives the failures. */
@@ -287,9 +297,13 @@ export class Daemon {
     return failures.filter((failure) => failure !== undefined);
   }
 
-  /** Resolves when nothing is on its way and nothing more is due now, or the signal aborts. */
+  /** Resolves when everything is owed that is to be, nothing is on its way and nothing more is due now, or the signal aborts. */
   async drained(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && (await this.#busy())) await this.#clock.sleep(20, signal);
+    let owed = false;
+    void Promise.all(this.#backfills).then(() => {
+      owed = true;
+    });
+    while (!signal.aborted && (!owed || (await this.#busy()))) await this.#clock.sleep(20, signal);
   }
 
   async #busy(): Promise<boolean> {
