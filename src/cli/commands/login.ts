@@ -38,7 +38,7 @@ export const login = defineCommand({
 });
 
 const ON_THIS_MACHINE =
-  'leadsync waits for the browser to come back. If it runs on another machine, the last page will not load:\nthen paste its whole address here.\n';
+  'leadsync waits for the browser to come back. Where the browser runs on another machine, its last page will not load:\nthen paste the whole address of that page here.\n';
 const ELSEWHERE = 'Then paste the whole address of the page where the browser ends here:\n';
 
 /** Where the browser ended: it came by itself, or somebody pasted it. @throws CommandFailure */
