@@ -105,6 +105,8 @@ export class Tokens {
   async #takeStored(refused: string | undefined): Promise<string | undefined> {
     const stored = await this.#parts.file.read();
     if (stored.kind !== 'token' || stored.token.accessToken === refused) return undefined;
+    // The one in hand is here because it is not good; read anew, a clock that was set back would make it so.
+    if (stored.token.accessToken === this.#held?.token.accessToken) return undefined;
     const held = new HeldToken(stored.token, this.#parts.clock);
     if (!held.isGood()) return undefined;
     this.#held = held;

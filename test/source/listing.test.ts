@@ -1,0 +1,340 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import type { SourceErrorCode } from '../../src/source/source.ts';
+import type { ListingMisbehaviourName } from '../stub/stub.ts';
+import { aLead } from '../support/a-lead.ts';
+import { HeldClock } from '../support/held-clock.ts';
+import { until } from '../support/until.ts';
+import { aSource, aStub, ask, failureOf, read } from './a-source.ts';
+import { aRawService, sends } from './raw-service.ts';
+
+describe('reading', () => {
+  test.each([
+    { transfer: 'length' },
+    { transfer: 'chunked' },
+    { gzip: true },
+    { doorkeeper: true },
+    { doorkeeper: true, gzip: true },
+  ] as const)('brings every lead, in order, from a service with %j', async (options) => {
+    const stub = await aStub({ leads: 500, firstId: 1000, ...options });
+    const { ids, items } = await read(aSource(stub).source);
+    expect(new Set(ids).size).toBe(500);
+    expect(items.map(({ position }) => position)).toEqual([...ids.keys()]);
+    expect([...ids].sort((a, b) => a - b)).toEqual(stub.served.ids());
+  });
+
+  test('gives chunks that the ledger can commit: at most 200 leads, or about 256 KB', async () => {
+    const stub = await aStub({ leads: 450 });
+    expect(await chunkSizes(stub)).toEqual([200, 200, 50]);
+    const large = Array.from({ length: 5 }, (_, id) =>
+      aLead({ id: id + 1, client_name: 'x'.repeat(200_000) }),
+    );
+    expect(await chunkSizes(await aRawService(sends(`[${large.join(',')}]`)))).toEqual([2, 2, 1]);
+  });
+
+  test('brings an empty listing as one that has no leads', async () => {
+    expect(await read(aSource(await aRawService(sends(' [ ] '))).source)).toMatchObject({
+      kind: 'changed',
+      ids: [],
+    });
+  });
+
+  test('skips a byte-order mark', async () => {
+    const body = `\ufeff[${aLead()}]`;
+    expect((await read(aSource(await aRawService(sends(body))).source)).ids).toEqual([42]);
+  });
+
+  test('asks as the description says', async () => {
+    const service = await aRawService(sends('[]'));
+    await read(aSource(service).source);
+    const [request] = service.listingRequests;
+    expect(request).toMatchObject({ method: 'GET', url: '/api/v1/leads' });
+    expect(request?.headers).toMatchObject({ authorization: 'Bearer t', accept: 'application/json' });
+    expect(request?.headers['user-agent']).toMatch(/^leadsync\/\d/);
+  });
+
+  test('opens no connection before it is asked', async () => {
+    const service = await aRawService(sends('[]'));
+    aSource(service);
+    expect(service.connections).toBe(0);
+  });
+
+  test('does not read ahead of a slow reader, and leaving early closes the connection', async () => {
+    let written = 0;
+    const service = await aRawService((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write('[');
+      const part = Buffer.from(`${aLead({ client_name: 'x'.repeat(60_000) })},`);
+      const go = () => {
+        while (!response.destroyed && response.write(part)) written += part.length;
+        written += part.length;
+      };
+      response.on('drain', go);
+      go();
+    });
+    const listing = await ask(aSource(service).source);
+    if (listing.kind !== 'changed') return expect.fail();
+    for await (const chunk of listing.chunks) {
+      expect(chunk.length).toBeGreaterThan(0);
+      break;
+    }
+    await until('the connection is closed', () => service.connections <= 1); // that of the token may be kept
+    expect(written).toBeLessThan(32 * 1024 * 1024);
+  });
+
+  test('of a lead that breaks the description sets that lead aside and goes on', async () => {
+    const stub = await aStub({ leads: 3 });
+    stub.addRaw('{"id":9000001}');
+    stub.addRaw('7');
+    const { items } = await read(aSource(stub).source);
+    expect(items.map(({ kind }) => kind).sort()).toEqual(['lead', 'lead', 'lead', 'rejected', 'rejected']);
+  });
+
+  test('of a lead larger than max_lead_size sets that lead aside and goes on, though it comes as a gzip bomb', async () => {
+    const bomb = Buffer.concat([
+      Buffer.from(`[${aLead({ id: 1 })},{"id":2,"client_name":"`),
+      Buffer.alloc(64 * 1024 * 1024, 'x'),
+      Buffer.from(`"},${aLead({ id: 3 })}]`),
+    ]);
+    const service = await aRawService(sends(gzipSync(bomb), { 'content-encoding': 'gzip' }));
+    const { items } = await read(aSource(service, { options: { max_lead_size: '1mb' } }).source);
+    expect(items).toMatchObject([{ id: 1n }, { kind: 'rejected', id: 2n }, { id: 3n }]);
+    expect(items[1]?.raw.length).toBe(64 * 1024);
+  });
+});
+
+describe('a listing that does not come as it should', () => {
+  const cases: readonly (readonly [ListingMisbehaviourName, SourceErrorCode, number | undefined])[] = [
+    ['truncated', 'incomplete', undefined],
+    ['truncated-chunked', 'incomplete', undefined],
+    ['cut-short', 'incomplete', undefined],
+    ['no-final-bracket', 'incomplete', undefined],
+    ['reset', 'unreachable', undefined],
+    ['reset-midway', 'incomplete', undefined],
+    ['html', 'protocol', 200],
+    ['no-content', 'protocol', 204],
+    ['unasked-not-modified', 'protocol', 304],
+    ['empty-body', 'incomplete', undefined],
+    ['wrong-content-type', 'protocol', 200],
+    ['bad-utf8', 'protocol', undefined],
+    ['gzip-cut', 'incomplete', undefined],
+    ['object', 'protocol', undefined],
+    ['trailing-text', 'protocol', undefined],
+    ['unauthorized', 'unauthorized', 401],
+    ['forbidden', 'forbidden', 403],
+    ['not-found', 'protocol', 404],
+    ['redirect', 'protocol', 302],
+    ['server-error', 'server', 500],
+    ['bad-gateway', 'server', 502],
+  ];
+
+  test.each(cases)('%s is said to be: %s', async (listing, code, httpStatus) => {
+    const stub = await aStub({ leads: 600 });
+    stub.misbehave({ listing });
+    const { source } = aSource(stub);
+    const { error } = await failureOf(source);
+    expect(error).toMatchObject({ code, httpStatus });
+    expect(error.hint).not.toBe('');
+    stub.behave();
+    expect((await read(source)).ids).toHaveLength(600);
+  });
+
+  test('gives the leads that came before it broke off', async () => {
+    const stub = await aStub({ leads: 600 });
+    for (const listing of [
+      'truncated',
+      'truncated-chunked',
+      'reset-midway',
+      'gzip-cut',
+      'trailing-text',
+    ] as const) {
+      stub.misbehave({ listing, times: 1 });
+      const { items } = await failureOf(aSource(stub).source);
+      expect(items.length, listing).toBeGreaterThan(0);
+    }
+  });
+
+  test('is not followed to another address', async () => {
+    const stub = await aStub({ leads: 1 });
+    stub.misbehave({ listing: 'redirect' });
+    await failureOf(aSource(stub).source);
+    expect(stub.requests.filter(({ path }) => path.includes('from=redirect'))).toEqual([]);
+  });
+
+  test.each([
+    ['rate-limited', '7', 7_000],
+    ['unavailable', 'Fri, 20 Nov 2026 10:01:00 GMT', 60_000],
+    ['unavailable', 'Fri, 20 Nov 2026 09:00:00 GMT', 0],
+    ['unavailable', 'soon', undefined],
+  ] as const)(
+    '%s with Retry-After: %s tells for how long it wants to be left alone',
+    async (listing, retryAfter, ms) => {
+      const stub = await aStub();
+      stub.misbehave({ listing, retryAfter });
+      const clock = new HeldClock('2026-11-20T10:00:00.000Z');
+      expect((await failureOf(aSource(stub, { clock }).source)).error.retryAfterMs).toBe(ms);
+    },
+  );
+
+  test('hanging before or in the middle of its body, is given up after the timeout', async () => {
+    const stub = await aStub({ leads: 600 });
+    const { source } = aSource(stub, { options: { timeout: '300ms' } });
+    stub.misbehave({ listing: 'hang', times: 1 });
+    expect((await failureOf(source)).error).toMatchObject({ code: 'unreachable' });
+    stub.misbehave({ listing: 'hang-midway', times: 1 });
+    const { error, items } = await failureOf(source);
+    expect(error.code).toBe('incomplete');
+    expect(items.length).toBeGreaterThan(0);
+  });
+
+  test('trickling in, is given up at the deadline for the whole', async () => {
+    const stub = await aStub({ leads: 600 });
+    stub.misbehave({ listing: 'trickle', delayMs: 20 });
+    const clock = new HeldClock();
+    const { source } = aSource(stub, { clock, options: { deadline: '10m' } });
+    const failure = failureOf(source);
+    await until('the listing is asked for', () => stub.listingRequests === 1);
+    await clock.pass(600_000);
+    expect((await failure).error).toMatchObject({
+      code: 'incomplete',
+      message: 'The listing could not be read to its end in 600 s.',
+    });
+  });
+
+  test('is left when reading is stopped, at once, whatever it waits for', async () => {
+    const stub = await aStub({ leads: 600 });
+    for (const listing of ['hang', 'hang-midway', 'trickle'] as const) {
+      stub.misbehave({ listing, times: 1 });
+      const { source } = aSource(stub, { options: { timeout: '1h' } });
+      const stop = new AbortController();
+      const before = stub.listingRequests;
+      const reading = (async () => {
+        const result = await source.list(undefined, stop.signal);
+        if (result.kind === 'changed') for await (const chunk of result.chunks) expect(chunk).toBeDefined();
+      })();
+      await until('the listing is asked for', () => stub.listingRequests > before);
+      stop.abort();
+      await expect(reading).rejects.toMatchObject({ name: 'SourceError', code: 'incomplete' });
+    }
+  });
+
+  test('is a plain sentence when nobody is there', async () => {
+    const stub = await aStub();
+    const { source } = aSource(stub);
+    await read(source);
+    await stub.close();
+    const { error } = await failureOf(source);
+    expect(error).toMatchObject({ code: 'unreachable' });
+    expect(error.message).toMatch(/^The listing cannot be reached: 127\.0\.0\.1:\d+ refuses the connection/);
+  });
+
+  test('of bytes that are no gzip, though they are said to be, is a fault of the service', async () => {
+    const service = await aRawService(sends(randomBytes(500), { 'content-encoding': 'gzip' }));
+    expect((await failureOf(aSource(service).source)).error.code).toBe('protocol');
+  });
+});
+
+describe('the same listing again', () => {
+  test('is recognised by its tag, verbatim, and not sent', async () => {
+    const stub = await aStub({ leads: 20, doorkeeper: true });
+    const { source } = aSource(stub);
+    const { mark } = await read(source);
+    expect(mark?.etag).toMatch(/^W\//);
+    expect(await read(source, mark)).toMatchObject({ kind: 'unchanged', bytes: 0 });
+    expect(stub.requests.at(-1)).toMatchObject({ status: 304 });
+    stub.addLeads(1);
+    expect((await read(source, mark)).ids).toHaveLength(21);
+  });
+
+  test.each([{ transfer: 'length' }, { transfer: 'chunked' }, { gzip: true }] as const)(
+    'is recognised by its bytes without a tag: %j',
+    async (options) => {
+      const stub = await aStub({ leads: 50, ...options });
+      const { source } = aSource(stub);
+      const { mark, bytes } = await read(source);
+      expect(await read(source, mark)).toMatchObject({ kind: 'unchanged', bytes });
+      const [id] = stub.addLeads(1);
+      const { ids, mark: after } = await read(source, mark);
+      expect(ids).toContain(id);
+      expect(await read(source, after)).toMatchObject({ kind: 'unchanged' });
+    },
+  );
+
+  test('has a mark that can be checked', async () => {
+    const body = `[${aLead()}]\n`;
+    const service = await aRawService(sends(body));
+    expect((await read(aSource(service).source)).mark).toEqual({
+      url: `${service.url}/api/v1/leads`,
+      etag: undefined,
+      bodyHash: createHash('sha256').update(body).digest('hex'),
+      bodyBytes: Buffer.byteLength(body),
+    });
+  });
+
+  test.each([1, 30])('is told from one of the same length with %d leads of 400 KB', async (leads) => {
+    const texts = Array.from({ length: leads }, (_, id) =>
+      aLead({ id: id + 1, client_name: 'x'.repeat(400_000) }),
+    );
+    let body = `[${texts.join(',')}]`;
+    const service = await aRawService((...request) => sends(body)(...request));
+    const { source, dataDir } = aSource(service);
+    const { mark } = await read(source);
+    expect(await read(source, mark)).toMatchObject({ kind: 'unchanged' });
+    body = body.replace(/x"(?!.*x")/, 'y"'); // the last of them
+    const { items } = await read(source, mark);
+    expect(items.map(({ raw }) => raw).join(',') === body.slice(1, -1)).toBe(true);
+    expect(readdirSync(dataDir)).toEqual(['tokens']); // what was held on disk has no name there
+  });
+
+  test('is told from one that is longer, shorter, or breaks off, when no length is announced', async () => {
+    const texts = Array.from({ length: 100 }, (_, id) => aLead({ id: id + 1 }));
+    let send: (body: string) => string | Buffer = (body) => body;
+    const body = `[${texts.join(',')}]`;
+    const service = await aRawService((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write(send(body).slice(0, 50_000));
+      response.end(send(body).slice(50_000));
+    });
+    const { source } = aSource(service);
+    const { mark } = await read(source);
+    expect((await read(source, mark)).kind).toBe('unchanged');
+    send = () => `[${texts.slice(0, 60).join(',')}]`;
+    expect((await read(source, mark)).ids).toHaveLength(60);
+    send = () => `[${[...texts, aLead({ id: 500 })].join(',')}]`;
+    expect((await read(source, mark)).ids).toHaveLength(101);
+    send = (whole) => whole.slice(0, -1);
+    const { error, items } = await failureOf(source, mark);
+    expect(error.code).toBe('incomplete');
+    expect(items.length).toBe(100);
+  });
+
+  test('is not compared with that of another address', async () => {
+    const stub = await aStub({ leads: 5, etag: 'strong' });
+    const { source } = aSource(stub);
+    const { mark } = await read(source);
+    expect(mark).toBeDefined();
+    expect(await read(source, mark && { ...mark, url: 'http://127.0.0.1:1/api/v1/leads' })).toMatchObject({
+      kind: 'changed',
+    });
+    expect(stub.requests.at(-1)?.headers['if-none-match']).toBeUndefined();
+  });
+
+  test('leaves no mark when it was not read to its end', async () => {
+    const listing = await ask(aSource(await aStub({ leads: 600 })).source);
+    if (listing.kind !== 'changed') return expect.fail();
+    for await (const chunk of listing.chunks) {
+      expect(chunk).toHaveLength(200);
+      break;
+    }
+    expect(listing.end().mark).toBeUndefined();
+  });
+});
+
+async function chunkSizes(service: Parameters<typeof aSource>[0]): Promise<number[]> {
+  const listing = await ask(aSource(service).source);
+  const sizes: number[] = [];
+  if (listing.kind === 'changed') for await (const chunk of listing.chunks) sizes.push(chunk.length);
+  return sizes;
+}

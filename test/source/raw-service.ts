@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+export interface RawService {
+  readonly url: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Connections that are open at this moment. */
+  readonly connections: number;
+  readonly listingRequests: readonly IncomingMessage[];
+}
+
+/** A service that gives a token to anybody and answers the listing exactly as the test says, byte by byte. */
+export async function aRawService(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<RawService> {
+  const listingRequests: IncomingMessage[] = [];
+  let connections = 0;
+  const server = createServer((request, response) => {
+    if (request.url === '/oauth/token') {
+      request.resume();
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end('{"access_token":"t","token_type":"Bearer","expires_in":7200}');
+      return;
+    }
+    listingRequests.push(request);
+    answer(request, response);
+  });
+  server.on('connection', (socket) => {
+    connections++;
+    socket.on('close', () => connections--);
+    socket.on('error', () => undefined); // the tests break connections on purpose
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    clientId: 'client',
+    clientSecret: 'secret',
+    get connections() {
+      return connections;
+    },
+    listingRequests,
+  };
+}
+
+/** An answer with a body that is there at once. */
+export function sends(
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', ...headers });
+    response.end(body);
+  };
+}
