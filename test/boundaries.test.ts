@@ -95,7 +95,6 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node-cron': ['config', 'daemon'],
   'openid-client': ['source'],
   pg: ['sinks/postgres'],
-  'pg-copy-streams': ['sinks/postgres'],
   pino: ['telemetry'],
   'pino-pretty': ['telemetry'],
   'prom-client': ['telemetry'],

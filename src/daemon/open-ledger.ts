@@ -22,7 +22,7 @@ export class DataDirUnusable extends Error {
 }
 
 /** Where the ledger of a data directory is. */
-export function ledgerFile(dataDir: string): string {
+function ledgerFile(dataDir: string): string {
   return join(dataDir, 'ledger.db');
 }
 

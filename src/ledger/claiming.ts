@@ -28,7 +28,7 @@ interface DueRow {
 }
 
 /** A batch's public id. */
-export function batchId(batchNo: number): string {
+function batchId(batchNo: number): string {
   return `b${batchNo.toString(36)}`;
 }
 
