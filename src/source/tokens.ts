@@ -48,7 +48,8 @@ export class Tokens {
 
   /** A token that is good by our clock. @throws SourceError; the signal's reason when it aborts */
   async current(signal: AbortSignal): Promise<string> {
-    if (this.#held?.isGood()) return this.#held.token.accessToken;
+    const held = this.#held;
+    if (held?.isGood() && !(await this.#isReplaced(held.token))) return held.token.accessToken;
     return await this.#renewed(undefined, signal);
   }
 
@@ -74,6 +75,14 @@ export class Tokens {
       },
       closing,
     );
+  }
+
+  /** Somebody has logged in while this process runs, or another process has renewed. */
+  async #isReplaced({ accessToken, receivedAt }: Token): Promise<boolean> {
+    // Without the disk the token in hand is still good.
+    const stored = await this.#parts.file.read().catch(() => undefined);
+    if (stored?.kind !== 'token' || stored.token.accessToken === accessToken) return false;
+    return stored.token.receivedAt.getTime() > receivedAt.getTime();
   }
 
   /** Waiters share one renewal, and each may stop waiting without stopping it. */
