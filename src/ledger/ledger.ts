@@ -201,7 +201,7 @@ export interface Ledger {
   /**
    * Starts the one attempt that a lease allows, and gives the batch to attempt; from here the lease lasts `leaseMs`.
    * Undefined when the lease is no longer current, has been used, or everything in the batch is settled: then there is
-   * nothing to do.
+   * nothing to do. Undefined as well when the sink was paused or held meanwhile: then the batch waits with the others.
    */
   begin(ref: BatchRef, leaseMs: number): Promise<Batch | undefined>;
   /** The processes whose attempts are under way, by the names under which they opened the ledger. */

@@ -45,10 +45,19 @@ export class Settling {
     const batchNo = batchNumber(ref.batch);
     // The fence: one attempt for a lease, and none for a lease that is over.
     const now = this.#clock.now().getTime();
+    if (this.#putBack(ref, batchNo, now)) return undefined;
     if (this.#sql.begin.run(holder, now + leaseMs, batchNo, ref.lease, now).changes === 0) return undefined;
     const deliveries = this.#sql.load.all(batchNo).map(toDelivery);
     const createdAt = this.#sql.createdAt.get(batchNo) as number;
     return { id: ref.batch, sink: ref.sink, createdAt: new Date(createdAt), deliveries };
+  }
+
+  /** What was on its way when its sink was paused or held is not attempted: it waits, as the same batch, with the others. */
+  #putBack(ref: BatchRef, batchNo: number, now: number): boolean {
+    const health = this.#rows.get(ref.sink)?.health;
+    const probeAt = health?.probeAt?.getTime() ?? now;
+    if (!health?.pausedSince && probeAt <= now) return false;
+    return this.#sql.putBack.run(probeAt, batchNo, ref.lease).changes > 0;
   }
 
   settle(ref: BatchRef, attempt: Attempt): Settled | undefined {
@@ -172,6 +181,9 @@ function prepare(db: Database.Database) {
       .pluck(),
     keep: db.prepare(
       'UPDATE _batches SET lease = 0, holder = NULL, lost = 0, leased_until = ? WHERE batch_no = ?',
+    ),
+    putBack: db.prepare(
+      'UPDATE _batches SET lease = 0, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder IS NULL',
     ),
     end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
     pending: db.prepare<[number], PendingRow>(

@@ -146,6 +146,17 @@ export function amendingContract(store: () => OpenLedger): void {
       expect((await restarted.attemptAll('crm')).flat()).toEqual([1n, 2n]);
     });
 
+    it('holds back what is on its way already and has not begun', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const { refs } = await on.claim('crm');
+      await on.ledger.pause('crm', 'maintenance');
+      for (const ref of refs) expect(await on.ledger.begin(ref, MINUTE)).toBeUndefined();
+      expect(await on.ledger.activity('crm')).toEqual({ onTheirWay: 0, due: false });
+      await on.ledger.resume('crm');
+      expect((await on.attemptAll('crm')).flat()).toEqual([1n, 2n]);
+    });
+
     it('says when there is no such sink', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       expect(await on.ledger.pause('nobody', 'x')).toBe(false);

@@ -278,6 +278,20 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(rows.map((row) => row.attempts)).toEqual([0, 0, 0, 0]);
     });
 
+    it('begins nothing that was on its way when it was held: that waits for the probe, as the same batch', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 3));
+      const { refs } = await on.claim('crm');
+      await on.begin(refs[0] as BatchRef);
+      await on.settle(refs[0] as BatchRef, { ...unavailable, retryAfterMs: 1 });
+      for (const ref of refs.slice(1)) expect(await on.ledger.begin(ref, MINUTE)).toBeUndefined();
+      expect(await on.claim('crm')).toEqual({ refs: [], nextAt: on.clock.in(5_000) });
+      on.clock.jump(5_000);
+      await on.attemptAll('crm');
+      const again = await on.claim('crm');
+      expect(again.refs.map((ref) => ref.batch).sort()).toEqual(refs.slice(1).map((ref) => ref.batch));
+    });
+
     it('gets everything in order of age once a probe got through', async () => {
       const on = await heldSink(store(), ids(1, 5));
       on.clock.jump(5_000);
