@@ -40,12 +40,13 @@ export class HeldBody {
     }
   }
 
-  /** Gives back all that was held, in order, and lets go of it. */
+  /** Gives back all that was held, in order, and lets go of it. A part is valid until the next is asked for. */
   async *release(): AsyncGenerator<Buffer, void, void> {
     try {
       for (let part = this.#memory.shift(); part; part = this.#memory.shift()) yield part;
+      const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, this.#fileBytes));
       for (let at = 0; at < this.#fileBytes; ) {
-        const part = await this.#read(at);
+        const part = await this.#read(buffer, at);
         at += part.length;
         yield part;
       }
@@ -62,11 +63,11 @@ export class HeldBody {
     await file?.close();
   }
 
-  async #read(at: number): Promise<Buffer> {
-    const part = Buffer.allocUnsafe(Math.min(READ_BYTES, this.#fileBytes - at));
-    const { bytesRead } = (await this.#file?.read(part, 0, part.length, at)) ?? { bytesRead: 0 };
+  async #read(buffer: Buffer, at: number): Promise<Buffer> {
+    const length = Math.min(buffer.length, this.#fileBytes - at);
+    const { bytesRead } = (await this.#file?.read(buffer, 0, length, at)) ?? { bytesRead: 0 };
     if (bytesRead === 0) throw new Error('a temporary file is shorter than what was written to it');
-    return part.subarray(0, bytesRead);
+    return buffer.subarray(0, bytesRead);
   }
 }
 

@@ -36,7 +36,7 @@ export type Listing = UnchangedListing | ChangedListing;
 /** One account at a lead listing service. */
 export interface Source {
   readonly name: string;
-  /** Asks for every lead that the source shows now. @throws SourceError */
+  /** Asks for every lead that the source shows now. @throws SourceError; `incomplete` when the signal aborts */
   list(previous: ListingMark | undefined, signal: AbortSignal): Promise<Listing>;
   /** When the token in hand ends, by the local clock; undefined without one or when the service did not say. */
   tokenExpiresAt(): Date | undefined;

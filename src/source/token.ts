@@ -17,7 +17,7 @@ export interface Token {
 const LONGEST_MARGIN_MS = 60_000;
 
 /** When a token should be renewed: a minute before its end, or a tenth of its life when that is less. */
-export function renewalAt({ receivedAt, expiresAt }: Token): Date | undefined {
+function renewalAt({ receivedAt, expiresAt }: Token): Date | undefined {
   if (expiresAt === undefined) return undefined;
   const lifetimeMs = expiresAt.getTime() - receivedAt.getTime();
   return new Date(expiresAt.getTime() - Math.min(LONGEST_MARGIN_MS, lifetimeMs / 10));

@@ -472,16 +472,26 @@ describe('the file', () => {
     }
   });
 
-  test('of another account or for other scopes is not used', async () => {
-    const stub = await aStub({ leads: 1, scopes: ['leads', 'profile'] });
+  test('of another service, for another client or for other scopes is not used', async () => {
+    const stub = await aStub({ leads: 1 });
+    const { url, clientId, clientSecret } = stub;
     const other = await aStub({ leads: 2 });
-    const { source, dataDir } = aSource(stub);
-    await read(source);
-    expect((await read(aSource(stub, { dataDir, options: { scope: 'leads' } }).source)).ids).toHaveLength(1);
-    expect(stub.tokenRequests).toBe(2);
-    expect((await read(aSource(other, { dataDir }).source)).ids).toHaveLength(2);
-    expect(other.tokenRequests).toBe(1);
-    expect(other.requests.every(({ status }) => status === 200)).toBe(true);
+    const sameServiceOtherClient = { url, clientId: 'another', clientSecret };
+    for (const [service, options, listings] of [
+      [other, {}, 1],
+      [sameServiceOtherClient, {}, 0],
+      [stub, { scope: 'leads' }, 1],
+    ] as const) {
+      const { source, dataDir } = aSource({ url, clientId, clientSecret });
+      await read(source);
+      const before = { stub: stub.listingRequests, other: other.listingRequests };
+      const next = aSource(service, { dataDir, options });
+      if (listings > 0) await read(next.source);
+      else expect((await failureOf(next.source)).error.code).toBe('credentials');
+      expect(next.events[0]).toMatchObject({ type: 'token-fallback' });
+      const asked = stub.listingRequests - before.stub + other.listingRequests - before.other;
+      expect(asked).toBe(listings);
+    }
   });
 
   test('of each source is its own, whatever the source is called', async () => {
