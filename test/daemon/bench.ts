@@ -22,6 +22,8 @@ export interface BenchOptions {
   readonly max?: number;
   readonly waitMs?: number;
   readonly concurrency?: number;
+  /** What happened to the ledger before dispatch starts; its sink is declared. */
+  readonly before?: (ledger: Ledger) => Promise<void>;
   /** What one attempt may take. */
   readonly budgetMs?: number;
 }
@@ -86,6 +88,7 @@ export class Bench {
     });
     this.#loop = this.ledger
       .declareSinks([{ name: 'crm', events: ['created'], backfill: true }])
+      .then(() => options.before?.(this.ledger))
       .then(() =>
         dispatch(
           { sink: 'crm', window: concurrency, max, waitMs, leaseMs: MINUTE },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { SinkUnavailable } from '../../src/sinks/sink.ts';
+import { aListedLead } from '../support/a-lead.ts';
 import { rest } from '../support/held-clock.ts';
 import { Bench, HOUR, MINUTE, SECOND } from './bench.ts';
 import { always, delivering, failing, hanging, refusing } from './fakes.ts';
@@ -43,6 +44,18 @@ describe('from ledger to sink', () => {
     expect(bench.sink.attempts).toEqual([[1n, 2n, 3n]]);
     await bench.clock.pass(5 * MINUTE);
     expect(bench.sink.attempts).toEqual([[1n, 2n, 3n], [4n]]);
+  });
+
+  it('what the last process had claimed and not begun is attempted at once', async () => {
+    const bench = await Bench.open({
+      before: async (ledger) => {
+        const poll = await ledger.startPoll('main');
+        await ledger.record(poll, [aListedLead({ id: 1 })]);
+        await ledger.claim({ sink: 'crm', window: 1, max: 1, waitMs: 0, leaseMs: 10 * MINUTE });
+      },
+    });
+    await bench.clock.pass(1);
+    expect(bench.sink.attempts).toEqual(leads(1));
   });
 
   it('nothing turns in circles while the sink is slow and more is due', async () => {
