@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { codeOf } from './network-failure.ts';
 
 /** What is done to the disk, each step by itself, so that a test can break it. Errors are Node's own, with their `code`. */
 export interface Files {
@@ -34,7 +35,7 @@ export interface NewFile {
 
 /** The real disk. */
 export const disk: Files = {
-  makeFolder: (path, mode) => mkdir(path, { recursive: true, mode }),
+  makeFolder,
   list: (folder) => readdir(folder),
   read: (path) => readFile(path).catch(undefinedIfMissing),
   modifiedAt: async (path) => (await stat(path)).mtime,
@@ -105,6 +106,32 @@ export async function writeFileDurably(
     throw error;
   }
   await files.syncFolder(folder);
+}
+
+/**
+ * Step by step, because Node's own `recursive` never ends where a file system denies that a folder's parent exists
+ * (`/proc`, some network mounts).
+ */
+async function makeFolder(path: string, mode: number): Promise<string | undefined> {
+  try {
+    return await makeOne(path, mode);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    const above = await makeFolder(dirname(path), mode);
+    const made = await makeOne(path, mode);
+    return above ?? made;
+  }
+}
+
+/** Gives the path when it was made, undefined when it was there. */
+async function makeOne(path: string, mode: number): Promise<string | undefined> {
+  try {
+    await mkdir(path, { mode });
+    return path;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()) return undefined;
+    throw error;
+  }
 }
 
 function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {

@@ -1,0 +1,97 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startStub } from '../stub/stub.ts';
+import { canaryLead, canarySecret, expectNoCanary } from '../support/canary.ts';
+import { runLeadsync, startDaemon, writeConfig } from '../support/leadsync.ts';
+import { requireDatabaseUrl, requireRedisUrl, uniqueName } from '../support/services.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import { allOfRedis } from './all-of-redis.ts';
+
+const LEADS = [1, 2, 3].map((id) => canaryLead(id));
+/** An element that breaks the description, with a text where the list of answers should be. */
+const BROKEN =
+  LEADS[0]?.replace(/"service_question_answers":\[.*?\]/s, '"service_question_answers":"k9canary7q"') ?? '';
+
+describe.each(['in-process', 'bullmq'])('with the %s carrier', (carrier) => {
+  test('no lead and no secret shows in what leadsync prints, whatever goes wrong', async () => {
+    const scene = await unhappyScene(carrier === 'bullmq');
+    const daemon = await startDaemon(scene.configFile, scene.adminUrl);
+    onTestFinished(() => void daemon.process.kill('SIGKILL'));
+    await until(
+      'each kind of trouble was met',
+      () => scene.troubles.every((event) => daemon.stderr.includes(`"${event}"`)),
+      30_000,
+    );
+    const metrics = await (await fetch(`${daemon.adminUrl}/metrics`)).text();
+    expect(metrics).toContain('leadsync_leads_rejected_total{source="main"} 1');
+    expectNoCanary(metrics, '/metrics');
+    expectNoCanary(await (await fetch(`${daemon.adminUrl}/readyz`)).text(), '/readyz');
+    for (const command of [
+      'status',
+      'status --json',
+      'deliveries',
+      'deliveries --json',
+      'trace 1',
+      'trace 2 --json',
+      'check',
+      'validate',
+    ]) {
+      const { stdout, stderr } = await runLeadsync([...command.split(' '), '-c', scene.configFile]);
+      expectNoCanary(stdout + stderr, `leadsync ${command}`);
+    }
+    if (carrier === 'bullmq') expectNoCanary(await allOfRedis(requireRedisUrl(), scene.prefix), 'Redis');
+    await daemon.kill();
+    expectNoCanary(daemon.stdout, 'standard output');
+    expectNoCanary(daemon.stderr, 'standard error');
+  }, 60_000);
+});
+
+/** Leads full of canaries, of which one is broken; and sinks that refuse, fail and answer with what they were sent. */
+async function unhappyScene(redis: boolean) {
+  const stub = await startStub({ clientSecret: canarySecret('client') });
+  for (const lead of [...LEADS, BROKEN]) stub.addRaw(lead);
+  const [refusing, failing] = [await startWebhookReceiver(), await startWebhookReceiver()];
+  echo(refusing, 422);
+  echo(failing, 500);
+  onTestFinished(async () => {
+    for (const server of [stub, refusing, failing]) await server.close();
+  });
+  const prefix = uniqueName('canary');
+  const database = new URL(requireDatabaseUrl());
+  database.username = 'nobody_of_that_name';
+  database.password = canarySecret('database');
+  const configured = await writeConfig(tempDir(), {
+    log: { format: 'json', level: 'trace' },
+    sources: {
+      main: {
+        base_url: stub.url,
+        client_id: stub.clientId,
+        client_secret: stub.clientSecret,
+        poll: { every: '1s' },
+      },
+    },
+    sinks: {
+      refusing: {
+        type: 'webhook',
+        url: `${refusing.url}?key=${canarySecret('query')}`,
+        headers: { 'x-key': canarySecret('header') },
+      },
+      failing: { type: 'webhook', url: failing.url, retry: { schedule: ['100ms'] } },
+      database: { type: 'postgres', url: database.href, schema: uniqueName('canary') },
+      unwritable: { type: 'csv', directory: '/proc/leadsync', batch: { wait: '0s' } },
+    },
+    ...(redis ? { queue: { redis_url: requireRedisUrl(), prefix } } : {}),
+  });
+  return {
+    ...configured,
+    prefix,
+    troubles: ['delivery-dead', 'sink-held', 'leads-rejected', 'check-failed', 'batch-settled'],
+  };
+}
+
+function echo(receiver: WebhookReceiver, status: number): void {
+  receiver.answerAlways(
+    ({ body }, res) => void res.writeHead(status, { 'content-type': 'application/json' }).end(body),
+  );
+}
