@@ -146,6 +146,7 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settled, now: Date): 
       refused: count('refused'),
       unavailable: count('unavailable'),
       durationMs: Math.round(attempt.durationMs),
+      reason: attempt.outcomes.find((outcome) => outcome.kind !== 'delivered')?.reason,
       secondsToDelivery: delivered.map((delivery) => (now.getTime() - delivery.changedAt.getTime()) / 1000),
     },
   ];
@@ -163,6 +164,7 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settled, now: Date): 
     if (attempt.outcomes[index]?.kind === 'refused') events.push({ type: 'delivery-refused', ...shared });
     events.push({ type: 'delivery-dead', ...shared, attempts: verdict.attempts });
   }
+  if (settled.revived > 0) events.push({ type: 'deliveries-revived', sink, revived: settled.revived });
   if (after.pausedSince && !before.pausedSince)
     events.push({ type: 'sink-paused', sink, reason: after.pausedReason ?? '' });
   if (after.heldSince && !before.heldSince) {

@@ -1,5 +1,5 @@
 import type { Attempted, Judge, Judgement, Verdict } from '../leads/judge.ts';
-import type { Unavailable } from '../leads/outcome.ts';
+import type { Refused, Unavailable } from '../leads/outcome.ts';
 import { HEALTHY, type SinkHealth } from '../leads/sink-health.ts';
 import type { Random } from '../platform/clock.ts';
 import { backOffMs, type RetryPolicy, retryWaitMs } from './retry-policy.ts';
@@ -17,7 +17,8 @@ const LONGEST_RETRY_AFTER_MS = 3_600_000;
 /**
  * Decides what the outcomes of an attempt mean for each lead and for the sink (a circuit breaker):
  * a refused lead is dead at once, alone; an unavailable destination moves its leads along their retry schedule only
- * while others get through, and otherwise the sink is held and nobody's attempts are used up.
+ * while others get through, and otherwise the sink is held and nobody's attempts are used up. A sink that refuses lead
+ * after lead is held as well; those leads are owed again, and from then on a refusal moves each along its schedule.
  */
 export function judgeBy(policyOf: (sink: string) => RetryPolicy, random: Random): Judge {
   return (sink, health, attempted, now) => {
@@ -27,10 +28,15 @@ export function judgeBy(policyOf: (sink: string) => RetryPolicy, random: Random)
     const verdicts = attempted.map((one): Verdict => {
       if (one.outcome.kind === 'delivered') return settled('delivered', one, undefined);
       if (one.outcome.kind === 'refused') {
-        const alone = !refusing || provenAlone(health, one);
-        return alone ? settled('dead', one, one.outcome.reason) : waiting(one, after, now);
+        if (refusing) return waiting(one, after, now);
+        return isNews(one)
+          ? settled('dead', one, one.outcome.reason)
+          : counted(one, one.outcome, policyOf(sink), now, random);
       }
-      return holding ? waiting(one, after, now) : retried(one, one.outcome, policyOf(sink), now, random);
+      if (holding) return waiting(one, after, now);
+      return othersGotThrough(after, one)
+        ? counted(one, one.outcome, policyOf(sink), now, random)
+        : soonAgain(one, one.outcome, policyOf(sink), now, random);
     });
     const newlyRefusing = refusing && health.refusals < REFUSALS_BEFORE_HOLD;
     return {
@@ -67,7 +73,7 @@ function nextHealth(
 
 /** Counts the leads whose refusal may be the endpoint's fault. */
 function withRefusals(health: SinkHealth, attempted: readonly Attempted[], now: Date): SinkHealth {
-  const telling = attempted.filter((one) => one.outcome.kind === 'refused' && !provenAlone(health, one));
+  const telling = attempted.filter((one) => one.outcome.kind === 'refused' && isNews(one));
   if (telling.length === 0) return health;
   const refusals = health.refusals + telling.length;
   return { ...health, refusals, refusingSince: health.refusingSince ?? now };
@@ -84,13 +90,18 @@ function afterFailure(
   return hold ? held(next, unavailable, now, random) : next;
 }
 
-/** Refused before, while others have got through since: then it is this lead, and not the endpoint. */
-function provenAlone(health: SinkHealth, one: Attempted): boolean {
-  return (
-    one.refusedAt !== undefined &&
-    health.lastDeliveredAt !== undefined &&
-    health.lastDeliveredAt > one.refusedAt
-  );
+/**
+ * The refusal of a lead that was never refused before. One that was, and is owed again because its sink refused
+ * everything, says nothing about the sink, or a few bad leads would hold it again and again; nor is it dead at once, for
+ * a sink may refuse everything twice.
+ */
+function isNews(one: Attempted): boolean {
+  return one.refusedAt === undefined;
+}
+
+/** Whether the destination took another lead while this one waited: then what failed is more likely this lead. */
+function othersGotThrough({ lastDeliveredAt }: SinkHealth, one: Attempted): boolean {
+  return lastDeliveredAt !== undefined && lastDeliveredAt >= one.waitingSince;
 }
 
 function held(
@@ -149,9 +160,28 @@ function waiting(one: Attempted, after: SinkHealth, now: Date): Verdict {
   return { state: 'pending', attempts: one.attempts, nextAttemptAt: after.probeAt ?? now, reason };
 }
 
-function retried(
+/** Nobody got through either, so the attempt does not count; a few more like it, and the sink is held. */
+function soonAgain(
   one: Attempted,
   outcome: Unavailable,
+  policy: RetryPolicy,
+  now: Date,
+  random: Random,
+): Verdict {
+  const first = Math.min(policy.scheduleMs[0] ?? FIRST_PROBE_MS, LAST_PROBE_MS);
+  const wait = backOffMs(0, first, first, random);
+  return {
+    state: 'pending',
+    attempts: one.attempts,
+    nextAttemptAt: new Date(now.getTime() + wait),
+    reason: outcome.reason,
+  };
+}
+
+/** One step along the retry schedule; dead when it is used up. */
+function counted(
+  one: Attempted,
+  outcome: Unavailable | Refused,
   policy: RetryPolicy,
   now: Date,
   random: Random,

@@ -6,6 +6,8 @@ import type { SinkHealth } from './sink-health.ts';
 export interface Attempted {
   /** Attempts that were counted before this one. */
   readonly attempts: number;
+  /** Since when it has waited for this attempt: its last one, or when it was owed. */
+  readonly waitingSince: Date;
   /** When this delivery was first refused, if ever. */
   readonly refusedAt: Date | undefined;
   readonly outcome: Outcome;

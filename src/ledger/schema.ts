@@ -72,6 +72,7 @@ const migrations: readonly string[] = [
     attempts INTEGER NOT NULL DEFAULT 0,
     owed_at INTEGER NOT NULL,
     first_attempt_at INTEGER,
+    last_attempt_at INTEGER,
     next_attempt_at INTEGER,
     refused_at INTEGER,
     settled_at INTEGER,

@@ -25,6 +25,7 @@ interface PendingRow {
   delivery_no: number;
   attempts: number;
   refused_at: number | null;
+  waiting_since: number;
 }
 
 /** From a batch on its way to what became of it. Runs inside its caller's transaction. */
@@ -74,6 +75,7 @@ export class Settling {
     const now = this.#clock.now();
     const attempted = pending.map((row, index) => ({
       attempts: row.attempts,
+      waitingSince: new Date(row.waiting_since),
       refusedAt: row.refused_at === null ? undefined : new Date(row.refused_at),
       outcome: attempt.outcomes[index] as Outcome,
     }));
@@ -187,11 +189,13 @@ function prepare(db: Database.Database) {
     ),
     end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
     pending: db.prepare<[number], PendingRow>(
-      'SELECT delivery_no, attempts, refused_at FROM _deliveries WHERE batch_no = ? ORDER BY delivery_no',
+      `SELECT delivery_no, attempts, refused_at, coalesce(last_attempt_at, owed_at) AS waiting_since
+       FROM _deliveries WHERE batch_no = ? ORDER BY delivery_no`,
     ),
     settle: db.prepare(
       `UPDATE _deliveries SET state = :state, reason = :reason, attempts = :attempts, next_attempt_at = :next, settled_at = :settledAt,
-       first_attempt_at = coalesce(first_attempt_at, :startedAt), refused_at = coalesce(refused_at, :refusedAt), batch_no = :batch
+       first_attempt_at = coalesce(first_attempt_at, :startedAt), last_attempt_at = :startedAt,
+       refused_at = coalesce(refused_at, :refusedAt), batch_no = :batch
        WHERE delivery_no = :delivery`,
     ),
     addAttempt: db.prepare(

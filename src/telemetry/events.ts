@@ -65,6 +65,8 @@ export type Event =
       refused: number;
       unavailable: number;
       durationMs: number;
+      /** Why the first of those that failed did. */
+      reason?: string | undefined;
       /** First listed → delivered, in seconds, for each delivered lead. */
       secondsToDelivery: readonly number[];
     }
@@ -78,6 +80,7 @@ export type Event =
       attempts: number;
       reason: string;
     }
+  | { type: 'deliveries-revived'; sink: string; revived: number }
   | { type: 'batch-stale'; sink: string; batch: string }
   | { type: 'sink-held'; sink: string; reason: string; probeAt: Date | undefined }
   | { type: 'sink-recovered'; sink: string; heldMs: number }

@@ -30,7 +30,7 @@ function levelOf(event: Event): LogLevel {
     case 'poll-finished':
       return event.new + event.changed > 0 ? 'info' : 'debug';
     case 'batch-settled':
-      return event.refused + event.unavailable > 0 ? 'info' : 'debug';
+      return event.unavailable > 0 ? 'warn' : event.refused > 0 ? 'info' : 'debug';
     case 'started':
     case 'stopping':
     case 'poll-progress':
@@ -39,6 +39,7 @@ function levelOf(event: Event): LogLevel {
     case 'sink-recovered':
     case 'sink-resumed':
     case 'carrier-recovered':
+    case 'deliveries-revived':
       return 'info';
     case 'stopped':
       return event.clean ? 'info' : 'warn';
@@ -93,11 +94,13 @@ function messageOf(event: Event): string {
     case 'backfill':
       return `Sink ${event.sink}: ${count(event.owed, 'earlier lead')} owed, ${event.skipped} skipped${event.done ? '.' : ' so far.'}`;
     case 'batch-settled':
-      return `Sink ${event.sink}: ${event.delivered} delivered, ${event.refused} refused, ${event.unavailable} to be tried again, in ${seconds(event.durationMs)}.`;
+      return `Sink ${event.sink}: ${event.delivered} delivered, ${event.refused} refused, ${event.unavailable} to be tried again, in ${seconds(event.durationMs)}.${event.reason === undefined ? '' : ` ${event.reason}`}`;
     case 'delivery-refused':
       return `Sink ${event.sink} refused lead ${event.lead} of ${event.source}. ${event.reason}`;
     case 'delivery-dead':
       return `Sink ${event.sink}: gave up lead ${event.lead} of ${event.source} after ${count(event.attempts, 'attempt')}. ${event.reason} Once mended: leadsync retry.`;
+    case 'deliveries-revived':
+      return `Sink ${event.sink}: ${count(event.revived, 'lead')} given up a moment ago ${event.revived === 1 ? 'waits' : 'wait'} again, because it refuses every lead.`;
     case 'batch-stale':
       return `Sink ${event.sink}: batch ${event.batch} came under a lease that is no longer current; nothing was done or recorded.`;
     case 'sink-held':

@@ -93,7 +93,7 @@ const LISTED: ReadonlySet<string> = new Set([
     'probeAt',
   ],
   ...['listed', 'recorded', 'leadsPerSecond', 'new', 'changed', 'rejected', 'before', 'bytes', 'durationMs'],
-  ...['reason', 'reasons', 'hint', 'retryInMs', 'failures', 'owed', 'skipped', 'done', 'attempts'],
+  ...['reason', 'reasons', 'revived', 'hint', 'retryInMs', 'failures', 'owed', 'skipped', 'done', 'attempts'],
   ...['delivered', 'refused', 'unavailable', 'heldMs', 'downMs', 'doing', 'error', 'where'],
 ]);
 

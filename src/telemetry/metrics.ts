@@ -62,6 +62,9 @@ export function createMetrics(options: MetricsOptions): {
       case 'delivery-dead':
         sink.dead(event.sink);
         break;
+      case 'deliveries-revived':
+        sink.revived(event.sink, event.revived);
+        break;
       case 'batch-stale':
         sink.stale(event.sink);
         break;

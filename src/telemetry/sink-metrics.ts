@@ -13,6 +13,7 @@ export class SinkMetrics {
   readonly #deliveries;
   readonly #batchDuration;
   readonly #toDelivery;
+  readonly #revived;
   readonly #stale;
   readonly #checks;
 
@@ -35,6 +36,11 @@ export class SinkMetrics {
       by,
       DELIVERY_SECONDS,
     );
+    this.#revived = make.counter(
+      'leadsync_deliveries_revived_total',
+      'Deliveries counted as dead that wait again, because their sink refused everything.',
+      by,
+    );
     this.#stale = make.counter(
       'leadsync_batches_stale_total',
       'Batches that came, or came back, under a lease that was no longer current.',
@@ -54,6 +60,10 @@ export class SinkMetrics {
 
   dead(sink: string): void {
     this.#deliveries.inc({ sink, outcome: 'dead' });
+  }
+
+  revived(sink: string, count: number): void {
+    this.#revived.inc({ sink }, count);
   }
 
   stale(sink: string): void {

@@ -32,9 +32,7 @@ class Course {
   }
 
   settle(...batch: (Outcome | Attempted)[]): Judgement {
-    const attempted = batch.map((one) =>
-      'kind' in one ? { attempts: 0, refusedAt: undefined, outcome: one } : one,
-    );
+    const attempted = batch.map((one) => ('kind' in one ? anAttempt(one, { waitingSince: this.now }) : one));
     const judgement = judge('crm', this.health, attempted, this.now);
     this.health = judgement.health;
     return judgement;
@@ -60,11 +58,14 @@ class Course {
 }
 
 const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
-const refusedBefore = (at: Date, outcome: Outcome = refused): Attempted => ({
-  attempts: 1,
-  refusedAt: at,
+const anAttempt = (outcome: Outcome, more: Partial<Attempted> = {}): Attempted => ({
+  attempts: 0,
+  waitingSince: new Date(0),
+  refusedAt: undefined,
   outcome,
+  ...more,
 });
+const refusedBefore = (at: Date): Attempted => anAttempt(refused, { refusedAt: at });
 
 describe('a lead that is refused', () => {
   it('is dead at once, alone, with the answer as its reason', () => {
@@ -132,11 +133,7 @@ describe('a lead that is refused', () => {
     course.oneByOne(...times(5, refused));
     for (let probe = 0; probe < 10; probe += 1) {
       course.toProbe();
-      const { verdicts, reviveSince } = course.settle({
-        attempts: 3,
-        refusedAt: undefined,
-        outcome: refused,
-      });
+      const { verdicts, reviveSince } = course.settle(anAttempt(refused, { attempts: 3 }));
       expect(verdicts[0]).toMatchObject({
         state: 'pending',
         attempts: 3,
@@ -148,16 +145,31 @@ describe('a lead that is refused', () => {
     expect(course.settle(delivered).health).toMatchObject({ heldSince: undefined, refusals: 0 });
   });
 
-  it('again, after others got through since, is proven to be the fault itself: it dies and holds nobody', () => {
+  it('again, after its sink had refused everything, moves along its schedule, and holds nobody', () => {
     const course = new Course();
     const before = course.now;
     course.oneByOne(delivered);
     for (let lead = 0; lead < 8; lead += 1) {
       course.ms += 1;
       const { verdicts } = course.settle(refusedBefore(before));
-      expect(verdicts[0]?.state).toBe('dead');
+      const nextAttemptAt = new Date(course.ms + 5 * SECOND);
+      expect(verdicts[0]).toEqual({ state: 'pending', attempts: 1, nextAttemptAt, reason: 'It says no.' });
     }
     expect(course.health).toMatchObject({ heldSince: undefined, refusals: 0 });
+    const { verdicts } = course.settle(anAttempt(refused, { refusedAt: before, attempts: 3 }));
+    expect(verdicts[0]).toMatchObject({ state: 'dead', attempts: 4 });
+  });
+
+  it('by a sink that refuses all, takes one and refuses all again, dies neither the first time nor the second', () => {
+    const course = new Course();
+    course.oneByOne(...times(5, refused));
+    const since = course.now;
+    course.toProbe();
+    course.settle(delivered);
+    for (const _ of times(5, 0))
+      expect(course.settle(refusedBefore(since)).verdicts[0]?.state).toBe('pending');
+    const { reviveSince } = course.oneByOne(...times(5, refused));
+    expect(reviveSince).toBeDefined();
   });
 
   it('again, while the sink is held for refusals and nobody got through since, waits', () => {
@@ -182,7 +194,7 @@ describe('a destination that is unavailable', () => {
     const course = new Course();
     for (const [attempts, waitMs] of scheduleMs.entries()) {
       course.oneByOne(delivered);
-      const { verdicts } = course.settle({ attempts, refusedAt: undefined, outcome: down });
+      const { verdicts } = course.settle(anAttempt(down, { attempts }));
       expect(verdicts[0]).toEqual({
         state: 'pending',
         attempts: attempts + 1,
@@ -191,7 +203,7 @@ describe('a destination that is unavailable', () => {
       });
     }
     course.oneByOne(delivered);
-    const { verdicts } = course.settle({ attempts: 3, refusedAt: undefined, outcome: down });
+    const { verdicts } = course.settle(anAttempt(down, { attempts: 3 }));
     expect(verdicts[0]).toMatchObject({ state: 'dead', attempts: 4, nextAttemptAt: undefined });
     expect(verdicts[0]?.reason).toContain('4 attempts: It is down.');
   });
@@ -213,7 +225,21 @@ describe('a destination that is unavailable', () => {
   it('counts a whole batch as one attempt', () => {
     const { health, verdicts } = new Course().settle(...times(10, down));
     expect(health).toMatchObject({ failures: 1, heldSince: undefined });
-    expect(verdicts.every((verdict) => verdict.attempts === 1)).toBe(true);
+    expect(verdicts).toEqual(times(10, verdicts[0]));
+  });
+
+  it('is tried again soon while nobody gets through, and nobody’s attempts are used up', () => {
+    const course = new Course();
+    course.oneByOne(delivered);
+    course.ms += 1;
+    const { verdicts } = course.settle(anAttempt(down, { attempts: 2, waitingSince: course.now }));
+    const nextAttemptAt = new Date(course.ms + 5 * SECOND);
+    expect(verdicts[0]).toEqual({ state: 'pending', attempts: 2, nextAttemptAt, reason: 'It is down.' });
+  });
+
+  it('for one lead of a batch whose others got through moves that lead along its schedule', () => {
+    const { verdicts } = new Course().settle(delivered, anAttempt(down, { attempts: 1 }));
+    expect(verdicts[1]).toMatchObject({ state: 'pending', attempts: 2 });
   });
 
   it('is probed after 5, 10, 20, 40 s and then every minute, and nobody’s attempts are used up', () => {
@@ -222,7 +248,7 @@ describe('a destination that is unavailable', () => {
     const waits = [course.waitMs];
     for (let probe = 0; probe < 200; probe += 1) {
       course.toProbe();
-      const { verdicts } = course.settle({ attempts: 2, refusedAt: undefined, outcome: down });
+      const { verdicts } = course.settle(anAttempt(down, { attempts: 2 }));
       expect(verdicts[0]).toMatchObject({ state: 'pending', attempts: 2 });
       waits.push(course.waitMs);
     }
@@ -348,9 +374,7 @@ describe('whatever a sink answers', () => {
         const course = new Course();
         for (const { outcomes, passMs } of steps) {
           course.ms += passMs;
-          const { verdicts, health } = course.settle(
-            ...outcomes.map((one) => ({ attempts, refusedAt: undefined, outcome: one })),
-          );
+          const { verdicts, health } = course.settle(...outcomes.map((one) => anAttempt(one, { attempts })));
           expect(verdicts).toHaveLength(outcomes.length);
           for (const [index, verdict] of verdicts.entries()) {
             expect(verdict.attempts).toBeGreaterThanOrEqual(attempts);
