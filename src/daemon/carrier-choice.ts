@@ -9,7 +9,14 @@ import type { Emit } from '../telemetry/events.ts';
 export function openCarrier(
   config: Config,
   sinks: readonly SinkConfig[],
-  parts: { ledgerId: string; attempt: AttemptBatch; deliver: boolean; clock: Clock; emit: Emit },
+  parts: {
+    ledgerId: string;
+    attempt: AttemptBatch;
+    deliver: boolean;
+    clock: Clock;
+    emit: Emit;
+    onReady: () => void;
+  },
 ): Carrier {
   const { attempt, clock, deliver } = parts;
   const { redisUrl, prefix } = config.queue;
@@ -21,7 +28,7 @@ export function openCarrier(
     sinks,
     attempt: deliver ? attempt : undefined,
     clock,
-    onState: reportState(clock, parts.emit),
+    onState: reportState(clock, parts.emit, parts.onReady),
   });
 }
 
@@ -32,7 +39,7 @@ export function pace(config: Config, sink: SinkConfig): { window: number; leaseM
   return { window: Math.min(Math.max(sink.concurrency * 8, 50), 1_000), leaseMs: 600_000 };
 }
 
-function reportState(clock: Clock, emit: Emit): (state: CarrierState) => void {
+function reportState(clock: Clock, emit: Emit, onReady: () => void): (state: CarrierState) => void {
   let downSinceMs: number | undefined;
   return (state) => {
     if (state.kind === 'warning') emit({ type: 'carrier-warning', reason: state.reason, hint: state.hint });
@@ -42,6 +49,7 @@ function reportState(clock: Clock, emit: Emit): (state: CarrierState) => void {
         'Check queue.redis_url and that Redis runs. Polls go on; leads wait in the ledger and lose nothing.';
       emit({ type: 'carrier-unavailable', reason: state.reason, hint });
     }
+    if (state.kind === 'connected') onReady();
     if (state.kind === 'connected' && downSinceMs !== undefined) {
       emit({ type: 'carrier-recovered', downMs: Math.round(clock.monotonicMs() - downSinceMs) });
       downSinceMs = undefined;

@@ -48,6 +48,8 @@ const LOOK_ELSEWHERE_MS = 100;
 /** How often it is looked whether a process died in the middle of an attempt, in ms. */
 const WATCH_PROCESSES_MS = 2_000;
 const AFTER_FAULT_MS = 1_000;
+/** How long `sync` waits for a carrier that is away, in ms. */
+const CARRIER_PATIENCE_MS = 10_000;
 /** What closing may take beyond the grace given to attempts, in ms. */
 const CLOSING_MS = 2_000;
 
@@ -187,6 +189,7 @@ export class Daemon {
       deliver,
       clock: this.#clock,
       emit: this.emit,
+      onReady: this.#wakeAll,
     });
     this.#closers.push(() => carrier.close(0));
     return carrier;
@@ -246,11 +249,13 @@ export class Daemon {
   }
 
   #pollParts(source: Source): PollParts {
-    const onOwed = () => {
-      for (const wake of this.#wakes.values()) wake.notify();
-    };
-    return { source, ledger: this.#ledger, clock: this.#clock, emit: this.emit, onOwed };
+    return { source, ledger: this.#ledger, clock: this.#clock, emit: this.emit, onOwed: this.#wakeAll };
   }
+
+  /** Something may be due for any sink. */
+  readonly #wakeAll = () => {
+    for (const wake of this.#wakes.values()) wake.notify();
+  };
 
   #wakeOf(sink: string): Wake {
     return this.#wakes.get(sink) as Wake;
@@ -259,7 +264,7 @@ export class Daemon {
   /** Notices what workers settled and what commands changed. */
   async #lookElsewhere(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      if (this.#ledger.changedElsewhere()) for (const wake of this.#wakes.values()) wake.notify();
+      if (this.#ledger.changedElsewhere()) this.#wakeAll();
       await this.#clock.sleep(LOOK_ELSEWHERE_MS, signal);
     }
   }
@@ -267,8 +272,7 @@ export class Daemon {
   async #watchProcesses(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#clock.sleep(WATCH_PROCESSES_MS, signal);
-      if ((await freeTheDead(this.#ledger, this.#config.dataDir)) > 0)
-        for (const wake of this.#wakes.values()) wake.notify();
+      if ((await freeTheDead(this.#ledger, this.#config.dataDir)) > 0) this.#wakeAll();
     }
   }
 
@@ -297,13 +301,21 @@ export class Daemon {
     return failures.filter((failure) => failure !== undefined);
   }
 
-  /** Resolves when everything is owed that is to be, nothing is on its way and nothing more is due now, or the signal aborts. */
+  /**
+   * Resolves when everything is owed that is to be, nothing is on its way and nothing more is due now; when the carrier
+   * stays away, so that none of it can travel; or when the signal aborts.
+   */
   async drained(signal: AbortSignal): Promise<void> {
     let owed = false;
     void Promise.all(this.#backfills).then(() => {
       owed = true;
     });
-    while (!signal.aborted && (!owed || (await this.#busy()))) await this.#clock.sleep(20, signal);
+    let readyMs = this.#clock.monotonicMs();
+    while (!signal.aborted && (!owed || (await this.#busy()))) {
+      if (this.#carrier.unready() === undefined) readyMs = this.#clock.monotonicMs();
+      if (this.#clock.monotonicMs() - readyMs > CARRIER_PATIENCE_MS) return;
+      await this.#clock.sleep(20, signal);
+    }
   }
 
   async #busy(): Promise<boolean> {

@@ -29,9 +29,12 @@ export async function dispatch(
   while (!signal.aborted) {
     let until: Date | undefined;
     try {
-      const claimed = await ledger.claim(request);
-      until = claimed.nextAt;
-      if (claimed.refs.length > 0) await carrier.offer(claimed.refs);
+      // While nothing can travel, nothing is claimed: it would only wait under a lease.
+      if (carrier.unready() === undefined) {
+        const claimed = await ledger.claim(request);
+        until = claimed.nextAt;
+        if (claimed.refs.length > 0) await carrier.offer(claimed.refs);
+      }
       if (clock.monotonicMs() >= offerAgainMs) {
         offerAgainMs = clock.monotonicMs() + OFFER_AGAIN_MS;
         const waiting = await ledger.waiting(request.sink);

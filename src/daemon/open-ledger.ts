@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { judgeBy } from '../delivery/judge.ts';
@@ -6,6 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { openLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { acquireLock, LockHeld } from '../platform/data-dir-lock.ts';
+import { makeFolderSync } from '../platform/files.ts';
 
 /** Another leadsync holds the data directory. */
 export class DataDirHeld extends Error {
@@ -32,7 +32,7 @@ function ledgerFile(dataDir: string): string {
  */
 export function holdDataDir(dataDir: string): { release(): void } {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolderSync(dataDir, 0o700);
     return acquireLock(join(dataDir, 'lock'));
   } catch (error) {
     if (error instanceof LockHeld)

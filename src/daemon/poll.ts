@@ -1,5 +1,4 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ListedItem } from '../leads/listed-lead.ts';
 import type { Ledger, PollId, PollSummary } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -32,7 +31,6 @@ interface Progress {
   new: number;
   changed: number;
   rejected: number;
-  readonly reasons: Set<string>;
   reportedMs: number;
 }
 
@@ -50,7 +48,6 @@ export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollF
     new: 0,
     changed: 0,
     rejected: 0,
-    reasons: new Set(),
     reportedMs: startMs,
   };
   let id: PollId | undefined;
@@ -61,8 +58,7 @@ export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollF
     if (listing.kind === 'changed') await record(parts, id, listing, progress, startMs);
     const end = endOf(listing);
     const summary = await ledger.finishPoll(id, end);
-    for (const event of finished(source.name, id, end, summary, progress, clock.monotonicMs() - startMs))
-      emit(event);
+    for (const event of finished(source.name, id, end, summary, clock.monotonicMs() - startMs)) emit(event);
     return undefined;
   } catch (error) {
     return await fail(parts, id, error, progress, clock.monotonicMs() - startMs);
@@ -82,16 +78,10 @@ async function record(
     progress.new += recorded.new;
     progress.changed += recorded.changed;
     progress.rejected += recorded.rejected;
-    for (const item of chunk) noteReason(progress.reasons, item);
     if (recorded.new + recorded.changed > 0) parts.onOwed();
     reportProgress(parts, id, progress, startMs);
     await turn(); // recording is synchronous underneath: probes and deliveries get their turn between two chunks
   }
-}
-
-function noteReason(reasons: Set<string>, item: ListedItem): void {
-  if (item.kind === 'rejected' && reasons.size < 5)
-    reasons.add(item.path ? `${item.path}: ${item.reason}` : item.reason);
 }
 
 function reportProgress(
@@ -126,7 +116,6 @@ function finished(
   poll: PollId,
   end: ReturnType<typeof endOf>,
   summary: PollSummary,
-  progress: Progress,
   durationMs: number,
 ): Event[] {
   const { listed, new: fresh, changed, rejected, listedBefore } = summary;
@@ -134,7 +123,7 @@ function finished(
   const counts = { listed, new: fresh, changed, rejected, bytes, durationMs: Math.round(durationMs) };
   const events: Event[] = [{ type: 'poll-finished', source, poll, status, ...counts }];
   if (rejected > 0)
-    events.push({ type: 'leads-rejected', source, poll, rejected, reasons: [...progress.reasons] });
+    events.push({ type: 'leads-rejected', source, poll, rejected, reasons: summary.rejectedFor });
   if (listed === 0 && listedBefore > 0)
     events.push({ type: 'listing-emptied', source, poll, before: listedBefore });
   return events;

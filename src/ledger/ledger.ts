@@ -41,6 +41,8 @@ export type PollEnd =
 export interface PollSummary extends Recorded {
   /** How many leads the source listed in the last complete poll before this one. */
   readonly listedBefore: number;
+  /** Why leads were rejected: the first few different reasons, each with its path. */
+  readonly rejectedFor: readonly string[];
 }
 
 export interface ClaimRequest {

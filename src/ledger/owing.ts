@@ -3,7 +3,8 @@ import type { LeadEvent } from '../leads/delivery.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 
-const LISTED_BEFORE = 'listed before this sink was added, and its backfill is off';
+const LISTED_BEFORE =
+  'listed before leadsync brought leads of this source to this sink, and its backfill is off';
 const BACKFILL_CHUNK = 300;
 
 interface CurrentVersion {

@@ -5,15 +5,22 @@ import { IdSet } from './id-set.ts';
 import type { ListingMark, PollEnd, PollId, PollSummary, Recorded } from './ledger.ts';
 import type { Owing } from './owing.ts';
 
+/** How far the service's clock may be behind ours before a new lead could be taken for an old one, in ms. */
+const CLOCKS_APART_MS = 3_600_000;
+
+/** So many different reasons for rejected leads are told of a poll. */
+const REASONS_KEPT = 5;
+
 /** What one poll has met so far. */
 interface OpenPoll {
   readonly source: string;
-  /** No listing of this source was ever recorded to its end, so what it shows was there before its sinks were. */
-  readonly first: boolean;
+  /** A lead that is new in this poll and was created before this time was listed before the source's sinks were there. */
+  readonly oldBefore: number;
   readonly listedBefore: number;
   readonly completeBefore: number | null;
   /** The leads met, by number: tells a repeat within the listing, and which known leads it no longer has. */
   readonly seen: IdSet;
+  readonly rejectedFor: Set<string>;
   new: number;
   changed: number;
   rejected: number;
@@ -30,6 +37,7 @@ interface LeadRow {
 interface SourceRow {
   mark: string | null;
   complete_at: number | null;
+  first_listed_at: number | null;
   listed: number;
   current: number;
 }
@@ -59,10 +67,11 @@ export class Recording {
     const poll = Number(this.#sql.addPoll.run(source, iso(this.#clock.now())).lastInsertRowid);
     this.#open.set(poll, {
       source,
-      first: row?.complete_at == null,
+      oldBefore: oldBefore(row),
       listedBefore: row?.listed ?? 0,
       completeBefore: row?.complete_at ?? null,
       seen: new IdSet(),
+      rejectedFor: new Set(),
       new: 0,
       changed: 0,
       rejected: 0,
@@ -80,6 +89,7 @@ export class Recording {
       this.#owing.load();
       this.#atOnce(poll, () =>
         transact(() => {
+          if (poll.oldBefore === Number.POSITIVE_INFINITY) this.#sql.noteFirst.run(now, poll.source);
           for (const item of news) this.#recordOne(pollId, poll, item, now);
         }),
       );
@@ -143,7 +153,7 @@ export class Recording {
     );
     this.#sql.addLead.run(poll.source, id, versionNo, versionNo, hash);
     this.#sql.addCurrent.run(1, poll.source);
-    this.#owing.created(versionNo, now, poll.first);
+    this.#owing.created(versionNo, now, isOld(raw, poll.oldBefore));
     poll.seen.add(versionNo);
     poll.new += 1;
   }
@@ -181,6 +191,7 @@ export class Recording {
     const { position, id, reason, path, hash, raw } = item;
     this.#sql.reject.run(poll.source, pollId, pollId, position, id ?? null, reason, path, hash, raw);
     poll.rejected += 1;
+    if (poll.rejectedFor.size < REASONS_KEPT) poll.rejectedFor.add(path ? `${path}: ${reason}` : reason);
   }
 
   /** Ends the poll; between the chunks of a long sweep the event loop gets its turn. */
@@ -200,6 +211,7 @@ export class Recording {
       changed: poll.changed,
       rejected: poll.rejected,
       listedBefore: poll.listedBefore,
+      rejectedFor: [...poll.rejectedFor],
     };
   }
 
@@ -260,7 +272,7 @@ export class Recording {
 function prepare(db: Database.Database) {
   return {
     source: db.prepare<[string], SourceRow>(
-      'SELECT mark, complete_at, listed, current FROM _sources WHERE source = ?',
+      'SELECT mark, complete_at, first_listed_at, listed, current FROM _sources WHERE source = ?',
     ),
     addSource: db.prepare('INSERT INTO _sources (source) VALUES (?) ON CONFLICT DO NOTHING'),
     endForgotten: db.prepare(
@@ -302,8 +314,26 @@ function prepare(db: Database.Database) {
     complete: db.prepare(
       'UPDATE _sources SET mark = ?, complete_at = ?, complete_poll = ?, listed = ?, rejected = ? WHERE source = ?',
     ),
+    noteFirst: db.prepare(
+      'UPDATE _sources SET first_listed_at = ? WHERE source = ? AND first_listed_at IS NULL',
+    ),
     stillComplete: db.prepare('UPDATE _sources SET complete_at = ? WHERE source = ?'),
   };
+}
+
+/**
+ * Whatever the first poll records is old. Should it break off, the next ones go on with it: of what they add, only what
+ * was created well before it began is old. Once a listing was recorded to its end, whatever is new is new.
+ */
+function oldBefore(row: SourceRow | undefined): number {
+  if (row?.complete_at != null) return Number.NEGATIVE_INFINITY;
+  return row?.first_listed_at == null ? Number.POSITIVE_INFINITY : row.first_listed_at - CLOCKS_APART_MS;
+}
+
+function isOld(raw: string, before: number): boolean {
+  if (!Number.isFinite(before)) return before > 0;
+  const { created_at } = JSON.parse(raw) as { created_at?: string };
+  return Date.parse(created_at ?? '') < before;
 }
 
 /** The top-level fields in which two texts of a lead differ. Names only, never values. */

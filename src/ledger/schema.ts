@@ -19,6 +19,7 @@ const migrations: readonly string[] = [
     mark TEXT,                              -- JSON: recognises the last complete listing
     complete_at INTEGER,                    -- when a listing was last known to its end
     complete_poll INTEGER,
+    first_listed_at INTEGER,                -- when the first poll began that recorded anything
     listed INTEGER NOT NULL DEFAULT 0,      -- leads in the last complete listing
     current INTEGER NOT NULL DEFAULT 0,     -- leads that no complete listing has missed
     rejected INTEGER NOT NULL DEFAULT 0

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { Batch, BatchRef } from '../leads/delivery.ts';
 import type { Judge } from '../leads/judge.ts';
@@ -43,7 +43,9 @@ export interface LedgerOptions {
 /** How long a write waits for another process's transaction, in ms. */
 const BUSY_MS = 5_000;
 
+/** The file, and with it those that SQLite puts beside it, is for this user alone: it holds personal data. */
 function connect(file: string): Database.Database {
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   return new Database(file, { timeout: BUSY_MS });
 }
 

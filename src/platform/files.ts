@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, mkdirSync, statSync } from 'node:fs';
 import { access, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { codeOf } from './network-failure.ts';
@@ -131,6 +131,18 @@ async function makeOne(path: string, mode: number): Promise<string | undefined> 
   } catch (error) {
     if (codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()) return undefined;
     throw error;
+  }
+}
+
+/** Makes a folder and those above it before anything else can be done; for the start of a process alone. */
+export function makeFolderSync(path: string, mode: number): void {
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' && statSync(path).isDirectory()) return;
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    makeFolderSync(dirname(path), mode);
+    mkdirSync(path, { mode });
   }
 }
 

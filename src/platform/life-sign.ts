@@ -1,13 +1,14 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { acquireLock, LockHeld } from './data-dir-lock.ts';
+import { makeFolderSync } from './files.ts';
 
 /**
  * Shows the other processes on this machine that this one lives: a lock under its name, which the operating system
  * drops when the process ends, however it ends. The name is letters and digits, and never used twice.
  */
 export function showLife(folder: string, name: string): { release(): void } {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderSync(folder, 0o700);
   const file = fileOf(folder, name);
   const lock = acquireLock(file);
   return {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { aListedLead } from '../../support/a-lead.ts';
 import { aSink, changedLead, ids, LedgerUnderTest, type OpenLedger } from '../ledger-under-test.ts';
 
 const both = ['created', 'updated'] as const;
@@ -30,11 +31,20 @@ export function backfillContract(store: () => OpenLedger): void {
 
     it('counts the first listing of a source as listed before its sinks were there', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('now', { backfill: false }), 'all');
-      await on.list([1], 'main', { status: 'partial', httpStatus: 200, error: 'incomplete' });
       await on.list([1, 2]);
       await on.list([1, 2, 3]);
       expect(await on.owed('now')).toEqual(['1 v1 skipped', '2 v1 skipped', '3 v1 pending']);
       expect(await on.owed('all')).toEqual(['1 v1 pending', '2 v1 pending', '3 v1 pending']);
+    });
+
+    it('tells old leads from new ones by their age while a first listing has not come to its end', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('now', { backfill: false }));
+      const broken = { status: 'partial', httpStatus: 200, error: 'incomplete' } as const;
+      const old = aListedLead({ id: 2, created_at: '2026-11-19T10:00:00.000Z' });
+      const fresh = aListedLead({ id: 3, created_at: '2026-11-20T10:00:30.000Z' });
+      await on.list([1], 'main', broken);
+      await on.list([1, old, fresh], 'main', broken);
+      expect(await on.owed('now')).toEqual(['1 v1 skipped', '2 v1 skipped', '3 v1 pending']);
     });
 
     it('owes a sink that was away what was listed in the meantime, and nothing twice', async () => {
