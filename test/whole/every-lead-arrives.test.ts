@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../support/leadsync.ts';
 import { until } from '../support/until.ts';
-import { carriers, type ThreeSinks, threeSinks } from './three-sinks.ts';
+import { carriers, sorted, type ThreeSinks, threeSinks } from './three-sinks.ts';
 
 /** So many leads are shown while leadsync runs, stops and starts again. */
 const LEADS = 1_000;
@@ -12,7 +12,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     scene.stub.arrive(100);
     for (const part of [0.5, 0.7]) await runUntil(scene, LEADS * part, 'SIGTERM');
     await runUntil(scene, LEADS, 'SIGTERM');
-    const served = scene.stub.served.ids().map(String);
+    const served = scene.served();
     for (const [sink, leads] of Object.entries(await scene.arrivals())) {
       expect([sink, sorted(leads)]).toEqual([sink, sorted(served)]);
     }
@@ -23,7 +23,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     scene.stub.arrive(100);
     for (const part of [0.1, 0.5, 0.7]) await runUntil(scene, LEADS * part, 'SIGKILL');
     await runUntil(scene, LEADS, 'SIGTERM');
-    const served = sorted(scene.stub.served.ids().map(String));
+    const served = sorted(scene.served());
     const { webhook, csv, postgres } = await scene.arrivals();
     expect(sorted([...new Set(webhook)])).toEqual(served);
     expect(sorted(csv)).toEqual(served);
@@ -39,20 +39,8 @@ async function runUntil(scene: ThreeSinks, leads: number, signal: NodeJS.Signals
   await until(`${leads} leads have arrived`, () => scene.receiver.received.length >= leads, 60_000);
   if (leads === LEADS) {
     scene.stub.arrive(0);
-    await until('every lead is everywhere', () => complete(scene), 90_000);
+    await until('every lead is everywhere', () => scene.complete(), 90_000);
   }
   const exit = await daemon.kill(signal);
   if (signal === 'SIGTERM') expect(exit).toEqual({ code: 0, signal: null });
-}
-
-async function complete(scene: ThreeSinks): Promise<boolean> {
-  const served = scene.stub.served.ids().length;
-  const arrivals = await scene.arrivals();
-  return (
-    served >= scene.stub.shown && Object.values(arrivals).every((leads) => new Set(leads).size >= served)
-  );
-}
-
-function sorted(ids: readonly string[]): string[] {
-  return ids.toSorted((a, b) => Number(a) - Number(b));
 }

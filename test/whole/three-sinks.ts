@@ -18,6 +18,10 @@ export interface ThreeSinks extends ConfiguredFolder {
   readonly receiver: WebhookReceiver;
   /** Lead ids by sink, in order of arrival, repeats included. */
   arrivals(): Promise<Record<'webhook' | 'csv' | 'postgres', string[]>>;
+  /** Whether every lead that is shown was served and is at every sink. */
+  complete(): Promise<boolean>;
+  /** What was served, in order. */
+  served(): string[];
   /** The `webhook-id` of each lead's requests. */
   webhookIds(): Map<string, Set<string>>;
 }
@@ -54,15 +58,23 @@ export async function threeSinks(
     await receiver.close();
     await query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
   });
+  const arrivals = async () => ({
+    webhook: webhookLeads(receiver).map(({ lead }) => lead),
+    csv: csvLeads(drop),
+    postgres: await postgresLeads(schema),
+  });
+  const served = () => stub.served.ids().map(String);
   return {
     ...configured,
     stub,
     receiver,
-    arrivals: async () => ({
-      webhook: webhookLeads(receiver).map(({ lead }) => lead),
-      csv: csvLeads(drop),
-      postgres: await postgresLeads(schema),
-    }),
+    arrivals,
+    served,
+    complete: async () => {
+      const count = served().length;
+      if (count < stub.shown) return false;
+      return Object.values(await arrivals()).every((leads) => new Set(leads).size >= count);
+    },
     webhookIds: () => {
       const ids = new Map<string, Set<string>>();
       for (const { lead, webhookId } of webhookLeads(receiver))
@@ -100,4 +112,9 @@ async function query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>
   } finally {
     await client.end();
   }
+}
+
+/** Lead ids in their natural order. */
+export function sorted(ids: readonly string[]): string[] {
+  return ids.toSorted((a, b) => Number(a) - Number(b));
 }
