@@ -114,7 +114,7 @@ export function aSink(name: string, fields: Partial<DeclaredSink> = {}): Declare
 }
 
 /** Numbers become leads of that id. */
-export function asItems(items: readonly (ListedItem | number | bigint)[]): ListedItem[] {
+function asItems(items: readonly (ListedItem | number | bigint)[]): ListedItem[] {
   return items.map((item, position) =>
     typeof item === 'object' ? { ...item, position } : aListedLead({ id: item }, position),
   );

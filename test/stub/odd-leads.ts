@@ -16,10 +16,10 @@ const REQUIRED = [
 ] as const;
 
 /** Ids of the leads below start here, far from generated ones. */
-export const ODD_LEADS_FROM = 7_000_000;
+const ODD_LEADS_FROM = 7_000_000;
 
 /** A lead as the description wants it, with an id of its own and what is said otherwise. */
-export function plainLead(id: number, fields: Fields = {}): Fields {
+function plainLead(id: number, fields: Fields = {}): Fields {
   return {
     id,
     service_name: 'Odd Jobs',
@@ -36,7 +36,7 @@ export function plainLead(id: number, fields: Fields = {}): Fields {
 }
 
 /** Leads whose id is odd, by what is odd. The text of the id is put in as it stands. */
-export const oddIds: Readonly<Record<string, string>> = {
+const oddIds: Readonly<Record<string, string>> = {
   text: withIdText('"7000100"'),
   null: withIdText('null'),
   missing: JSON.stringify(without(plainLead(1), 'id')),
@@ -137,7 +137,7 @@ export const oddListings = {
 export type OddListingName = keyof typeof oddListings;
 
 /** 50 MB of one answer. */
-export function hugeLead(): string {
+function hugeLead(): string {
   const answer = 'A long story. '.repeat((50 * 1024 * 1024) / 14);
   return JSON.stringify(
     plainLead(ODD_LEADS_FROM + 3_000, {

@@ -225,7 +225,7 @@ export function recordingContract(store: () => OpenLedger): void {
   });
 }
 
-export function aRejected(id: bigint): RejectedLead {
+function aRejected(id: bigint): RejectedLead {
   const raw = aLead({ id, client_email: null });
   const reason = 'A text is required here, and this is null.';
   return { kind: 'rejected', position: 0, id, raw, hash: hashOf(raw), reason, path: 'client_email' };
