@@ -27,6 +27,8 @@ export interface DeliverParts {
 const SETTLE_MS = 15_000;
 const SETTLE_AGAIN_MS = 500;
 const REPORT = 'This is a fault in leadsync: please report it.';
+/** A reason at hand: without one an error with its stack would be made for every attempt. */
+const DONE = 'done';
 /** How long a sink may take to notice that it was aborted, in ms. */
 const ABORT_MS = 1_000;
 
@@ -77,6 +79,7 @@ async function callSink(
   const signal = AbortSignal.any([stop, deadline.signal]);
   try {
     const overdue = clock.sleep(open.budgetMs, AbortSignal.any([done.signal, stop])).then(async () => {
+      if (done.signal.aborted) return []; // the sink was first, and nobody waits for this any more
       deadline.abort();
       await clock.sleep(ABORT_MS, done.signal);
       throw new SinkUnavailable(`The attempt did not end within ${Math.round(open.budgetMs / 1000)} s.`, {
@@ -89,7 +92,7 @@ async function callSink(
     const outcome = (error instanceof SinkUnavailable ? error : faultOf(error)).toOutcome();
     return batch.deliveries.map(() => outcome);
   } finally {
-    done.abort();
+    done.abort(DONE);
   }
 }
 
