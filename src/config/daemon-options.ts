@@ -3,6 +3,9 @@ import { secret } from '../platform/option-types.ts';
 import type { Secret } from '../platform/secret.ts';
 import { durationBetween } from './option-limits.ts';
 
+/** A key can be tried offline by whoever gets hold of the files. */
+const SHORTEST_PASSPHRASE = 16;
+
 /** The top of the configuration. Sources and sinks are validated entry by entry, each by its own schema. */
 export const daemonOptions = z.strictObject({
   data_dir: z
@@ -73,9 +76,13 @@ export const daemonOptions = z.strictObject({
   tokens: z
     .strictObject({
       encryption_key: secret()
+        .refine(
+          (key) => key.reveal().length >= SHORTEST_PASSPHRASE,
+          `must be 32 bytes in hexadecimal or base64 (openssl rand -base64 32), or a passphrase of at least ${SHORTEST_PASSPHRASE} characters`,
+        )
         .optional()
         .describe(
-          'Encrypts the stored tokens (AES-256-GCM). Absent: they are stored plainly, with mode 0600.',
+          `Encrypts the stored tokens (AES-256-GCM): 32 bytes as 64 hexadecimal digits or in base64 (\`openssl rand -base64 32\`), or a passphrase of at least ${SHORTEST_PASSPHRASE} characters. Absent: they are stored plainly, with mode 0600.`,
         ),
     })
     .prefault({})

@@ -9,6 +9,7 @@ import type { Secret } from '../platform/secret.ts';
 import { SinkUnavailable } from '../sinks/sink.ts';
 import { openSource } from '../source/http-source.ts';
 import { type Source, SourceError } from '../source/source.ts';
+import type { Event } from '../telemetry/events.ts';
 import { DataDirUnusable } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
 
@@ -31,7 +32,8 @@ export interface CheckParts {
 
 /**
  * Looks at everything that the configuration names, all at the same time: one result each, in the order of the
- * configuration. Records nothing in the ledger, and delivers nothing. A token that is got is kept: it is good for the daemon too.
+ * configuration. Records nothing in the ledger, and delivers nothing. A stored token is used, and renewed when it must be; one
+ * that does not fit the configuration stays as it is, and is a failure. Where none was stored, the one that is got is kept.
  */
 export function check(config: Config, parts: CheckParts, signal: AbortSignal): Promise<Checked>[] {
   const { redisUrl } = config.queue;
@@ -65,7 +67,8 @@ async function lookAt(
       error instanceof SourceError ||
       error instanceof SinkUnavailable ||
       error instanceof CarrierUnavailable ||
-      error instanceof DataDirUnusable;
+      error instanceof DataDirUnusable ||
+      error instanceof StoredTokenUseless;
     if (!foreseen) throw error;
     return { kind, name, ok: false, detail: error.message, hint: error.hint };
   }
@@ -91,12 +94,25 @@ async function checkSource(
   { clock, random }: CheckParts,
   signal: AbortSignal,
 ): Promise<string> {
-  const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit: () => undefined });
+  const misfits: string[] = [];
+  const emit = (event: Event) => {
+    if (event.type === 'token-fallback') misfits.push(event.reason);
+  };
+  const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit, trial: true });
   try {
-    return await readListing(source, signal);
+    const found = await readListing(source, signal);
+    if (misfits.length > 0) throw new StoredTokenUseless(misfits.join(' '), { cause: found });
+    return found;
   } finally {
     await source.close();
   }
+}
+
+/** The listing can be read, and not with what an earlier run or a login has stored. */
+class StoredTokenUseless extends Error {
+  override readonly name = 'StoredTokenUseless';
+  readonly hint =
+    "Correct scope, client_id, base_url or tokens.encryption_key if they are not meant to have changed; the listing was read with the client's own credentials.";
 }
 
 async function readListing(source: Source, signal: AbortSignal): Promise<string> {

@@ -6,7 +6,7 @@ export interface NetworkFailure {
 }
 
 const UNREACHED = 'See whether the address is right, and whether a firewall lies between.';
-const BROKEN = 'It is tried again; if it stays so, look into the log of the destination.';
+const BROKEN = 'If it stays so, look into the log of the other side.';
 const CERTIFICATE = 'Renew or correct its certificate, or trust its issuer (NODE_EXTRA_CA_CERTS).';
 
 const KNOWN: Readonly<Record<string, NetworkFailure>> = {

@@ -20,6 +20,11 @@ export interface SourceParts {
   /** Encrypts the stored tokens; undefined: they are stored plainly, with mode 0600. */
   readonly tokenKey: Secret | undefined;
   readonly emit: Emit;
+  /**
+   * For `leadsync check`: a stored token that does not fit the configuration stays as it is, what is got in its place is not
+   * stored, and the mismatch is emitted as `token-fallback`.
+   */
+  readonly trial?: boolean;
   /** The real disk when absent. */
   readonly files?: Files;
 }
@@ -50,15 +55,25 @@ class OpenSource implements HttpSource {
     this.#parts = parts;
     const { timeout } = options;
     this.#agent = new Agent({ headersTimeout: timeout, bodyTimeout: timeout, connect: { timeout } });
-    const { clock, random, emit, dataDir, tokenKey: key, files = disk } = parts;
+    const { clock, random, emit, dataDir, tokenKey: key, files = disk, trial = false } = parts;
     const closing = this.#closing.signal;
-    this.#endpoint = new TokenEndpoint(options, { dispatcher: this.#agent, clock, closing });
+    this.#endpoint = new TokenEndpoint(options, { source: name, dispatcher: this.#agent, clock, closing });
     const account = { baseUrl: options.base_url, clientId: options.client_id, scope: options.scope };
     const file = new TokenFile({ name, account, dataDir, key, files });
     // Another process makes at most two requests: a refresh, and a new start.
     const patienceMs = 2 * timeout + 5_000;
     const endpoint = this.#endpoint;
-    this.#tokens = new Tokens({ source: name, endpoint, file, patienceMs, clock, random, emit, closing });
+    this.#tokens = new Tokens({
+      source: name,
+      endpoint,
+      file,
+      patienceMs,
+      clock,
+      random,
+      emit,
+      closing,
+      trial,
+    });
   }
 
   list(previous: ListingMark | undefined, signal: AbortSignal): Promise<Listing> {

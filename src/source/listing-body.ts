@@ -112,7 +112,7 @@ function brokenOff(error: unknown, bytes: number): SourceError {
   }
   const what = code === 'UND_ERR_BODY_TIMEOUT' ? 'stands still' : 'breaks off';
   return new SourceError('incomplete', `The listing ${what} after ${bytes} bytes (${code}).`, {
-    hint: 'It is asked for again; if it stays so, something between here and the service cuts answers short.',
+    hint: 'If it stays so, something between here and the service cuts answers short.',
     cause: error,
   });
 }

@@ -64,6 +64,12 @@ function faultOf(response: Response, conditional: boolean): SourceError | undefi
       httpStatus,
     });
   }
+  if (httpStatus === 304) {
+    return new SourceError('protocol', "The service says 'unchanged' (304) though it was not asked.", {
+      hint: 'A cache in between may do that: let it pass the listing through.',
+      httpStatus,
+    });
+  }
   return new SourceError('protocol', `The listing answers with status ${httpStatus} in place of 200.`, {
     hint: 'See whether base_url and leads_path of the source are right.',
     httpStatus,

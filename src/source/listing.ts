@@ -62,13 +62,16 @@ class Reading {
     const { signal } = this.#time;
     const last = this.#parts.options.pagination === 'none' && previous?.url === url ? previous : undefined;
     const response = await this.#requests.ask(url, last?.etag, signal);
-    if (response.status === 304) return { kind: 'unchanged', httpStatus: 304, bytes: 0 };
+    const etag = response.headers.get('etag') ?? undefined;
+    if (response.status === 304)
+      return { kind: 'unchanged', httpStatus: 304, bytes: 0, mark: last && renewed(last, etag ?? last.etag) };
     const body = new ListingBody(response, signal);
     if (last?.bodyHash === undefined || last.bodyBytes === undefined)
       return this.#changed(url, response, body, body.read());
     const lastBody = { sha256: last.bodyHash, bytes: last.bodyBytes };
     const content = await unlessSame(body, lastBody, this.#parts.folder);
-    if (content === undefined) return { kind: 'unchanged', httpStatus: 200, bytes: body.bytes };
+    if (content === undefined)
+      return { kind: 'unchanged', httpStatus: 200, bytes: body.bytes, mark: renewed(last, etag) };
     return this.#changed(url, response, body, content);
   }
 
@@ -168,6 +171,11 @@ class Reading {
       hint: 'The token is not sent there. If both are the service, correct base_url, or ask those who run it.',
     });
   }
+}
+
+/** The same content under another tag: with the old one the whole body would come every time. */
+function renewed(last: ListingMark, etag: string | undefined): ListingMark | undefined {
+  return etag === last.etag ? undefined : { ...last, etag };
 }
 
 /** Leads on their way to the ledger. */

@@ -36,7 +36,7 @@ function tooLate(deadlineMs: number): SourceError {
     'incomplete',
     `The listing could not be read to its end in ${deadlineMs / 1000} s.`,
     {
-      hint: 'It is read again; if it is as long or as slow as that, raise the deadline of the source.',
+      hint: 'If it is always as long or as slow as that, raise the deadline of the source.',
     },
   );
 }

@@ -15,8 +15,8 @@ export interface RenewalLockParts {
 }
 
 /**
- * Runs `renew` while no other process on this data directory can. While another does, `look` is called now and then:
- * what it finds ends the wait. The lock of a process that died is free.
+ * Runs `renew` while no other process on this data directory can; the process before may have just renewed. While another
+ * does, `look` is called now and then: what it finds ends the wait. The lock of a process that died is free.
  * @throws SourceError `token-file` when another process holds the lock for too long; what `look` and `renew` throw
  */
 export async function withRenewalLock<T>(
@@ -31,7 +31,7 @@ export async function withRenewalLock<T>(
     const lock = tryLock(path, source);
     if (lock !== undefined) {
       try {
-        return (await look()) ?? (await renew()); // the process before us may have just renewed
+        return await renew();
       } finally {
         lock.release();
       }

@@ -1,6 +1,7 @@
 import { type Dispatcher, fetch, type HeadersInit, type Response } from 'undici';
 import { codeOf, networkFailure } from '../platform/network-failure.ts';
 import { readRetryAfter } from '../platform/retry-after.ts';
+import { isBlockedPort } from './blocked-ports.ts';
 import { SourceError } from './source.ts';
 
 /** One request to the service. */
@@ -59,9 +60,20 @@ export function unreachable(subject: string, url: string, error: unknown): Sourc
   const code = codeOf(error);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
     return new SourceError('unreachable', `${subject} at ${host} does not answer in time.`, {
-      hint: 'It is tried again; if the service is slow as a rule, raise the timeout of the source.',
+      hint: 'If the service is slow as a rule, raise the timeout of the source.',
       cause: error,
     });
+  }
+  if (code === undefined && isBlockedPort(url)) {
+    const { port } = new URL(url);
+    return new SourceError(
+      'unreachable',
+      `${subject} cannot be asked at ${host}: HTTP does not use port ${port}.`,
+      {
+        hint: 'It is kept for another protocol. Correct the port in base_url.',
+        cause: error,
+      },
+    );
   }
   const { what, hint } = networkFailure(error);
   return new SourceError('unreachable', `${subject} cannot be reached: ${host} ${what}.`, {
@@ -74,14 +86,14 @@ function faultOfStatus(subject: string, { status, headers }: Response, now: Date
   const retryAfterMs = readRetryAfter(headers.get('retry-after'), now);
   if (status === 429) {
     return new SourceError('rate-limited', `${subject} says that it is asked too often (429).`, {
-      hint: 'It is left alone for a while; if it stays so, poll less often.',
+      hint: 'If it stays so, poll less often.',
       httpStatus: status,
       retryAfterMs,
     });
   }
   if (status >= 500) {
     return new SourceError('server', `${subject} answers with an error of its own (${status}).`, {
-      hint: 'It is tried again; if it stays so, ask those who run the service.',
+      hint: 'If it stays so, ask those who run the service.',
       httpStatus: status,
       retryAfterMs,
     });

@@ -17,6 +17,8 @@ export interface UnchangedListing {
   readonly httpStatus: number;
   /** Decoded bytes that were transferred to find out. */
   readonly bytes: number;
+  /** Takes the place of the last mark; undefined: that one is as good as ever. The same content can come with a new ETag. */
+  readonly mark?: ListingMark | undefined;
 }
 
 export interface ChangedListing {

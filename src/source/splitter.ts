@@ -69,7 +69,7 @@ export class Splitter {
     if (this.#place === 'after-array') return;
     const where = this.#bytesRead === 0 ? 'is empty' : `breaks off ${this.#whereabouts()}`;
     throw new SourceError('incomplete', `The listing ${where}.`, {
-      hint: 'It is asked for again; if it stays so, something between here and the service cuts answers short.',
+      hint: 'If it stays so, something between here and the service cuts answers short.',
     });
   }
 

@@ -19,7 +19,7 @@ import type { SourceOptions } from './options.ts';
 import { callService, unreachable } from './service-call.ts';
 import { SourceError } from './source.ts';
 import type { Token, TokenOrigin } from './token.ts';
-import { GrantRefused, readRefusal } from './token-refusal.ts';
+import { accessRefused, GrantRefused, readRefusal } from './token-refusal.ts';
 
 /** No token answer is longer; what is longer is not read. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
@@ -35,6 +35,8 @@ export interface LoginSecrets {
 }
 
 export interface TokenEndpointParts {
+  /** The source's name, for messages. */
+  readonly source: string;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
   /** Ends requests that are under way. */
@@ -110,7 +112,7 @@ export class TokenEndpoint {
       const answer = await ask();
       return this.#tokenOf(answer, origin);
     } catch (error) {
-      throw explain(error, grant);
+      throw explain(error, grant, this.#parts.source);
     }
   }
 
@@ -159,7 +161,7 @@ export class TokenEndpoint {
       if (error instanceof SourceError) throw error;
       if (deadline.aborted) {
         throw new SourceError('unreachable', `${SUBJECT} at ${new URL(url).host} does not answer in time.`, {
-          hint: 'It is tried again; if the service is slow as a rule, raise the timeout of the source.',
+          hint: 'If the service is slow as a rule, raise the timeout of the source.',
         });
       }
       throw unreachable(SUBJECT, url, error);
@@ -194,15 +196,16 @@ function withoutNulls(text: string): string {
 const CHECK_PATH = 'See whether base_url and token_path of the source are right.';
 
 /** openid-client's errors hold whole answers, tokens included: none is passed on, not even as a cause. */
-function explain(error: unknown, grant: string): SourceError {
+function explain(error: unknown, grant: string, source: string): SourceError {
   if (error instanceof SourceError) return error;
   if (error instanceof Error && error.cause instanceof SourceError) return error.cause;
-  const refusal = readRefusal(error, grant);
+  const refusal = readRefusal(error, grant, source);
   if (refusal !== undefined) return refusal;
-  if (error instanceof AuthorizationResponseError) return new GrantRefused(error.error, 200, grant);
+  if (error instanceof AuthorizationResponseError) return accessRefused(error.error, source);
   const status =
     error instanceof ClientError && error.cause instanceof Response ? error.cause.status : undefined;
-  if (status === 400 || status === 401 || status === 403) return new GrantRefused(undefined, status, grant);
+  if (status === 400 || status === 401 || status === 403)
+    return new GrantRefused(undefined, status, grant, source);
   const shown = status === undefined ? '' : ` (status ${status})`;
   return new SourceError('protocol', `${SUBJECT} does not answer as OAuth 2.0 describes${shown}.`, {
     hint: CHECK_PATH,

@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../platform/files.ts';
 import type { Secret } from '../platform/secret.ts';
 import { SourceError } from './source.ts';
-import type { Token } from './token.ts';
+import type { Token, TokenOrigin } from './token.ts';
 import { Seal, SealBroken, sealedText } from './token-seal.ts';
 
 /** Whose token it is. A token of another account, or for other scopes, is not used. */
@@ -17,8 +18,8 @@ export interface Account {
 export type StoredToken =
   | { readonly kind: 'token'; readonly token: Token }
   | { readonly kind: 'none' }
-  /** There is a file, and no token that can be used in it. */
-  | { readonly kind: 'unusable'; readonly reason: string };
+  /** There is a file, and no token in it that this configuration can use. `origin` is known when it could be read. */
+  | { readonly kind: 'unusable'; readonly reason: string; readonly origin: TokenOrigin | undefined };
 
 const time = z.iso.datetime().transform((text) => new Date(text));
 
@@ -34,6 +35,9 @@ const content = z.strictObject({
   expires_at: time.optional(),
 });
 
+/** How the names of files end that were set aside. */
+const UNUSABLE = '.unusable';
+
 export interface TokenFileParts {
   /** The source's name; the file is named after it. */
   readonly name: string;
@@ -44,7 +48,10 @@ export interface TokenFileParts {
   readonly files: Files;
 }
 
-/** The token of one source on disk: `<data_dir>/tokens/<source>.json`, for nobody else to read (mode 0600). */
+/**
+ * The token of one source on disk: `<data_dir>/tokens/<source>.json`, for nobody else to read (mode 0600). One that does
+ * not fit the configuration is kept beside it, as `<source>.json.<hash>.unusable`, until the configuration fits again.
+ */
 export class TokenFile {
   readonly #name: string;
   readonly #account: Account;
@@ -77,8 +84,52 @@ export class TokenFile {
   }
 
   /** @throws SourceError `token-file` when the disk refuses; what is wrong with the content is no error */
-  async read(): Promise<StoredToken> {
-    const bytes = await this.#onDisk('read', () => this.#files.read(this.#path));
+  read(): Promise<StoredToken> {
+    return this.#read(this.#path);
+  }
+
+  /**
+   * Makes what is stored fit the configuration as far as it can, and gives what then is in the file. A token that was set
+   * aside and fits now is taken back, unless the file holds one that is as good. To be called under the lock.
+   * @throws SourceError `token-file`
+   */
+  async takeBack(): Promise<StoredToken> {
+    const stored = await this.read();
+    const fitting = await this.#bestSetAside();
+    if (fitting === undefined || !isBetter(fitting.token, stored)) return stored;
+    if (stored.kind === 'unusable') await this.setAside();
+    await this.#onDisk('taken back', () => this.#files.rename(fitting.path, this.#path));
+    return await this.read();
+  }
+
+  /** Encrypts what lies on the disk in plain text, when there is a key. To be called under the lock. @throws SourceError `token-file` */
+  async sealAll(): Promise<void> {
+    if (this.#seal === undefined) return;
+    for (const path of [this.#path, ...(await this.#setAsidePaths())]) {
+      const bytes = await this.#onDisk('read', () => this.#files.read(path));
+      const text = bytes?.toString('utf8').trim() ?? '';
+      if (text !== '' && !isSealed(text)) await this.#write(path, text);
+    }
+  }
+
+  async #bestSetAside(): Promise<{ path: string; token: Token } | undefined> {
+    let best: { path: string; token: Token } | undefined;
+    for (const path of await this.#setAsidePaths()) {
+      const found = await this.#read(path);
+      const isBest = found.kind === 'token' && (best === undefined || isNewer(found.token, best.token));
+      if (isBest) best = { path, token: found.token };
+    }
+    return best;
+  }
+
+  async #setAsidePaths(): Promise<string[]> {
+    const names = await this.#onDisk('read', () => this.#files.list(this.#folder));
+    const ours = names.filter((name) => name.startsWith(`${this.#fileName}.`) && name.endsWith(UNUSABLE));
+    return ours.map((name) => join(this.#folder, name));
+  }
+
+  async #read(path: string): Promise<StoredToken> {
+    const bytes = await this.#onDisk('read', () => this.#files.read(path));
     if (bytes === undefined) return { kind: 'none' };
     try {
       const stored = content.safeParse(await this.#open(bytes.toString('utf8')));
@@ -86,7 +137,7 @@ export class TokenFile {
       const { base_url, client_id, scope, access_token, refresh_token, origin } = stored.data;
       const { baseUrl, clientId, scope: ours } = this.#account;
       if (base_url !== baseUrl || client_id !== clientId || scope !== ours)
-        return this.#unusable('belongs to another base_url, client_id or scope');
+        return this.#unusable('belongs to another base_url, client_id or scope', origin);
       const { received_at: receivedAt, expires_at: expiresAt } = stored.data;
       const token = { accessToken: access_token, refreshToken: refresh_token, origin, receivedAt, expiresAt };
       return { kind: 'token', token };
@@ -112,21 +163,33 @@ export class TokenFile {
       received_at: token.receivedAt,
       expires_at: token.expiresAt,
     });
-    const text = this.#seal ? JSON.stringify(await this.#seal.close(plain, this.#name)) : plain;
-    await this.#onDisk('written', async () => {
-      await this.#removeLeftovers();
-      await writeFileDurably(this.#files, this.#path, Buffer.from(`${text}\n`), 0o600);
-    });
+    await this.#write(this.#path, plain);
   }
 
-  /** Keeps an unusable file under another name: a right key may come back. @throws SourceError `token-file` */
+  /**
+   * Keeps an unusable file under a name made of its content, so that several do not take each other's place: the right
+   * key, or the other account, may come back. @throws SourceError `token-file`
+   */
   async setAside(): Promise<void> {
-    await this.#onDisk('set aside', () => this.#files.rename(this.#path, `${this.#path}.unusable`));
+    await this.#onDisk('set aside', async () => {
+      const bytes = (await this.#files.read(this.#path)) ?? Buffer.alloc(0);
+      const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+      await this.#files.rename(this.#path, `${this.#path}.${hash}${UNUSABLE}`);
+      await this.#files.syncFolder(this.#folder);
+    });
   }
 
   /** @throws SourceError `token-file` */
   async remove(): Promise<void> {
     await this.#onDisk('removed', () => this.#files.remove(this.#path));
+  }
+
+  async #write(path: string, plain: string): Promise<void> {
+    const text = this.#seal ? JSON.stringify(await this.#seal.close(plain, this.#name)) : plain;
+    await this.#onDisk('written', async () => {
+      await this.#removeLeftovers();
+      await writeFileDurably(this.#files, path, Buffer.from(`${text}\n`), 0o600);
+    });
   }
 
   async #open(text: string): Promise<unknown> {
@@ -137,8 +200,9 @@ export class TokenFile {
     return JSON.parse(await this.#seal.open(sealed.data, this.#name));
   }
 
-  #unusable(what: string): StoredToken {
-    return { kind: 'unusable', reason: `The stored token of source ${this.#name} ${what} (${this.#path}).` };
+  #unusable(what: string, origin?: TokenOrigin): StoredToken {
+    const reason = `The stored token of source ${this.#name} ${what} (${this.#path}).`;
+    return { kind: 'unusable', reason, origin };
   }
 
   /** A crash in the middle of writing leaves a temporary file, with a token in it. */
@@ -160,5 +224,24 @@ export class TokenFile {
         { hint: 'See that data_dir belongs to the user that leadsync runs as and has room.', cause: error },
       );
     }
+  }
+}
+
+/** A login is worth more than what the client's own credentials bring at any time. */
+function isBetter(token: Token, stored: StoredToken): boolean {
+  if (stored.kind !== 'token') return true;
+  return token.origin === 'authorization_code' && stored.token.origin === 'client_credentials';
+}
+
+function isNewer(token: Token, other: Token): boolean {
+  if (token.origin !== other.origin) return token.origin === 'authorization_code';
+  return token.receivedAt.getTime() > other.receivedAt.getTime();
+}
+
+function isSealed(text: string): boolean {
+  try {
+    return sealedText.safeParse(JSON.parse(text)).success;
+  } catch {
+    return false; // not even JSON, and perhaps half of a token
   }
 }

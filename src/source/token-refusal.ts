@@ -6,12 +6,32 @@ export class GrantRefused extends SourceError {
   /** The error code of RFC 6749, such as `invalid_grant`; undefined when the answer names none. */
   readonly oauthError: string | undefined;
 
-  constructor(oauthError: string | undefined, httpStatus: number, grant: string) {
-    const { code, what, hint } = (oauthError && REFUSALS[oauthError]) || UNNAMED;
-    const named = oauthError === undefined ? `status ${httpStatus}` : oauthError;
-    super(code, `The token endpoint ${what} (${named}, grant ${grant}).`, { hint, httpStatus });
+  constructor(oauthError: string | undefined, httpStatus: number, grant: string, source: string) {
+    const { code, message, hint } = describe(oauthError, httpStatus, grant, source);
+    super(code, message, { hint, httpStatus });
     this.oauthError = oauthError;
   }
+}
+
+/** The service sent the browser back without a code (RFC 6749, section 4.1.2.1); the token endpoint was never asked. */
+export function accessRefused(error: string, source: string): SourceError {
+  const [what, hint] =
+    error === 'access_denied'
+      ? ['access was not granted', `Run \`leadsync login ${source}\` again, and agree.`]
+      : ['it gives no code', REFUSALS[error]?.hint ?? 'See how the client is registered at the service.'];
+  const named = plain(error) ?? 'for a reason that it does not name';
+  return new SourceError('credentials', `The service says that ${what} (${named}).`, { hint });
+}
+
+function describe(oauthError: string | undefined, httpStatus: number, grant: string, source: string) {
+  if (oauthError === 'invalid_grant' && grant === 'authorization_code') {
+    const message = 'The service does not take this code: it is used up, too old, or from another login.';
+    const hint = `Run \`leadsync login ${source}\` again, and use the newest address soon.`;
+    return { code: 'credentials', message, hint } as const;
+  }
+  const { code, what, hint } = (oauthError && REFUSALS[oauthError]) || UNNAMED;
+  const named = oauthError ?? `status ${httpStatus}`;
+  return { code, message: `The token endpoint ${what} (${named}, grant ${grant}).`, hint };
 }
 
 interface Refusal {
@@ -46,15 +66,10 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     what: 'does not give the scope that is asked for',
     hint: 'Correct scope of the source, or leave it out.',
   },
-  access_denied: {
-    code: 'credentials',
-    what: 'was told by its user to refuse',
-    hint: 'Run `leadsync login` again, and agree.',
-  },
   temporarily_unavailable: {
     code: 'server',
     what: 'cannot answer now',
-    hint: 'It is tried again; if it stays so, ask those who run the service.',
+    hint: 'If it stays so, ask those who run the service.',
   },
 };
 
@@ -65,12 +80,13 @@ const UNNAMED: Refusal = {
 };
 
 /** Reads a refusal from what openid-client throws, in each of its two forms; undefined for other failures. */
-export function readRefusal(error: unknown, grant: string): GrantRefused | undefined {
-  if (error instanceof ResponseBodyError) return new GrantRefused(plain(error.error), error.status, grant);
+export function readRefusal(error: unknown, grant: string, source: string): GrantRefused | undefined {
+  if (error instanceof ResponseBodyError)
+    return new GrantRefused(plain(error.error), error.status, grant, source);
   if (error instanceof WWWAuthenticateChallengeError) {
     // Doorkeeper sends this header with every error, and openid-client then does not look into the body.
     const named = error.cause.map(({ parameters }) => parameters.error).find((text) => text !== undefined);
-    return new GrantRefused(plain(named), error.status, grant);
+    return new GrantRefused(plain(named), error.status, grant, source);
   }
   return undefined;
 }

@@ -3,7 +3,7 @@ import type { Emit } from '../telemetry/events.ts';
 import { withRenewalLock } from './renewal-lock.ts';
 import { HeldToken, type Token } from './token.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';
-import type { TokenFile } from './token-file.ts';
+import type { StoredToken, TokenFile } from './token-file.ts';
 import { GrantRefused } from './token-refusal.ts';
 
 export interface TokensParts {
@@ -17,6 +17,8 @@ export interface TokensParts {
   readonly emit: Emit;
   /** Ends a renewal that waits for another process. */
   readonly closing: AbortSignal;
+  /** Leaves a stored token that does not work as it is, and does not store what is used in its place. */
+  readonly trial: boolean;
 }
 
 /** A refresh token that the service refuses in one of these ways is of no use any more. */
@@ -70,6 +72,9 @@ export class Tokens {
     await this.#locked(
       async () => undefined,
       async () => {
+        // A login of another account is not this one's to overwrite.
+        if ((await file.read()).kind === 'unusable') await file.setAside();
+        await file.sealAll();
         await this.#save(token, 'authorization_code');
         return token.accessToken;
       },
@@ -100,9 +105,18 @@ export class Tokens {
     await this.#parts.file.prepare();
     return await this.#locked(
       () => this.#takeStored(refused),
-      () => this.#obtain(),
+      () => this.#takeOrObtain(refused),
       this.#parts.closing,
     );
+  }
+
+  /** Under the lock. */
+  async #takeOrObtain(refused: string | undefined): Promise<string> {
+    const { file, trial } = this.#parts;
+    const stored = await file.takeBack();
+    // A key that is only tried must not lock up what the next one should open.
+    if (!trial) await file.sealAll();
+    return (await this.#takeStored(refused)) ?? (await this.#obtain(stored));
   }
 
   #locked(look: () => Promise<string | undefined>, renew: () => Promise<string>, signal: AbortSignal) {
@@ -123,43 +137,42 @@ export class Tokens {
     return stored.token.accessToken;
   }
 
-  /** Under the lock. */
-  async #obtain(): Promise<string> {
+  /** @param stored read under the lock, because only the newest refresh token is worth anything */
+  async #obtain(stored: StoredToken): Promise<string> {
     if (this.#unsaved !== undefined) return await this.#save(this.#unsaved, this.#unsaved.origin);
-    const previous = await this.#storedForRefresh();
-    const refreshed = previous && (await this.#refresh(previous));
+    if (stored.kind === 'unusable') await this.#leaveAside(stored);
+    const refreshed = stored.kind === 'token' ? await this.#refresh(stored.token) : undefined;
     if (refreshed !== undefined) return await this.#save(refreshed, 'refresh_token');
-    return await this.#save(await this.#parts.endpoint.clientCredentials(), 'client_credentials');
+    const { endpoint, trial } = this.#parts;
+    const token = await endpoint.clientCredentials();
+    return trial && stored.kind !== 'none'
+      ? this.#hold(token, 'client_credentials')
+      : await this.#save(token, 'client_credentials');
   }
 
-  /** Read again, because only the newest refresh token is worth anything. */
-  async #storedForRefresh(): Promise<Token | undefined> {
-    const { source, file, emit } = this.#parts;
-    const stored = await file.read();
-    if (stored.kind === 'token') return stored.token;
-    if (stored.kind === 'unusable') {
-      await file.setAside();
-      emit({
-        type: 'token-fallback',
-        source,
-        reason: `${stored.reason} It was set aside, and a new one is asked for.`,
-      });
-    }
-    return undefined;
+  async #leaveAside(stored: StoredToken & { kind: 'unusable' }): Promise<void> {
+    const { source, file, emit, trial } = this.#parts;
+    if (!trial) await file.setAside();
+    else if (stored.origin === 'client_credentials') return; // nobody misses it
+    const fate = trial ? 'The next run sets it aside' : 'It was set aside';
+    const reason = `${stored.reason} ${fate}, and takes it back when the configuration fits it again.`;
+    emit({ type: 'token-fallback', source, reason });
   }
 
   /** Undefined when there is nothing to refresh with, or the service has no use for it any more. */
   async #refresh({ refreshToken, origin }: Token): Promise<Token | undefined> {
     if (refreshToken === undefined) return undefined;
-    const { source, endpoint, file, emit } = this.#parts;
+    const { source, endpoint, file, emit, trial } = this.#parts;
     try {
       return await endpoint.refresh(refreshToken, origin);
     } catch (error) {
       if (!(error instanceof GrantRefused) || !SPENT.includes(error.oauthError)) throw error;
-      await file.remove(); // it would be tried, and refused, on every poll
+      if (!trial) await file.remove(); // it would be tried, and refused, on every poll
       const login =
-        origin === 'authorization_code' ? ' To act for a person again, run `leadsync login`.' : '';
-      const reason = `${error.message} The client's own credentials are used instead.${login}`;
+        origin === 'authorization_code'
+          ? ` To act for a person again, run \`leadsync login ${source}\`.`
+          : '';
+      const reason = `${error.message}${login}`;
       emit({ type: 'token-fallback', source, reason });
       return undefined;
     }
@@ -170,10 +183,14 @@ export class Tokens {
    * would leave neither.
    */
   async #save(token: Token, grant: string): Promise<string> {
-    const { source, file, clock, emit } = this.#parts;
     this.#unsaved = token;
-    await file.write(token);
+    await this.#parts.file.write(token);
     this.#unsaved = undefined;
+    return this.#hold(token, grant);
+  }
+
+  #hold(token: Token, grant: string): string {
+    const { source, clock, emit } = this.#parts;
     this.#held = new HeldToken(token, clock);
     emit({ type: 'token-renewed', source, grant, expiresAt: token.expiresAt });
     return token.accessToken;

@@ -90,7 +90,7 @@ function messageOf(event: Event): string {
     case 'token-renewed':
       return `Source ${event.source}: new access token by ${event.grant}, ${event.expiresAt === undefined ? 'with no stated end' : `good until ${event.expiresAt.toISOString()}`}.`;
     case 'token-fallback':
-      return `Source ${event.source}: the refresh token did not work, asking with client credentials. ${event.reason}`;
+      return `Source ${event.source}: the stored token is of no use, a new one is asked for with the client's own credentials. ${event.reason}`;
     case 'backfill':
       return `Sink ${event.sink}: ${count(event.owed, 'earlier lead')} owed, ${event.skipped} skipped${event.done ? '.' : ' so far.'}`;
     case 'batch-settled':

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { aSource } from '../source/a-source.ts';
 import { type Stub, type StubOptions, startStub } from '../stub/stub.ts';
 import { startLeadsync } from '../support/leadsync.ts';
 import { startRedis } from '../support/private-redis.ts';
@@ -99,6 +100,44 @@ describe('leadsync check', () => {
       'access_token',
     );
   });
+
+  test.each([
+    ['scope', { scope: 'leads' }, {}, 'belongs to another base_url, client_id or scope'],
+    ['key', {}, { tokens: { encryption_key: 'another passphrase' } }, 'cannot be decrypted'],
+  ])(
+    'fails for a login that does not fit a new %s, and leaves it exactly as it is',
+    async (_, source, more, reason) => {
+      const stub = await aService();
+      const install = new Install({
+        sources: sourceAt(stub),
+        sinks: drop,
+        tokens: { encryption_key: 'the right passphrase' },
+      });
+      const dataDir = join(install.folder, 'data');
+      const { source: person } = aSource(stub, { dataDir, tokenKey: 'the right passphrase' });
+      const login = await person.startLogin();
+      await fetch(login.address);
+      await login.finish((await login.redirected) ?? expect.fail());
+      await login.close();
+      const tokens = join(dataDir, 'tokens');
+      const before = readFileSync(join(tokens, 'main.json'), 'utf8');
+      const changed = {
+        data_dir: dataDir,
+        sources: sourceAt(stub, source),
+        sinks: drop,
+        tokens: { encryption_key: 'the right passphrase' },
+        ...more,
+      };
+      const { code, stdout } = await new Install(changed).run(['check']);
+      expect(code).toBe(69);
+      expect(stdout).toMatch(/FAILED {2}source main: .* The next run sets it aside/);
+      expect(stdout).toContain(reason);
+      expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
+      expect(readdirSync(tokens).filter((name) => name.includes('.json'))).toEqual(['main.json']);
+      expect((await install.run(['check'])).code).toBe(0);
+      expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
+    },
+  );
 
   test('looks at Redis: its password, its role, and whether it may throw jobs away', async () => {
     const redis = await startRedis({ args: ['--requirepass', 'right'] });

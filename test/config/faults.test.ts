@@ -246,6 +246,11 @@ describe('a fault is told at its line and column, with what to do', () => {
       `${SOURCE}tokens: { encryption_key: { path: /nowhere/key } }\n`,
       '6:27: tokens.encryption_key: must be a text, or { file: /run/secrets/x }',
     ],
+    [
+      'a key of five letters',
+      `${SOURCE}tokens: { encryption_key: abcde }\n`,
+      '6:27: tokens.encryption_key: must be 32 bytes in hexadecimal or base64 (openssl rand -base64 32), or a passphrase of at least 16 characters',
+    ],
     // variables
     [
       'a variable that is not set',

@@ -112,12 +112,12 @@ describe('from a file', () => {
   };
 
   test('relative paths are taken from the folder of the file, not from the current one', () => {
-    writeFileSync(join(folder, 'key'), 'k3y\r\n');
+    writeFileSync(join(folder, 'key'), 'a passphrase of some length\r\n');
     const config = load(
       `data_dir: state\ntokens: { encryption_key: { file: key } }\n${sink('password: { file: ./key }')}`,
     );
     expect(config.dataDir).toBe(join(folder, 'state'));
-    expect(config.tokenKey?.reveal()).toBe('k3y');
+    expect(config.tokenKey?.reveal()).toBe('a passphrase of some length');
     expect(config.sinks[0]?.options).toMatchObject({ loft: join(folder, 'loft') });
     expect(config.sinks[0]?.options['password']).toHaveProperty('reveal');
   });

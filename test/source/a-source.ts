@@ -69,7 +69,7 @@ export interface WhatWasRead {
 export async function read(source: Source, previous?: ListingMark): Promise<WhatWasRead> {
   const listing = await ask(source, previous);
   if (listing.kind === 'unchanged') {
-    return { kind: 'unchanged', items: [], ids: [], mark: undefined, bytes: listing.bytes };
+    return { kind: 'unchanged', items: [], ids: [], mark: listing.mark, bytes: listing.bytes };
   }
   const items: ListedItem[] = [];
   for await (const chunk of listing.chunks) items.push(...chunk);

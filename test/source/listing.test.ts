@@ -230,6 +230,18 @@ describe('a listing that does not come as it should', () => {
     expect(error.message).toMatch(/^The listing cannot be reached: 127\.0\.0\.1:\d+ refuses the connection/);
   });
 
+  test.each([1, 22, 6667, 10080])(
+    'at port %d, which fetch keeps away from, is said with that',
+    async (port) => {
+      const service = { url: `http://127.0.0.1:${port}`, clientId: 'id', clientSecret: 'secret' };
+      const { error } = await failureOf(aSource(service).source);
+      expect(error).toMatchObject({
+        code: 'unreachable',
+        message: `The token endpoint cannot be asked at 127.0.0.1:${port}: HTTP does not use port ${port}.`,
+      });
+    },
+  );
+
   test('of bytes that are no gzip, though they are said to be, is a fault of the service', async () => {
     const service = await aRawService(sends(randomBytes(500), { 'content-encoding': 'gzip' }));
     expect((await failureOf(aSource(service).source)).error.code).toBe('protocol');
@@ -261,6 +273,21 @@ describe('the same listing again', () => {
       expect(await read(source, after)).toMatchObject({ kind: 'unchanged' });
     },
   );
+
+  test('under a new tag is known by its bytes, and then by that tag', async () => {
+    let etag = '"old"';
+    const service = await aRawService((request, response) => {
+      if (request.headers['if-none-match'] === etag) response.writeHead(304).end();
+      else sends(`[${aLead()}]`, { etag })(request, response);
+    });
+    const { source } = aSource(service);
+    const { mark } = await read(source);
+    etag = 'W/"new"';
+    const again = await read(source, mark);
+    expect(again).toMatchObject({ kind: 'unchanged', mark: { ...mark, etag } });
+    expect(again.bytes).toBeGreaterThan(0);
+    expect(await read(source, again.mark)).toMatchObject({ kind: 'unchanged', bytes: 0, mark: undefined });
+  });
 
   test('has a mark that can be checked', async () => {
     const body = `[${aLead()}]\n`;

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -90,7 +90,10 @@ describe('a login', () => {
     const { login } = await aLogin({ options: { redirect_uri: 'https://app.example.com/back' } });
     const address = await whereTheBrowserEnds(login);
     await login.finish(address);
-    await expect(login.finish(address)).rejects.toMatchObject({ code: 'credentials' });
+    await expect(login.finish(address)).rejects.toMatchObject({
+      code: 'credentials',
+      message: 'The service does not take this code: it is used up, too old, or from another login.',
+    });
   });
 
   test('that the person refuses is said as that', async () => {
@@ -101,7 +104,8 @@ describe('a login', () => {
     await fetch(refused);
     await expect(login.finish((await login.redirected) ?? expect.fail())).rejects.toMatchObject({
       code: 'credentials',
-      hint: 'Run `leadsync login` again, and agree.',
+      message: 'The service says that access was not granted (access_denied).',
+      hint: 'Run `leadsync login main` again, and agree.',
     });
   });
 
@@ -126,9 +130,64 @@ describe('a login', () => {
     await read(source);
     expect(events).toMatchObject([
       { type: 'token-renewed', grant: 'authorization_code' },
-      { type: 'token-fallback', reason: expect.stringContaining('run `leadsync login`') },
+      { type: 'token-fallback', reason: expect.stringContaining('run `leadsync login main`') },
       { type: 'token-renewed', grant: 'client_credentials' },
     ]);
+  });
+
+  test('outlives a configuration that it does not fit: when that is undone, it is used again', async () => {
+    for (const mistake of [
+      { options: { scope: 'leads' } },
+      { tokenKey: 'another passphrase' },
+      { options: { scope: 'leads' }, tokenKey: 'another passphrase' },
+    ]) {
+      const { stub, source, login, dataDir } = await aLogin({ tokenKey: 'the right passphrase' });
+      await fetch(login.address);
+      await login.finish((await login.redirected) ?? expect.fail());
+      await read(source);
+      const mine = stub.requests.at(-1)?.headers.authorization;
+      for (let round = 0; round < 2; round++) {
+        const wrong = aSource(stub, { dataDir, tokenKey: 'the right passphrase', ...mistake });
+        await read(wrong.source);
+        expect(stub.requests.at(-1)?.headers.authorization).not.toBe(mine);
+        expect(wrong.events.length).toBe(round === 0 ? 2 : 0); // the second time its own token is there
+        const right = aSource(stub, { dataDir, tokenKey: 'the right passphrase' });
+        await read(right.source);
+        expect(stub.requests.at(-1)?.headers.authorization).toBe(mine);
+        expect(right.events).toEqual([]);
+      }
+    }
+  });
+
+  test('outlives a run without the key, and one of another account at the same time', async () => {
+    const setting = { tokenKey: 'the right passphrase' };
+    const { stub, source, login, dataDir } = await aLogin(setting);
+    await fetch(login.address);
+    await login.finish((await login.redirected) ?? expect.fail());
+    await read(source);
+    const mine = stub.requests.at(-1)?.headers.authorization;
+    await read(aSource(stub, { dataDir }).source);
+    await read(aSource(stub, { dataDir, options: { scope: 'leads' } }).source);
+    expect(stub.requests.at(-1)?.headers.authorization).not.toBe(mine);
+    await read(aSource(stub, { dataDir, ...setting }).source);
+    expect(stub.requests.at(-1)?.headers.authorization).toBe(mine);
+    for (const name of readdirSync(join(dataDir, 'tokens')).filter((name) => name.includes('.json')))
+      expect(readFileSync(join(dataDir, 'tokens', name), 'utf8')).not.toContain('access_token');
+  });
+
+  test('for other scopes does not take the place of an earlier one', async () => {
+    const { stub, source, login, dataDir } = await aLogin();
+    await fetch(login.address);
+    await login.finish((await login.redirected) ?? expect.fail());
+    await read(source);
+    const mine = stub.requests.at(-1)?.headers.authorization;
+    const other = aSource(stub, { dataDir, options: { scope: 'leads' } });
+    const second = await other.source.startLogin();
+    onTestFinished(() => second.close());
+    await fetch(second.address);
+    await second.finish((await second.redirected) ?? expect.fail());
+    await read(aSource(stub, { dataDir }).source);
+    expect(stub.requests.at(-1)?.headers.authorization).toBe(mine);
   });
 
   test('that is closed listens no more', async () => {

@@ -439,20 +439,29 @@ describe('the file', () => {
         },
         { type: 'token-renewed' },
       ]);
-      expect(readFileSync(`${tokenFile(dataDir)}.unusable`, 'utf8')).toBe(text);
+      const kept = readdirSync(join(dataDir, 'tokens')).filter((name) => name.endsWith('.unusable'));
+      expect(kept.map((name) => readFileSync(join(dataDir, 'tokens', name), 'utf8'))).toContain(text);
     }
   });
 
-  test('that was written before there was a key is read, and encrypted with the next token', async () => {
+  test('that was written before there was a key is read, and encrypted at once, with all that was set aside', async () => {
     const stub = await aStub({ leads: 1 });
     const { source, dataDir } = aSource(stub);
     await read(source);
-    const withKey = aSource(stub, { dataDir, tokenKey: 'a passphrase' }).source;
-    await read(withKey);
+    const plain = readFileSync(tokenFile(dataDir), 'utf8');
+    writeFileSync(`${tokenFile(dataDir)}.unusable`, plain.replace('"client_id":"', '"client_id":"other-'));
+    writeFileSync(`${tokenFile(dataDir)}.0123.unusable`, plain.slice(0, -20));
+    await read(aSource(stub, { dataDir, tokenKey: 'a passphrase' }).source);
     expect(stub.tokenRequests).toBe(1);
-    stub.revoke('all');
-    await read(withKey);
-    expect(readFileSync(tokenFile(dataDir), 'utf8')).not.toContain('access_token');
+    const names = readdirSync(join(dataDir, 'tokens')).filter((name) => name.includes('.json'));
+    expect(names).toHaveLength(3);
+    for (const name of names) {
+      const path = join(dataDir, 'tokens', name);
+      expect(readFileSync(path, 'utf8')).not.toContain('access_token');
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+    }
+    await read(aSource(stub, { dataDir, tokenKey: 'a passphrase' }).source);
+    expect(stub.tokenRequests).toBe(1);
   });
 
   test.each([
