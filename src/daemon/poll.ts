@@ -107,7 +107,8 @@ function reportProgress(
 
 function endOf(listing: Awaited<ReturnType<Source['list']>>) {
   const { httpStatus } = listing;
-  if (listing.kind === 'unchanged') return { status: 'unchanged' as const, bytes: listing.bytes, httpStatus };
+  if (listing.kind === 'unchanged')
+    return { status: 'unchanged' as const, bytes: listing.bytes, httpStatus, mark: listing.mark };
   return { status: 'success' as const, httpStatus, ...listing.end() };
 }
 

@@ -34,7 +34,8 @@ export interface Recorded {
 /** How a poll ended. `partial` means that some of the listing was recorded before it broke off. */
 export type PollEnd =
   | { status: 'success'; bytes: number; httpStatus: number; mark: ListingMark | undefined }
-  | { status: 'unchanged'; bytes: number; httpStatus: number }
+  /** A `mark` takes the place of the one that is kept. */
+  | { status: 'unchanged'; bytes: number; httpStatus: number; mark?: ListingMark | undefined }
   | { status: 'partial' | 'failed'; httpStatus: number | undefined; error: string };
 
 /** A poll's totals once it has ended. */

@@ -201,6 +201,7 @@ export class Recording {
     transact(() => {
       if (end.status === 'success') this.#complete(pollId, poll, end.mark);
       if (end.status === 'unchanged') this.#sql.stillComplete.run(this.#clock.now().getTime(), poll.source);
+      if (end.status === 'unchanged' && end.mark) this.#sql.remark.run(JSON.stringify(end.mark), poll.source);
       this.#closePoll(pollId, poll, end);
     });
     this.#open.delete(pollId);
@@ -317,6 +318,7 @@ function prepare(db: Database.Database) {
     noteFirst: db.prepare(
       'UPDATE _sources SET first_listed_at = ? WHERE source = ? AND first_listed_at IS NULL',
     ),
+    remark: db.prepare('UPDATE _sources SET mark = ? WHERE source = ?'),
     stillComplete: db.prepare('UPDATE _sources SET complete_at = ? WHERE source = ?'),
   };
 }

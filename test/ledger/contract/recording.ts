@@ -147,6 +147,16 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(await on.ledger.listingMark('main')).toBeUndefined();
     });
 
+    it('gives way to the newer one that an unchanged poll brings', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1], 'main', success);
+      const newer = { ...mark, etag: 'W/"2"' };
+      await on.list([], 'main', { status: 'unchanged', bytes: 12, httpStatus: 200, mark: newer });
+      expect(await on.ledger.listingMark('main')).toEqual(newer);
+      await on.list([], 'main', { status: 'unchanged', bytes: 0, httpStatus: 304 });
+      expect(await on.ledger.listingMark('main')).toEqual(newer);
+    });
+
     it('is confirmed by an unchanged poll, which is as fresh as a success', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2], 'main', success);
