@@ -21,6 +21,7 @@ import { openSinks } from './open-sinks.ts';
 import { type PollFailure, type PollParts, poll } from './poll.ts';
 import { pollLoop } from './poll-loop.ts';
 import { Wake } from './wake.ts';
+import { watchClock } from './watch-clock.ts';
 
 /** What this process is to do. */
 export type Role =
@@ -237,6 +238,9 @@ export class Daemon {
       const done = this.#loop(`backfilling ${sink.name}`, (signal) => backfill(sink.name, parts, signal));
       this.#backfills.push(done);
     }
+    this.#loop('watching the clock', async (signal) => {
+      await watchClock(this.#ledger, this.#clock, this.emit, signal);
+    });
     this.#loop('watching the ledger', (signal) => this.#lookElsewhere(signal));
     this.#loop('watching the other processes', (signal) => this.#watchProcesses(signal));
   }

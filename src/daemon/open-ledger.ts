@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from '../config/config.ts';
+import type { LedgerConfig } from '../config/config.ts';
 import { judgeBy } from '../delivery/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { openLedger } from '../ledger/sqlite-ledger.ts';
@@ -46,7 +46,7 @@ export function holdDataDir(dataDir: string): { release(): void } {
 
 /** Opens the ledger of a configuration, with the retry policies of its sinks. @throws LedgerError */
 export function openConfiguredLedger(
-  config: Config,
+  config: LedgerConfig,
   parts: { clock: Clock; random: Random; create: boolean; holder?: string },
 ): Ledger {
   const policies = new Map(config.sinks.map((sink) => [sink.name, sink.retry]));

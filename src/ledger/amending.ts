@@ -74,6 +74,34 @@ export class Amending {
     return owed.length;
   }
 
+  clockWentBack(byMs: number): number {
+    const now = this.#clock.now().getTime();
+    const change = `next_attempt_at = max(:now, next_attempt_at - :by) WHERE state = 'pending' AND next_attempt_at > :now`;
+    const moved = this.#db.prepare(`UPDATE _deliveries SET ${change}`).run({ now, by: byMs }).changes;
+    this.#db
+      .prepare('UPDATE _batches SET leased_until = max(:now, leased_until - :by) WHERE leased_until > :now')
+      .run({ now, by: byMs });
+    for (const { sinkNo, health } of this.#rows.all()) {
+      const earlier = (date: Date | undefined) =>
+        date && new Date(Math.min(date.getTime(), Math.max(now, date.getTime() - byMs)));
+      this.#rows.setHealth(sinkNo, {
+        ...health,
+        probeAt: earlier(health.probeAt),
+        lastDeliveredAt: earlier(health.lastDeliveredAt),
+        refusingSince: earlier(health.refusingSince),
+      });
+    }
+    return moved;
+  }
+
+  lastPolledAt(): Date | undefined {
+    const at = this.#db
+      .prepare<[], string>('SELECT started_at FROM polls ORDER BY poll_id DESC LIMIT 1')
+      .pluck()
+      .get();
+    return at === undefined ? undefined : new Date(at);
+  }
+
   pause(name: string, reason: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;

@@ -179,7 +179,7 @@ function withoutUnfilled(
   now: number,
 ): readonly DueRow[] {
   const full = due.length - (due.length % max);
-  const mayWait = due.slice(full).every((row) => row.owed_at + waitMs > now);
+  const mayWait = due.slice(full).every((row) => row.owed_at <= now && row.owed_at + waitMs > now);
   return mayWait ? due.slice(0, full) : due;
 }
 

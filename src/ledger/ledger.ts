@@ -242,6 +242,13 @@ export interface Ledger {
       until?: Date | undefined;
     },
   ): Promise<number>;
+  /**
+   * The clock was set back by so many ms: pulls what is due in the future back by as much, so that nobody waits for times
+   * that come again. Gives how many deliveries that were.
+   */
+  clockWentBack(byMs: number): Promise<number>;
+  /** When the ledger was last written to by a poll, by the clock of then. */
+  lastPolledAt(): Promise<Date | undefined>;
   /** False when there is no such sink. */
   pause(sink: string, reason: string): Promise<boolean>;
   resume(sink: string): Promise<boolean>;

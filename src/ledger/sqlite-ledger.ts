@@ -199,6 +199,14 @@ class SqliteLedger implements Ledger {
     return this.#write(() => this.#amending.replay(sink, leads));
   }
 
+  clockWentBack(byMs: number) {
+    return this.#write(() => this.#amending.clockWentBack(byMs));
+  }
+
+  lastPolledAt() {
+    return this.#read(() => this.#amending.lastPolledAt());
+  }
+
   pause(sink: string, reason: string) {
     return this.#write(() => this.#amending.pause(sink, reason));
   }

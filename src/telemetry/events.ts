@@ -90,6 +90,7 @@ export type Event =
   | { type: 'carrier-recovered'; downMs: number }
   | { type: 'carrier-warning'; reason: string; hint: string }
   | { type: 'ledger-failed'; operation: string; reason: string; hint: string }
+  | { type: 'clock-set-back'; byMs: number; moved: number }
   | { type: 'check-failed'; sink: string; reason: string; hint: string };
 
 export type EventType = Event['type'];

@@ -51,6 +51,7 @@ function levelOf(event: Event): LogLevel {
     case 'sink-held':
     case 'sink-paused':
     case 'carrier-warning':
+    case 'clock-set-back':
     case 'check-failed':
       return 'warn';
     case 'delivery-dead':
@@ -101,6 +102,8 @@ function messageOf(event: Event): string {
       return `Sink ${event.sink}: gave up lead ${event.lead} of ${event.source} after ${count(event.attempts, 'attempt')}. ${event.reason} Once mended: leadsync retry.`;
     case 'deliveries-revived':
       return `Sink ${event.sink}: ${count(event.revived, 'lead')} given up a moment ago ${event.revived === 1 ? 'waits' : 'wait'} again, because it refuses every lead.`;
+    case 'clock-set-back':
+      return `The clock was set back by ${seconds(event.byMs)}. Deliveries that would have waited for a time that comes again, and are now due as much earlier: ${event.moved}.`;
     case 'batch-stale':
       return `Sink ${event.sink}: batch ${event.batch} came under a lease that is no longer current; nothing was done or recorded.`;
     case 'sink-held':

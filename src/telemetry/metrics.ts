@@ -103,6 +103,7 @@ export function createMetrics(options: MetricsOptions): {
       case 'token-fallback':
       case 'backfill':
       case 'carrier-warning':
+      case 'clock-set-back':
         break;
       default:
         event satisfies never;

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { watchClock } from '../../src/daemon/watch-clock.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { SinkUnavailable } from '../../src/sinks/sink.ts';
 import { aListedLead } from '../support/a-lead.ts';
@@ -241,6 +242,28 @@ describe('a sink that misbehaves', () => {
     expect(bench.sink.attempts).toContainEqual([2n]);
     const [row] = await bench.ledger.deliveries({ lead: 1n }, { limit: 1 });
     expect(row).toMatchObject({ state: 'pending', attempts: 0, reason: expect.stringContaining('20 s') });
+  });
+});
+
+describe('a clock that is set back by a day', () => {
+  it.each([
+    ['while a sink is held', failing],
+    ['while all is well', delivering],
+  ])('%s keeps nobody waiting for that day', async (_, before) => {
+    const bench = await Bench.open({ waitMs: 30 * SECOND, max: 10 });
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    void watchClock(bench.ledger, bench.clock, bench.reported.emit, stop.signal);
+    bench.sink.answer = before;
+    await bench.list(1, 2, 3);
+    await bench.clock.pass(MINUTE);
+    await bench.list(4, 5);
+    bench.clock.setBack(24 * HOUR);
+    bench.sink.answer = delivering;
+    await bench.clock.pass(3 * MINUTE);
+    const [crm] = await bench.ledger.backlog();
+    expect(crm).toMatchObject({ pending: 0, dead: 0 });
+    expect(bench.reported.of('clock-set-back')).toMatchObject([{ byMs: 24 * HOUR }]);
   });
 });
 

@@ -11,7 +11,7 @@ const TURNS_TO_REST = 12;
 
 /** A clock that stands still until the test moves it. */
 export class HeldClock implements Clock {
-  readonly #startMs: number;
+  #startMs: number;
   #passedMs = 0;
   readonly #sleepers = new Set<Sleeper>();
 
@@ -49,6 +49,11 @@ export class HeldClock implements Clock {
       this.#sleepers.add(sleeper);
       signal?.addEventListener('abort', wake, { once: true });
     });
+  }
+
+  /** Sets the wall clock back (or, by less than 0, ahead), as an operator would: the time that passes is not touched. */
+  setBack(ms: number): void {
+    this.#startMs -= ms;
   }
 
   /** Jumps, waking nobody in between: for code that only reads the time. */

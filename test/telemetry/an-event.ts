@@ -72,6 +72,7 @@ const examples: Examples = {
   'delivery-refused': { type: 'delivery-refused', ...lead },
   'delivery-dead': { type: 'delivery-dead', ...lead, attempts: 9 },
   'deliveries-revived': { type: 'deliveries-revived', sink: 'crm', revived: 4 },
+  'clock-set-back': { type: 'clock-set-back', byMs: 86_400_000, moved: 4 },
   'batch-stale': { type: 'batch-stale', sink: 'crm', batch: 'b1' },
   'sink-held': { type: 'sink-held', sink: 'crm', reason: 'It cannot be reached.', probeAt: at },
   'sink-recovered': { type: 'sink-recovered', sink: 'crm', heldMs: 61_000 },
