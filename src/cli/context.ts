@@ -1,5 +1,5 @@
-import type { Config } from '../config/config.ts';
-import { loadConfig } from '../config/load-config.ts';
+import type { Config, LedgerConfig } from '../config/config.ts';
+import { loadConfig, loadLedgerConfig } from '../config/load-config.ts';
 import { openConfiguredLedger } from '../daemon/open-ledger.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
@@ -27,11 +27,19 @@ export function configOf(options: GlobalOptions, { env }: Surroundings): Config 
 }
 
 /**
+ * Reads what the ledger needs of that configuration: nobody has to have the daemon's secrets to look and to mend.
+ * @throws ConfigError
+ */
+export function ledgerConfigOf(options: GlobalOptions, { env }: Surroundings): LedgerConfig {
+  return loadLedgerConfig(options.config, { sinkTypes, env });
+}
+
+/**
  * Opens the ledger for as long as `use` takes. No lock is needed: a daemon may be running or not.
  * @throws LedgerError, among others when there is no ledger yet
  */
 export async function withLedger<T>(
-  config: Config,
+  config: LedgerConfig,
   { clock, random }: Surroundings,
   use: (ledger: Ledger) => Promise<T>,
 ): Promise<T> {

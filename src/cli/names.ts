@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { LedgerConfig } from '../config/config.ts';
 import { didYouMean } from '../config/suggest.ts';
 import type { LedgerStatus } from '../ledger/ledger.ts';
 import { ExitCode } from './exit-code.ts';
@@ -6,12 +6,12 @@ import { CommandFailure } from './failure.ts';
 import { printable } from './printable.ts';
 
 /** Every sink that a command may name: those configured, and those that the ledger remembers. */
-export function sinkNames(config: Config, { sinks }: Pick<LedgerStatus, 'sinks'>): string[] {
+export function sinkNames(config: LedgerConfig, { sinks }: Pick<LedgerStatus, 'sinks'>): string[] {
   return [...new Set([...config.sinks.map(({ name }) => name), ...sinks.map(({ sink }) => sink)])];
 }
 
 /** Every source that a command may name: those configured, and those that the ledger remembers. */
-export function sourceNames(config: Config, { sources }: Pick<LedgerStatus, 'sources'>): string[] {
+export function sourceNames(config: LedgerConfig, { sources }: Pick<LedgerStatus, 'sources'>): string[] {
   return [...new Set([...config.sources.map(({ name }) => name), ...sources.map(({ source }) => source)])];
 }
 

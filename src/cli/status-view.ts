@@ -1,4 +1,4 @@
-import type { Config, SinkConfig, SourceConfig } from '../config/config.ts';
+import type { LedgerConfig } from '../config/config.ts';
 import type { LedgerStatus, PollRow, SinkStatus, SourceStatus } from '../ledger/ledger.ts';
 
 /**
@@ -11,29 +11,29 @@ export type SinkState = 'ok' | 'held' | 'paused' | 'disabled' | 'removed' | 'new
 export interface SinkView {
   readonly name: string;
   readonly state: SinkState;
-  readonly config: SinkConfig | undefined;
+  readonly config: LedgerConfig['sinks'][number] | undefined;
   readonly status: SinkStatus | undefined;
 }
 
 /** A source as the configuration and the ledger know it together. */
 export interface SourceView {
   readonly name: string;
-  readonly config: SourceConfig | undefined;
+  readonly config: LedgerConfig['sources'][number] | undefined;
   readonly status: SourceStatus | undefined;
 }
 
 /** Every sink: those configured in their order, then those that only the ledger remembers. */
-export function viewSinks(config: Config, { sinks }: LedgerStatus): SinkView[] {
+export function viewSinks(config: LedgerConfig, { sinks }: LedgerStatus): SinkView[] {
   return pair(config.sinks, sinks, ({ sink }) => sink).map((view) => ({ ...view, state: stateOf(view) }));
 }
 
 /** Every source: those configured in their order, then those that only the ledger remembers. */
-export function viewSources(config: Config, { sources }: LedgerStatus): SourceView[] {
+export function viewSources(config: LedgerConfig, { sources }: LedgerStatus): SourceView[] {
   return pair(config.sources, sources, ({ source }) => source);
 }
 
 /** The status for scripts, by the names of the store's columns. What is absent is null. */
-export function statusJson(config: Config, status: LedgerStatus) {
+export function statusJson(config: LedgerConfig, status: LedgerStatus) {
   return {
     sources: viewSources(config, status).map(sourceJson),
     sinks: viewSinks(config, status).map(sinkJson),

@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { LedgerConfig } from '../config/config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Surroundings } from './context.ts';
 import { stateAttention } from './status-report.ts';
@@ -9,7 +9,7 @@ import { viewSinks } from './status-view.ts';
  * that was made due goes nowhere while its sink is held back.
  */
 export async function sayWhatWaits(
-  config: Config,
+  config: LedgerConfig,
   ledger: Ledger,
   { stderr, clock }: Surroundings,
   sinks: readonly string[] | undefined,

@@ -2,9 +2,10 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import type { SinkType } from '../sinks/sink.ts';
 import { absolutePaths, absoluteSecretFiles } from './absolute-paths.ts';
-import type { Config, SinkConfig, SourceConfig } from './config.ts';
+import type { Config, LedgerConfig, SinkConfig, SourceConfig } from './config.ts';
 import { daemonOptions } from './daemon-options.ts';
 import type { FaultList } from './fault-list.ts';
+import type { Purpose } from './needs.ts';
 import { nameOption } from './option-limits.ts';
 import { optionSchema } from './option-schema.ts';
 import { type SinkOptions, sinkOptions } from './sink-options.ts';
@@ -23,11 +24,17 @@ export class ConfigReader {
   readonly #folder: string;
 
   /** `file` is where the tree comes from; relative paths are taken from its folder. */
-  constructor(file: string, tree: YamlTree, faults: FaultList, sinkTypes: readonly SinkType[]) {
+  constructor(
+    file: string,
+    tree: YamlTree,
+    faults: FaultList,
+    sinkTypes: readonly SinkType[],
+    purpose: Purpose,
+  ) {
     this.#file = resolve(file);
     this.#folder = dirname(this.#file);
     this.#tree = tree;
-    this.#validator = new TreeValidator(tree, faults);
+    this.#validator = new TreeValidator(tree, faults, purpose);
     this.#sinkTypes = sinkTypes;
   }
 
@@ -47,6 +54,24 @@ export class ConfigReader {
       log: { level: daemon.log.level, format: daemon.log.format },
       tokenKey: daemon.tokens.encryption_key,
       gracePeriodMs: daemon.stop.grace,
+    };
+  }
+
+  /** The same as far as the ledger needs it. What only reading and delivering needs is validated, and then left out. */
+  readForLedger(): LedgerConfig | undefined {
+    const { root } = this.#tree;
+    const daemon =
+      this.#validate(daemonOptions, root, []) ?? this.#validate(daemonOptions, withoutSecrets(root), []);
+    const sources = this.#entries('sources').map(([name, value]) => this.#readPoll(name, value));
+    const sinks = this.#entries('sinks').map(([name, value]) => this.#readCommon(name, value));
+    if (daemon === undefined) return undefined;
+    return {
+      file: this.#file,
+      dataDir: resolve(this.#folder, daemon.data_dir),
+      sources: sources.filter((source) => source !== undefined),
+      sinks: sinks.filter((sink) => sink !== undefined),
+      queue: { redisUrl: daemon.queue.redis_url ?? this.#hiddenRedisUrl() },
+      admin: daemon.admin.listen,
     };
   }
 
@@ -78,11 +103,38 @@ export class ConfigReader {
     return { name, poll, options };
   }
 
+  /** When a source is polled; all of the source is validated. */
+  #readPoll(name: string, value: unknown): LedgerConfig['sources'][number] | undefined {
+    const at = ['sources', name];
+    const whole = this.#readSource(name, value);
+    if (whole !== undefined || !isMap(value)) return whole;
+    const poll = this.#validate(sourceEntry.shape.poll, value['poll'], [...at, 'poll']);
+    return poll && { name, poll };
+  }
+
+  /** The address of a queue may come from where this process cannot look. */
+  #hiddenRedisUrl(): 'unknown' | undefined {
+    const path = ['queue', 'redis_url'];
+    const hidden = this.#tree.replacedAt(path) !== undefined || isMap(this.#tree.valueAt(path));
+    return hidden ? 'unknown' : undefined;
+  }
+
   #readSink(name: string, value: unknown): SinkConfig | undefined {
+    const { type, options, shared } = this.#sinkParts(name, value);
+    return type && options && shared && { ...commonOf(name, type, shared), options };
+  }
+
+  /** What every sink has; its own options are validated, and left out. */
+  #readCommon(name: string, value: unknown): LedgerConfig['sinks'][number] | undefined {
+    const { type, shared } = this.#sinkParts(name, value);
+    return type && shared && commonOf(name, type, shared);
+  }
+
+  #sinkParts(name: string, value: unknown): SinkPieces {
     const at = ['sinks', name];
     if (!isMap(value)) {
       this.#validator.validate(anyMap, value, at);
-      return undefined;
+      return {};
     }
     const type = this.#sinkType(value['type'], at);
     const common = sinkOptions(type ?? ANY_TYPE);
@@ -91,10 +143,10 @@ export class ConfigReader {
     const shared = Object.entries(value).filter(([key]) => commonKeys.includes(key));
     const sharedOptions = this.#validator.validate(common, Object.fromEntries(shared), at);
     // Without a type nobody knows what the other keys should be.
-    if (type === undefined) return undefined;
+    if (type === undefined) return {};
     const ownInput = absolutePaths(Object.fromEntries(own), type.paths ?? [], this.#folder);
     const options = this.#validate(type.options.strict(), ownInput, at, ['type', ...commonKeys]);
-    return options && sharedOptions && toSinkConfig(name, type, options, sharedOptions);
+    return { type, options, shared: sharedOptions };
   }
 
   #sinkType(written: unknown, at: readonly string[]): SinkType | undefined {
@@ -116,16 +168,26 @@ const ANY_TYPE: Pick<SinkType, 'defaults'> = {
   defaults: { events: ['created'], batchMax: 1, batchWaitMs: 0, concurrency: 1, timeoutMs: 1000 },
 };
 
-function toSinkConfig(
-  name: string,
-  type: SinkType,
-  options: z.output<SinkType['options']>,
-  shared: SinkOptions,
-): SinkConfig {
+/** The parts of a sink, without those that have faults. */
+interface SinkPieces {
+  readonly type?: SinkType;
+  readonly options?: z.output<SinkType['options']> | undefined;
+  readonly shared?: SinkOptions | undefined;
+}
+
+/** The top of the configuration without what may stay unread. */
+function withoutSecrets(root: unknown): unknown {
+  if (!isMap(root)) return root;
+  const { tokens: _, queue, ...rest } = root;
+  if (!isMap(queue)) return 'queue' in root ? { ...rest, queue } : rest;
+  const { redis_url: __, ...shown } = queue;
+  return { ...rest, queue: shown };
+}
+
+function commonOf(name: string, type: SinkType, shared: SinkOptions): Omit<SinkConfig, 'options'> {
   return {
     name,
     type,
-    options,
     enabled: shared.enabled,
     events: shared.events,
     batch: { max: shared.batch.max, waitMs: shared.batch.wait },

@@ -20,6 +20,17 @@ export interface Config {
   readonly gracePeriodMs: number;
 }
 
+/**
+ * What looking into the ledger needs of a configuration. The options that are a source's or a sink's own are not in it,
+ * since their secrets may not be at hand.
+ */
+export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin'> {
+  readonly sources: readonly Omit<SourceConfig, 'options'>[];
+  readonly sinks: readonly Omit<SinkConfig, 'options'>[];
+  /** `unknown`: there may be a queue, and its address is not at hand. */
+  readonly queue: { readonly redisUrl: Secret | 'unknown' | undefined };
+}
+
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 
 export interface SourceConfig {

@@ -3,6 +3,14 @@ import { didYouMean } from './suggest.ts';
 /** The environment: what `${…}` is replaced from. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Why a `${…}` was not replaced. */
+export interface InterpolationFault {
+  readonly message: string;
+  readonly hint: string;
+  /** It is well written, and the environment has no such variable. */
+  readonly unset: boolean;
+}
+
 /** What a text became when its `${…}` were replaced. */
 export interface Interpolated {
   readonly text: string;
@@ -10,7 +18,7 @@ export interface Interpolated {
   readonly replaced: boolean;
   /** The text was one `${…}` and nothing else. */
   readonly whole: boolean;
-  readonly faults: readonly { readonly message: string; readonly hint: string }[];
+  readonly faults: readonly InterpolationFault[];
 }
 
 // Takes an unclosed ${ to the end of the text, so that no text is looked through again and again.
@@ -22,14 +30,14 @@ const BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
  * default and the message, as in a shell. What was put in is not looked at again.
  */
 export function interpolate(template: string, env: Environment): Interpolated {
-  const faults: { message: string; hint: string }[] = [];
+  const faults: InterpolationFault[] = [];
   let replaced = false;
   const text = template.replace(REFERENCE, (_, dollar?: string, body?: string, close?: string) => {
     if (dollar !== undefined) return '$';
     if (body === undefined) {
-      faults.push({ message: 'has a single $', hint: 'write ${NAME} for a variable, or $$ for a dollar' });
+      faults.push(misspelt('has a single $', 'write ${NAME} for a variable, or $$ for a dollar'));
     } else if (close === '') {
-      faults.push({ message: 'has a ${ without its }', hint: 'close it, or write $$ for a dollar' });
+      faults.push(misspelt('has a ${ without its }', 'close it, or write $$ for a dollar'));
     } else {
       replaced = true;
       const value = lookUp(body, env);
@@ -41,20 +49,24 @@ export function interpolate(template: string, env: Environment): Interpolated {
   return { text, replaced, whole: /^\$\{[^}]*\}$/.test(template), faults };
 }
 
-function lookUp(body: string, env: Environment): string | { message: string; hint: string } {
+function lookUp(body: string, env: Environment): string | InterpolationFault {
   const [, name, operator, more = ''] = BODY.exec(body) ?? [];
   if (name === undefined || (operator === ':-' && more.replaceAll('$$', '').includes('$'))) {
-    return {
-      message: 'has a ${…} that is not understood',
-      hint: 'write ${NAME}, ${NAME:-default} or ${NAME:?message}, without another ${…} inside',
-    };
+    return misspelt(
+      'has a ${…} that is not understood',
+      'write ${NAME}, ${NAME:-default} or ${NAME:?message}, without another ${…} inside',
+    );
   }
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (operator === ':-') return value || more.replaceAll('$$', '$');
   if (operator === ':?' && !value) {
-    return { message: `the variable ${name} is not set`, hint: more.trim() || `set ${name}` };
+    return { message: `the variable ${name} is not set`, hint: more.trim() || `set ${name}`, unset: true };
   }
   if (value !== undefined) return value;
   const hint = didYouMean(name, Object.keys(env)) || `set it, or give a default: \${${name}:-…}`;
-  return { message: `the variable ${name} is not set`, hint };
+  return { message: `the variable ${name} is not set`, hint, unset: true };
+}
+
+function misspelt(message: string, hint: string): InterpolationFault {
+  return { message, hint, unset: false };
 }

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { SinkType } from '../sinks/sink.ts';
-import type { Config } from './config.ts';
+import type { Config, LedgerConfig } from './config.ts';
 import { ConfigReader } from './config-reader.ts';
 import { FaultList } from './fault-list.ts';
 import type { Environment } from './interpolate.ts';
+import type { Purpose } from './needs.ts';
 import { parseYaml } from './yaml-text.ts';
 import { YamlTree } from './yaml-tree.ts';
 
@@ -27,12 +28,34 @@ export function loadConfig(
   return parseConfig(readText(file, readFile), file, parts);
 }
 
+/**
+ * Reads as much of a configuration file as the ledger needs. Variables that are not set and secret files that cannot be
+ * read are no fault where only reading and delivering leads needs them; every other fault is. @throws ConfigError
+ */
+export function loadLedgerConfig(
+  file: string,
+  parts: ConfigParts & { readonly readFile?: (file: string) => Uint8Array },
+): LedgerConfig {
+  const { readFile = (path) => readFileSync(path) } = parts;
+  return parse(readText(file, readFile), file, parts, 'ledger', (reader) => reader.readForLedger());
+}
+
 /** Validates the text of a configuration; `file` is its name in messages, and its folder that of relative paths. @throws ConfigError with every fault */
-export function parseConfig(text: string, file: string, { sinkTypes, env }: ConfigParts): Config {
+export function parseConfig(text: string, file: string, parts: ConfigParts): Config {
+  return parse(text, file, parts, 'everything', (reader) => reader.read());
+}
+
+function parse<Result>(
+  text: string,
+  file: string,
+  { sinkTypes, env }: ConfigParts,
+  purpose: Purpose,
+  read: (reader: ConfigReader) => Result | undefined,
+): Result {
   const faults = new FaultList(file);
   const document = parseYaml(text.replace(/^\uFEFF/, ''), faults);
-  const config =
-    document && new ConfigReader(file, new YamlTree(document, faults, env), faults, sinkTypes).read();
+  const tree = document && new YamlTree(document, faults, env, purpose);
+  const config = tree && read(new ConfigReader(file, tree, faults, sinkTypes, purpose));
   faults.throwIfAny();
   if (config === undefined) throw new Error('a configuration without a fault gave no result');
   return config;
@@ -46,6 +69,7 @@ function readText(file: string, readFile: (file: string) => Uint8Array): string 
     const { code } = error as { code?: unknown };
     if (code === 'ENOENT')
       faults.addWhole('there is no such file', '`leadsync init` writes one, -c names another');
+    else if (code === 'EISDIR') faults.addWhole('is a folder', 'name the file in it');
     else if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
       faults.addWhole('is not UTF-8 text', 'save it as UTF-8');
     else faults.addWhole(`cannot be read (${String(code)})`, 'check its permissions');

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { isUnreadableSecret } from '../platform/option-types.ts';
 import { explainIssue, type Issue, innermostIssues } from './explain-issue.ts';
 import type { FaultList, Path } from './fault-list.ts';
+import { isNeeded, type Purpose } from './needs.ts';
 import { didYouMean } from './suggest.ts';
 import { type Replaced, valueAt, type YamlTree } from './yaml-tree.ts';
 
@@ -8,8 +10,10 @@ import { type Replaced, valueAt, type YamlTree } from './yaml-tree.ts';
 export class TreeValidator {
   readonly #tree: YamlTree;
   readonly #faults: FaultList;
+  readonly #purpose: Purpose;
 
-  constructor(tree: YamlTree, faults: FaultList) {
+  constructor(tree: YamlTree, faults: FaultList, purpose: Purpose) {
+    this.#purpose = purpose;
     this.#tree = tree;
     this.#faults = faults;
   }
@@ -97,6 +101,7 @@ export class TreeValidator {
     }
     for (const issue of innermostIssues(outer)) {
       const path = [...at, ...issue.path];
+      if (isUnreadableSecret(issue) && !isNeeded(path, this.#purpose)) continue;
       const value = this.#tree.valueAt(path);
       if (value === null) this.fault(path, 'has no value', 'write one, or remove the key');
       else if (issue.code === 'invalid_key') this.keyFault(path, explainKey(issue));

@@ -12,6 +12,7 @@ import {
 } from 'yaml';
 import type { FaultList, Path } from './fault-list.ts';
 import { type Environment, interpolate } from './interpolate.ts';
+import { isNeeded, type Purpose } from './needs.ts';
 
 const MAX_NODES = 10_000;
 const MAX_DEPTH = 50;
@@ -44,10 +45,15 @@ export class YamlTree {
   readonly #anchors = new Map<string, Node>();
   readonly #faults: FaultList;
   readonly #env: Environment;
+  readonly #purpose: Purpose;
   #nodes = 0;
 
-  /** Reads the whole document, `${…}` replaced inside texts. What cannot be read is noted as a fault. */
-  constructor(document: Document.Parsed, faults: FaultList, env: Environment) {
+  /**
+   * Reads the whole document, `${…}` replaced inside texts. What cannot be read is noted as a fault, except for variables
+   * that are not set where the purpose does not need them: such a value is only marked as unread.
+   */
+  constructor(document: Document.Parsed, faults: FaultList, env: Environment, purpose: Purpose) {
+    this.#purpose = purpose;
     this.#faults = faults;
     this.#env = env;
     this.root = this.#read(document.contents, [], document.contents?.range[0] ?? 0, []);
@@ -167,7 +173,10 @@ export class YamlTree {
     const { text, replaced, whole, faults } = interpolate(value, this.#env);
     if (replaced)
       this.#spots.set(keyOf(path), { key, value: offset, replaced: { source: value, text, whole } });
-    for (const fault of faults) this.#unreadable(path, offset, fault.message, fault.hint);
+    for (const fault of faults) {
+      if (fault.unset && !isNeeded(path, this.#purpose)) this.#unread.add(keyOf(path));
+      else this.#unreadable(path, offset, fault.message, fault.hint);
+    }
     return text;
   }
 

@@ -40,26 +40,26 @@ export function secret() {
           try {
             const value = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
             if (value !== '') return new Secret(value);
-            context.issues.push({
-              code: 'custom',
-              message: `the file ${file} is empty`,
-              input: file,
-              path: ['file'],
-            });
+            context.issues.push(unreadable(file, `the file ${file} is empty`));
           } catch (error) {
             const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-            context.issues.push({
-              code: 'custom',
-              message: `cannot read ${file} (${code})`,
-              input: file,
-              path: ['file'],
-            });
+            context.issues.push(unreadable(file, `cannot read ${file} (${code})`));
           }
           return z.NEVER;
         }),
     ],
     { error: 'must be a text, or { file: /run/secrets/x }' },
   );
+}
+
+/** Whether an issue is that of a `secret()` whose file is not at hand for this process. */
+export function isUnreadableSecret(issue: z.core.$ZodIssue): boolean {
+  return issue.code === 'custom' && issue.params?.['unreadableSecret'] === true;
+}
+
+function unreadable(file: string, message: string) {
+  const params = { unreadableSecret: true };
+  return { code: 'custom' as const, message, input: file, path: ['file'], params };
 }
 
 function scaled<Unit extends string>(text: string, units: Record<Unit, number>): number {

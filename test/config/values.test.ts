@@ -149,7 +149,7 @@ describe('from a file', () => {
       'nowhere.yaml: there is no such file; `leadsync init` writes one, -c names another',
     );
     expect(() => loadConfig(folder, { sinkTypes: pigeons, env: {} })).toThrow(
-      `${folder}: cannot be read (EISDIR); check its permissions`,
+      `${folder}: is a folder; name the file in it`,
     );
   });
 });

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import type { DeliveryRow } from '../../ledger/ledger.ts';
 import { defineCommand } from '../command.ts';
-import { configOf, type Surroundings, withLedger } from '../context.ts';
+import { ledgerConfigOf, type Surroundings, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { declareFilter, type FilterOptions, filterOf, requireOrder } from '../filter.ts';
 import { printMomentAndAge } from '../moment.ts';
@@ -33,7 +33,7 @@ export const deliveries = defineCommand<Options>({
   declare: declareOptions,
   run: async (options, surroundings) => {
     requireOrder(options);
-    const config = configOf(options, surroundings);
+    const config = ledgerConfigOf(options, surroundings);
     const { state: states, limit, before } = options;
     const rows = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();

@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { type Address, readAddress } from '../address.ts';
 import { defineCommand } from '../command.ts';
-import { configOf } from '../context.ts';
+import { ledgerConfigOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 
@@ -16,7 +16,7 @@ export const healthcheck = defineCommand<{ at?: Address }>({
   declare: (command) =>
     command.option('--at <host:port>', 'ask there: a worker with --listen, say', readAddress),
   run: async (options, surroundings) => {
-    const address = options.at ?? configOf(options, surroundings).admin;
+    const address = options.at ?? ledgerConfigOf(options, surroundings).admin;
     if (!address)
       throw new CommandFailure(
         ExitCode.notDone,

@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts';
-import { configOf, withLedger } from '../context.ts';
+import { ledgerConfigOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { printMomentAndAge } from '../moment.ts';
 import { notStartedYet, requireName, sinkNames } from '../names.ts';
@@ -13,7 +13,7 @@ export const pause = defineCommand<{ reason: string }>({
   declare: (command) =>
     command.option('--reason <text>', 'shown by `leadsync status`', 'paused on the command line'),
   run: async (options, surroundings, [sink = '']) => {
-    const config = configOf(options, surroundings);
+    const config = ledgerConfigOf(options, surroundings);
     const before = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
       requireName('sink', sink, sinkNames(config, status));

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { defineCommand } from '../command.ts';
-import { configOf, type Surroundings, withLedger } from '../context.ts';
+import { ledgerConfigOf, type Surroundings, withLedger } from '../context.ts';
 import { countOf } from '../counts.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
@@ -27,7 +27,7 @@ export const replay = defineCommand<Options>({
   declare: declareOptions,
   run: async (options, surroundings) => {
     requireChoice(options);
-    const config = configOf(options, surroundings);
+    const config = ledgerConfigOf(options, surroundings);
     return withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
       requireName('sink', options.sink, sinkNames(config, status));

@@ -1,6 +1,6 @@
 import type { SinkStatus } from '../../ledger/ledger.ts';
 import { defineCommand } from '../command.ts';
-import { configOf, withLedger } from '../context.ts';
+import { ledgerConfigOf, withLedger } from '../context.ts';
 import { countOf } from '../counts.ts';
 import { ExitCode } from '../exit-code.ts';
 import { notStartedYet, requireName, sinkNames } from '../names.ts';
@@ -11,7 +11,7 @@ export const resume = defineCommand({
   summary: 'goes on after a pause, or tries a held sink now',
   examples: ['leadsync resume crm'],
   run: async (options, surroundings, [sink = '']) => {
-    const config = configOf(options, surroundings);
+    const config = ledgerConfigOf(options, surroundings);
     const before = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
       requireName('sink', sink, sinkNames(config, status));

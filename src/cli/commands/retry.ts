@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { DeliveryFilter, DeliveryRow, Ledger } from '../../ledger/ledger.ts';
 import { defineCommand } from '../command.ts';
-import { configOf, type Surroundings, withLedger } from '../context.ts';
+import { ledgerConfigOf, type Surroundings, withLedger } from '../context.ts';
 import { countOf } from '../counts.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
@@ -30,7 +30,7 @@ export const retry = defineCommand<Options>({
   declare: declareOptions,
   run: async (options, surroundings, ids) => {
     requireChoice(options, ids);
-    const config = configOf(options, surroundings);
+    const config = ledgerConfigOf(options, surroundings);
     return withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
       requireName('sink', options.sink, sinkNames(config, status));

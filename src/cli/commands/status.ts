@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts';
-import { configOf, withLedger } from '../context.ts';
+import { ledgerConfigOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { printJson } from '../printable.ts';
 import { statusReport } from '../status-report.ts';
@@ -12,7 +12,7 @@ export const status = defineCommand<{ json?: boolean }>({
   examples: ['leadsync status', "leadsync status --json | jq '.sinks[] | select(.dead > 0)'"],
   declare: (command) => command.option('--json', 'print it as JSON'),
   run: async (options, surroundings) => {
-    const config = configOf(options, surroundings);
+    const config = ledgerConfigOf(options, surroundings);
     const known = await withLedger(config, surroundings, (ledger) => ledger.status());
     const text = options.json
       ? printJson(statusJson(config, known))
