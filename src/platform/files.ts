@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants, mkdirSync, statSync } from 'node:fs';
-import { access, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { codeOf } from './network-failure.ts';
 
@@ -33,6 +33,9 @@ export interface NewFile {
   close(): Promise<void>;
 }
 
+/** proc and sysfs: they look writable to root, and take no files. The numbers are those of statfs(2). */
+const KERNEL_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x9fa0, 0x62656572]);
+
 /** The real disk. */
 export const disk: Files = {
   makeFolder,
@@ -55,6 +58,8 @@ export const disk: Files = {
   probeFolder: async (path) => {
     await readdir(path);
     await access(path, constants.W_OK | constants.X_OK);
+    if (KERNEL_FILE_SYSTEMS.has((await statfs(path)).type))
+      throw Object.assign(new Error('no files can be made here'), { code: 'ENOTSUP' });
   },
   remove: (path) => rm(path, { force: true }),
 };

@@ -6,7 +6,7 @@ import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
 import { disk, type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../../platform/files.ts';
 import { codeOf } from '../../platform/network-failure.ts';
 import { defineSink, type Sink, type SinkParts, SinkUnavailable } from '../sink.ts';
-import { diskFailure } from './disk-failure.ts';
+import { diskFailure, makingFailure } from './disk-failure.ts';
 import { neutraliseCell } from './formulas.ts';
 import { csvFile } from './rows.ts';
 
@@ -46,8 +46,8 @@ export const csv = defineSink({
 /** Leads are personal data: whoever else should read them shares the group. */
 const FILE_MODE = 0o640;
 const FOLDER_MODE = 0o750;
-/** A temporary file this old, in ms, belongs to nobody any more. */
-const LEFTOVER_MS = 3_600_000;
+/** How far the clock of a file server may be from ours, in ms. */
+const CLOCKS_APART_MS = 60_000;
 
 /** Writes one file per batch. Its name is made of the batch, so that a repeat finds what the first attempt wrote. */
 export class CsvSink implements Sink {
@@ -55,7 +55,6 @@ export class CsvSink implements Sink {
   readonly #parts: SinkParts;
   readonly #files: Files;
   #folderMade = false;
-  #cleanedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: z.output<typeof csvOptions>, parts: SinkParts, files: Files) {
     this.#options = options;
@@ -65,7 +64,8 @@ export class CsvSink implements Sink {
 
   /** Sees whether the folder can be written to, or made. */
   async check(signal: AbortSignal): Promise<void> {
-    await this.#reach(signal, () => this.#probe(this.#options.directory));
+    const { directory } = this.#options;
+    await this.#reach(signal, () => this.#probe(directory));
   }
 
   async deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
@@ -73,8 +73,9 @@ export class CsvSink implements Sink {
     const makeSafe = formulas === 'neutralise' ? neutraliseCell : (cell: string) => cell;
     const content = csvFile(batch.deliveries, { makeSafe, bom });
     await this.#reach(signal, async (signal) => {
-      await this.#prepareFolder();
+      await this.#makeFolder();
       signal.throwIfAborted();
+      await this.#removeLeftovers(fileName(batch));
       await this.#drop(fileName(batch), content);
     });
     return batch.deliveries.map(() => ({ kind: 'delivered' }));
@@ -94,25 +95,34 @@ export class CsvSink implements Sink {
   }
 
   /** Makes the folder once; one that vanishes later may be a mount point, and must not be filled underneath. */
-  async #prepareFolder(): Promise<void> {
-    if (!this.#folderMade) await makeFolderDurably(this.#files, this.#options.directory, FOLDER_MODE);
+  async #makeFolder(): Promise<void> {
+    const { directory } = this.#options;
+    if (this.#folderMade) return;
+    try {
+      await makeFolderDurably(this.#files, directory, FOLDER_MODE);
+    } catch (error) {
+      throw makingFailure(directory, error);
+    }
     this.#folderMade = true;
-    const nowMs = this.#parts.clock.monotonicMs();
-    if (nowMs - this.#cleanedAtMs < LEFTOVER_MS) return;
-    await this.#removeLeftovers();
-    this.#cleanedAtMs = nowMs;
   }
 
-  /** Removes what attempts that were killed have left. Younger ones may belong to another process that is writing now. */
-  async #removeLeftovers(): Promise<void> {
+  /**
+   * Removes what attempts that were killed have left: it is personal data that nobody looks after. Those at this very file
+   * are over, since it is attempted anew. Younger ones of other batches may belong to a process that is writing now.
+   */
+  async #removeLeftovers(fileName: string): Promise<void> {
     const { directory } = this.#options;
     for (const name of await this.#files.list(directory)) {
       if (!name.startsWith('.leads-') || !TEMPORARY.test(name)) continue;
       const path = join(directory, name);
-      const modifiedAt = await this.#files.modifiedAt(path).catch(() => undefined); // gone by now: its writer was alive
-      const ageMs = modifiedAt ? this.#parts.clock.now().getTime() - modifiedAt.getTime() : 0;
-      if (ageMs > LEFTOVER_MS + this.#parts.timeoutMs) await this.#files.remove(path);
+      if (name.startsWith(`.${fileName}.`) || (await this.#isLeftover(path))) await this.#files.remove(path);
     }
+  }
+
+  async #isLeftover(path: string): Promise<boolean> {
+    const modifiedAt = await this.#files.modifiedAt(path).catch(() => undefined); // gone by now: its writer was alive
+    if (modifiedAt === undefined) return false;
+    return this.#parts.clock.now().getTime() - modifiedAt.getTime() > this.#parts.timeoutMs + CLOCKS_APART_MS;
   }
 
   /** The folder, or the nearest one above that is there. */
@@ -120,8 +130,9 @@ export class CsvSink implements Sink {
     try {
       await this.#files.probeFolder(folder);
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT' || dirname(folder) === folder) throw error;
-      await this.#probe(dirname(folder));
+      const { directory } = this.#options;
+      if (codeOf(error) === 'ENOENT' && dirname(folder) !== folder) await this.#probe(dirname(folder));
+      else throw folder === directory ? diskFailure(directory, error) : makingFailure(directory, error);
     }
   }
 
@@ -133,6 +144,7 @@ export class CsvSink implements Sink {
     } catch (cause) {
       if (stop.aborted)
         throw new SinkUnavailable(`Writing to ${directory} was cut off.`, { hint: '', cause });
+      if (cause instanceof SinkUnavailable) throw cause;
       if (!(cause instanceof DeadlinePassed)) throw diskFailure(directory, cause);
       const message = `Writing to ${directory} took longer than ${this.#parts.timeoutMs / 1000} s.`;
       throw new SinkUnavailable(message, { hint: 'See whether it is a network mount that hangs.', cause });

@@ -211,6 +211,36 @@ describe('the folder', () => {
     expect(readdirSync(directory)).toEqual([NAME]);
   });
 
+  test.each([
+    [
+      'beneath a file',
+      (folder: string) => join(folder, 'file', 'drop'),
+      /beneath a file|lies above it is no/,
+    ],
+    ['where the file system takes none', () => '/proc/x/drop', /cannot be made: .* takes no folder there/],
+  ])('that cannot be made %s is never said to be gone, and fails its check', async (_, where, words) => {
+    const folder = tempDir();
+    const directory = where(folder);
+    if (directory.startsWith('/proc') && !existsSync('/proc/self'))
+      return void process.stderr.write('There is no /proc here: not tested.\n');
+    writeFileSync(join(folder, 'file'), '');
+    const sink = openCsv({ directory });
+    for (const work of [() => sink.check(NEVER), () => sink.deliver(aBatch(1), NEVER)]) {
+      const { message } = await failure(work());
+      expect(message).toMatch(words);
+      expect(message).toContain(`The folder ${directory} `);
+    }
+  });
+
+  test('that cannot be made, because the one above must not be written to, fails its check with that', async () => {
+    const above = tempDir();
+    const probeFolder = (path: string) => (path === above ? failing('EACCES')() : disk.probeFolder(path));
+    const sink = openCsv({ directory: join(above, 'drop') }, { ...disk, probeFolder });
+    expect((await failure(sink.check(NEVER))).message).toBe(
+      `The folder ${join(above, 'drop')} cannot be made: the folder above it must not be written to (EACCES).`,
+    );
+  });
+
   test('is not made by a check', async () => {
     const directory = join(tempDir(), 'not', 'there');
     await openCsv({ directory }).check(NEVER);
@@ -227,16 +257,17 @@ describe('the folder', () => {
 
   test('loses the temporary files of attempts that were killed, and no others', async () => {
     const directory = tempDir();
-    const old = new Date(Date.now() - 2 * 3_600_000);
+    const old = new Date(Date.now() - 2 * 60_000);
+    const other = 'leads-20261120T100001.000Z-b0000000000000002.csv';
     const names = {
-      leftover: `.${NAME}.0123456789abcdef.tmp`,
-      young: `.${NAME}.fedcba9876543210.tmp`,
+      ownYoung: `.${NAME}.0123456789abcdef.tmp`,
+      old: `.${other}.0123456789abcdef.tmp`,
+      young: `.${other}.fedcba9876543210.tmp`,
       foreign: '.leads.tmp',
       file: 'leads-old.csv',
     };
     for (const name of Object.values(names)) writeFileSync(join(directory, name), '');
-    for (const name of [names.leftover, names.foreign, names.file])
-      utimesSync(join(directory, name), old, old);
+    for (const name of [names.old, names.foreign, names.file]) utimesSync(join(directory, name), old, old);
     await openCsv({ directory }).deliver(aBatch(1), NEVER);
     expect(readdirSync(directory).sort()).toEqual([names.young, names.foreign, NAME, names.file].sort());
   });
