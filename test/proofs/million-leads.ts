@@ -32,6 +32,14 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
+interface Seen {
+  peakMb: number;
+  slowestMs: number;
+  answered: number;
+  failed: number;
+  unanswered: number;
+}
+
 async function proveSync(): Promise<boolean> {
   const { configFile, adminUrl } = await writeConfig(folder, {
     sources: {
@@ -46,7 +54,7 @@ async function proveSync(): Promise<boolean> {
   void sync.exited.then(() => {
     over = true;
   });
-  const seen = { peakMb: 0, slowestMs: 0, answered: 0, failed: 0 };
+  const seen: Seen = { peakMb: 0, slowestMs: 0, answered: 0, failed: 0, unanswered: 0 };
   while (!over) {
     await probe(adminUrl, seen);
     seen.peakMb = Math.max(seen.peakMb, residentMb(sync.process.pid));
@@ -59,18 +67,17 @@ async function proveSync(): Promise<boolean> {
   );
 }
 
-async function probe(
-  adminUrl: string,
-  seen: { slowestMs: number; answered: number; failed: number },
-): Promise<void> {
+async function probe(adminUrl: string, seen: Seen): Promise<void> {
   const startMs = performance.now();
   try {
     await (await fetch(`${adminUrl}/livez`, { signal: AbortSignal.timeout(2_000) })).text();
     seen.answered += 1;
+    seen.failed += seen.unanswered;
+    seen.unanswered = 0;
     seen.slowestMs = Math.max(seen.slowestMs, performance.now() - startMs);
   } catch {
-    // Before it listens and after it ends nobody answers; in between every miss counts.
-    if (seen.answered > 0) seen.failed += 1;
+    // Before it listens and after it has closed nobody answers; a miss counts once it is answered again.
+    if (seen.answered > 0) seen.unanswered += 1;
   }
 }
 
@@ -83,14 +90,14 @@ function residentMb(pid: number | undefined): number {
   }
 }
 
-function report(
-  exit: FinishedLeadsync,
-  seen: { peakMb: number; slowestMs: number; answered: number; failed: number },
-  ms: number,
-): boolean {
+function report(exit: FinishedLeadsync, seen: Seen, ms: number): boolean {
   const [source] = JSON.parse(exit.stdout || '{"sources":[]}').sources;
-  // The last probe may meet the process in the middle of its end.
-  const ok = exit.code === 0 && source?.leads === leads && seen.peakMb < LIMIT_MB && seen.failed <= 1;
+  const ok =
+    exit.code === 0 &&
+    source?.leads === leads &&
+    seen.peakMb < LIMIT_MB &&
+    seen.answered > 0 &&
+    seen.failed === 0;
   process.stdout.write(
     `${source?.leads} leads in the ledger after ${(ms / 1000).toFixed(1)} s (${Math.round((leads / ms) * 1000)} leads/s), exit code ${exit.code}\n` +
       `memory at the most ${seen.peakMb.toFixed(0)} MB (limit ${LIMIT_MB})\n` +
