@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Response } from 'undici';
 import { codeOf } from '../platform/network-failure.ts';
 import { HeldBody } from './held-body.ts';
+import { type PauseParts, withPauses } from './pauses.ts';
 import { SourceError } from './source.ts';
 
 /** The body of one answer, decoded, counted and hashed as it is read. It can be read once. */
@@ -51,6 +52,10 @@ export class ListingBody {
   }
 }
 
+/** A comparison that takes longer than this, in ms, goes on only while the body comes fast. */
+const COMPARING_MS = 1_000;
+const SLOW_BYTES_PER_MS = 1_000;
+
 /** What a body was compared with. */
 export interface LastBody {
   readonly sha256: string;
@@ -59,21 +64,27 @@ export interface LastBody {
 
 /**
  * Reads a body that may be byte for byte the last one. Gives undefined when it is; else all of its parts, those that were read
- * for the comparison first. A body that breaks off during the comparison is given as far as it came, with its error at the end.
+ * for the comparison first. A body that breaks off during the comparison is given as far as it came, with its error at the
+ * end. One that comes slowly is not held back any longer: there may be new leads in what has come.
  */
 export async function unlessSame(
   body: ListingBody,
   last: LastBody,
   folder: string,
+  pauses: PauseParts,
 ): Promise<AsyncIterable<Buffer> | undefined> {
   const { announcedBytes } = body;
   if (announcedBytes !== undefined && announcedBytes !== last.bytes) return body.read();
   const held = new HeldBody(folder);
-  const rest = body.read();
+  const rest = withPauses(body.read(), pauses);
+  const startMs = pauses.clock.monotonicMs();
   try {
     for (let part = await rest.next(); !part.done; part = await rest.next()) {
-      const more = await held.add(part.value);
-      if (!more || body.bytes > last.bytes) return concat(held, rest);
+      if (part.value !== undefined) {
+        const more = await held.add(part.value);
+        if (!more || body.bytes > last.bytes) return concat(held, rest);
+      }
+      if (isSlow(body.bytes, pauses.clock.monotonicMs() - startMs)) return concat(held, rest);
     }
   } catch (error) {
     return concat(held, failing(error));
@@ -83,10 +94,14 @@ export async function unlessSame(
   return undefined;
 }
 
-async function* concat(held: HeldBody, rest: AsyncGenerator<Buffer, void, void>) {
+function isSlow(bytes: number, ms: number): boolean {
+  return ms > COMPARING_MS && bytes < ms * SLOW_BYTES_PER_MS;
+}
+
+async function* concat(held: HeldBody, rest: AsyncGenerator<Buffer | undefined, void, void>) {
   try {
     yield* held.release();
-    yield* rest;
+    for await (const part of rest) if (part !== undefined) yield part;
   } finally {
     await held.drop();
     await rest.return();

@@ -6,6 +6,7 @@ import { readItem } from './listed-item.ts';
 import { ListingBody, unlessSame } from './listing-body.ts';
 import { ListingRequests } from './listing-request.ts';
 import type { SourceOptions } from './options.ts';
+import { type PauseParts, withPauses } from './pauses.ts';
 import { ReadingTime } from './reading-time.ts';
 import { dropBody, type ServiceConnection } from './service-call.ts';
 import { type ChangedListing, type Listing, type ListingMark, SourceError } from './source.ts';
@@ -15,6 +16,8 @@ import type { Tokens } from './tokens.ts';
 /** A chunk is full with so many leads or so much text, whichever comes first: the ledger commits it at once. */
 const CHUNK_LEADS = 200;
 const CHUNK_CHARACTERS = 256 * 1024;
+/** A lead does not wait longer than this, in ms, for others to fill its chunk: the rest of the listing may be slow. */
+const CHUNK_WAIT_MS = 500;
 
 export interface ListingParts {
   readonly options: SourceOptions;
@@ -69,7 +72,7 @@ class Reading {
     if (last?.bodyHash === undefined || last.bodyBytes === undefined)
       return this.#changed(url, response, body, body.read());
     const lastBody = { sha256: last.bodyHash, bytes: last.bodyBytes };
-    const content = await unlessSame(body, lastBody, this.#parts.folder);
+    const content = await unlessSame(body, lastBody, this.#parts.folder, this.#pauses());
     if (content === undefined)
       return { kind: 'unchanged', httpStatus: 200, bytes: body.bytes, mark: renewed(last, etag) };
     return this.#changed(url, response, body, content);
@@ -129,15 +132,21 @@ class Reading {
     content: AsyncIterable<Buffer>,
   ): AsyncGenerator<ListedItem[], void, void> {
     const before = this.#bytes;
-    const chunk = new Chunk();
+    const { clock } = this.#parts;
+    const chunk = new Chunk(clock);
     try {
       const splitter = new Splitter(this.#parts.options.max_lead_size);
-      for await (const part of content) {
+      for await (const part of withPauses(content, this.#pauses())) {
         this.#bytes = before + body.bytes;
+        if (part === undefined) {
+          if (!chunk.isEmpty()) yield chunk.take();
+          continue;
+        }
         for (const element of splitter.push(part)) {
           chunk.add(readItem(element, this.#position++));
           if (chunk.isFull()) yield chunk.take();
         }
+        if (chunk.hasWaited()) yield chunk.take();
       }
       splitter.end();
     } catch (error) {
@@ -146,6 +155,10 @@ class Reading {
       throw error;
     }
     if (!chunk.isEmpty()) yield chunk.take();
+  }
+
+  #pauses(): PauseParts {
+    return { clock: this.#parts.clock, pauseMs: CHUNK_WAIT_MS, cut: () => this.#time.stop() };
   }
 
   #firstUrl(): string {
@@ -180,10 +193,17 @@ function renewed(last: ListingMark, etag: string | undefined): ListingMark | und
 
 /** Leads on their way to the ledger. */
 class Chunk {
+  readonly #clock: Clock;
   #items: ListedItem[] = [];
   #characters = 0;
+  #sinceMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   add(item: ListedItem): void {
+    if (this.isEmpty()) this.#sinceMs = this.#clock.monotonicMs();
     this.#items.push(item);
     this.#characters += item.raw.length;
   }
@@ -194,6 +214,11 @@ class Chunk {
 
   isFull(): boolean {
     return this.#items.length >= CHUNK_LEADS || this.#characters >= CHUNK_CHARACTERS;
+  }
+
+  /** Its first lead should not wait any longer. */
+  hasWaited(): boolean {
+    return !this.isEmpty() && this.#clock.monotonicMs() - this.#sinceMs > CHUNK_WAIT_MS;
   }
 
   take(): ListedItem[] {

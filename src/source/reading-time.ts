@@ -5,18 +5,22 @@ import { SourceError } from './source.ts';
 export class ReadingTime {
   /** Aborts, with a SourceError as its reason, at the deadline and when the caller's signal does. */
   readonly signal: AbortSignal;
+  readonly #cut = new AbortController();
   readonly #over = new AbortController();
 
   constructor(deadlineMs: number, caller: AbortSignal, clock: Clock) {
-    const cut = new AbortController();
-    this.signal = cut.signal;
-    const stop = () => cut.abort(stopped());
-    caller.addEventListener('abort', stop, { once: true, signal: this.#over.signal });
-    if (caller.aborted) stop();
+    this.signal = this.#cut.signal;
+    caller.addEventListener('abort', () => this.stop(), { once: true, signal: this.#over.signal });
+    if (caller.aborted) this.stop();
     void clock.sleep(deadlineMs, this.#over.signal).then(() => {
-      if (!this.#over.signal.aborted) cut.abort(tooLate(deadlineMs));
+      if (!this.#over.signal.aborted) this.#cut.abort(tooLate(deadlineMs));
       this.end();
     });
+  }
+
+  /** Breaks off what is under way. */
+  stop(): void {
+    this.#cut.abort(stopped());
   }
 
   /** To be called when the reading is over, whatever came of it. */

@@ -41,6 +41,48 @@ describe('reading', () => {
     });
   });
 
+  test.each(['stands still', 'trickles'])(
+    'brings the first leads of a listing that %s, before its end',
+    async (how) => {
+      let end = () => {};
+      const service = await aRawService((_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.write(`[${aLead({ id: 1 })},${aLead({ id: 2 })}`);
+        const trickle = setInterval(() => response.write(how === 'trickles' ? ' ' : ''), 20);
+        end = () => {
+          clearInterval(trickle);
+          response.end(`,${aLead({ id: 3 })}]`);
+        };
+      });
+      const { source } = aSource(service);
+      const chunks: number[][] = [];
+      for (const previous of [undefined, { bodyHash: 'ab', bodyBytes: 1_000_000 }]) {
+        const url = `${service.url}/api/v1/leads`;
+        const listing = await ask(source, previous && { url, etag: undefined, ...previous });
+        if (listing.kind !== 'changed') return expect.fail();
+        for await (const chunk of listing.chunks) {
+          chunks.push(chunk.map(({ id }) => Number(id)));
+          end();
+        }
+      }
+      expect(chunks).toEqual([[1, 2], [3], [1, 2], [3]]);
+    },
+  );
+
+  test('is left in a pause of the listing, and the connection with it', async () => {
+    const service = await aRawService((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write(`[${aLead()},`);
+    });
+    const listing = await ask(aSource(service, { options: { timeout: '1h' } }).source);
+    if (listing.kind !== 'changed') return expect.fail();
+    for await (const chunk of listing.chunks) {
+      expect(chunk).toHaveLength(1);
+      break;
+    }
+    await until('the connection is closed', () => service.connections <= 1); // that of the token may be kept
+  });
+
   test('skips a byte-order mark', async () => {
     const body = `\ufeff[${aLead()}]`;
     expect((await read(aSource(await aRawService(sends(body))).source)).ids).toEqual([42]);
