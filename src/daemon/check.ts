@@ -101,18 +101,21 @@ async function checkSource(
   const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit, trial: true });
   try {
     const found = await readListing(source, signal);
-    if (misfits.length > 0) throw new StoredTokenUseless(misfits.join(' '), { cause: found });
-    return found;
+    if (misfits.length === 0) return found;
+    throw new StoredTokenUseless(`${misfits.join(' ')} The client's own credentials work: ${found}`);
+  } catch (error) {
+    if (misfits.length === 0 || !(error instanceof SourceError)) throw error;
+    throw new StoredTokenUseless(`${misfits.join(' ')} ${error.message}`, { cause: error });
   } finally {
     await source.close();
   }
 }
 
-/** The listing can be read, and not with what an earlier run or a login has stored. */
+/** The listing cannot be read with what a login, or an earlier run, has stored. */
 class StoredTokenUseless extends Error {
   override readonly name = 'StoredTokenUseless';
   readonly hint =
-    "Correct scope, client_id, base_url or tokens.encryption_key if they are not meant to have changed; the listing was read with the client's own credentials.";
+    'Put right what has changed in base_url, client_id, scope or tokens.encryption_key; or log in again with `leadsync login`.';
 }
 
 async function readListing(source: Source, signal: AbortSignal): Promise<string> {

@@ -167,6 +167,7 @@ export class Tokens {
       return await endpoint.refresh(refreshToken, origin);
     } catch (error) {
       if (!(error instanceof GrantRefused) || !SPENT.includes(error.oauthError)) throw error;
+      if (trial && origin === 'client_credentials') return undefined; // nobody misses it
       if (!trial) await file.remove(); // it would be tried, and refused, on every poll
       const login =
         origin === 'authorization_code'

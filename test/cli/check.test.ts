@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Source } from '../../src/source/source.ts';
 import { aSource } from '../source/a-source.ts';
 import { type Stub, type StubOptions, startStub } from '../stub/stub.ts';
 import { startLeadsync } from '../support/leadsync.ts';
@@ -18,6 +19,11 @@ async function aService(options: StubOptions = {}): Promise<Stub> {
 
 function sourceAt({ url, clientId, clientSecret }: Stub, more = {}) {
   return { main: { base_url: url, client_id: clientId, client_secret: clientSecret, ...more } };
+}
+
+async function chunksOf(source: Source) {
+  const listing = await source.list(undefined, new AbortController().signal);
+  return listing.kind === 'changed' ? listing.chunks : [];
 }
 
 const drop = { drop: { type: 'csv', directory: './drop' } };
@@ -138,6 +144,22 @@ describe('leadsync check', () => {
       expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
     },
   );
+
+  test('says both when neither the login nor the client is of use', async () => {
+    const stub = await aService();
+    const install = new Install({ sources: sourceAt(stub), sinks: drop });
+    await install.run(['check']);
+    const key = { encryption_key: 'a passphrase of some length' };
+    const dataDir = join(install.folder, 'data');
+    const sealed = aSource(stub, { dataDir, tokenKey: key.encryption_key }).source;
+    for await (const _ of await chunksOf(sealed)) break;
+    const wrong = sourceAt(stub, { client_secret: 'canary-wrong' });
+    const { stdout } = await new Install({ data_dir: dataDir, sources: wrong, sinks: drop }).run(['check']);
+    expect(stdout).toMatch(
+      /FAILED {2}source main: .*cannot be decrypted.*does not accept the client id or secret/,
+    );
+    expect(stdout).not.toContain('canary');
+  });
 
   test('looks at Redis: its password, its role, and whether it may throw jobs away', async () => {
     const redis = await startRedis({ args: ['--requirepass', 'right'] });
