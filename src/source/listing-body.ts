@@ -53,8 +53,8 @@ export class ListingBody {
 }
 
 /** A comparison that takes longer than this, in ms, goes on only while the body comes fast. */
-const COMPARING_MS = 1_000;
-const SLOW_BYTES_PER_MS = 1_000;
+const COMPARING_MS = 2_000;
+const SLOW_BYTES_PER_MS = 100;
 
 /** What a body was compared with. */
 export interface LastBody {

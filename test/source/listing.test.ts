@@ -54,7 +54,7 @@ describe('reading', () => {
           response.end(`,${aLead({ id: 3 })}]`);
         };
       });
-      const { source } = aSource(service);
+      const { source } = aSource(service, { options: { timeout: '20s' } });
       const chunks: number[][] = [];
       for (const previous of [undefined, { bodyHash: 'ab', bodyBytes: 1_000_000 }]) {
         const url = `${service.url}/api/v1/leads`;
