@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { runLeadsync } from '../support/leadsync.ts';
 import { Install } from './an-install.ts';
 
@@ -73,6 +74,20 @@ describe('the program', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain('There is no ledger at');
     expect(stderr).not.toMatch(/^ {4}at /m);
+  });
+
+  test('says so, and exits with 1, when its output cannot be written', async () => {
+    const readOnly = openSync(new Install().configFile, 'r');
+    onTestFinished(() => closeSync(readOnly));
+    const program = fileURLToPath(new URL('../../bin/leadsync.js', import.meta.url));
+    const child = spawn(process.execPath, [program, 'schema'], { stdio: ['ignore', readOnly, 'pipe'] });
+    let stderr = '';
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect(stderr).toBe('The output cannot be written (EBADF): see whether there is room where it goes.\n');
+    expect(code).toBe(1);
   });
 
   test('ends quietly when its reader has had enough', async () => {
