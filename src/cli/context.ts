@@ -5,10 +5,12 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { sinkTypes } from '../sinks/registry.ts';
 import type { LogStream } from '../telemetry/logger.ts';
+import { printable } from './printable.ts';
 
 /** What a command has of its surroundings. Standard output is data, standard error is messages. */
 export interface Surroundings {
-  readonly stdout: LogStream;
+  /** `columns`: of its terminal, where it is one. */
+  readonly stdout: LogStream & { readonly columns?: number };
   readonly stderr: LogStream;
   readonly stdin: NodeJS.ReadableStream;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -19,6 +21,29 @@ export interface Surroundings {
 /** The options before or after any command. */
 export interface GlobalOptions {
   readonly config: string;
+}
+
+/** Gives a command as it is shown to people, from its words: `status`. */
+export type ShowCommand = (words: string) => string;
+
+/** Shows commands that are the next step, with `-c` where the present one was given it: without it they would mean another ledger. */
+export function commandShown({ config }: GlobalOptions, { env }: Pick<Surroundings, 'env'>): ShowCommand {
+  const option = config === defaultConfigFile(env) ? '' : ` -c ${shellWord(printable(config))}`;
+  return (words) => `\`leadsync ${words}${option}\``;
+}
+
+/** The configuration of a command without `-c`. An empty variable counts as none, as in a shell's ${LEADSYNC_CONFIG:-leadsync.yaml}. */
+export function defaultConfigFile(env: Surroundings['env']): string {
+  return env['LEADSYNC_CONFIG'] || 'leadsync.yaml';
+}
+
+/** How wide standard output is; undefined where nobody looks at it on a terminal. */
+export function widthOf({ stdout }: Surroundings): number | undefined {
+  return stdout.isTTY === true ? stdout.columns : undefined;
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Reads the configuration that `-c` names. @throws ConfigError */

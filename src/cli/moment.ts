@@ -33,7 +33,7 @@ function readDate(text: string): Date | undefined {
 }
 
 /** A moment as it is shown: UTC, to the second. */
-function printMoment(at: Date): string {
+export function printMoment(at: Date): string {
   return at.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 

@@ -16,7 +16,7 @@ import { sync } from './commands/sync.ts';
 import { trace } from './commands/trace.ts';
 import { validate } from './commands/validate.ts';
 import { worker } from './commands/worker.ts';
-import type { Surroundings } from './context.ts';
+import { defaultConfigFile, type Surroundings } from './context.ts';
 
 /** The command line as a whole. `exit` is told the exit code of the command that ran. */
 export function program(surroundings: Surroundings, exit: (code: number) => void): Command {
@@ -31,8 +31,11 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
     .configureHelp({ showGlobalOptions: true })
     .description('Brings every new lead from a lead listing service to webhooks, CSV files and PostgreSQL.')
     .version(version)
-    // An empty variable counts as none, as in a shell's ${LEADSYNC_CONFIG:-leadsync.yaml}.
-    .option('-c, --config <file>', 'the configuration', env['LEADSYNC_CONFIG'] || 'leadsync.yaml')
+    .option(
+      '-c, --config <file>',
+      'the configuration; without it the one that LEADSYNC_CONFIG names',
+      defaultConfigFile(env),
+    )
     .addHelpText(
       'before',
       'Examples:\n  $ leadsync init\n  $ leadsync check\n  $ leadsync run\n  $ leadsync status\n',

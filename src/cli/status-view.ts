@@ -3,9 +3,10 @@ import type { LedgerStatus, PollRow, SinkStatus, SourceStatus } from '../ledger/
 
 /**
  * How a sink is: `ok`; `held` while its destination does not take leads; `paused` by somebody; `disabled` in the
- * configuration; `removed` from it; `new` until leadsync has run with it.
+ * configuration; `removed` from it; `new` until leadsync has run with it; `retrying` while leads that failed wait to be
+ * tried again, and others may get through.
  */
-export type SinkState = 'ok' | 'held' | 'paused' | 'disabled' | 'removed' | 'new';
+export type SinkState = 'ok' | 'held' | 'paused' | 'disabled' | 'removed' | 'new' | 'retrying';
 
 /** A sink as the configuration and the ledger know it together. */
 export interface SinkView {
@@ -58,7 +59,8 @@ function stateOf({ config, status }: Omit<SinkView, 'state'>): SinkState {
   if (!config.enabled) return 'disabled';
   if (!status?.active) return 'new';
   if (status.health.pausedSince) return 'paused';
-  return status.health.heldSince ? 'held' : 'ok';
+  if (status.health.heldSince) return 'held';
+  return status.retrying ? 'retrying' : 'ok';
 }
 
 function sourceJson({ name, config, status }: SourceView) {
@@ -98,6 +100,9 @@ function sinkJson({ name, state, config, status }: SinkView) {
     dead: status?.dead ?? 0,
     skipped: status?.skipped ?? 0,
     oldest_owed_at: status?.oldestOwedAt ?? null,
+    retrying: status?.retrying?.deliveries ?? 0,
+    last_error: status?.retrying?.reason ?? null,
+    next_attempt_at: status?.retrying?.nextAttemptAt ?? null,
     last_delivered_at: health?.lastDeliveredAt ?? null,
     held_since: health?.heldSince ?? null,
     held_reason: health?.heldReason ?? null,

@@ -1,6 +1,6 @@
 import type { LedgerConfig } from '../config/config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Surroundings } from './context.ts';
+import { commandShown, type GlobalOptions, type Surroundings } from './context.ts';
 import { stateAttention } from './status-report.ts';
 import { viewSinks } from './status-view.ts';
 
@@ -11,12 +11,14 @@ import { viewSinks } from './status-view.ts';
 export async function sayWhatWaits(
   config: LedgerConfig,
   ledger: Ledger,
-  { stderr, clock }: Surroundings,
+  options: GlobalOptions,
+  surroundings: Surroundings,
   sinks: readonly string[] | undefined,
 ): Promise<void> {
+  const given = { now: surroundings.clock.now(), command: commandShown(options, surroundings) };
   for (const view of viewSinks(config, await ledger.status())) {
     if (sinks !== undefined && !sinks.includes(view.name)) continue;
-    if (view.state === 'ok' || !view.status?.pending) continue;
-    for (const line of stateAttention(view, clock.now())) stderr.write(`${line}\n`);
+    if (view.state === 'ok' || view.state === 'retrying' || !view.status?.pending) continue;
+    for (const line of stateAttention(view, given)) surroundings.stderr.write(`${line}\n`);
   }
 }

@@ -4,7 +4,7 @@ import { judgeBy } from '../delivery/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { openLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
-import { acquireLock, LockHeld } from '../platform/data-dir-lock.ts';
+import { acquireLock, isLocked, LockHeld } from '../platform/data-dir-lock.ts';
 import { makeFolderSync } from '../platform/files.ts';
 
 /** Another leadsync holds the data directory. */
@@ -21,6 +21,9 @@ export class DataDirUnusable extends Error {
     'Make sure that the folder exists or can be made, and belongs to the user that leadsync runs as.';
 }
 
+/** Somebody who looks whether the lock is held keeps it from being taken for a moment, which this outlasts, in ms. */
+const LOOK_MS = 250;
+
 /** Where the ledger of a data directory is. */
 function ledgerFile(dataDir: string): string {
   return join(dataDir, 'ledger.db');
@@ -33,15 +36,30 @@ function ledgerFile(dataDir: string): string {
 export function holdDataDir(dataDir: string): { release(): void } {
   try {
     makeFolderSync(dataDir, 0o700);
-    return acquireLock(join(dataDir, 'lock'));
+    return acquireLock(lockFile(dataDir), LOOK_MS);
   } catch (error) {
     if (error instanceof LockHeld)
       throw new DataDirHeld(`Another leadsync holds the data directory ${dataDir}.`);
-    const { code } = error as { code?: unknown };
-    throw new DataDirUnusable(`The data directory ${dataDir} cannot be used (${String(code)}).`, {
-      cause: error,
-    });
+    throw unusable(dataDir, error);
   }
+}
+
+/** Whether a leadsync (`run` or `sync`) holds the data directory at this moment. Takes nothing. @throws DataDirUnusable */
+export function isDataDirHeld(dataDir: string): boolean {
+  try {
+    return isLocked(lockFile(dataDir));
+  } catch (error) {
+    throw unusable(dataDir, error);
+  }
+}
+
+function lockFile(dataDir: string): string {
+  return join(dataDir, 'lock');
+}
+
+function unusable(dataDir: string, cause: unknown): DataDirUnusable {
+  const { code } = cause as { code?: unknown };
+  return new DataDirUnusable(`The data directory ${dataDir} cannot be used (${String(code)}).`, { cause });
 }
 
 /** Opens the ledger of a configuration, with the retry policies of its sinks. @throws LedgerError */

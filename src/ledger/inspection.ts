@@ -125,7 +125,29 @@ export class Inspection {
       active: row.active,
       delivered: count(row.sinkNo, 'delivered'),
       skipped: count(row.sinkNo, 'skipped'),
+      ...this.#waiting(row.sinkNo),
     }));
+  }
+
+  #waiting(sinkNo: number): Pick<SinkStatus, 'dueSince' | 'retrying'> {
+    const { due, failed } = this.#db
+      .prepare<[number], { due: number | null; failed: number }>(
+        "SELECT min(next_attempt_at) AS due, count(reason) AS failed FROM _deliveries WHERE sink_no = ? AND state = 'pending'",
+      )
+      .get(sinkNo) ?? { due: null, failed: 0 };
+    if (failed === 0) return { dueSince: dateOf(due), retrying: undefined };
+    const next = this.#db
+      .prepare<[number], { reason: string; at: number }>(
+        `SELECT reason, next_attempt_at AS at FROM _deliveries
+         WHERE sink_no = ? AND state = 'pending' AND reason IS NOT NULL ORDER BY next_attempt_at LIMIT 1`,
+      )
+      .get(sinkNo);
+    const retrying = next && {
+      deliveries: failed,
+      reason: next.reason,
+      nextAttemptAt: new Date(next.at),
+    };
+    return { dueSince: dateOf(due), retrying };
   }
 
   /** Newest first; `before` is the last delivery of the page before. */

@@ -148,6 +148,19 @@ export interface SinkStatus extends Backlog {
   readonly active: boolean;
   readonly delivered: number;
   readonly skipped: number;
+  /** When the longest due of the pending deliveries became due, or the first of them will; undefined when none is pending. */
+  readonly dueSince: Date | undefined;
+  /** Pending deliveries whose last attempt failed; undefined when there is none. */
+  readonly retrying: Retrying | undefined;
+}
+
+/** Deliveries that failed and will be tried again. */
+export interface Retrying {
+  readonly deliveries: number;
+  /** Why the one that is tried next failed the last time. */
+  readonly reason: string;
+  /** When the first of them is tried again. */
+  readonly nextAttemptAt: Date;
 }
 
 export interface LedgerStatus {

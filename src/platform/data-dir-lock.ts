@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
 /** Somebody else holds the lock. */
@@ -7,18 +8,37 @@ export class LockHeld extends Error {
 
 /**
  * Takes an exclusive lock on a file, which is made when missing. The operating system drops it when the process
- * ends, however it ends, so no stale lock can be left behind. @throws LockHeld
+ * ends, however it ends, so no stale lock can be left behind. Waits `waitMs` at most, and blocks meanwhile. @throws LockHeld
  */
-export function acquireLock(file: string): { release(): void } {
-  const db = new Database(file, { timeout: 0 });
+export function acquireLock(file: string, waitMs = 0): { release(): void } {
+  const db = new Database(file, { timeout: waitMs });
   try {
     // SQLite's own file lock: an open exclusive transaction on an empty database.
     db.pragma('journal_mode = MEMORY');
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
-    if (String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) throw new LockHeld(file);
+    if (isBusy(error)) throw new LockHeld(file);
     throw error;
   }
   return { release: () => db.close() };
+}
+
+/** Whether somebody holds that lock. Makes no file; whoever takes the lock in the same moment waits for less than one ms. */
+export function isLocked(file: string): boolean {
+  if (!existsSync(file)) return false;
+  const db = new Database(file, { readonly: true, timeout: 0 });
+  try {
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw error;
+  } finally {
+    db.close();
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY');
 }

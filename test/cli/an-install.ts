@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { commandLine } from '../../src/cli/command-line.ts';
+import { holdDataDir } from '../../src/daemon/open-ledger.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import type { LeadEvent } from '../../src/leads/delivery.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
@@ -26,6 +27,8 @@ export interface RunOptions {
   /** What is typed, or where it comes from. */
   readonly stdin?: string | Readable;
   readonly onStdout?: (text: string) => void;
+  /** Standard output is a terminal that is so wide. */
+  readonly columns?: number;
 }
 
 const LEASE_MS = 60_000;
@@ -57,7 +60,7 @@ export class Install {
 
   /** Runs `leadsync ARGUMENT …` in this process. */
   async run(args: readonly string[], more: RunOptions = {}): Promise<Said> {
-    const [stdout, stderr] = [new Written(more.onStdout), new Written()];
+    const [stdout, stderr] = [new Written(more.onStdout, more.columns), new Written()];
     const { clock } = this;
     const env = { LEADSYNC_CONFIG: this.configFile, ...more.env };
     const stdin = more.stdin instanceof Readable ? more.stdin : Readable.from([more.stdin ?? '']);
@@ -92,6 +95,13 @@ export class Install {
       for (const name of ['crm', 'drop']) while (!(await ledger.backfill(name)).done);
     }
     return ledger;
+  }
+
+  /** As if a leadsync were running: its lock is held until the test is over. */
+  running(): this {
+    const held = holdDataDir(join(this.folder, 'data'));
+    onTestFinished(() => held.release());
+    return this;
   }
 
   /** A ledger in which these leads were listed by one complete poll. */
@@ -129,8 +139,13 @@ class Written {
   text = '';
   readonly #onText: ((text: string) => void) | undefined;
 
-  constructor(onText?: (text: string) => void) {
+  readonly isTTY: boolean;
+  readonly columns: number;
+
+  constructor(onText?: (text: string) => void, columns?: number) {
     this.#onText = onText;
+    this.isTTY = columns !== undefined;
+    this.columns = columns ?? 0;
   }
 
   write(text: string): boolean {

@@ -22,8 +22,9 @@ describe('leadsync status', () => {
   test('says that nothing needs attention when that is so', async () => {
     const install = new Install();
     await install.listed(1);
-    const { stdout } = await install.run(['status']);
+    const { stdout } = await install.running().run(['status']);
     expect(stdout).toContain('Nothing needs attention.');
+    expect(stdout).not.toContain('No leadsync is running');
   });
 
   test('says since when and why a sink is held, and when it is tried again', async () => {
@@ -57,17 +58,142 @@ describe('leadsync status', () => {
       error: 'server: The listing fails (500).',
     });
     const { stdout } = await install.run(['status']);
-    expect(stdout).toContain('main: the last poll failed: server: The listing fails (500).');
+    expect(stdout).toContain(
+      'main: the last poll failed: The listing fails (500).\n  `leadsync check` tries now.',
+    );
+    expect((await install.running().run(['status'])).stdout).toContain(
+      '  leadsync tries again by itself; `leadsync check` tries now.',
+    );
   });
 
-  test('asks whether leadsync runs when a poll is long overdue', async () => {
+  test('says that no leadsync runs when that is so, and what starts one', async () => {
     const install = new Install();
     await install.listed(1);
-    expect((await install.run(['status'])).stdout).not.toContain('is `leadsync run` running?');
-    install.clock.jump(3_600_000);
-    expect((await install.run(['status'])).stdout).toContain(
-      'main is polled every 30 s, and was last polled 60 min ago: is `leadsync run` running?',
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain(
+      'No leadsync is running on this data directory: nothing is polled, and nothing delivered. `leadsync run` starts it.',
     );
+    expect(await install.json('status')).toMatchObject({ running: false });
+    expect(await install.running().json('status')).toMatchObject({ running: true });
+  });
+
+  test('looking whether a leadsync runs keeps none from starting', async () => {
+    const install = new Install();
+    await install.listed(1);
+    const before = await install.run(['status']);
+    install.running();
+    expect(before.stdout).toContain('No leadsync is running');
+  });
+
+  test('a poll is late by its own interval', async () => {
+    const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x' };
+    for (const [every, onTimeMs, lateMs, words] of [
+      ['30s', 110_000, 130_000, 'every 30 s, and was last polled 2026-11-20T10:00:00Z (2 min ago)'],
+      ['1h', 7_000_000, 7_400_000, 'every 60 min, and was last polled 2026-11-20T10:00:00Z (2 h ago)'],
+    ] as const) {
+      const install = new Install({ sources: { main: { ...source, poll: { every } } }, sinks: {} });
+      await install.listed();
+      install.running().clock.jump(onTimeMs);
+      expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
+      install.clock.jump(lateMs - onTimeMs);
+      expect((await install.run(['status'])).stdout).toContain(
+        `main is polled ${words}: see what leadsync logs.`,
+      );
+    }
+  });
+
+  test('a poll by cron is late when its time has passed, and not in the hours between', async () => {
+    const poll = { cron: '30 0 8-18 * * 1-5', timezone: 'UTC' };
+    const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x', poll };
+    const install = new Install({ sources: { main: source }, sinks: {} });
+    install.clock.jump(8 * 3_600_000 + 31_000); // Friday, 18:00:31
+    await install.listed();
+    install.running().clock.jump(60 * 3_600_000); // Monday, 6:00
+    expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
+    install.clock.jump(2 * 3_600_000 + 180_000);
+    expect((await install.run(['status'])).stdout).toContain(
+      'main is polled by cron "30 0 8-18 * * 1-5" (UTC), and was last polled 2026-11-20T18:00:31Z (2 days ago)',
+    );
+  });
+
+  test('a poll that is under way is not late', async () => {
+    const install = new Install();
+    await (await install.ledger()).startPoll('main');
+    install.running().clock.jump(600_000);
+    expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
+  });
+
+  test('says since when leads are due and nothing goes out, with the likely cause', async () => {
+    const sinks = { drop: { type: 'csv', directory: './drop', batch: { wait: '5m' } } };
+    const queue = { redis_url: 'redis://127.0.0.1:1' };
+    for (const [parts, running, cause] of [
+      [{ sinks }, false, 'no leadsync is running.'],
+      [{ sinks }, true, 'see what leadsync logs.'],
+      [{ sinks, queue }, true, 'Redis may not answer (`leadsync check` says so), or no `leadsync worker` is'],
+    ] as const) {
+      const install = new Install(parts);
+      await install.listed(1, 2);
+      if (running) install.running();
+      install.clock.jump(350_000);
+      expect((await install.run(['status'])).stdout).not.toContain('nothing goes out');
+      install.clock.jump(20_000);
+      expect((await install.run(['status'])).stdout).toContain(
+        `drop: 2 leads wait, due since 2026-11-20T10:00:00Z (6 min ago), and nothing goes out: ${cause}`,
+      );
+    }
+  });
+
+  test('a backlog that drains is no fault', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    install.clock.jump(600_000);
+    await install.listed(1, 2);
+    await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '1' ? delivered : unavailable));
+    const { stdout } = await install.running().run(['status']);
+    expect(stdout).not.toContain('crm: 1 lead waits');
+  });
+
+  test('shows a sink whose leads failed as retrying, with the reason and the next attempt', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1, 2, 3);
+    await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '2' ? unavailable : delivered));
+    const { stdout } = await install.running().run(['status']);
+    expect(stdout).toMatch(/^crm +webhook +retrying +2 +1 /m);
+    expect(stdout).toContain('crm: 1 lead failed and is tried again: The CRM does not answer.');
+    expect(stdout).toContain(
+      '  The next attempt is in 5 s; `leadsync retry --sink crm --state pending` makes all of them due now.',
+    );
+    expect(await install.json('status')).toMatchObject({
+      sinks: [
+        {
+          sink: 'crm',
+          state: 'retrying',
+          retrying: 1,
+          last_error: 'The CRM does not answer.',
+          next_attempt_at: '2026-11-20T10:00:05.000Z',
+        },
+        { state: 'ok', retrying: 0, last_error: null, next_attempt_at: null },
+      ],
+    });
+  });
+
+  test('the next steps name the configuration that the command was given', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    await ledger.pause('crm', 'moving house');
+    const env = { LEADSYNC_CONFIG: '' };
+    const { stdout } = await install.run(['status', '-c', install.configFile], { env });
+    expect(stdout).toContain(`\`leadsync resume crm -c ${install.configFile}\` goes on.`);
+    expect(stdout).toContain(`\`leadsync run -c ${install.configFile}\` starts it.`);
+  });
+
+  test.each([100, 60, 40, 20])('on a terminal of %i columns no table is wider', async (columns) => {
+    const install = new Install();
+    await install.listed(1);
+    const { stdout } = await install.running().run(['status'], { columns });
+    const [tables] = stdout.split('Nothing needs attention.');
+    for (const line of tables?.split('\n') ?? []) expect(line.length).toBeLessThanOrEqual(columns);
+    for (const word of ['main', 'crm', 'drop', 'SOURCE', 'SINK', 'PENDING']) expect(tables).toContain(word);
   });
 
   test('counts the leads that were set aside', async () => {
@@ -106,6 +232,7 @@ describe('leadsync status', () => {
     const ledger = await install.listed(1, 2);
     await ledger.pause('crm', 'moving house');
     expect(await install.json('status')).toEqual({
+      running: false,
       sources: [
         {
           source: 'main',

@@ -38,7 +38,7 @@ export const replay = defineCommand<Options>({
       surroundings.stdout.write(
         `${countOf(n, 'lead')} ${n === 1 ? 'is' : 'are'} owed to ${options.sink} again.\n`,
       );
-      await sayWhatWaits(config, ledger, surroundings, [options.sink]);
+      await sayWhatWaits(config, ledger, options, surroundings, [options.sink]);
       // A lead that was asked for by its id and is not there is no success; an empty stretch of time may be.
       return n === 0 && options.lead !== undefined ? ExitCode.notDone : ExitCode.done;
     });

@@ -41,7 +41,7 @@ export const retry = defineCommand<Options>({
           ? await retryEach(ids, filter, ledger, surroundings)
           : await retryAll(filter, ledger, surroundings);
       const sinks = ids.length > 0 ? ids.map((id) => id.replace(/:.*/, '')) : options.sink && [options.sink];
-      await sayWhatWaits(config, ledger, surroundings, sinks || undefined);
+      await sayWhatWaits(config, ledger, options, surroundings, sinks || undefined);
       return code;
     });
   },

@@ -1,5 +1,6 @@
+import { isDataDirHeld } from '../../daemon/open-ledger.ts';
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf, withLedger } from '../context.ts';
+import { commandShown, ledgerConfigOf, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { printJson } from '../printable.ts';
 import { statusReport } from '../status-report.ts';
@@ -14,9 +15,16 @@ export const status = defineCommand<{ json?: boolean }>({
   run: async (options, surroundings) => {
     const config = ledgerConfigOf(options, surroundings);
     const known = await withLedger(config, surroundings, (ledger) => ledger.status());
+    const running = isDataDirHeld(config.dataDir);
     const text = options.json
-      ? printJson(statusJson(config, known))
-      : statusReport(viewSources(config, known), viewSinks(config, known), surroundings.clock.now());
+      ? printJson({ running, ...statusJson(config, known) })
+      : statusReport(viewSources(config, known), viewSinks(config, known), {
+          now: surroundings.clock.now(),
+          running,
+          queued: config.queue.redisUrl !== undefined,
+          command: commandShown(options, surroundings),
+          columns: widthOf(surroundings),
+        });
     surroundings.stdout.write(text);
     return ExitCode.done;
   },
