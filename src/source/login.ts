@@ -14,6 +14,8 @@ export interface Login {
    * machine: then the person copies it from the browser's address bar. Never rejects.
    */
   readonly redirected: Promise<string> | undefined;
+  /** What is wrong with an address that somebody pasted, and what to do; undefined when it answers this login. */
+  wrongWith(pasted: string): { readonly message: string; readonly hint: string } | undefined;
   /**
    * Exchanges the code in that address for tokens and stores them. Works once.
    * @throws SourceError: not an answer to this login, refused, expired, or the tokens cannot be stored
@@ -62,25 +64,35 @@ class StartedLogin implements Login {
     this.redirected = parts.listener?.redirected(parts.secrets.state);
   }
 
+  wrongWith(pasted: string): { message: string; hint: string } | undefined {
+    const url = addressIn(pasted);
+    if (url === undefined)
+      return {
+        message: 'That address holds no code from the service.',
+        hint: `Copy the whole address from the browser; it begins with ${this.redirectUri}`,
+      };
+    if (url.searchParams.get('state') !== this.#parts.secrets.state)
+      return {
+        message: 'That address answers another login than this one.',
+        hint: 'Open the address that was printed last, and copy the one where the browser ends.',
+      };
+    return undefined;
+  }
+
   async finish(redirectedTo: string): Promise<void> {
     const { endpoint, keep, secrets } = this.#parts;
-    await keep(await endpoint.redeem(this.#checked(redirectedTo), secrets));
+    const wrong = this.wrongWith(redirectedTo);
+    if (wrong) throw new SourceError('credentials', wrong.message, { hint: wrong.hint });
+    await keep(await endpoint.redeem(new URL(redirectedTo.trim()), secrets));
   }
 
   async close(): Promise<void> {
     await this.#parts.listener?.close();
   }
+}
 
-  #checked(redirectedTo: string): URL {
-    const url = URL.parse(redirectedTo.trim());
-    if (url === null || !(url.searchParams.has('code') || url.searchParams.has('error')))
-      throw new SourceError('credentials', 'That address holds no code from the service.', {
-        hint: `Copy the whole address from the browser; it begins with ${this.redirectUri}`,
-      });
-    if (url.searchParams.get('state') !== this.#parts.secrets.state)
-      throw new SourceError('credentials', 'That address answers another login than this one.', {
-        hint: 'Open the address that was printed last, and copy the one where the browser ends.',
-      });
-    return url;
-  }
+/** The address, where it is one that a service sends a browser to at the end of a login. */
+function addressIn(text: string): URL | undefined {
+  const url = URL.parse(text.trim());
+  return url?.searchParams.has('code') || url?.searchParams.has('error') ? url : undefined;
 }

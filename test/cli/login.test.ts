@@ -62,6 +62,21 @@ describe('leadsync login', () => {
     expect(existsSync(tokenFile)).toBe(false);
   });
 
+  test('asks again after a wrong paste', async () => {
+    const { install, tokenFile } = await anInstall({ redirect_uri: 'https://example.com/callback' });
+    const stdin = new PassThrough();
+    const onStdout = async (address: string) => {
+      stdin.write('what was the question?\nhttps://example.com/callback?code=x&state=another\n');
+      stdin.write(`${await sentTo(address.trim())}\n`);
+    };
+    const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
+    expect(stderr).toContain('That address holds no code');
+    expect(stderr).toContain('That address answers another login');
+    expect(stderr).toContain('Then paste it here:\nmain is logged in.');
+    expect(code).toBe(0);
+    expect(existsSync(tokenFile)).toBe(true);
+  });
+
   test('ends when there is nobody to paste and nowhere to come back to', async () => {
     const { install } = await anInstall({ redirect_uri: 'https://example.com/callback' });
     const { code, stderr } = await install.run(['login', 'main']);

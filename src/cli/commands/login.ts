@@ -1,6 +1,8 @@
 import { createInterface } from 'node:readline';
 import { withLogin } from '../../daemon/login.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
+import type { Login } from '../../source/login.ts';
+import type { LogStream } from '../../telemetry/logger.ts';
 import { defineCommand } from '../command.ts';
 import { configOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
@@ -30,7 +32,7 @@ export const login = defineCommand({
       stderr.write('Open this address in a browser, and agree there:\n');
       stdout.write(`${printable(login.address)}\n`);
       stderr.write(login.redirected ? ON_THIS_MACHINE : ELSEWHERE);
-      await login.finish(await answerFrom(login.redirected, stdin, stop.signal));
+      await login.finish(await answerTo(login, stdin, stderr, stop.signal));
     }).finally(stop.release);
     stderr.write(`${name} is logged in. Its tokens are stored; leadsync uses and renews them from now on.\n`);
     return ExitCode.done;
@@ -41,13 +43,19 @@ const ON_THIS_MACHINE =
   'leadsync waits for the browser to come back. Where the browser runs on another machine, its last page will not load:\nthen paste the whole address of that page here.\n';
 const ELSEWHERE = 'Then paste the whole address of the page where the browser ends here:\n';
 
-/** Where the browser ended: it came by itself, or somebody pasted it. @throws CommandFailure */
-async function answerFrom(
-  redirected: Promise<string> | undefined,
+/**
+ * Where the browser ended: it came by itself, or somebody pasted it. What is no answer to this login is asked for again.
+ * @throws CommandFailure
+ */
+async function answerTo(
+  login: Login,
   stdin: NodeJS.ReadableStream,
+  stderr: LogStream,
   stop: AbortSignal,
 ): Promise<string> {
+  const { redirected } = login;
   const pasted = Promise.withResolvers<string>();
+  let mistaken = false;
   const lines = createInterface({ input: stdin });
   const giveUp = (message: string) =>
     pasted.reject(
@@ -59,10 +67,20 @@ async function answerFrom(
     );
   const stopped = () => giveUp('The login was stopped.');
   lines.on('line', (line) => {
-    if (line.trim() !== '') pasted.resolve(line.trim());
+    if (line.trim() === '') return;
+    const wrong = login.wrongWith(line);
+    if (!wrong) {
+      pasted.resolve(line.trim());
+      return;
+    }
+    mistaken = true;
+    stderr.write(`${printable(`${wrong.message} ${wrong.hint}`)}\nThen paste it here:\n`);
   });
-  // Without a terminal there may be nobody to paste; the browser can still come.
-  lines.on('close', () => redirected ?? giveUp('Nothing was pasted.'));
+  lines.on('close', () => {
+    // Without a terminal there may be nobody to paste; the browser can still come. Whoever pasted awaits an end.
+    if (mistaken) giveUp('No address that was pasted answers this login.');
+    else if (!redirected) giveUp('Nothing was pasted.');
+  });
   stop.addEventListener('abort', stopped, { once: true });
   try {
     return await Promise.race([pasted.promise, ...(redirected ? [redirected] : [])]);
