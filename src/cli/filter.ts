@@ -1,10 +1,11 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { LeadId } from '../leads/lead.ts';
 import { MAX_LEAD_ID } from '../leads/lead.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { CommandFailure } from './failure.ts';
 import { MOMENT_HELP, readMoment } from './moment.ts';
+import { printable } from './printable.ts';
 
 /** The options by which commands choose deliveries or leads. */
 export interface FilterOptions {
@@ -20,16 +21,39 @@ export function declareFilter(command: Command, { clock }: Surroundings, what: s
   const moment = (text: string) => readMoment(text, clock.now());
   command
     .option('--source <name>', 'only leads of this source')
-    .option('--lead <id>', 'only this lead', readLeadId)
+    .option('--lead <id>', 'only this lead', readOneLeadId)
     .option('--since <time>', `only what was ${what} at or after it: ${MOMENT_HELP}`, moment)
     .option('--until <time>', `only what was ${what} before it`, moment);
 }
 
-/** Reads a lead's id, exact to the last digit. @throws InvalidArgumentError */
+/** Reads a lead's id, exact to the last digit. @throws CommandFailure */
 export function readLeadId(text: string): LeadId {
-  if (!/^\d{1,19}$/.test(text) || BigInt(text) > MAX_LEAD_ID)
-    throw new InvalidArgumentError("A lead's id is a whole number such as 42.");
-  return BigInt(text);
+  if (/^\d{1,19}$/.test(text) && BigInt(text) >= 1n && BigInt(text) <= MAX_LEAD_ID) return BigInt(text);
+  throw new CommandFailure(
+    ExitCode.usage,
+    `'${printable(text)}' is no lead id: a whole number from 1 to ${MAX_LEAD_ID}.`,
+  );
+}
+
+/** One command means one lead: a second id would silently take the place of the first. @throws CommandFailure */
+function readOneLeadId(text: string, before: LeadId | undefined): LeadId {
+  const id = readLeadId(text);
+  if (before === undefined || before === id) return id;
+  throw new CommandFailure(
+    ExitCode.usage,
+    `--lead names one lead, and was given ${before} and ${id}.`,
+    'Run the command once for each.',
+  );
+}
+
+/** Makes sure that `--all` stands alone: beside a choice, one of the two is a mistake. @throws CommandFailure */
+export function requireAllAlone(all: boolean | undefined, chosen: boolean): void {
+  if (!all || !chosen) return;
+  throw new CommandFailure(
+    ExitCode.usage,
+    '--all means everything, and something else of this command means only a part.',
+    'Leave one of the two out.',
+  );
 }
 
 /** Makes sure that there is time between `--since` and `--until`. @throws CommandFailure */

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { didYouMean } from '../config/suggest.ts';
 import { version } from '../platform/version.ts';
 import { check } from './commands/check.ts';
 import { deliveries } from './commands/deliveries.ts';
@@ -17,6 +18,9 @@ import { trace } from './commands/trace.ts';
 import { validate } from './commands/validate.ts';
 import { worker } from './commands/worker.ts';
 import { defaultConfigFile, type Surroundings } from './context.ts';
+import { ExitCode } from './exit-code.ts';
+import { CommandFailure } from './failure.ts';
+import { printable } from './printable.ts';
 
 /** The command line as a whole. `exit` is told the exit code of the command that ran. */
 export function program(surroundings: Surroundings, exit: (code: number) => void): Command {
@@ -42,13 +46,31 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
     )
     .addHelpText('after', `\n${EXIT_CODES}`);
 
-  root.commandsGroup('Set up:').helpCommand(true); // puts `help` into this group
+  root.commandsGroup('Set up:').helpCommand(false); // its own says nothing about a command that does not exist
+  addHelp(root);
   for (const add of [init, validate, check, login, schema]) add(root, surroundings, exit);
   root.commandsGroup('Run:');
   for (const add of [run, sync, worker, healthcheck]) add(root, surroundings, exit);
   root.commandsGroup('Look and mend, whether leadsync is running or not:');
   for (const add of [status, trace, deliveries, retry, replay, pause, resume]) add(root, surroundings, exit);
   return root;
+}
+
+function addHelp(root: Command): void {
+  root
+    .command('help [command]')
+    .description('shows how a command is used')
+    .action((name?: string) => {
+      const known = root.commands.map((command) => command.name());
+      const command = name === undefined ? root : root.commands.find((one) => one.name() === name);
+      if (command) command.help();
+      const nearest = didYouMean(String(name), known);
+      throw new CommandFailure(
+        ExitCode.usage,
+        `There is no command "${printable(String(name))}"${nearest ? `: ${nearest}` : '.'}`,
+        `The commands are: ${known.join(', ')}.`,
+      );
+    });
 }
 
 const EXIT_CODES = `Exit codes: 0 done, 1 not done, 2 wrong usage, 69 something could not be reached,

@@ -133,8 +133,10 @@ async function readListing(source: Source, signal: AbortSignal): Promise<string>
     }
   }
   const broken =
-    rejected > 0 ? ` ${rejected} of them break the service's description (${[...reasons].join('; ')}).` : '';
-  return `A token was got, and a listing of ${listed} leads was read.${broken}`;
+    rejected > 0
+      ? ` ${rejected} of them ${rejected === 1 ? 'breaks' : 'break'} the service's description (${[...reasons].join('; ')}).`
+      : '';
+  return `A token was got, and a listing of ${listed} ${listed === 1 ? 'lead' : 'leads'} was read.${broken}`;
 }
 
 async function checkQueue(url: Secret, signal: AbortSignal): Promise<string> {

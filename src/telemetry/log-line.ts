@@ -71,7 +71,9 @@ function messageOf(event: Event): string {
     case 'started':
       return `leadsync ${event.version} runs: ${count(event.sources, 'source')}, ${count(event.sinks, 'sink')}, carrier ${event.carrier}, data in ${event.dataDir}.`;
     case 'stopping':
-      return `Stopping on ${event.signal}; what is under way has ${seconds(event.graceMs)}.`;
+      return event.graceMs > 0
+        ? `Stopping on ${event.signal}; what is under way has ${seconds(event.graceMs)}.`
+        : `${event.signal}: stopping.`;
     case 'stopped':
       return event.clean
         ? 'Stopped.'

@@ -84,6 +84,13 @@ describe('leadsync deliveries', () => {
     });
   });
 
+  test.each([120, 80, 60, 30])('on a terminal of %i columns no line is wider', async (columns) => {
+    const { install } = await someDead();
+    const { stdout } = await install.run(['deliveries'], { columns });
+    expect(stdout).toContain('crm:main:2:1:');
+    for (const line of stdout.split('\n')) expect([...line].length).toBeLessThanOrEqual(columns);
+  });
+
   test('says so when nothing matches', async () => {
     const { install } = await someDead();
     const { stdout, stderr, code } = await install.run(['deliveries', '--state', 'skipped']);
@@ -95,8 +102,11 @@ describe('leadsync deliveries', () => {
     [['--source', 'x'], 'There is no source "x".\nThe sources are: main.'],
     [['--state', 'deed'], 'Allowed choices are pending, delivered, dead, skipped'],
     [['--limit', '0'], 'It is a number from 1 to 100000'],
-    [['--lead', 'abc'], "A lead's id is a whole number"],
-    [['--lead', '9223372036854775808'], "A lead's id is a whole number"],
+    [['--lead', 'abc'], "'abc' is no lead id: a whole number from 1 to 9223372036854775807."],
+    [['--lead', '9223372036854775808'], "'9223372036854775808' is no lead id: a whole number from 1 to"],
+    [['--lead', '0'], "'0' is no lead id"],
+    [['--lead', '1', '--lead', '2'], '--lead names one lead, and was given 1 and 2.'],
+    [['--before', 'nope'], 'There is no delivery "nope" to go on behind.'],
     [['--since', 'yesterday'], 'how long ago: 2h, 1d'],
     [['--since', '2026-02-30'], 'how long ago: 2h, 1d'],
     [['--since', '1h', '--until', '2h'], 'Nothing lies between'],

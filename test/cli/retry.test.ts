@@ -48,6 +48,24 @@ describe('leadsync retry', () => {
     expect(stderr).toContain('nonsense is not in the ledger');
   });
 
+  test('a name that is given twice is retried once', async () => {
+    const { install, ledger } = await twoDead();
+    const name = await nameOf(ledger, 2n);
+    const { stdout, stderr } = await install.run(['retry', name, name]);
+    expect({ stdout, stderr }).toEqual({ stdout: `${name} is due now.\n`, stderr: '' });
+  });
+
+  test.each([[['crm:main:2:1:0a1b2c3d']], [['--sink', 'crm']], [['--state', 'dead']]])(
+    '--all beside %j is refused, since one of the two is a mistake',
+    async (args) => {
+      const { install, ledger } = await twoDead();
+      const { code, stderr } = await install.run(['retry', '--all', ...args]);
+      expect(stderr).toContain('--all means everything');
+      expect(code).toBe(2);
+      expect(await statesOf(ledger, 'crm')).toContain('2 dead');
+    },
+  );
+
   test('says at once that a paused sink keeps them waiting', async () => {
     const { install, ledger } = await twoDead();
     await ledger.pause('crm', 'moving house');
@@ -123,6 +141,21 @@ describe('leadsync replay', () => {
     );
   });
 
+  test('counts a lead that is named twice once', async () => {
+    const { install } = await twoDead();
+    const { stdout } = await install.run(['replay', '--sink', 'crm', '--lead', '1', '--lead', '1']);
+    expect(stdout).toBe('1 lead is owed to crm again.\n');
+  });
+
+  test('says what to look at when it finds nothing', async () => {
+    const { install } = await twoDead();
+    const lead = await install.run(['replay', '--sink', 'crm', '--lead', '99']);
+    expect(lead.stderr).toContain('`leadsync trace 99` says whether any listing had it');
+    const time = await install.run(['replay', '--sink', 'crm', '--until', '2020-01-01']);
+    expect(time.stderr).toContain('No lead in the ledger fits.');
+    expect(time.code).toBe(0);
+  });
+
   test('exits with 1 when the lead it was asked for is not there', async () => {
     const { install } = await twoDead();
     expect(await install.run(['replay', '--sink', 'crm', '--lead', '99'])).toMatchObject({
@@ -134,6 +167,8 @@ describe('leadsync replay', () => {
   test.each([
     [['--lead', '1'], "required option '--sink <name>' not specified"],
     [['--sink', 'crn', '--lead', '1'], 'did you mean "crm"'],
+    [['--sink', 'crm', '--lead', '1', '--all'], '--all means everything'],
+    [['--sink', 'crm', '--lead', '1', '--lead', '2'], 'Run the command once for each.'],
   ])('takes %j for wrong usage', async (args, message) => {
     const { install } = await twoDead();
     const { code, stderr } = await install.run(['replay', ...args]);

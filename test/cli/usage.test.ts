@@ -44,6 +44,19 @@ describe('the command line', () => {
     expect(stderr).toContain('Did you mean status?');
   });
 
+  test('help shows the help of a command, and says of one that does not exist what there is', async () => {
+    const install = new Install();
+    expect(await install.run(['help', 'status'])).toEqual(await install.run(['status', '--help']));
+    expect(await install.run(['help'])).toEqual(await install.run(['--help']));
+    const { code, stderr, stdout } = await install.run(['help', 'status2']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('There is no command "status2": did you mean "status"?\nThe commands are: ');
+  });
+
+  test('the help tells of the variable that names the configuration', async () => {
+    expect((await new Install().run(['--help'])).stdout).toMatch(/LEADSYNC_CONFIG/);
+  });
+
   test('says how it is used when there is no command', async () => {
     const { code, stdout, stderr } = await new Install().run([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

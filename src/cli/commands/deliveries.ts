@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeliveryState } from '../../leads/delivery.ts';
-import type { DeliveryRow } from '../../ledger/ledger.ts';
+import type { DeliveryRow, Ledger } from '../../ledger/ledger.ts';
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf, type Surroundings, withLedger } from '../context.ts';
+import { ledgerConfigOf, type Surroundings, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
 import { declareFilter, type FilterOptions, filterOf, requireOrder } from '../filter.ts';
 import { printMomentAndAge } from '../moment.ts';
 import { requireName, sinkNames, sourceNames } from '../names.ts';
@@ -39,12 +40,22 @@ export const deliveries = defineCommand<Options>({
       const status = await ledger.status();
       requireName('sink', options.sink, sinkNames(config, status));
       requireName('source', options.source, sourceNames(config, status));
+      if (before !== undefined) await requireDelivery(before, ledger);
       return ledger.deliveries({ ...filterOf(options), states }, { limit: limit + 1, before });
     });
     show(rows.slice(0, limit), rows.length > limit, options, surroundings);
     return ExitCode.done;
   },
 });
+
+async function requireDelivery(delivery: string, ledger: Ledger): Promise<void> {
+  if ((await ledger.deliveries({ delivery }, { limit: 1 })).length > 0) return;
+  throw new CommandFailure(
+    ExitCode.usage,
+    `There is no delivery "${printable(delivery)}" to go on behind.`,
+    '--before takes a whole name as it stands under DELIVERY, such as crm:main:42:1:0a1b2c3d.',
+  );
+}
 
 function declareOptions(command: Command, surroundings: Surroundings): void {
   command
@@ -64,12 +75,8 @@ function readLimit(text: string): number {
   return limit;
 }
 
-function show(
-  rows: readonly DeliveryRow[],
-  more: boolean,
-  { json }: Options,
-  { stdout, stderr, clock }: Surroundings,
-) {
+function show(rows: readonly DeliveryRow[], more: boolean, { json }: Options, surroundings: Surroundings) {
+  const { stdout, stderr, clock } = surroundings;
   if (json) {
     stdout.write(printJson({ deliveries: rows.map(deliveryJson), more }));
     return;
@@ -79,10 +86,10 @@ function show(
     return;
   }
   const columns = [
-    { head: 'OWED' },
+    { head: 'OWED', spare: 2 },
     { head: 'DELIVERY' },
     { head: 'STATE' },
-    { head: 'ATTEMPTS', align: 'right' },
+    { head: 'ATTEMPTS', align: 'right', spare: 1 },
     { head: 'WHY, OR WHAT IS NEXT' },
   ] as const;
   const now = clock.now();
@@ -96,6 +103,7 @@ function show(
         String(row.attempts),
         explanation(row, now),
       ]),
+      widthOf(surroundings),
     ),
   );
   const last = rows.at(-1)?.delivery;

@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf, withLedger } from '../context.ts';
+import { commandShown, ledgerConfigOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { printMomentAndAge } from '../moment.ts';
 import { notStartedYet, requireName, sinkNames } from '../names.ts';
@@ -24,7 +24,7 @@ export const pause = defineCommand<{ reason: string }>({
     surroundings.stderr.write(
       since
         ? `${sink} was paused already, since ${since}: ${printable(before?.pausedReason ?? '')}\n`
-        : `${sink} is paused. Its leads wait in the ledger; \`leadsync resume ${sink}\` goes on. What is under way ends by itself.\n`,
+        : `${sink} is paused. Its leads wait in the ledger; ${commandShown(options, surroundings)(`resume ${sink}`)} goes on. What is under way ends by itself.\n`,
     );
     return ExitCode.done;
   },

@@ -1,10 +1,17 @@
 import type { Command } from 'commander';
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf, type Surroundings, withLedger } from '../context.ts';
+import { commandShown, ledgerConfigOf, type ShowCommand, type Surroundings, withLedger } from '../context.ts';
 import { countOf } from '../counts.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
-import { choosesAnything, declareFilter, type FilterOptions, filterOf, requireOrder } from '../filter.ts';
+import {
+  choosesAnything,
+  declareFilter,
+  type FilterOptions,
+  filterOf,
+  requireAllAlone,
+  requireOrder,
+} from '../filter.ts';
 import { notStartedYet, requireName, sinkNames, sourceNames } from '../names.ts';
 import { sayWhatWaits } from '../waiting-notes.ts';
 
@@ -38,12 +45,19 @@ export const replay = defineCommand<Options>({
       surroundings.stdout.write(
         `${countOf(n, 'lead')} ${n === 1 ? 'is' : 'are'} owed to ${options.sink} again.\n`,
       );
+      if (n === 0) surroundings.stderr.write(nothingFound(options, commandShown(options, surroundings)));
       await sayWhatWaits(config, ledger, options, surroundings, [options.sink]);
       // A lead that was asked for by its id and is not there is no success; an empty stretch of time may be.
       return n === 0 && options.lead !== undefined ? ExitCode.notDone : ExitCode.done;
     });
   },
 });
+
+function nothingFound({ lead }: Options, command: ShowCommand): string {
+  if (lead !== undefined)
+    return `${command(`trace ${lead}`)} says whether any listing had it, and why it was set aside if it was.\n`;
+  return `No lead in the ledger fits. --since and --until ask when a lead was first seen; ${command('deliveries')} shows what is there.\n`;
+}
 
 function declareOptions(command: Command, surroundings: Surroundings): void {
   command.requiredOption('--sink <name>', 'where the leads go again');
@@ -55,6 +69,7 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
 function requireChoice(options: Options): void {
   requireOrder(options);
   const { sink: _, ...leads } = filterOf(options);
+  requireAllAlone(options.all, choosesAnything(leads));
   if (options.all || choosesAnything(leads)) return;
   throw new CommandFailure(
     ExitCode.usage,

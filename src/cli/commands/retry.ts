@@ -1,11 +1,18 @@
 import { type Command, Option } from 'commander';
 import type { DeliveryFilter, DeliveryRow, Ledger } from '../../ledger/ledger.ts';
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf, type Surroundings, withLedger } from '../context.ts';
+import { commandShown, ledgerConfigOf, type ShowCommand, type Surroundings, withLedger } from '../context.ts';
 import { countOf } from '../counts.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
-import { choosesAnything, declareFilter, type FilterOptions, filterOf, requireOrder } from '../filter.ts';
+import {
+  choosesAnything,
+  declareFilter,
+  type FilterOptions,
+  filterOf,
+  requireAllAlone,
+  requireOrder,
+} from '../filter.ts';
 import { requireName, sinkNames, sourceNames } from '../names.ts';
 import { printable } from '../printable.ts';
 import { sayWhatWaits } from '../waiting-notes.ts';
@@ -28,7 +35,8 @@ export const retry = defineCommand<Options>({
   notes:
     'Without --state both dead and waiting deliveries are meant. What is being attempted at this moment is left alone.\n`leadsync deliveries` shows the names of deliveries.',
   declare: declareOptions,
-  run: async (options, surroundings, ids) => {
+  run: async (options, surroundings, given) => {
+    const ids = [...new Set(given)];
     requireChoice(options, ids);
     const config = ledgerConfigOf(options, surroundings);
     return withLedger(config, surroundings, async (ledger) => {
@@ -38,7 +46,7 @@ export const retry = defineCommand<Options>({
       const filter = { ...filterOf(options), states: options.state };
       const code =
         ids.length > 0
-          ? await retryEach(ids, filter, ledger, surroundings)
+          ? await retryEach(ids, filter, ledger, surroundings, commandShown(options, surroundings))
           : await retryAll(filter, ledger, surroundings);
       const sinks = ids.length > 0 ? ids.map((id) => id.replace(/:.*/, '')) : options.sink && [options.sink];
       await sayWhatWaits(config, ledger, options, surroundings, sinks || undefined);
@@ -60,6 +68,7 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
 /** Retrying all that there is should not happen by leaving a word out. */
 function requireChoice(options: Options, ids: readonly string[]): void {
   requireOrder(options);
+  requireAllAlone(options.all, ids.length > 0 || options.state !== undefined || choosesAnything(options));
   if (options.all || ids.length > 0 || options.state || choosesAnything(options)) return;
   throw new CommandFailure(
     ExitCode.usage,
@@ -80,6 +89,7 @@ async function retryEach(
   filter: DeliveryFilter,
   ledger: Ledger,
   { stdout, stderr }: Surroundings,
+  command: ShowCommand,
 ): Promise<number> {
   let left = 0;
   for (const delivery of ids) {
@@ -89,18 +99,18 @@ async function retryEach(
     }
     left += 1;
     const [row] = await ledger.deliveries({ delivery }, { limit: 1 });
-    stderr.write(`${printable(delivery)} ${whyLeft(row)}\n`);
+    stderr.write(`${printable(delivery)} ${whyLeft(row, command)}\n`);
   }
   return left === 0 ? ExitCode.done : ExitCode.notDone;
 }
 
-function whyLeft(row: DeliveryRow | undefined): string {
+function whyLeft(row: DeliveryRow | undefined, command: ShowCommand): string {
   switch (row?.state) {
     case undefined:
-      return 'is not in the ledger; `leadsync deliveries` shows the names of deliveries.';
+      return `is not in the ledger; ${command('deliveries')} shows the names of deliveries.`;
     case 'delivered':
     case 'skipped':
-      return `is ${row.state}; \`leadsync replay --sink ${row.sink} --source ${row.source} --lead ${row.lead}\` sends the lead again.`;
+      return `is ${row.state}; ${command(`replay --sink ${row.sink} --source ${row.source} --lead ${row.lead}`)} sends the lead again.`;
     default:
       return 'was left alone: it is being attempted at this moment, or the other options exclude it.';
   }

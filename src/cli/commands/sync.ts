@@ -4,7 +4,7 @@ import type { PollFailure } from '../../daemon/poll.ts';
 import type { LedgerStatus } from '../../ledger/ledger.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
-import { configOf, type Surroundings } from '../context.ts';
+import { commandShown, configOf, type GlobalOptions, type Surroundings } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { printable, printJson } from '../printable.ts';
 import { Progress } from '../progress.ts';
@@ -21,7 +21,7 @@ export const sync = defineCommand<{ json?: boolean }>({
     const config = configOf(options, surroundings);
     const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
     const { failures, status } = await syncOnce(config, surroundings, stop.signal).finally(stop.release);
-    tell(config, status, failures, options.json === true, surroundings);
+    tell(config, status, failures, options, surroundings);
     const open = status.sinks.some(({ active, pending, dead }) => active && pending + dead > 0);
     return failures.length > 0 || open || stop.signal.aborted ? ExitCode.notDone : ExitCode.done;
   },
@@ -43,7 +43,8 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
     await daemon.drained(signal);
     return { failures, status: await daemon.status() };
   } finally {
-    await daemon.stop('sync is done', signal.aborted ? config.gracePeriodMs : 0);
+    if (signal.aborted) await daemon.stop(String(signal.reason), config.gracePeriodMs);
+    else await daemon.stop('sync is done', 0);
     progress.end();
   }
 }
@@ -52,18 +53,25 @@ function tell(
   config: Config,
   status: LedgerStatus,
   failures: readonly PollFailure[],
-  json: boolean,
-  { stdout, stderr }: Surroundings,
+  options: GlobalOptions & { json?: boolean },
+  surroundings: Surroundings,
 ): void {
+  const { stdout, stderr } = surroundings;
   for (const { report, reason, hint } of failures)
     stderr.write(`${report.source}: ${printable(`${reason} ${hint}`)}\n`);
-  if (json) {
+  if (options.json) {
     stdout.write(printJson(statusJson(config, status)));
     return;
   }
   const sinks = status.sinks.filter(({ active }) => active);
   for (const { sink, delivered, pending, dead } of sinks)
     stdout.write(`${sink}: ${delivered} delivered, ${pending} pending, ${dead} dead\n`);
+  for (const { sink, pending, health, retrying } of sinks) {
+    const reason = health.pausedReason ?? health.heldReason ?? retrying?.reason;
+    if (pending > 0 && reason !== undefined) stderr.write(`${sink}: ${printable(reason)}\n`);
+  }
   if (sinks.some(({ pending, dead }) => pending + dead > 0))
-    stderr.write('`leadsync status` says what is left, and what to do about it.\n');
+    stderr.write(
+      `${commandShown(options, surroundings)('status')} says what is left, and what to do about it.\n`,
+    );
 }

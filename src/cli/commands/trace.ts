@@ -2,7 +2,7 @@ import { Argument } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
 import type { TraceEntry } from '../../ledger/ledger.ts';
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf, withLedger } from '../context.ts';
+import { commandShown, ledgerConfigOf, type ShowCommand, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import { readLeadId } from '../filter.ts';
@@ -37,8 +37,10 @@ export const trace = defineCommand<Options>({
         requireName('source', options.source, sourceNames(config, await ledger.status()));
       return ledger.trace(id, options.source);
     });
-    if (entries.length === 0) throw unknownLead(id, options.source);
-    const text = options.json ? printJson(traceJson(id, entries, options)) : timeline(entries, options);
+    if (entries.length === 0) throw unknownLead(id, options.source, commandShown(options, surroundings));
+    const text = options.json
+      ? printJson(traceJson(id, entries, options))
+      : timeline(entries, options, widthOf(surroundings));
     surroundings.stdout.write(text);
     if (!options.showData && entries.some(({ answer }) => answer !== undefined))
       surroundings.stderr.write(
@@ -48,14 +50,14 @@ export const trace = defineCommand<Options>({
   },
 });
 
-function timeline(entries: readonly TraceEntry[], { showData }: Options): string {
+function timeline(entries: readonly TraceEntry[], { showData }: Options, width: number | undefined): string {
   const rows = entries.flatMap((entry) => {
     const row = [entry.at.toISOString(), entry.what, entry.delivery ?? '', printable(entry.detail ?? '')];
     return showData && entry.answer !== undefined
       ? [row, ['', '', '', `answer: ${printable(entry.answer)}`]]
       : [row];
   });
-  return table([{ head: 'AT' }, { head: 'WHAT' }, { head: 'DELIVERY' }, { head: 'DETAIL' }], rows);
+  return table([{ head: 'AT' }, { head: 'WHAT' }, { head: 'DELIVERY' }, { head: 'DETAIL' }], rows, width);
 }
 
 function traceJson(lead: LeadId, entries: readonly TraceEntry[], { showData }: Options) {
@@ -70,10 +72,10 @@ function traceJson(lead: LeadId, entries: readonly TraceEntry[], { showData }: O
   return { lead_id: String(lead), events };
 }
 
-function unknownLead(lead: LeadId, source: string | undefined): CommandFailure {
+function unknownLead(lead: LeadId, source: string | undefined, command: ShowCommand): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
     `Lead ${lead}${source ? ` of ${source}` : ''} is not in the ledger: no listing that was read so far had it.`,
-    '`leadsync status` says when the listing was last read.',
+    `${command('status')} says when the listing was last read.`,
   );
 }
