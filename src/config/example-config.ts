@@ -3,7 +3,10 @@ export function exampleConfig(): string {
   return EXAMPLE;
 }
 
-const EXAMPLE = `# leadsync.yaml: what to read, and where to bring it. \`leadsync validate\` says what is wrong with it.
+const EXAMPLE = `# yaml-language-server: $schema=./leadsync.schema.json
+# The line above gives an editor completion and checks, once \`leadsync schema > leadsync.schema.json\` has made that file.
+#
+# leadsync.yaml: what to read, and where to bring it. \`leadsync validate\` says what is wrong with it.
 # \${NAME} is a variable of the environment, \${NAME:-default} one with a default, $$ a dollar.
 data_dir: ./data                     # ledger, tokens, lock; relative to this file
 

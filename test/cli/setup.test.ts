@@ -14,6 +14,10 @@ describe('leadsync init', () => {
     const { code, stderr, stdout } = await install.run(['init', file]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toContain(`leadsync validate -c ${file}`);
+    expect(readFileSync(file, 'utf8')).toMatch(
+      /^# yaml-language-server: \$schema=\.\/leadsync\.schema\.json$/m,
+    );
+    expect(stderr).toContain('`leadsync schema > leadsync.schema.json`');
     const env = { LEADS_CLIENT_ID: 'id', LEADS_CLIENT_SECRET: 'secret' };
     const validated = await install.run(['validate', '-c', file], { env });
     expect(validated).toEqual({ code: 0, stdout: `${file} is right: 1 source, 1 sink.\n`, stderr: '' });

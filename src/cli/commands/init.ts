@@ -18,7 +18,8 @@ export const init = defineCommand({
         '  1. Put the address of your service and your destinations into it.\n' +
         '  2. Set the variables that it names: LEADS_CLIENT_ID and LEADS_CLIENT_SECRET.\n' +
         `  3. \`leadsync validate${option}\` says whether it is right, \`leadsync check${option}\` whether everything can be reached.\n` +
-        `  4. \`leadsync run${option}\` starts.\n`,
+        `  4. \`leadsync run${option}\` starts.\n` +
+        'For completion in your editor: `leadsync schema > leadsync.schema.json`, in the same folder.\n',
     );
     return ExitCode.done;
   },
