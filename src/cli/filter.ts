@@ -51,7 +51,7 @@ export function requireAllAlone(all: boolean | undefined, chosen: boolean): void
   if (!all || !chosen) return;
   throw new CommandFailure(
     ExitCode.usage,
-    '--all means everything, and something else of this command means only a part.',
+    '--all means everything, and the rest of this command means a part of it.',
     'Leave one of the two out.',
   );
 }

@@ -1,6 +1,7 @@
 import type { LedgerConfig } from '../config/config.ts';
 import { didYouMean } from '../config/suggest.ts';
 import type { LedgerStatus } from '../ledger/ledger.ts';
+import type { ShowCommand } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { CommandFailure } from './failure.ts';
 import { printable } from './printable.ts';
@@ -32,10 +33,10 @@ export function requireName(
 }
 
 /** A sink that is configured, and that the ledger does not know yet. */
-export function notStartedYet(sink: string): CommandFailure {
+export function notStartedYet(sink: string, command: ShowCommand): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
     `${printable(sink)} is configured, and leadsync has not run with it yet: nothing is owed to it.`,
-    'Start `leadsync run` (or `leadsync sync`) first. To keep it from starting, set `enabled: false`.',
+    `Start ${command('run')} (or ${command('sync')}) first. To keep it from starting, set \`enabled: false\`.`,
   );
 }

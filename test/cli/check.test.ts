@@ -76,6 +76,12 @@ describe('leadsync check', () => {
     expect(stdout).not.toContain('canary');
   });
 
+  test('counts one lead as one', async () => {
+    const stub = await aService({ leads: 1 });
+    const { stdout } = await new Install({ sources: sourceAt(stub), sinks: drop }).run(['check']);
+    expect(stdout).toContain('a listing of 1 lead was read.\n');
+  });
+
   test('counts what breaks the description, without any of its text', async () => {
     const stub = await aService();
     stub.misbehave({ listing: 'broken-leads' });

@@ -89,6 +89,13 @@ describe('leadsync trace', () => {
     expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +owed +crm:main:7:1:/m);
   });
 
+  test.each([80, 60, 40])('on a terminal of %i columns no line is wider', async (columns) => {
+    const install = await aRefusedLead();
+    const { stdout } = await install.run(['trace', '42'], { columns });
+    expect(stdout).toContain('listed');
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
+  });
+
   test('says of an unknown lead that no listing had it, and where to look', async () => {
     const install = await aRefusedLead();
     const { code, stdout, stderr } = await install.run(['trace', '99']);

@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { type Address, readAddress } from '../address.ts';
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf } from '../context.ts';
+import { commandShown, ledgerConfigOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 
@@ -30,7 +30,7 @@ export const healthcheck = defineCommand<{ at?: Address }>({
       throw new CommandFailure(
         ExitCode.notDone,
         `leadsync at ${shown} is not well: ${fault}.`,
-        'See whether `leadsync run` is running with this configuration, and what it logs.',
+        `See whether ${commandShown(options, surroundings)('run')} is running, and what it logs.`,
       );
     surroundings.stdout.write(`leadsync at ${shown} answers.\n`);
     return ExitCode.done;

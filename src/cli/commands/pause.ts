@@ -17,7 +17,8 @@ export const pause = defineCommand<{ reason: string }>({
     const before = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
       requireName('sink', sink, sinkNames(config, status));
-      if (!(await ledger.pause(sink, options.reason))) throw notStartedYet(sink);
+      if (!(await ledger.pause(sink, options.reason)))
+        throw notStartedYet(sink, commandShown(options, surroundings));
       return status.sinks.find((known) => known.sink === sink)?.health;
     });
     const since = before?.pausedSince && printMomentAndAge(before.pausedSince, surroundings.clock.now());

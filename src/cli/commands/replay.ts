@@ -39,7 +39,8 @@ export const replay = defineCommand<Options>({
       const status = await ledger.status();
       requireName('sink', options.sink, sinkNames(config, status));
       requireName('source', options.source, sourceNames(config, status));
-      if (!status.sinks.some(({ sink }) => sink === options.sink)) throw notStartedYet(options.sink);
+      if (!status.sinks.some(({ sink }) => sink === options.sink))
+        throw notStartedYet(options.sink, commandShown(options, surroundings));
       const { sink: _, ...leads } = filterOf(options);
       const n = await ledger.replay(options.sink, leads);
       surroundings.stdout.write(

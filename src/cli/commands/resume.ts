@@ -1,6 +1,6 @@
 import type { SinkStatus } from '../../ledger/ledger.ts';
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf, withLedger } from '../context.ts';
+import { commandShown, ledgerConfigOf, withLedger } from '../context.ts';
 import { countOf } from '../counts.ts';
 import { ExitCode } from '../exit-code.ts';
 import { notStartedYet, requireName, sinkNames } from '../names.ts';
@@ -15,7 +15,7 @@ export const resume = defineCommand({
     const before = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
       requireName('sink', sink, sinkNames(config, status));
-      if (!(await ledger.resume(sink))) throw notStartedYet(sink);
+      if (!(await ledger.resume(sink))) throw notStartedYet(sink, commandShown(options, surroundings));
       return status.sinks.find((known) => known.sink === sink);
     });
     surroundings.stderr.write(`${whatChanged(sink, before)}\n`);

@@ -1,0 +1,45 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startStub } from '../stub/stub.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { Install } from './an-install.ts';
+
+async function anInstall(more: Record<string, unknown> = {}) {
+  const stub = await startStub({ leads: 2 });
+  onTestFinished(() => stub.close());
+  const receiver = await startWebhookReceiver();
+  onTestFinished(() => receiver.close());
+  const { url, clientId, clientSecret } = stub;
+  const sources = { main: { base_url: url, client_id: clientId, client_secret: clientSecret } };
+  const sinks = { crm: { type: 'webhook', url: receiver.url }, drop: { type: 'csv', directory: './drop' } };
+  return { install: new Install({ sources, sinks, ...more }), receiver };
+}
+
+describe('leadsync sync', () => {
+  test('says nothing but the result when all is delivered', async () => {
+    const { install } = await anInstall();
+    expect(await install.run(['sync'])).toEqual({
+      code: 0,
+      stdout: 'crm: 2 delivered, 0 pending, 0 dead\ndrop: 2 delivered, 0 pending, 0 dead\n',
+      stderr: '',
+    });
+  });
+
+  test('says for each sink that has something left why, and where to look', async () => {
+    const { install, receiver } = await anInstall();
+    receiver.answerAlways(503);
+    const { code, stdout, stderr } = await install.run(['sync']);
+    expect(stdout).toContain('crm: 0 delivered, 2 pending, 0 dead');
+    expect(stderr).toMatch(/^crm: .*503.*$/m);
+    expect(stderr).not.toMatch(/^drop: /m);
+    expect(stderr).toContain('`leadsync status` says what is left, and what to do about it.');
+    expect(code).toBe(1);
+    expect((await install.run(['status'])).stdout).toMatch(/^crm +webhook +(retrying|held) /m);
+  });
+
+  test('ends in words that fit a work that is done', async () => {
+    const { install } = await anInstall({ log: { level: 'debug', format: 'json' } });
+    const { stderr } = await install.run(['sync']);
+    expect(stderr).toContain('sync is done: stopping.');
+    expect(stderr).not.toContain('what is under way');
+  });
+});
