@@ -4,8 +4,8 @@ import { judgeBy } from '../delivery/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { openLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
-import { acquireLock, isLocked, LockHeld } from '../platform/data-dir-lock.ts';
 import { makeFolderSync } from '../platform/files.ts';
+import { acquireLock, isLocked, LockHeld } from '../platform/lock.ts';
 
 /** Another leadsync holds the data directory. */
 export class DataDirHeld extends Error {

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { acquireLock, LockHeld } from './data-dir-lock.ts';
 import { makeFolderSync } from './files.ts';
+import { acquireLock, LockHeld } from './lock.ts';
 
 /**
  * Shows the other processes on this machine that this one lives: a lock under its name, which the operating system

@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../platform/clock.ts';
-import { acquireLock, LockHeld } from '../platform/data-dir-lock.ts';
+import { acquireLock, LockHeld } from '../platform/lock.ts';
 import { SourceError } from './source.ts';
 
 /** The wait between two looks at a lock that another process holds, in ms; with jitter of the same length. */

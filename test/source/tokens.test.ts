@@ -10,8 +10,8 @@ import {
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { acquireLock } from '../../src/platform/data-dir-lock.ts';
 import { disk, type Files } from '../../src/platform/files.ts';
+import { acquireLock } from '../../src/platform/lock.ts';
 import { SourceError, type SourceErrorCode } from '../../src/source/source.ts';
 import type { TokenFaultName } from '../stub/stub.ts';
 import { HeldClock } from '../support/held-clock.ts';
