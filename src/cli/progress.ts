@@ -9,15 +9,18 @@ const SHOW_MS = 200;
  */
 export class Progress implements LogStream {
   readonly #stream: LogStream;
-  #listed = 0;
-  #recorded = 0;
+  /** What each source's poll has come to. */
+  readonly #polls = new Map<string, { listed: number; recorded: number; rate: number }>();
   #delivered = 0;
-  #rate = 0;
-  #shownMs = 0;
+  #pending: number | undefined;
+  readonly #monotonicMs: () => number;
+  #shownMs: number;
   #line = '';
 
-  constructor(stream: LogStream) {
+  constructor(stream: LogStream, monotonicMs = () => performance.now()) {
     this.#stream = stream;
+    this.#monotonicMs = monotonicMs;
+    this.#shownMs = monotonicMs();
   }
 
   get isTTY(): boolean {
@@ -30,14 +33,18 @@ export class Progress implements LogStream {
 
   readonly observe = (event: Event): void => {
     if (event.type === 'poll-progress') {
-      this.#listed = event.listed;
-      this.#recorded = event.recorded;
-      this.#rate = event.leadsPerSecond;
+      const { listed, recorded, leadsPerSecond: rate } = event;
+      this.#polls.set(event.source, { listed, recorded, rate });
     } else if (event.type === 'poll-finished') {
-      this.#listed = event.listed;
-      this.#recorded = event.new + event.changed;
+      this.#polls.set(event.source, { listed: event.listed, recorded: event.new + event.changed, rate: 0 });
     } else if (event.type === 'batch-settled') this.#delivered += event.delivered;
     else return;
+    this.#show();
+  };
+
+  /** Takes how many deliveries wait at this moment. */
+  readonly pending = (count: number): void => {
+    this.#pending = count;
     this.#show();
   };
 
@@ -55,11 +62,10 @@ export class Progress implements LogStream {
   }
 
   #show(): void {
-    const now = performance.now();
+    const now = this.#monotonicMs();
     if (now - this.#shownMs < (this.isTTY ? SHOW_MS : 10_000)) return;
     this.#shownMs = now;
-    const rate = this.#rate > 0 ? `, ${this.#rate} leads/s` : '';
-    const text = `${this.#listed} listed, ${this.#recorded} new or changed${rate}, ${this.#delivered} deliveries done`;
+    const text = this.#text();
     if (!this.isTTY) {
       this.#stream.write(`${text}\n`);
       return;
@@ -67,6 +73,14 @@ export class Progress implements LogStream {
     this.#clear();
     this.#line = text;
     this.#stream.write(text);
+  }
+
+  #text(): string {
+    const sum = (of: 'listed' | 'recorded' | 'rate') =>
+      this.#polls.values().reduce((total, poll) => total + poll[of], 0);
+    const rate = sum('rate') > 0 ? `, ${sum('rate')} leads/s` : '';
+    const pending = this.#pending === undefined ? '' : `, ${this.#pending} pending`;
+    return `${sum('listed')} listed, ${sum('recorded')} new or changed${rate}, ${this.#delivered} deliveries done${pending}`;
   }
 
   #clear(): void {

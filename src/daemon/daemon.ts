@@ -327,6 +327,14 @@ export class Daemon {
     return activities.some(({ onTheirWay, due }) => onTheirWay > 0 || due);
   }
 
+  /** How many deliveries wait for the sinks that there are. */
+  async pending(): Promise<number> {
+    const backlog = await this.#ledger.backlog();
+    return backlog
+      .filter(({ sink }) => this.#wakes.has(sink))
+      .reduce((total, { pending }) => total + pending, 0);
+  }
+
   status() {
     return this.#ledger.status();
   }

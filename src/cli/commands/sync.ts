@@ -27,6 +27,8 @@ export const sync = defineCommand<{ json?: boolean }>({
   },
 });
 
+const SHOW_PENDING_MS = 500;
+
 async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortSignal) {
   const progress = new Progress(stderr);
   // Problems are told by the log; what goes well is told by the progress and the result.
@@ -38,11 +40,15 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
     log: progress,
     subscribers: [progress.observe],
   });
+  // Only shown: where it cannot be read, what fails next says why.
+  const look = () => void daemon.pending().then(progress.pending, () => undefined);
+  const looking = setInterval(look, SHOW_PENDING_MS);
   try {
     const failures = await daemon.pollOnce(signal);
     await daemon.drained(signal);
     return { failures, status: await daemon.status() };
   } finally {
+    clearInterval(looking);
     if (signal.aborted) await daemon.stop(String(signal.reason), config.gracePeriodMs);
     else await daemon.stop('sync is done', 0);
     progress.end();
