@@ -1,8 +1,9 @@
 import { CommanderError } from 'commander';
 import { systemClock } from '../platform/clock.ts';
+import { armFailpoints } from '../platform/failpoint.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
-import { explainFailure } from './failure.ts';
+import { CommandFailure, explainFailure } from './failure.ts';
 import { program } from './program.ts';
 
 type Streams = Pick<Surroundings, 'stdout' | 'stderr' | 'stdin' | 'env'>;
@@ -15,6 +16,7 @@ export async function commandLine(
   const surroundings = { clock: systemClock, random: Math.random, ...given };
   let exitCode: number = ExitCode.done;
   try {
+    arm(surroundings.env['LEADSYNC_FAILPOINTS']);
     const leadsync = program(surroundings, (code) => {
       exitCode = code;
     });
@@ -26,5 +28,13 @@ export async function commandLine(
     const failure = explainFailure(error);
     surroundings.stderr.write(`${failure.message}\n`);
     return failure.exitCode;
+  }
+}
+
+function arm(faults: string | undefined): void {
+  try {
+    armFailpoints(faults);
+  } catch (error) {
+    throw new CommandFailure(ExitCode.usage, (error as Error).message);
   }
 }

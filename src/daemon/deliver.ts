@@ -4,6 +4,7 @@ import type { Outcome } from '../leads/outcome.ts';
 import type { Attempt, Ledger, Settled } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { reach } from '../platform/failpoint.ts';
 import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
 import type { Emit, Event } from '../telemetry/events.ts';
 
@@ -57,11 +58,14 @@ async function attempt(parts: DeliverParts, ref: BatchRef, signal: AbortSignal):
   if (!batch) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
   const startedAt = clock.now();
   const startMs = clock.monotonicMs();
+  reach('begun');
   const outcomes = await callSink(open, batch, clock, signal);
+  reach('accepted');
   // Cut off by a stop: what the destination made of it is unknown, so nothing is said; the batch is attempted again.
   if (signal.aborted && outcomes.every((outcome) => outcome.kind === 'unavailable')) return;
   const result = { outcomes, startedAt, durationMs: clock.monotonicMs() - startMs };
   const settled = await settleSurely(parts, ref, result, open.budgetMs + SETTLE_MS, signal);
+  reach('settled');
   if (!settled) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
   for (const event of eventsOf(batch, result, settled, clock.now())) emit(event);
   parts.onSettled(ref.sink);

@@ -2,6 +2,7 @@ import { type Carrier, CarrierUnavailable } from '../delivery/carrier.ts';
 import type { ClaimRequest, Ledger } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { reach } from '../platform/failpoint.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { Wake } from './wake.ts';
 
@@ -33,7 +34,11 @@ export async function dispatch(
       if (carrier.unready() === undefined) {
         const claimed = await ledger.claim(request);
         until = claimed.nextAt;
-        if (claimed.refs.length > 0) await carrier.offer(claimed.refs);
+        if (claimed.refs.length > 0) {
+          reach('claimed');
+          await carrier.offer(claimed.refs);
+          reach('offered');
+        }
       }
       if (clock.monotonicMs() >= offerAgainMs) {
         offerAgainMs = clock.monotonicMs() + OFFER_AGAIN_MS;

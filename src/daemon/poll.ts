@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Ledger, PollId, PollSummary } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { reach } from '../platform/failpoint.ts';
 import { type ChangedListing, type Source, SourceError } from '../source/source.ts';
 import type { Emit, Event } from '../telemetry/events.ts';
 
@@ -73,7 +74,9 @@ async function record(
   startMs: number,
 ): Promise<void> {
   for await (const chunk of listing.chunks) {
+    reach('listing-read');
     const recorded = await parts.ledger.record(id, chunk);
+    reach('recorded');
     progress.listed += recorded.listed;
     progress.new += recorded.new;
     progress.changed += recorded.changed;

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { ListedItem, ListedLead, RejectedLead } from '../leads/listed-lead.ts';
 import type { Clock } from '../platform/clock.ts';
+import { reach } from '../platform/failpoint.ts';
 import { IdSet } from './id-set.ts';
 import type { ListingMark, PollEnd, PollId, PollSummary, Recorded } from './ledger.ts';
 import type { Owing } from './owing.ts';
@@ -91,6 +92,7 @@ export class Recording {
         transact(() => {
           if (poll.oldBefore === Number.POSITIVE_INFINITY) this.#sql.noteFirst.run(now, poll.source);
           for (const item of news) this.#recordOne(pollId, poll, item, now);
+          reach('recording');
         }),
       );
     }

@@ -3,6 +3,7 @@ import type { Batch, BatchRef, Delivery } from '../leads/delivery.ts';
 import type { Judge, Verdict } from '../leads/judge.ts';
 import type { Outcome } from '../leads/outcome.ts';
 import type { Clock } from '../platform/clock.ts';
+import { reach } from '../platform/failpoint.ts';
 import { batchNumber } from './claiming.ts';
 import type { Attempt, Settled } from './ledger.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
@@ -90,6 +91,7 @@ export class Settling {
     const revived = judgement.reviveSince
       ? this.#revive(sink, judgement.reviveSince, judgement.health.probeAt ?? now)
       : 0;
+    reach('settling');
     return { verdicts: judgement.verdicts, before: sink.health, after: judgement.health, revived };
   }
 

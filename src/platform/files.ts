@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, mkdirSync, statSync } from 'node:fs';
 import { access, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { reach } from './failpoint.ts';
 import { codeOf } from './network-failure.ts';
 
 /** What is done to the disk, each step by itself, so that a test can break it. Errors are Node's own, with their `code`. */
@@ -44,9 +45,22 @@ export const disk: Files = {
   modifiedAt: async (path) => (await stat(path)).mtime,
   create: async (path, mode) => {
     const file = await open(path, 'wx', mode);
-    return { write: (data) => file.writeFile(data), sync: () => file.sync(), close: () => file.close() };
+    return {
+      write: async (data) => {
+        reach('file-write');
+        await file.writeFile(data);
+      },
+      sync: async () => {
+        reach('file-sync');
+        await file.sync();
+      },
+      close: () => file.close(),
+    };
   },
-  rename,
+  rename: async (from, to) => {
+    reach('file-rename');
+    await rename(from, to);
+  },
   syncFolder: async (path) => {
     const folder = await open(path, 'r');
     try {

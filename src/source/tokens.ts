@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../platform/clock.ts';
+import { reach } from '../platform/failpoint.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { withRenewalLock } from './renewal-lock.ts';
 import { HeldToken, type Token } from './token.ts';
@@ -185,7 +186,9 @@ export class Tokens {
    */
   async #save(token: Token, grant: string): Promise<string> {
     this.#unsaved = token;
+    reach('token-received');
     await this.#parts.file.write(token);
+    reach('token-saved');
     this.#unsaved = undefined;
     return this.#hold(token, grant);
   }

@@ -1,5 +1,6 @@
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import { withinDeadline } from '../../platform/deadline.ts';
+import { reach } from '../../platform/failpoint.ts';
 
 /** How a transaction is run. */
 export interface TransactionManner {
@@ -27,7 +28,9 @@ export async function inTransaction<T>(
     try {
       await client.query(begin(mode, timeoutMs));
       const result = await work(client.client);
+      reach('postgres-commit');
       await client.query('COMMIT');
+      reach('postgres-committed');
       client.release('good');
       return result;
     } catch (error) {
