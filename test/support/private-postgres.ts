@@ -1,5 +1,5 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ended, firstExecutable, freePort, reachable, stopProcess } from './server-process.ts';
@@ -9,6 +9,13 @@ export interface PrivatePostgres {
   readonly url: string;
   readonly port: number;
   readonly process: ChildProcess;
+  /** Ends it at once, as a crash would; its data stay. */
+  crash(): Promise<void>;
+  /** Starts it again on its data and port, after a crash. */
+  restart(): Promise<void>;
+  /** Stops every process of it where it is, and lets them go on. */
+  freeze(): void;
+  thaw(): void;
   /** Stops it and removes its folder. */
   close(): Promise<void>;
 }
@@ -46,26 +53,73 @@ export async function startPostgres(): Promise<PrivatePostgres> {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const port = await freePort();
-    const child = spawn(binaries.postgres, serverArguments(data, folder, port), {
-      ...how,
-      stdio: ['ignore', 'ignore', 'ignore'],
-      detached: true,
-    });
+    const server = new PostgresServer(binaries.postgres, serverArguments(data, folder, port), how, port);
     const close = async () => {
-      // SIGINT is PostgreSQL's fast shutdown: it does not wait for clients.
-      await stopProcess(child, 'SIGINT');
+      await server.stop();
       remove();
     };
     try {
-      await Promise.race([reachable(port), ended(child, 'postgres')]);
+      await server.start();
     } catch (error) {
       await close();
       throw error;
     }
-    return { url: `postgresql://leadsync@127.0.0.1:${port}/postgres`, port, process: child, close };
+    return Object.assign(server, { url: `postgresql://leadsync@127.0.0.1:${port}/postgres`, close });
   } catch (error) {
     remove();
     throw error;
+  }
+}
+
+/** The server of a folder: started, ended and started again. */
+class PostgresServer {
+  readonly port: number;
+  process: ChildProcess;
+  readonly #start: () => ChildProcess;
+
+  constructor(binary: string, args: readonly string[], how: SpawnOptions, port: number) {
+    this.port = port;
+    this.#start = () =>
+      spawn(binary, args, { ...how, stdio: ['ignore', 'ignore', 'ignore'], detached: true });
+    this.process = this.#start();
+  }
+
+  async start(): Promise<void> {
+    await Promise.race([reachable(this.port), ended(this.process, 'postgres')]);
+  }
+
+  async restart(): Promise<void> {
+    this.process = this.#start();
+    await this.start();
+  }
+
+  async stop(): Promise<void> {
+    this.thaw();
+    // SIGINT is PostgreSQL's fast shutdown: it does not wait for clients.
+    await stopProcess(this.process, 'SIGINT');
+  }
+
+  /** SIGQUIT: every process of it ends where it is, and the next start recovers from the log, as after SIGKILL. */
+  async crash(): Promise<void> {
+    this.thaw();
+    await stopProcess(this.process, 'SIGQUIT');
+  }
+
+  freeze(): void {
+    for (const pid of this.#pids()) process.kill(pid, 'SIGSTOP');
+  }
+
+  thaw(): void {
+    for (const pid of this.#pids()) process.kill(pid, 'SIGCONT');
+  }
+
+  /** The server and, on Linux, the process that it keeps for each connection. */
+  #pids(): number[] {
+    const { pid, exitCode, signalCode } = this.process;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return [];
+    const list = `/proc/${pid}/task/${pid}/children`;
+    const children = existsSync(list) ? readFileSync(list, 'utf8').trim().split(' ').filter(Boolean) : [];
+    return [pid, ...children.map(Number)];
   }
 }
 

@@ -8,8 +8,12 @@ import { ended, firstExecutable, freePort, reachable, stopProcess } from './serv
 export interface PrivateRedis {
   readonly url: string;
   readonly port: number;
-  /** For signals such as SIGSTOP and SIGKILL. */
+  /** For signals such as SIGSTOP and SIGCONT. */
   readonly process: ChildProcess;
+  /** Kills it; what it held is gone. */
+  crash(): Promise<void>;
+  /** Starts it again on its port, with nothing in it, after a crash. */
+  restart(): Promise<void>;
   /** Stops it and removes its folder. */
   close(): Promise<void>;
 }
@@ -39,19 +43,31 @@ export async function startRedis(
     '--appendonly',
     'no',
   ];
-  const child = spawn(binary, [...settings, '--maxmemory-policy', 'noeviction', ...(options.args ?? [])], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    detached: true,
-  });
-  const close = async () => {
-    await stopProcess(child, 'SIGTERM');
-    rmSync(folder, { recursive: true, force: true });
+  const start = () =>
+    spawn(binary, [...settings, '--maxmemory-policy', 'noeviction', ...(options.args ?? [])], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      detached: true,
+    });
+  const redis = {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    process: start(),
+    crash: () => stopProcess(redis.process, 'SIGKILL'),
+    restart: async () => {
+      redis.process = start();
+      await Promise.race([reachable(port), ended(redis.process, 'redis-server')]);
+    },
+    close: async () => {
+      redis.process.kill('SIGCONT');
+      await stopProcess(redis.process, 'SIGTERM');
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
   try {
-    await Promise.race([reachable(port), ended(child, 'redis-server')]);
+    await Promise.race([reachable(port), ended(redis.process, 'redis-server')]);
   } catch (error) {
-    await close();
+    await redis.close();
     throw error;
   }
-  return { url: `redis://127.0.0.1:${port}`, port, process: child, close };
+  return redis;
 }

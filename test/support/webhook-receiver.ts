@@ -10,6 +10,8 @@ export interface ReceivedRequest {
   /** The exact bytes. */
   readonly body: Buffer;
   readonly at: Date;
+  /** What it was answered with, once all of the answer was sent; undefined until then, and when it never was. */
+  status?: number;
 }
 
 /** What the receiver says to a request: a status, a status with more, or whatever it does with the response itself. */
@@ -45,6 +47,9 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
     try {
       const request = await readRequest(req);
       received.push(request);
+      res.once('finish', () => {
+        request.status = res.statusCode;
+      });
       options.onRequest?.(request);
       await answer(next.shift() ?? always, request, res);
     } catch (error) {

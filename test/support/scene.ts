@@ -1,0 +1,207 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import pg from 'pg';
+import { type Stub, type StubOptions, startStub } from '../stub/stub.ts';
+import {
+  type ConfiguredFolder,
+  type Daemon,
+  type LeadsyncOptions,
+  runLeadsync,
+  startDaemon,
+  writeConfig,
+} from './leadsync.ts';
+import { requireDatabaseUrl, requireRedisUrl, uniqueName } from './services.ts';
+import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
+
+export type CarrierName = 'in-process' | 'bullmq';
+export const carriers: readonly CarrierName[] = ['in-process', 'bullmq'];
+
+/** The sinks of a scene by name: a webhook, CSV files, a PostgreSQL schema. */
+export const SINKS = ['crm', 'drop', 'warehouse'] as const;
+export type SinkName = (typeof SINKS)[number];
+
+/** A lead that a sink holds. */
+export interface Held {
+  readonly lead: string;
+  /** Which of the stub's versions of the lead, counted from 1. */
+  readonly version: number;
+  /** By what the sink would know a repeat: the `webhook-id`, the file, the row's key. */
+  readonly under: string;
+}
+
+export interface SceneOptions {
+  readonly stub?: StubOptions;
+  /** In place of parts of the configuration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Beside what the sinks have: `{ crm: { concurrency: 1 } }`. */
+  readonly sinks?: Readonly<Partial<Record<SinkName, Readonly<Record<string, unknown>>>>>;
+  /** Those that all tests share when absent. */
+  readonly redisUrl?: string;
+  readonly databaseUrl?: string;
+}
+
+/** A service, leadsync's configuration for it, and one sink of each type: all that is needed to compare both ends. */
+export interface Scene extends ConfiguredFolder {
+  readonly carrier: CarrierName;
+  readonly stub: Stub;
+  readonly receiver: WebhookReceiver;
+  /** Where the CSV files are dropped. */
+  readonly drop: string;
+  /** The PostgreSQL schema, and how to ask the database that it is in. */
+  readonly schema: string;
+  query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>;
+  /** Starts `leadsync run` (or other `args`), which ends with the scene. */
+  start(options?: LeadsyncOptions & { readonly args?: readonly string[] }): Promise<Daemon>;
+  /** Runs a command to its end on this configuration. */
+  run(...args: string[]): ReturnType<typeof runLeadsync>;
+  /** Ids of generated leads that readable listings have contained. */
+  served(): string[];
+  /** What each sink has taken, in order of arrival, repeats included. A webhook has taken what it answered with 2xx. */
+  held(): Promise<Record<SinkName, Held[]>>;
+  /** Whether every lead that is shown was served and is, in its newest version, at every sink. */
+  complete(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Sets a scene in a folder that is the caller's. */
+export async function openScene(
+  folder: string,
+  carrier: CarrierName,
+  options: SceneOptions = {},
+): Promise<Scene> {
+  const stub = await startStub(options.stub);
+  const receiver = await startWebhookReceiver();
+  const schema = uniqueName('scene');
+  const drop = join(folder, 'drop');
+  const databaseUrl = options.databaseUrl ?? requireDatabaseUrl();
+  const redisUrl = options.redisUrl ?? requireRedisUrl();
+  const configured = await writeConfig(folder, {
+    sources: {
+      main: {
+        base_url: stub.url,
+        client_id: stub.clientId,
+        client_secret: stub.clientSecret,
+        poll: { every: '1s' },
+      },
+    },
+    sinks: {
+      crm: {
+        type: 'webhook',
+        url: receiver.url,
+        secret: `whsec_${Buffer.alloc(24, 7).toString('base64')}`,
+        ...options.sinks?.crm,
+      },
+      drop: { type: 'csv', directory: drop, batch: { max: 100, wait: '500ms' }, ...options.sinks?.drop },
+      warehouse: { type: 'postgres', url: databaseUrl, schema, ...options.sinks?.warehouse },
+    },
+    ...(carrier === 'bullmq' ? { queue: { redis_url: redisUrl, prefix: uniqueName('scene') } } : {}),
+    ...options.config,
+  });
+  const query = <Row extends pg.QueryResultRow>(sql: string) => queryOnce<Row>(databaseUrl, sql);
+  const daemons: Daemon[] = [];
+  const held = async () => ({
+    crm: heldByWebhook(receiver),
+    drop: heldInFiles(drop),
+    warehouse: await heldInTable(schema, query),
+  });
+  const served = () => stub.served.ids().map(String);
+  return {
+    ...configured,
+    carrier,
+    stub,
+    receiver,
+    drop,
+    schema,
+    query,
+    served,
+    held,
+    start: async (how) => {
+      const daemon = await startDaemon(configured.configFile, configured.adminUrl, how);
+      daemons.push(daemon);
+      return daemon;
+    },
+    run: (...args) => runLeadsync([...args, '-c', configured.configFile], { timeoutMs: 60_000 }),
+    complete: async () => {
+      if (served().length < stub.shown) return false;
+      const newest = new Set(stub.served.ids().map((id) => `${id}:${stub.served.versions(id).at(-1)}`));
+      return Object.values(await held()).every((leads) =>
+        newest.isSubsetOf(new Set(leads.map(({ lead, version }) => `${lead}:${version}`))),
+      );
+    },
+    close: async () => {
+      for (const daemon of daemons) daemon.process.kill('SIGKILL');
+      await Promise.all(daemons.map((daemon) => daemon.exited));
+      await stub.close();
+      await receiver.close();
+      // A database that the scene had for itself may be gone already.
+      await query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).catch(() => undefined);
+    },
+  };
+}
+
+function heldByWebhook(receiver: WebhookReceiver): Held[] {
+  return receiver.received.flatMap(({ body, headers, status = 0 }) => {
+    if (status < 200 || status > 299) return [];
+    const text = body.toString();
+    const { data } = JSON.parse(text);
+    return [{ lead: String(data.id), version: versionIn(text), under: String(headers['webhook-id']) }];
+  });
+}
+
+function heldInFiles(folder: string): Held[] {
+  const held = csvFiles(folder).flatMap((name) => {
+    const rows: Record<string, string>[] = parse(readFileSync(join(folder, name)), { columns: true });
+    return rows.map((row) => ({
+      lead: row['id'] ?? '',
+      version: versionIn(row['all_details_one_liner'] ?? ''),
+      under: `${name}:${row['_leadsync_delivery_id']}`,
+    }));
+  });
+  // Files have no order among themselves; a reader takes the newest version.
+  return held.toSorted((a, b) => a.version - b.version);
+}
+
+/** The files that a reader of the drop folder would pick up. */
+export function csvFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.endsWith('.csv') && !name.startsWith('.'))
+      .toSorted();
+  } catch {
+    // Nothing was dropped yet, or a test has taken the folder away.
+    return [];
+  }
+}
+
+async function heldInTable(schema: string, query: Scene['query']): Promise<Held[]> {
+  const [{ made } = { made: false }] = await query<{ made: boolean }>(
+    `SELECT to_regclass('${schema}.leads') IS NOT NULL AS made`,
+  );
+  if (!made) return [];
+  const rows = await query<{ id: string; text: string | null }>(
+    `SELECT id, all_details_one_liner AS text FROM ${schema}.leads ORDER BY id`,
+  );
+  return rows.map(({ id, text }) => ({ lead: id, version: versionIn(text ?? ''), under: id }));
+}
+
+/** The stub says in a lead's text how often it was changed. */
+function versionIn(text: string): number {
+  return Number(/Changed (\d+)×/.exec(text)?.[1] ?? 0) + 1;
+}
+
+async function queryOnce<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined); // a server that is killed while it answers fails the query as well
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Lead ids in their natural order. */
+export function sorted(ids: readonly string[]): string[] {
+  return ids.toSorted((a, b) => Number(a) - Number(b));
+}
