@@ -35,8 +35,13 @@ export function findPostgres(): { initdb: string; postgres: string } | undefined
   return initdb && postgres ? { initdb, postgres } : undefined;
 }
 
-/** Starts a PostgreSQL on a free port. @throws Error when there is none or it does not start */
-export async function startPostgres(): Promise<PrivatePostgres> {
+/**
+ * Starts a PostgreSQL on a free port, with `settings` (`fsync: 'on'`) in place of the tests' own.
+ * @throws Error when there is none or it does not start
+ */
+export async function startPostgres(
+  options: { settings?: Readonly<Record<string, string | number>> } = {},
+): Promise<PrivatePostgres> {
   const binaries = findPostgres();
   if (binaries === undefined) throw new Error('PostgreSQL (initdb, postgres) is not installed.');
   const folder = mkdtempSync(join(tmpdir(), 'leadsync-postgres-'));
@@ -53,7 +58,8 @@ export async function startPostgres(): Promise<PrivatePostgres> {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const port = await freePort();
-    const server = new PostgresServer(binaries.postgres, serverArguments(data, folder, port), how, port);
+    const args = serverArguments(data, folder, port, options.settings);
+    const server = new PostgresServer(binaries.postgres, args, how, port);
     const close = async () => {
       await server.stop();
       remove();
@@ -123,7 +129,12 @@ class PostgresServer {
   }
 }
 
-function serverArguments(data: string, folder: string, port: number): string[] {
+function serverArguments(
+  data: string,
+  folder: string,
+  port: number,
+  wanted: Readonly<Record<string, string | number>> = {},
+): string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
     port,
@@ -134,6 +145,7 @@ function serverArguments(data: string, folder: string, port: number): string[] {
     max_connections: 200,
     log_min_messages: 'fatal',
     timezone: 'UTC',
+    ...wanted,
   };
   return ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
