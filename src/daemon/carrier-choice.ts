@@ -45,9 +45,7 @@ function reportState(clock: Clock, emit: Emit, onReady: () => void): (state: Car
     if (state.kind === 'warning') emit({ type: 'carrier-warning', reason: state.reason, hint: state.hint });
     if (state.kind === 'disconnected') {
       downSinceMs ??= clock.monotonicMs();
-      const hint =
-        'Check queue.redis_url and that Redis runs. Polls go on; leads wait in the ledger and lose nothing.';
-      emit({ type: 'carrier-unavailable', reason: state.reason, hint });
+      emit({ type: 'carrier-unavailable', reason: state.reason, hint: state.hint });
     }
     if (state.kind === 'connected') onReady();
     if (state.kind === 'connected' && downSinceMs !== undefined) {

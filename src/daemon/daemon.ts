@@ -3,6 +3,7 @@ import { type AdminServer, startAdmin } from '../admin/server.ts';
 import type { Config, SinkConfig } from '../config/config.ts';
 import type { Carrier } from '../delivery/carrier.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { LedgerError } from '../ledger/ledger-error.ts';
 import { type Clock, type Random, systemClock } from '../platform/clock.ts';
 import { Closers } from '../platform/closers.ts';
 import { version } from '../platform/version.ts';
@@ -22,6 +23,7 @@ import { type PollFailure, type PollParts, poll } from './poll.ts';
 import { pollLoop } from './poll-loop.ts';
 import { Wake } from './wake.ts';
 import { watchClock } from './watch-clock.ts';
+import { watchWorkers } from './watch-workers.ts';
 
 /** What this process is to do. */
 export type Role =
@@ -122,6 +124,7 @@ export class Daemon {
       await freeTheDead(this.#ledger, this.#config.dataDir);
       this.#startDispatch();
     }
+    this.#startWatchingWorkers();
     if (this.#role.kind === 'run') for (const source of this.#sources) this.#startPolling(source);
   }
 
@@ -245,6 +248,13 @@ export class Daemon {
     this.#loop('watching the other processes', (signal) => this.#watchProcesses(signal));
   }
 
+  #startWatchingWorkers(): void {
+    if (!this.#carrier.workers) return;
+    const parts = { ledger: this.#ledger, carrier: this.#carrier, clock: this.#clock, emit: this.emit };
+    for (const { name } of this.#sinks)
+      this.#loop(`watching the worker of ${name}`, (signal) => watchWorkers(name, parts, signal));
+  }
+
   #startPolling(source: Source): void {
     const schedule = this.#config.sources.find(({ name }) => name === source.name)?.poll;
     if (!schedule) return;
@@ -289,7 +299,14 @@ export class Daemon {
           return await run(signal);
         } catch (error) {
           if (signal.aborted) return;
-          this.#telemetry.logger.fault(doing, error);
+          if (error instanceof LedgerError)
+            this.emit({
+              type: 'ledger-failed',
+              operation: doing,
+              reason: error.message,
+              hint: error.hint,
+            });
+          else this.#telemetry.logger.fault(doing, error);
           await this.#clock.sleep(AFTER_FAULT_MS, signal);
         }
       }

@@ -6,6 +6,8 @@ export type AttemptBatch = (ref: BatchRef, signal: AbortSignal) => Promise<void>
 /** How batches travel to where they are attempted. */
 export interface Carrier {
   readonly kind: 'in-process' | 'bullmq';
+  /** What takes batches off a queue in this process; undefined where nothing does, or where there is no queue. */
+  readonly workers?: Workers | undefined;
   /**
    * Takes batches on their way. Resolves when the carrier has them; a throw means "unknown", never "not taken".
    * Offering what is on its way already changes nothing. @throws CarrierUnavailable
@@ -15,6 +17,21 @@ export interface Carrier {
   unready(): string | undefined;
   /** Lets attempts under way end for up to `graceMs`, then aborts them. Resolves soon after, whatever happens. */
   close(graceMs: number): Promise<void>;
+}
+
+/** What takes batches off a queue. It may fall silent without an error, so whoever knows what waits has to watch it. */
+export interface Workers {
+  pulse(sink: string): Pulse;
+  /** Puts a new worker, with a new connection, in the place of a sink's present one, which is not waited for. */
+  replace(sink: string): void;
+}
+
+/** A sign of life of one sink's worker. */
+export interface Pulse {
+  /** How many attempts of the sink this process has begun since it started. */
+  readonly begun: number;
+  /** Whether another could begin now: not as many are under way as may be. */
+  readonly room: boolean;
 }
 
 /** The carrier cannot take batches now. */

@@ -1,18 +1,11 @@
 import { Redis } from 'ioredis';
 import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
 import type { Secret } from '../platform/secret.ts';
-import { reasonOf } from './bullmq-carrier.ts';
 import { CarrierUnavailable } from './carrier.ts';
+import { codeOf, hintFor, NoAnswer } from './redis-failure.ts';
 
 /** How long Redis may take to answer, in ms. */
 const ANSWER_MS = 5_000;
-
-const HINTS: Readonly<Record<string, string>> = {
-  NOAUTH: 'Put the password into queue.redis_url: redis://:PASSWORD@HOST:PORT.',
-  WRONGPASS: 'Correct the user name or password in queue.redis_url.',
-  NOPERM: 'Give the user in queue.redis_url the right to every command.',
-  LOADING: 'Redis is starting; try again in a while.',
-};
 
 /**
  * Proves that a Redis can carry deliveries, without writing to it. Gives a warning where it can, but not well.
@@ -33,9 +26,8 @@ export async function checkRedis(url: Secret, stop: AbortSignal): Promise<string
     return warningOf(info);
   } catch (error) {
     if (error instanceof CarrierUnavailable) throw error;
-    const reason = error instanceof DeadlinePassed ? 'it does not answer' : reasonOf(first ?? error);
-    const hint = HINTS[reason] ?? 'Check queue.redis_url, and that Redis runs.';
-    throw new CarrierUnavailable(`Redis cannot be used (${reason}).`, hint, error);
+    const code = codeOf(error instanceof DeadlinePassed ? new NoAnswer() : (first ?? error));
+    throw new CarrierUnavailable(`Redis cannot be used (${code}).`, hintFor(code), error);
   } finally {
     redis.disconnect();
   }

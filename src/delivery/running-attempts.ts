@@ -2,8 +2,8 @@ import type { BatchRef } from '../leads/delivery.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { AttemptBatch } from './carrier.ts';
 
-/** How long attempts that were aborted may take to notice, in ms. */
-const ABORT_MS = 1_000;
+/** How long attempts that were aborted may take to notice and to give their leases back, in ms. */
+const ABORT_MS = 1_500;
 
 /** The attempts under way in this process: each lease once, and all of them ended when the process has to stop. */
 export class RunningAttempts {
@@ -11,6 +11,7 @@ export class RunningAttempts {
   readonly #clock: Clock;
   readonly #abort = new AbortController();
   readonly #running = new Map<string, Promise<void>>();
+  readonly #counts = new Map<string, { begun: number; underWay: number }>();
   #stopping = false;
 
   constructor(attempt: AttemptBatch, clock: Clock) {
@@ -18,16 +19,23 @@ export class RunningAttempts {
     this.#clock = clock;
   }
 
-  get stopping(): boolean {
-    return this.#stopping;
+  /** How many attempts of a sink began here so far, those that run already included, and how many are under way. */
+  of(sink: string): Readonly<{ begun: number; underWay: number }> {
+    return this.#countOf(sink);
   }
 
   /** Starts an attempt, unless it runs already or no more are started: then the batch is offered again later. */
   start(ref: BatchRef): Promise<void> {
     const key = `${ref.batch}-${ref.lease}`;
+    const count = this.#countOf(ref.sink);
+    count.begun += 1;
     const running = this.#running.get(key);
     if (running || this.#stopping) return running ?? Promise.resolve();
-    const run = this.#attempt(ref, this.#abort.signal).finally(() => this.#running.delete(key));
+    count.underWay += 1;
+    const run = this.#attempt(ref, this.#abort.signal).finally(() => {
+      this.#running.delete(key);
+      count.underWay -= 1;
+    });
     this.#running.set(key, run);
     return run;
   }
@@ -38,6 +46,12 @@ export class RunningAttempts {
     await this.#ended(graceMs);
     this.#abort.abort();
     await this.#ended(ABORT_MS);
+  }
+
+  #countOf(sink: string): { begun: number; underWay: number } {
+    const count = this.#counts.get(sink) ?? { begun: 0, underWay: 0 };
+    this.#counts.set(sink, count);
+    return count;
   }
 
   async #ended(withinMs: number): Promise<void> {

@@ -89,6 +89,8 @@ export type Event =
   | { type: 'carrier-unavailable'; reason: string; hint: string }
   | { type: 'carrier-recovered'; downMs: number }
   | { type: 'carrier-warning'; reason: string; hint: string }
+  /** The worker of a sink's queue began nothing, although it could, and was replaced. */
+  | { type: 'carrier-replaced'; sink: string; waiting: number; silentMs: number }
   | { type: 'ledger-failed'; operation: string; reason: string; hint: string }
   | { type: 'clock-set-back'; byMs: number; moved: number }
   | { type: 'check-failed'; sink: string; reason: string; hint: string };

@@ -51,6 +51,7 @@ function levelOf(event: Event): LogLevel {
     case 'sink-held':
     case 'sink-paused':
     case 'carrier-warning':
+    case 'carrier-replaced':
     case 'clock-set-back':
     case 'check-failed':
       return 'warn';
@@ -117,11 +118,13 @@ function messageOf(event: Event): string {
     case 'sink-resumed':
       return `Sink ${event.sink} is resumed.`;
     case 'carrier-unavailable':
-      return `The queue cannot be reached; leads are recorded and wait. ${event.reason} ${event.hint}`;
+      return `The queue cannot be used; leads are recorded and wait. ${event.reason} ${event.hint}`;
     case 'carrier-recovered':
       return `The queue is back after ${seconds(event.downMs)}.`;
     case 'carrier-warning':
       return `The queue: ${event.reason} ${event.hint}`;
+    case 'carrier-replaced':
+      return `Sink ${event.sink}: its queue's worker began nothing for ${seconds(event.silentMs)} while ${count(event.waiting, 'batch', 'batches')} waited for it; a new one has taken its place. If this comes again, see whether something between here and Redis drops connections.`;
     case 'ledger-failed':
       return `The ledger failed while ${event.operation}. ${event.reason} ${event.hint}`;
     case 'check-failed':
@@ -138,8 +141,8 @@ function pollFinished(event: Extract<Event, { type: 'poll-finished' }>): string 
   return `${start} ${event.new} new and ${event.changed} changed of ${count(event.listed, 'lead')}${aside}, in ${seconds(event.durationMs)}.`;
 }
 
-function count(n: number, what: string): string {
-  return `${n} ${what}${n === 1 ? '' : 's'}`;
+function count(n: number, what: string, many = `${what}s`): string {
+  return `${n} ${n === 1 ? what : many}`;
 }
 
 function seconds(ms: number): string {

@@ -71,6 +71,9 @@ export function createMetrics(options: MetricsOptions): {
       case 'check-failed':
         sink.checkFailed(event.sink);
         break;
+      case 'carrier-replaced':
+        sink.workerReplaced(event.sink);
+        break;
       case 'sink-held':
         backlog.held(event.sink, true);
         break;

@@ -16,6 +16,7 @@ export class SinkMetrics {
   readonly #revived;
   readonly #stale;
   readonly #checks;
+  readonly #replaced;
 
   constructor(make: Instruments, sinks: readonly string[]) {
     const by = { sink: sinks };
@@ -47,6 +48,11 @@ export class SinkMetrics {
       by,
     );
     this.#checks = make.counter('leadsync_sink_check_failures_total', 'Checks of a sink that failed.', by);
+    this.#replaced = make.counter(
+      'leadsync_worker_replacements_total',
+      "Workers of a sink's queue that began nothing while batches waited, and were replaced.",
+      by,
+    );
   }
 
   batchSettled(event: Extract<Event, { type: 'batch-settled' }>): void {
@@ -68,6 +74,10 @@ export class SinkMetrics {
 
   stale(sink: string): void {
     this.#stale.inc({ sink });
+  }
+
+  workerReplaced(sink: string): void {
+    this.#replaced.inc({ sink });
   }
 
   checkFailed(sink: string): void {

@@ -145,9 +145,10 @@ describe('a Redis in trouble', () => {
     await command(redis.url, async (client) => {
       await client.config('SET', 'maxmemory', '1');
       await expect(carrier.offer([ref(1)])).rejects.toThrow(/OOM/);
+      expect(carrier.unready()).toMatch(/out of memory.*OOM/);
       await client.config('SET', 'maxmemory', '0');
     });
-    await carrier.offer([ref(1)]);
+    await offerUntilTaken(carrier, [ref(1)]);
   });
 
   it('that may throw jobs away is warned of', async () => {

@@ -1,0 +1,67 @@
+import { type Job, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import type { BatchRef } from '../leads/delivery.ts';
+import type { Secret } from '../platform/secret.ts';
+import { codeOf, redisFailure } from './redis-failure.ts';
+import { COMMAND_MS, retryStrategy } from './redis-link.ts';
+
+/** What a job holds: nobody's data, only which batch and under which lease. */
+export interface JobData {
+  readonly batch: string;
+  readonly lease: number;
+}
+
+export interface BullmqWorkerOptions {
+  readonly redisUrl: Secret;
+  readonly prefix: string;
+  readonly sink: { readonly name: string; readonly concurrency: number };
+  readonly start: (ref: BatchRef) => Promise<void>;
+  /** Told what Redis refused. */
+  readonly onRefused: (error: Error) => void;
+}
+
+/** Takes the jobs of one sink off its queue, over connections of its own. */
+export class BullmqWorker {
+  readonly #connection: Redis;
+  readonly #worker: Worker<JobData>;
+
+  constructor({ redisUrl, prefix, sink, start, onRefused }: BullmqWorkerOptions) {
+    this.#connection = new Redis(redisUrl.reveal(), {
+      maxRetriesPerRequest: null,
+      connectTimeout: COMMAND_MS,
+      retryStrategy,
+      // After a fail-over the name may mean another server: https://github.com/redis/ioredis#reconnect-on-error
+      reconnectOnError: (error) => codeOf(error) === 'READONLY',
+    });
+    this.#connection.on('error', () => undefined); // the producer's connection, to the same Redis, reports it
+    const attempt = (job: Job<JobData>) =>
+      start({ sink: sink.name, batch: job.data.batch, lease: job.data.lease });
+    this.#worker = new Worker<JobData>(sink.name, attempt, {
+      connection: this.#connection,
+      prefix,
+      concurrency: sink.concurrency,
+      skipVersionCheck: true,
+      // The ledger counts what is lost; the queue's own limit would drop a batch for good.
+      maxStalledCount: 1_000_000,
+      // Soon, so that a job whose worker was killed before it began is run again within seconds. One that is run twice
+      // because its worker was only slow does no harm: the ledger begins it once.
+      lockDuration: 6_000,
+      stalledInterval: 3_000,
+      runRetryDelay: 1_000,
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
+    });
+    this.#worker.on('error', (error) => redisFailure(error).refused && onRefused(error));
+  }
+
+  /** Takes no more jobs. What is under way is not touched. */
+  pause(): void {
+    void this.#worker.pause(true).catch(() => undefined); // nothing depends on it: new attempts are refused elsewhere
+  }
+
+  /** Lets go of everything. What is under way in this process goes on; with Redis away it may never resolve. */
+  async close(): Promise<void> {
+    await this.#worker.close(true);
+    this.#connection.disconnect();
+  }
+}

@@ -1,0 +1,71 @@
+import type { BatchRef } from '../leads/delivery.ts';
+import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker.ts';
+import type { Pulse, Workers } from './carrier.ts';
+import type { RunningAttempts } from './running-attempts.ts';
+
+type Sink = BullmqWorkerOptions['sink'];
+
+/** The workers of this process, one for each sink. There are none while Redis refuses what they ask. */
+export class BullmqWorkers implements Workers {
+  readonly #sinks: readonly Sink[];
+  readonly #running: RunningAttempts;
+  readonly #parts: Omit<BullmqWorkerOptions, 'sink' | 'start'>;
+  readonly #workers = new Map<string, BullmqWorker>();
+  #stopped = false;
+
+  constructor(
+    sinks: readonly Sink[],
+    running: RunningAttempts,
+    parts: Omit<BullmqWorkerOptions, 'sink' | 'start'>,
+  ) {
+    this.#sinks = sinks;
+    this.#running = running;
+    this.#parts = parts;
+  }
+
+  /** Opens those that are missing. */
+  open(): void {
+    if (this.#stopped) return;
+    for (const sink of this.#sinks) if (!this.#workers.has(sink.name)) this.#open(sink);
+  }
+
+  /** Lets all of them go: asking a Redis that refuses, they would ask again and again without a pause. */
+  release(): void {
+    for (const sink of this.#sinks) this.#release(sink.name);
+  }
+
+  pulse(name: string): Pulse {
+    const { begun, underWay } = this.#running.of(name);
+    const concurrency = this.#sinks.find((sink) => sink.name === name)?.concurrency ?? 0;
+    return { begun, room: underWay < concurrency };
+  }
+
+  replace(name: string): void {
+    this.#release(name);
+    this.open();
+  }
+
+  /** Lets attempts under way end for up to `graceMs`, then aborts them; opens no worker any more. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopped = true;
+    for (const worker of this.#workers.values()) worker.pause();
+    await this.#running.stop(graceMs);
+  }
+
+  /** May never resolve while Redis is away. */
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#workers.values()].map((worker) => worker.close()));
+  }
+
+  #open(sink: Sink): void {
+    const start = (ref: BatchRef) => this.#running.start(ref);
+    this.#workers.set(sink.name, new BullmqWorker({ ...this.#parts, sink, start }));
+  }
+
+  #release(name: string): void {
+    const worker = this.#workers.get(name);
+    this.#workers.delete(name);
+    // Not waited for: it may never end. What it still does is harmless, for the ledger begins each lease once.
+    void worker?.close().catch(() => undefined);
+  }
+}
