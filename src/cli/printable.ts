@@ -1,7 +1,4 @@
-/** Control characters, line separators, and what changes the direction or the visibility of the text around it. */
-const OBEYED =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+import { OBEYED } from '../platform/obeyed.ts';
 
 /** A text from outside, fit for one line of a terminal: what a terminal would obey is shown, not obeyed. */
 export function printable(text: string): string {
@@ -14,6 +11,8 @@ export function printJson(value: unknown): string {
   return `${text.replace(OBEYED, (character) => (character === '\n' ? '\n' : escaped(character)))}\n`;
 }
 
+/** As JSON has it: a character that is a surrogate pair becomes two escapes. */
 function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }

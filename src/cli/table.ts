@@ -19,7 +19,9 @@ const NARROWEST_LAST = 24;
  */
 export function table(columns: readonly Column[], rows: readonly Row[], room?: number): string {
   const lines = [columns.map(({ head }) => head), ...rows];
-  const widths = columns.map((_, at) => Math.max(...lines.map((line) => width(line[at] ?? ''))));
+  const widths = columns.map((_, at) =>
+    lines.reduce((widest, line) => Math.max(widest, width(line[at] ?? '')), 0),
+  );
   if (room === undefined || sum(widths) <= room) return aligned(columns, lines, widths);
   const last = widths.at(-1) ?? 0;
   const beforeLast = sum(widths) - last;

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
+import { OBEYED } from '../platform/obeyed.ts';
 import type { Event } from './events.ts';
 import { type LogLevel, logLine } from './log-line.ts';
 
@@ -115,10 +116,11 @@ function plain(value: unknown): unknown {
   return value;
 }
 
-/** Control characters could forge a line or drive a terminal, and text from afar has no natural end. */
+/** What a terminal obeys could forge a line or hide one, and text from afar has no natural end. */
 function clean(text: string, max: number): string {
-  const printable = text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ');
-  return printable.length > max ? `${printable.slice(0, max)}…` : printable;
+  // Cut first: a text of many megabytes is not worth going through. Half of a pair at the cut is replaced with the rest.
+  const printable = text.slice(0, max).replace(OBEYED, ' ');
+  return text.length > max ? `${printable}…` : printable;
 }
 
 function describe(error: unknown): Record<string, unknown> {

@@ -1,7 +1,7 @@
-/** Blanks and invisible characters, which spreadsheets skip before they look for a formula. */
-const SKIPPED = '[\\p{White_Space}\\p{C}]*';
-/** What begins a formula, and its full-width and small forms, which some programs fold to the plain ones. */
-const SIGNS = '[=+\\-@＝＋－＠﹦﹢﹣﹫−]';
+/** Blanks and what cannot be seen, which spreadsheets skip before they look for a formula. */
+const SKIPPED = '[\\p{White_Space}\\p{C}\\p{Default_Ignorable_Code_Point}]*';
+/** What begins a formula, the minus sign, and every character that folds to one of them (Unicode, NFKC), as some programs do. */
+const SIGNS = '[=+\\-@−⁺⁻⁼₊₋₌⩵⩶﬩﹢﹣﹦﹫＋－＝＠]';
 const FORMULA = new RegExp(`^(?:[\\t\\r\\n]|${SKIPPED}${SIGNS})`, 'u');
 /** A plus sign and nothing but digits, blanks and ( ) - . after it: no program can do harm with that. */
 const PHONE_NUMBER = /^\+[\d(][\d ().-]*$/;
