@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import type { DeliveryState } from '../leads/delivery.ts';
 import type { LeadId } from '../leads/lead.ts';
 import { HEALTHY } from '../leads/sink-health.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -26,8 +27,11 @@ export class Amending {
     const states = filter.states ?? ['dead', 'pending'];
     const { where, values } = filterSql({ ...filter, states });
     const chosen = this.#db
-      .prepare<unknown[], { delivery_no: number; batch_no: number | null }>(
-        `SELECT d.delivery_no, d.batch_no FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no
+      .prepare<
+        unknown[],
+        { delivery_no: number; batch_no: number | null; sink: string; state: DeliveryState }
+      >(
+        `SELECT d.delivery_no, d.batch_no, s.sink, d.state FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no
          JOIN _sinks s ON s.sink_no = d.sink_no LEFT JOIN _batches b ON b.batch_no = d.batch_no
          WHERE ${where} AND d.state IN ('dead', 'pending') AND (b.batch_no IS NULL OR b.lease = 0)`,
       )
@@ -40,6 +44,8 @@ export class Amending {
     for (const row of chosen) {
       due.run(now, row.delivery_no);
       if (row.batch_no !== null) wake.run(now, row.batch_no);
+      this.#rows.count(row.sink, row.state, -1);
+      this.#rows.count(row.sink, 'pending', 1);
     }
     return chosen.length;
   }
@@ -69,7 +75,7 @@ export class Amending {
         until: leads.until?.getTime() ?? Number.MAX_SAFE_INTEGER,
       });
     const owed = chosen.filter((row) =>
-      this.#owing.again(sink.sinkNo, row.version_no, row.source, BigInt(row.id), 'created', now, now),
+      this.#owing.again(sink, row.version_no, row.source, BigInt(row.id), 'created', now, now),
     );
     return owed.length;
   }
@@ -81,10 +87,10 @@ export class Amending {
     this.#db
       .prepare('UPDATE _batches SET leased_until = max(:now, leased_until - :by) WHERE leased_until > :now')
       .run({ now, by: byMs });
-    for (const { sinkNo, health } of this.#rows.all()) {
+    for (const { name, health } of this.#rows.all()) {
       const earlier = (date: Date | undefined) =>
         date && new Date(Math.min(date.getTime(), Math.max(now, date.getTime() - byMs)));
-      this.#rows.setHealth(sinkNo, {
+      this.#rows.setHealth(name, {
         ...health,
         probeAt: earlier(health.probeAt),
         lastDeliveredAt: earlier(health.lastDeliveredAt),
@@ -106,7 +112,7 @@ export class Amending {
     const sink = this.#rows.get(name);
     if (!sink) return false;
     if (!sink.health.pausedSince) {
-      this.#rows.setHealth(sink.sinkNo, {
+      this.#rows.setHealth(name, {
         ...sink.health,
         pausedSince: this.#clock.now(),
         pausedReason: reason,
@@ -119,7 +125,7 @@ export class Amending {
   resume(name: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;
-    this.#rows.setHealth(sink.sinkNo, { ...HEALTHY, lastDeliveredAt: sink.health.lastDeliveredAt });
+    this.#rows.setHealth(name, { ...HEALTHY, lastDeliveredAt: sink.health.lastDeliveredAt });
     return true;
   }
 }

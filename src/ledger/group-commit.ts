@@ -1,23 +1,18 @@
-/** A transaction on the one connection that writes. */
-export interface Transactor {
-  /** Runs `work` in a transaction, or in a savepoint when one is open; a throw undoes exactly that. */
-  transact(work: () => void): void;
-  /** False once SQLite has undone the whole transaction by itself (a full disk, say). */
-  readonly inTransaction: boolean;
-}
+import type { Transactions } from './transactions.ts';
 
 /** Runs everything that was asked for since the last turn of the event loop in one transaction. */
 export class GroupCommit {
-  readonly #db: Transactor;
+  readonly #transactions: Transactions;
   #waiting: Entry[] = [];
 
-  constructor(db: Transactor) {
-    this.#db = db;
+  constructor(transactions: Transactions) {
+    this.#transactions = transactions;
   }
 
   /**
    * Resolves with what `work` returned, once the commit that carries it is on disk. When `work` throws, it alone is
-   * undone and rejected; when the commit fails, everything in it is.
+   * undone and rejected; when the commit fails, everything in it is. `work` may be run twice, the first time undone: it
+   * must leave nothing behind but in the ledger.
    */
   run<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -37,28 +32,45 @@ export class GroupCommit {
     const entries = this.#waiting;
     if (entries.length === 0) return;
     this.#waiting = [];
-    let answers: (() => void)[] = [];
-    try {
-      this.#db.transact(() => {
-        answers = entries.map((entry) => this.#attempt(entry));
-      });
-    } catch (error) {
-      answers = entries.map((entry) => () => entry.reject(error));
-    }
-    for (const answer of answers) answer();
+    for (const answer of this.#together(entries)) answer();
   }
 
-  #attempt(entry: Entry): () => void {
-    let answer: (() => void) | undefined;
+  /** Almost always nothing throws, so nothing is spent on undoing one alone. */
+  #together(entries: readonly Entry[]): readonly (() => void)[] {
+    let current: Entry | undefined;
     try {
-      this.#db.transact(() => {
-        answer = entry.work();
+      return this.#transactions.write(() => {
+        const answers = entries.map((entry) => {
+          current = entry;
+          return entry.work();
+        });
+        current = undefined; // from here on it is the commit that may fail
+        return answers;
       });
     } catch (error) {
-      if (!this.#db.inTransaction) throw error; // nothing before this entry is kept either
-      answer = () => entry.reject(error);
+      const guilty = current;
+      if (guilty === undefined) return entries.map((entry) => () => entry.reject(error));
+      const others = entries.filter((entry) => entry !== guilty);
+      return [() => guilty.reject(error), ...(others.length > 0 ? this.#eachAlone(others) : [])];
     }
-    return answer as () => void;
+  }
+
+  /** The same once more in one commit, in which each can be undone alone. */
+  #eachAlone(entries: readonly Entry[]): readonly (() => void)[] {
+    try {
+      return this.#transactions.write(() => entries.map((entry) => this.#alone(entry)));
+    } catch (error) {
+      return entries.map((entry) => () => entry.reject(error));
+    }
+  }
+
+  #alone(entry: Entry): () => void {
+    try {
+      return this.#transactions.part(entry.work);
+    } catch (error) {
+      if (!this.#transactions.open) throw error; // nothing before this entry is kept either
+      return () => entry.reject(error);
+    }
   }
 }
 

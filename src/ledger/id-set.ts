@@ -24,4 +24,13 @@ export class IdSet {
     this.#size += 1;
     return true;
   }
+
+  /** False when it was not there. */
+  delete(id: number): boolean {
+    if (!this.has(id)) return false;
+    const index = id >> 3;
+    this.#bits[index] = (this.#bits[index] ?? 0) & ~(1 << (id & 7));
+    this.#size -= 1;
+    return true;
+  }
 }

@@ -7,11 +7,12 @@ import type {
   DeliveryRow,
   LedgerStatus,
   PollRow,
+  Retrying,
   SinkStatus,
   SourceStatus,
   TraceEntry,
 } from './ledger.ts';
-import type { SinkRows } from './sink-rows.ts';
+import type { SinkRow, SinkRows } from './sink-rows.ts';
 import { deliveryId } from './views.ts';
 
 const JOINED =
@@ -38,31 +39,21 @@ interface RawDelivery {
 export class Inspection {
   readonly #db: Database.Database;
   readonly #rows: SinkRows;
+  readonly #sql;
 
   constructor(db: Database.Database, rows: SinkRows) {
     this.#db = db;
     this.#rows = rows;
+    this.#sql = prepare(db);
   }
 
   backlog(): Backlog[] {
-    const sql = this.#db.prepare<
-      [number, number, number],
-      { pending: number; dead: number; oldest: number | null }
-    >(
-      `SELECT (SELECT count(*) FROM _deliveries WHERE sink_no = ? AND state = 'pending') AS pending,
-       (SELECT count(*) FROM _deliveries WHERE sink_no = ? AND state = 'dead') AS dead,
-       (SELECT min(owed_at) FROM _deliveries WHERE sink_no = ? AND state = 'pending') AS oldest`,
-    );
-    return this.#rows.all().map(({ sinkNo, name, health }) => {
-      const row = sql.get(sinkNo, sinkNo, sinkNo);
-      return {
-        sink: name,
-        pending: row?.pending ?? 0,
-        dead: row?.dead ?? 0,
-        oldestOwedAt: dateOf(row?.oldest),
-        health,
-      };
-    });
+    return this.#rows.all().map((row) => this.#backlog(row));
+  }
+
+  #backlog({ sinkNo, name, health, counts }: SinkRow): Backlog {
+    const { pending, dead } = counts;
+    return { sink: name, pending, dead, oldestOwedAt: dateOf(this.#sql.oldest.get(sinkNo)), health };
   }
 
   status(): LedgerStatus {
@@ -72,17 +63,13 @@ export class Inspection {
 
   #source(source: string): SourceStatus {
     const row = this.#db
-      .prepare<[string], { complete_at: number | null; listed: number; rejected: number }>(
-        'SELECT complete_at, listed, rejected FROM _sources WHERE source = ?',
+      .prepare<[string], { complete_at: number | null; leads: number; listed: number; rejected: number }>(
+        'SELECT complete_at, leads, listed, rejected FROM _sources WHERE source = ?',
       )
-      .get(source);
-    const leads = this.#db
-      .prepare<[string], number>('SELECT count(*) FROM _leads WHERE source = ?')
-      .pluck()
       .get(source);
     return {
       source,
-      leads: leads ?? 0,
+      leads: row?.leads ?? 0,
       listed: row?.listed ?? 0,
       rejected: row?.rejected ?? 0,
       lastPoll: this.#lastPoll(source),
@@ -112,42 +99,21 @@ export class Inspection {
   }
 
   #sinks(): SinkStatus[] {
-    const counts = this.#db
-      .prepare<[], { sink_no: number; state: string; n: number }>(
-        "SELECT sink_no, state, count(*) AS n FROM _deliveries WHERE state IN ('delivered', 'skipped') GROUP BY 1, 2",
-      )
-      .all();
-    const count = (sinkNo: number, state: string) =>
-      counts.find((row) => row.sink_no === sinkNo && row.state === state)?.n ?? 0;
-    const backlog = new Map(this.backlog().map((entry) => [entry.sink, entry]));
     return this.#rows.all().map((row) => ({
-      ...(backlog.get(row.name) as Backlog),
+      ...this.#backlog(row),
       active: row.active,
-      delivered: count(row.sinkNo, 'delivered'),
-      skipped: count(row.sinkNo, 'skipped'),
-      ...this.#waiting(row.sinkNo),
+      delivered: row.counts.delivered,
+      skipped: row.counts.skipped,
+      dueSince: dateOf(this.#sql.due.get(row.sinkNo, row.sinkNo)),
+      retrying: this.#retrying(row.sinkNo),
     }));
   }
 
-  #waiting(sinkNo: number): Pick<SinkStatus, 'dueSince' | 'retrying'> {
-    const { due, failed } = this.#db
-      .prepare<[number], { due: number | null; failed: number }>(
-        "SELECT min(next_attempt_at) AS due, count(reason) AS failed FROM _deliveries WHERE sink_no = ? AND state = 'pending'",
-      )
-      .get(sinkNo) ?? { due: null, failed: 0 };
-    if (failed === 0) return { dueSince: dateOf(due), retrying: undefined };
-    const next = this.#db
-      .prepare<[number], { reason: string; at: number }>(
-        `SELECT reason, next_attempt_at AS at FROM _deliveries
-         WHERE sink_no = ? AND state = 'pending' AND reason IS NOT NULL ORDER BY next_attempt_at LIMIT 1`,
-      )
-      .get(sinkNo);
-    const retrying = next && {
-      deliveries: failed,
-      reason: next.reason,
-      nextAttemptAt: new Date(next.at),
-    };
-    return { dueSince: dateOf(due), retrying };
+  #retrying(sinkNo: number): Retrying | undefined {
+    const next = this.#sql.nextRetry.get(sinkNo);
+    if (!next) return undefined;
+    const deliveries = this.#sql.retrying.get(sinkNo) ?? 0;
+    return { deliveries, reason: next.reason, nextAttemptAt: new Date(next.at) };
   }
 
   /** Newest first; `before` is the last delivery of the page before. */
@@ -269,6 +235,33 @@ export class Inspection {
       answer: row.answer ?? undefined,
     }));
   }
+}
+
+/** What metrics and status ask for, often: each reads an index's first entries, or those of one that is small. */
+function prepare(db: Database.Database) {
+  return {
+    oldest: db
+      .prepare<[number], number | null>(
+        "SELECT min(owed_at) FROM _deliveries WHERE sink_no = ? AND state = 'pending'",
+      )
+      .pluck(),
+    due: db
+      .prepare<[number, number], number | null>(
+        `SELECT min(at) FROM (
+           SELECT min(next_attempt_at) AS at FROM _deliveries WHERE sink_no = ? AND state = 'pending' AND batch_no IS NULL
+           UNION ALL SELECT min(d.next_attempt_at) FROM _batches b JOIN _deliveries d ON d.batch_no = b.batch_no WHERE b.sink_no = ?)`,
+      )
+      .pluck(),
+    retrying: db
+      .prepare<[number], number>(
+        "SELECT count(*) FROM _deliveries WHERE sink_no = ? AND state = 'pending' AND reason IS NOT NULL",
+      )
+      .pluck(),
+    nextRetry: db.prepare<[number], { reason: string; at: number }>(
+      `SELECT reason, next_attempt_at AS at FROM _deliveries
+       WHERE sink_no = ? AND state = 'pending' AND reason IS NOT NULL ORDER BY next_attempt_at LIMIT 1`,
+    ),
+  };
 }
 
 function owed(row: DeliveryRow): TraceEntry {

@@ -31,44 +31,67 @@ export class Owing {
         `INSERT INTO _deliveries (version_no, sink_no, event, state, reason, owed_at, settled_at)
          VALUES (?, ?, ?, 'skipped', ?, ?, ?) ON CONFLICT DO NOTHING`,
       ),
+      // A statement for all of a chunk's leads takes less than half the time of one for each.
+      oweAll: db.prepare(
+        `INSERT INTO _deliveries (version_no, sink_no, event, state, owed_at, next_attempt_at)
+         SELECT value, ?, 'created', 'pending', ?, ? FROM json_each(?)`,
+      ),
+      skipAll: db.prepare(
+        `INSERT INTO _deliveries (version_no, sink_no, event, state, reason, owed_at, settled_at)
+         SELECT value, ?, 'created', 'skipped', ?, ?, ? FROM json_each(?)`,
+      ),
       last: db.prepare<[string, bigint, number], { delivery_no: number }>(
         `SELECT d.delivery_no FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no
-         WHERE v.source = ? AND v.id = ? AND d.sink_no = ? ORDER BY d.delivery_no DESC LIMIT 1`,
+         WHERE v.source = +? AND v.id = +? AND d.sink_no = +? ORDER BY d.delivery_no DESC LIMIT 1`,
       ),
       between: db.prepare<[{ after: number; to: number; limit: number }], CurrentVersion>(
         // Of each lead the current version: the one in this range, or a newer one that came since the sink is there.
         `SELECT v.version_no, l.version_no AS current_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
          JOIN _leads l ON l.source = v.source AND l.id = v.id
-         WHERE v.version_no > :after AND v.version_no <= :to AND (l.version_no = v.version_no OR l.version_no > :to)
-         ORDER BY v.version_no LIMIT :limit`,
+         WHERE v.version_no > +:after AND v.version_no <= +:to AND (l.version_no = v.version_no OR l.version_no > +:to)
+         ORDER BY v.version_no LIMIT +:limit`,
       ),
     };
   }
 
-  /** Reads which sinks there are; to be called before a transaction that owes. */
+  /** Reads which sinks there are; the first thing of a transaction that owes. */
   load(): void {
     this.#sinks = this.#rows.all().filter((row) => row.active);
   }
 
-  /** `before`: the lead was listed before the source's sinks were there. */
-  created(versionNo: number, now: number, before: boolean): void {
+  /** Owes leads that are new. `old` were listed before the source's sinks were there, `fresh` were not. */
+  created(versions: { old: readonly number[]; fresh: readonly number[] }, now: number): void {
     for (const sink of this.#sinks) {
       if (!sink.events.includes('created')) continue;
-      if (before && !sink.backfill)
-        this.#sql.skip.run(versionNo, sink.sinkNo, 'created', LISTED_BEFORE, now, now);
-      else this.#sql.owe.run(versionNo, sink.sinkNo, 0, 'created', now, now, null);
+      if (sink.backfill) this.#oweAll(sink, [...versions.old, ...versions.fresh], now);
+      else {
+        this.#skipAll(sink, versions.old, now);
+        this.#oweAll(sink, versions.fresh, now);
+      }
     }
+  }
+
+  #oweAll(sink: SinkRow, versions: readonly number[], now: number): void {
+    if (versions.length === 0) return;
+    this.#sql.oweAll.run(sink.sinkNo, now, now, JSON.stringify(versions));
+    this.#rows.count(sink.name, 'pending', versions.length);
+  }
+
+  #skipAll(sink: SinkRow, versions: readonly number[], now: number): void {
+    if (versions.length === 0) return;
+    this.#sql.skipAll.run(sink.sinkNo, LISTED_BEFORE, now, now, JSON.stringify(versions));
+    this.#rows.count(sink.name, 'skipped', versions.length);
   }
 
   updated(versionNo: number, source: string, id: LeadId, now: number): void {
     for (const sink of this.#sinks) {
-      if (sink.events.includes('updated')) this.again(sink.sinkNo, versionNo, source, id, 'updated', 0, now);
+      if (sink.events.includes('updated')) this.again(sink, versionNo, source, id, 'updated', 0, now);
     }
   }
 
   /** Owes a lead behind whatever this sink is still owed of it, so that an older content never overtakes a newer one. */
   again(
-    sinkNo: number,
+    sink: SinkRow,
     versionNo: number,
     source: string,
     id: LeadId,
@@ -76,8 +99,10 @@ export class Owing {
     replay: number,
     now: number,
   ): boolean {
-    const after = this.#sql.last.get(source, id, sinkNo)?.delivery_no ?? null;
-    return this.#sql.owe.run(versionNo, sinkNo, replay, event, now, now, after).changes === 1;
+    const after = this.#sql.last.get(source, id, sink.sinkNo)?.delivery_no ?? null;
+    const owed = this.#sql.owe.run(versionNo, sink.sinkNo, replay, event, now, now, after).changes;
+    this.#rows.count(sink.name, 'pending', owed);
+    return owed === 1;
   }
 
   /** Owes or skips the next part of what was listed while the sink was not there. */
@@ -103,14 +128,12 @@ export class Owing {
           now,
           now,
         ).changes;
-      else if (this.again(sink.sinkNo, version.current_no, version.source, BigInt(version.id), event, 0, now))
+      else if (this.again(sink, version.current_no, version.source, BigInt(version.id), event, 0, now))
         owed += 1;
     }
+    this.#rows.count(name, 'skipped', skipped);
     const done = versions.length < BACKFILL_CHUNK;
-    this.#rows.setProgress(
-      sink.sinkNo,
-      done ? sink.backfillTo : (versions.at(-1)?.version_no ?? sink.backfillTo),
-    );
+    this.#rows.setProgress(name, done ? sink.backfillTo : (versions.at(-1)?.version_no ?? sink.backfillTo));
     return { owed, skipped, done };
   }
 }

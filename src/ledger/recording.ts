@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
 import type { ListedItem, ListedLead, RejectedLead } from '../leads/listed-lead.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -5,6 +6,7 @@ import { reach } from '../platform/failpoint.ts';
 import { IdSet } from './id-set.ts';
 import type { ListingMark, PollEnd, PollId, PollSummary, Recorded } from './ledger.ts';
 import type { Owing } from './owing.ts';
+import type { Transactions } from './transactions.ts';
 
 /** How far the service's clock may be behind ours before a new lead could be taken for an old one, in ms. */
 const CLOCKS_APART_MS = 3_600_000;
@@ -14,6 +16,7 @@ const REASONS_KEPT = 5;
 
 /** What one poll has met so far. */
 interface OpenPoll {
+  readonly id: PollId;
   readonly source: string;
   /** A lead that is new in this poll and was created before this time was listed before the source's sinks were there. */
   readonly oldBefore: number;
@@ -21,10 +24,25 @@ interface OpenPoll {
   readonly completeBefore: number | null;
   /** The leads met, by number: tells a repeat within the listing, and which known leads it no longer has. */
   readonly seen: IdSet;
-  readonly rejectedFor: Set<string>;
+  /** Leads of which so far only a content was met that is set aside: it is taken at the end, unless the known one comes. */
+  readonly heldBack: IdSet;
+  rejectedFor: ReadonlySet<string>;
   new: number;
   changed: number;
   rejected: number;
+}
+
+/** What one chunk adds; it becomes true for the poll when it is on disk. */
+interface Addition {
+  readonly now: number;
+  /** Versions of new leads, by number. */
+  readonly old: number[];
+  readonly fresh: number[];
+  /** Leads that were first met in this chunk, and those of them that were held back. */
+  readonly met: number[];
+  readonly heldBack: number[];
+  /** Leads that had been missing from a listing and are back. */
+  back: number;
 }
 
 interface LeadRow {
@@ -33,6 +51,15 @@ interface LeadRow {
   version: number;
   hash: string;
   last_listed_at: number | null;
+}
+
+/** A content of a lead, beside the one that is known. */
+type Content = Pick<ListedLead, 'id' | 'hash' | 'raw'>;
+
+interface SetAsideRow {
+  rejected_id: number;
+  id: string;
+  first_no: number;
 }
 
 interface SourceRow {
@@ -46,12 +73,14 @@ interface SourceRow {
 /** The first half of the ledger: from a listing to what is seen and owed. */
 export class Recording {
   readonly #clock: Clock;
+  readonly #transactions: Transactions;
   readonly #owing: Owing;
   readonly #open = new Map<PollId, OpenPoll>();
   readonly #sql;
 
-  constructor(db: Database.Database, clock: Clock, owing: Owing) {
+  constructor(db: Database.Database, transactions: Transactions, clock: Clock, owing: Owing) {
     this.#clock = clock;
+    this.#transactions = transactions;
     this.#owing = owing;
     this.#sql = prepare(db);
   }
@@ -61,41 +90,40 @@ export class Recording {
     return mark ? JSON.parse(mark) : undefined;
   }
 
+  /** A source has one poll under way: one that was never finished is forgotten. */
   startPoll(source: string): PollId {
+    for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
+    const poll = this.#transactions.write(() => this.#addPoll(source));
+    this.#open.set(poll.id, poll);
+    return poll.id;
+  }
+
+  #addPoll(source: string): OpenPoll {
+    const now = iso(this.#clock.now());
     this.#sql.addSource.run(source);
-    this.#sql.endForgotten.run(iso(this.#clock.now()), source);
+    this.#sql.endForgotten.run(now, source);
     const row = this.#sql.source.get(source);
-    const poll = Number(this.#sql.addPoll.run(source, iso(this.#clock.now())).lastInsertRowid);
-    this.#open.set(poll, {
+    return {
+      id: Number(this.#sql.addPoll.run(source, now).lastInsertRowid),
       source,
       oldBefore: oldBefore(row),
       listedBefore: row?.listed ?? 0,
       completeBefore: row?.complete_at ?? null,
       seen: new IdSet(),
+      heldBack: new IdSet(),
       rejectedFor: new Set(),
       new: 0,
       changed: 0,
       rejected: 0,
-    });
-    return poll;
+    };
   }
 
-  record(pollId: PollId, items: readonly ListedItem[], transact: (work: () => void) => void): Recorded {
+  record(pollId: PollId, items: readonly ListedItem[]): Recorded {
     const poll = this.#poll(pollId);
-    // Looked up before any transaction is opened: a chunk in which nothing is new must not take the write lock.
-    const news = items.filter((item) => !this.#known(poll, item));
     const before = { ...poll };
-    if (news.length > 0) {
-      const now = this.#clock.now().getTime();
-      this.#owing.load();
-      this.#atOnce(poll, () =>
-        transact(() => {
-          if (poll.oldBefore === Number.POSITIVE_INFINITY) this.#sql.noteFirst.run(now, poll.source);
-          for (const item of news) this.#recordOne(pollId, poll, item, now);
-          reach('recording');
-        }),
-      );
-    }
+    // Looked up before a transaction that writes: a chunk in which nothing is new must not take the write lock.
+    const news = this.#transactions.read(() => items.filter((item) => !this.#known(poll, item)));
+    if (news.length > 0) this.#add(poll, news);
     return {
       listed: items.length,
       new: poll.new - before.new,
@@ -104,13 +132,25 @@ export class Recording {
     };
   }
 
-  /** Takes the counts back when nothing was recorded. What was noted as met is met again, or is in no later listing. */
-  #atOnce(poll: OpenPoll, work: () => void): void {
-    const { new: fresh, changed, rejected } = poll;
+  /** Seen and owed are one transaction. What the poll counts and has met goes back with it. */
+  #add(poll: OpenPoll, items: readonly ListedItem[]): void {
+    const { new: fresh, changed, rejected, rejectedFor } = poll;
+    const now = this.#clock.now().getTime();
+    const addition: Addition = { now, old: [], fresh: [], met: [], heldBack: [], back: 0 };
     try {
-      work();
+      this.#transactions.write(() => {
+        if (poll.oldBefore === Number.POSITIVE_INFINITY) this.#sql.noteFirst.run(now, poll.source);
+        this.#owing.load();
+        for (const item of items) this.#recordOne(poll, addition, item);
+        this.#owing.created(addition, now);
+        const added = addition.old.length + addition.fresh.length;
+        this.#sql.count.run(added, added + addition.back, poll.source);
+        reach('recording');
+      });
     } catch (error) {
-      Object.assign(poll, { new: fresh, changed, rejected });
+      Object.assign(poll, { new: fresh, changed, rejected, rejectedFor });
+      for (const lead of addition.met) poll.seen.delete(lead);
+      for (const lead of addition.heldBack) poll.heldBack.delete(lead);
       throw error;
     }
   }
@@ -119,48 +159,51 @@ export class Recording {
   #known(poll: OpenPoll, item: ListedItem): boolean {
     if (item.kind === 'rejected') return false;
     const row = this.#sql.lead.get(poll.source, item.id);
-    if (row?.hash !== item.hash || row.last_listed_at !== null) return false;
+    if (row?.hash !== item.hash) return false;
+    poll.heldBack.delete(row.first_no);
+    if (row.last_listed_at !== null) return false;
     poll.seen.add(row.first_no);
     return true;
   }
 
-  #recordOne(pollId: PollId, poll: OpenPoll, item: ListedItem, now: number): void {
+  #recordOne(poll: OpenPoll, addition: Addition, item: ListedItem): void {
     if (item.kind === 'rejected') {
-      this.#reject(pollId, poll, item);
+      this.#reject(poll, item);
       return;
     }
     const row = this.#sql.lead.get(poll.source, item.id);
-    if (!row) {
-      this.#add(pollId, poll, item, now);
-      return;
+    if (row) this.#meet(poll, addition, item, row);
+    else this.#addLead(poll, addition, item);
+  }
+
+  /** A lead that is known: with its content again, with another one, or back in the listing. */
+  #meet(poll: OpenPoll, addition: Addition, lead: ListedLead, row: LeadRow): void {
+    if (row.hash !== lead.hash) {
+      const heldBack = !poll.seen.has(row.first_no) && this.#isSetAside(poll, lead);
+      if (heldBack && poll.heldBack.add(row.first_no)) addition.heldBack.push(row.first_no);
+      if (heldBack || poll.seen.has(row.first_no)) this.#rejectRepeat(poll, lead);
+      else this.#change(poll, lead, row, addition.now);
     }
-    if (row.hash !== item.hash) {
-      if (poll.seen.has(row.first_no)) {
-        this.#rejectRepeat(pollId, poll, item);
-        return;
-      }
-      this.#change(pollId, poll, item, row, now);
-    }
-    poll.seen.add(row.first_no);
+    if (poll.seen.add(row.first_no)) addition.met.push(row.first_no);
     if (row.last_listed_at !== null) {
-      this.#sql.relist.run(poll.source, item.id);
-      this.#sql.addCurrent.run(1, poll.source);
+      this.#sql.relist.run(poll.source, lead.id);
+      addition.back += 1;
     }
   }
 
-  #add(pollId: PollId, poll: OpenPoll, lead: ListedLead, now: number): void {
+  #addLead(poll: OpenPoll, addition: Addition, lead: ListedLead): void {
     const { id, hash, raw } = lead;
+    const { now } = addition;
     const versionNo = Number(
-      this.#sql.addVersion.run(poll.source, id, 1, pollId, now, now, null, hash, raw).lastInsertRowid,
+      this.#sql.addVersion.run(poll.source, id, 1, poll.id, now, now, null, hash, raw).lastInsertRowid,
     );
     this.#sql.addLead.run(poll.source, id, versionNo, versionNo, hash);
-    this.#sql.addCurrent.run(1, poll.source);
-    this.#owing.created(versionNo, now, isOld(raw, poll.oldBefore));
-    poll.seen.add(versionNo);
+    (isOld(raw, poll.oldBefore) ? addition.old : addition.fresh).push(versionNo);
+    if (poll.seen.add(versionNo)) addition.met.push(versionNo);
     poll.new += 1;
   }
 
-  #change(pollId: PollId, poll: OpenPoll, lead: ListedLead, row: LeadRow, now: number): void {
+  #change(poll: OpenPoll, lead: Content, row: LeadRow, now: number): void {
     const { id, hash, raw } = lead;
     const last = this.#sql.version.get(row.version_no) as { raw: string; first_seen_at: number };
     const fields = JSON.stringify(changedFields(last.raw, raw));
@@ -169,7 +212,7 @@ export class Recording {
       poll.source,
       id,
       version,
-      pollId,
+      poll.id,
       now,
       last.first_seen_at,
       fields,
@@ -182,25 +225,34 @@ export class Recording {
     poll.changed += 1;
   }
 
-  #rejectRepeat(pollId: PollId, poll: OpenPoll, lead: ListedLead): void {
-    // The first one counts. Taking the last would make a new version of the lead at every poll.
-    const reason =
-      'The same id stands in this listing more than once with different content; the first one was taken.';
-    this.#reject(pollId, poll, { ...lead, kind: 'rejected', reason, path: 'id' });
+  /** The same content was set aside in the last listing, beside the one that is known. */
+  #isSetAside(poll: OpenPoll, lead: ListedLead): boolean {
+    return this.#sql.isSetAside.get(poll.source, lead.hash) !== undefined;
   }
 
-  #reject(pollId: PollId, poll: OpenPoll, item: RejectedLead): void {
+  #rejectRepeat(poll: OpenPoll, lead: ListedLead): void {
+    // The known one counts, else the first. Taking the last would make a new version of the lead at every poll.
+    const reason =
+      'The same id stands in this listing more than once with different content; one of them was taken.';
+    this.#reject(poll, { ...lead, kind: 'rejected', reason, path: 'id' });
+  }
+
+  #reject(poll: OpenPoll, item: RejectedLead): void {
     const { position, id, reason, path, hash, raw } = item;
-    this.#sql.reject.run(poll.source, pollId, pollId, position, id ?? null, reason, path, hash, raw);
+    this.#sql.reject.run(poll.source, poll.id, poll.id, position, id ?? null, reason, path, hash, raw);
     poll.rejected += 1;
-    if (poll.rejectedFor.size < REASONS_KEPT) poll.rejectedFor.add(path ? `${path}: ${reason}` : reason);
+    if (poll.rejectedFor.size < REASONS_KEPT)
+      poll.rejectedFor = new Set(poll.rejectedFor).add(path ? `${path}: ${reason}` : reason);
   }
 
   /** Ends the poll; between the chunks of a long sweep the event loop gets its turn. */
-  async finishPoll(pollId: PollId, end: PollEnd, transact: (work: () => void) => void): Promise<PollSummary> {
+  async finishPoll(pollId: PollId, end: PollEnd): Promise<PollSummary> {
     const poll = this.#poll(pollId);
-    if (end.status === 'success') await this.#markUnlisted(poll, transact);
-    transact(() => {
+    if (end.status === 'success') {
+      await this.#takeHeldBack(poll);
+      await this.#markUnlisted(poll);
+    }
+    this.#transactions.write(() => {
       if (end.status === 'success') this.#complete(pollId, poll, end.mark);
       if (end.status === 'unchanged') this.#sql.stillComplete.run(this.#clock.now().getTime(), poll.source);
       if (end.status === 'unchanged' && end.mark) this.#sql.remark.run(JSON.stringify(end.mark), poll.source);
@@ -216,6 +268,40 @@ export class Recording {
       listedBefore: poll.listedBefore,
       rejectedFor: [...poll.rejectedFor],
     };
+  }
+
+  /** The listing has ended without the known content of these leads: what was set aside beside it is the lead now. */
+  async #takeHeldBack(poll: OpenPoll): Promise<void> {
+    for (let after = 0; poll.heldBack.size > 0; await turn()) {
+      const rows = this.#sql.setAsideAfter.all(poll.source, poll.id, after);
+      const last = rows.at(-1);
+      if (!last) return;
+      after = last.rejected_id;
+      const first = rows.filter((row) => poll.heldBack.delete(row.first_no));
+      if (first.length > 0) this.#takeAll(poll, first);
+    }
+  }
+
+  #takeAll(poll: OpenPoll, rows: readonly SetAsideRow[]): void {
+    const { changed, rejected } = poll;
+    const now = this.#clock.now();
+    try {
+      this.#transactions.write(() => {
+        this.#owing.load();
+        for (const { rejected_id, id } of rows) {
+          const lead = this.#sql.lead.get(poll.source, BigInt(id));
+          const content = this.#sql.setAside.get(rejected_id);
+          if (!lead || !content) continue;
+          this.#change(poll, { id: BigInt(id), ...content }, lead, now.getTime());
+          this.#sql.resolve.run(iso(now), rejected_id);
+          poll.rejected -= 1;
+        }
+      });
+    } catch (error) {
+      Object.assign(poll, { changed, rejected });
+      for (const row of rows) poll.heldBack.add(row.first_no);
+      throw error;
+    }
   }
 
   #complete(pollId: PollId, poll: OpenPoll, mark: ListingMark | undefined): void {
@@ -244,7 +330,7 @@ export class Recording {
   }
 
   /** Notes since when leads are no longer listed. They stay what they are: nothing is removed. */
-  async #markUnlisted(poll: OpenPoll, transact: (work: () => void) => void): Promise<void> {
+  async #markUnlisted(poll: OpenPoll): Promise<void> {
     const { source, seen } = poll;
     if (seen.size === this.#sql.source.get(source)?.current) return;
     const lastListedAt = poll.completeBefore ?? this.#clock.now().getTime();
@@ -253,15 +339,15 @@ export class Recording {
       const rows = this.#sql.listedAfter.all(source, BigInt(after));
       const missing = rows.filter((row) => !seen.has(row.first_no));
       if (missing.length > 0) {
-        transact(() => {
+        this.#transactions.write(() => {
           for (const row of missing) this.#sql.unlist.run(lastListedAt, source, BigInt(row.id));
-          this.#sql.addCurrent.run(-missing.length, source);
+          this.#sql.count.run(0, -missing.length, source);
         });
       }
       const last = rows.at(-1);
       if (!last) return;
       after = last.id;
-      await new Promise((resolve) => setImmediate(resolve));
+      await turn();
     }
   }
 
@@ -302,7 +388,7 @@ function prepare(db: Database.Database) {
     ),
     relist: db.prepare('UPDATE _leads SET last_listed_at = NULL WHERE source = ? AND id = ?'),
     unlist: db.prepare('UPDATE _leads SET last_listed_at = ? WHERE source = ? AND id = ?'),
-    addCurrent: db.prepare('UPDATE _sources SET current = current + ? WHERE source = ?'),
+    count: db.prepare('UPDATE _sources SET leads = leads + ?, current = current + ? WHERE source = ?'),
     listedAfter: db.prepare<[string, bigint], { id: string; first_no: number }>(
       'SELECT CAST(id AS TEXT) AS id, first_no FROM _leads WHERE source = ? AND id > ? AND last_listed_at IS NULL ORDER BY _leads.id LIMIT 1000',
     ),
@@ -310,6 +396,18 @@ function prepare(db: Database.Database) {
       `INSERT INTO rejected_leads (source, poll_id, last_poll_id, position, lead_id, reason, path, hash, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (source, hash) DO UPDATE SET last_poll_id = excluded.last_poll_id, position = excluded.position, resolved_at = NULL`,
     ),
+    isSetAside: db.prepare<[string, string], unknown>(
+      'SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL',
+    ),
+    setAsideAfter: db.prepare<[string, PollId, number], SetAsideRow>(
+      `SELECT r.rejected_id, CAST(r.lead_id AS TEXT) AS id, l.first_no FROM rejected_leads r
+       JOIN _leads l ON l.source = r.source AND l.id = r.lead_id
+       WHERE r.source = ? AND r.last_poll_id = ? AND r.resolved_at IS NULL AND r.rejected_id > ? ORDER BY r.rejected_id LIMIT 200`,
+    ),
+    setAside: db.prepare<[number], { hash: string; raw: string }>(
+      'SELECT hash, raw FROM rejected_leads WHERE rejected_id = ?',
+    ),
+    resolve: db.prepare('UPDATE rejected_leads SET resolved_at = ? WHERE rejected_id = ?'),
     resolveRejected: db.prepare(
       `UPDATE rejected_leads SET resolved_at = ? WHERE source = ? AND resolved_at IS NULL AND last_poll_id < ? AND EXISTS
        (SELECT 1 FROM _leads l WHERE l.source = rejected_leads.source AND l.id = rejected_leads.lead_id AND l.last_listed_at IS NULL)`,

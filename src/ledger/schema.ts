@@ -20,6 +20,7 @@ const migrations: readonly string[] = [
     complete_at INTEGER,                    -- when a listing was last known to its end
     complete_poll INTEGER,
     first_listed_at INTEGER,                -- when the first poll began that recorded anything
+    leads INTEGER NOT NULL DEFAULT 0,       -- leads that were ever listed
     listed INTEGER NOT NULL DEFAULT 0,      -- leads in the last complete listing
     current INTEGER NOT NULL DEFAULT 0,     -- leads that no complete listing has missed
     rejected INTEGER NOT NULL DEFAULT 0
@@ -33,7 +34,12 @@ const migrations: readonly string[] = [
     backfill INTEGER NOT NULL,
     owed_through INTEGER NOT NULL,          -- every version up to this one was owed, skipped or not asked for
     backfill_to INTEGER NOT NULL,           -- where the backfill under way ends
-    health TEXT NOT NULL
+    health TEXT NOT NULL,
+    -- Deliveries in each state, kept with every change, so that nobody counts a million rows to show a number.
+    pending INTEGER NOT NULL DEFAULT 0,
+    delivered INTEGER NOT NULL DEFAULT 0,
+    dead INTEGER NOT NULL DEFAULT 0,
+    skipped INTEGER NOT NULL DEFAULT 0
   ) STRICT;
 
   -- One row per lead, narrow: every poll looks every lead up here.
@@ -83,6 +89,7 @@ const migrations: readonly string[] = [
   CREATE UNIQUE INDEX _deliveries_by_version ON _deliveries (version_no, sink_no, replay);
   CREATE INDEX _deliveries_due ON _deliveries (sink_no, next_attempt_at, delivery_no) WHERE state = 'pending' AND batch_no IS NULL;
   CREATE INDEX _deliveries_pending ON _deliveries (sink_no, owed_at) WHERE state = 'pending';
+  CREATE INDEX _deliveries_retrying ON _deliveries (sink_no, next_attempt_at) WHERE state = 'pending' AND reason IS NOT NULL;
   CREATE INDEX _deliveries_dead ON _deliveries (sink_no, settled_at) WHERE state = 'dead';
   CREATE INDEX _deliveries_batched ON _deliveries (batch_no) WHERE batch_no IS NOT NULL;
 

@@ -48,9 +48,9 @@ export class Settling {
     // The fence: one attempt for a lease, and none for a lease that is over.
     const now = this.#clock.now().getTime();
     if (this.#putBack(ref, batchNo, now)) return undefined;
-    if (this.#sql.begin.run(holder, now + leaseMs, batchNo, ref.lease, now).changes === 0) return undefined;
+    const createdAt = this.#sql.begin.get(holder, now + leaseMs, batchNo, ref.lease, now);
+    if (createdAt === undefined) return undefined;
     const deliveries = this.#sql.load.all(batchNo).map(toDelivery);
-    const createdAt = this.#sql.createdAt.get(batchNo) as number;
     return { id: ref.batch, sink: ref.sink, createdAt: new Date(createdAt), deliveries };
   }
 
@@ -65,9 +65,9 @@ export class Settling {
   settle(ref: BatchRef, attempt: Attempt): Settled | undefined {
     const batchNo = batchNumber(ref.batch);
     const sink = this.#rows.get(ref.sink);
-    // The fence: whoever holds a newer lease settles this batch.
-    if (!sink || this.#sql.holds.get(batchNo, ref.lease) === undefined) return undefined;
-    const pending = this.#sql.pending.all(batchNo);
+    // The fence: nothing is found under a lease that is not the current one. Whoever holds a newer one settles this batch.
+    const pending = this.#sql.pending.all(batchNo, ref.lease);
+    if (!sink || pending.length === 0) return undefined;
     if (pending.length !== attempt.outcomes.length) {
       throw new Error(
         `sink ${ref.sink} gave ${attempt.outcomes.length} outcomes for ${pending.length} deliveries`,
@@ -87,7 +87,8 @@ export class Settling {
       this.#addAttempt(row, batchNo, attempt, outcome);
       this.#write(row, kept ? batchNo : null, attempt, outcome, judgement.verdicts[index] as Verdict, now);
     }
-    this.#rows.setHealth(sink.sinkNo, judgement.health);
+    this.#rows.setHealth(ref.sink, judgement.health);
+    this.#count(ref.sink, judgement.verdicts);
     const revived = judgement.reviveSince
       ? this.#revive(sink, judgement.reviveSince, judgement.health.probeAt ?? now)
       : 0;
@@ -114,17 +115,19 @@ export class Settling {
     verdict: Verdict,
     now: Date,
   ): void {
-    this.#sql.settle.run({
-      delivery: row.delivery_no,
-      batch: batchNo,
-      state: verdict.state,
-      reason: verdict.reason ?? null,
-      attempts: verdict.attempts,
-      startedAt: attempt.startedAt.getTime(),
-      next: verdict.nextAttemptAt?.getTime() ?? null,
-      settledAt: verdict.state === 'pending' ? null : now.getTime(),
-      refusedAt: outcome.kind === 'refused' ? now.getTime() : null,
-    });
+    const startedAt = attempt.startedAt.getTime();
+    this.#sql.settle.run(
+      verdict.state,
+      verdict.reason ?? null,
+      verdict.attempts,
+      verdict.nextAttemptAt?.getTime() ?? null,
+      verdict.state === 'pending' ? null : now.getTime(),
+      startedAt,
+      startedAt,
+      outcome.kind === 'refused' ? now.getTime() : null,
+      batchNo,
+      row.delivery_no,
+    );
   }
 
   #addAttempt(row: PendingRow, batchNo: number, attempt: Attempt, outcome: Outcome): void {
@@ -141,8 +144,20 @@ export class Settling {
     );
   }
 
+  #count(sink: string, verdicts: readonly Verdict[]): void {
+    for (const state of ['delivered', 'dead'] as const) {
+      const moved = verdicts.filter((verdict) => verdict.state === state).length;
+      this.#rows.count(sink, state, moved);
+      this.#rows.count(sink, 'pending', -moved);
+    }
+  }
+
   #revive(sink: SinkRow, since: Date, dueAt: Date): number {
-    return this.#sql.revive.run(dueAt.getTime(), sink.sinkNo, since.getTime(), since.getTime()).changes;
+    const at = since.getTime();
+    const revived = this.#sql.revive.run(dueAt.getTime(), sink.sinkNo, at, at).changes;
+    this.#rows.count(sink.name, 'dead', -revived);
+    this.#rows.count(sink.name, 'pending', revived);
+    return revived;
   }
 
   holders(): string[] {
@@ -171,18 +186,16 @@ function toDelivery(row: DeliveryRow): Delivery {
 
 function prepare(db: Database.Database) {
   return {
-    begin: db.prepare(
-      'UPDATE _batches SET holder = ?, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder IS NULL AND leased_until > ?',
-    ),
-    createdAt: db.prepare<[number], number>('SELECT created_at FROM _batches WHERE batch_no = ?').pluck(),
+    begin: db
+      .prepare<[string, number, number, number, number], number>(
+        'UPDATE _batches SET holder = ?, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder IS NULL AND leased_until > ? RETURNING created_at',
+      )
+      .pluck(),
     load: db.prepare<[number], DeliveryRow>(
       `SELECT ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, v.valid_from, v.hash, v.raw
        FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
-       WHERE d.batch_no = ? ORDER BY d.delivery_no`,
+       WHERE d.batch_no = +? ORDER BY d.delivery_no`,
     ),
-    holds: db
-      .prepare<[number, number], number>('SELECT 1 FROM _batches WHERE batch_no = ? AND lease = ?')
-      .pluck(),
     keep: db.prepare(
       'UPDATE _batches SET lease = 0, holder = NULL, lost = 0, leased_until = ? WHERE batch_no = ?',
     ),
@@ -190,15 +203,15 @@ function prepare(db: Database.Database) {
       'UPDATE _batches SET lease = 0, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder IS NULL',
     ),
     end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
-    pending: db.prepare<[number], PendingRow>(
+    pending: db.prepare<[number, number], PendingRow>(
       `SELECT delivery_no, attempts, refused_at, coalesce(last_attempt_at, owed_at) AS waiting_since
-       FROM _deliveries WHERE batch_no = ? ORDER BY delivery_no`,
+       FROM _deliveries d JOIN _batches b ON b.batch_no = d.batch_no WHERE d.batch_no = +? AND b.lease = +? ORDER BY delivery_no`,
     ),
     settle: db.prepare(
-      `UPDATE _deliveries SET state = :state, reason = :reason, attempts = :attempts, next_attempt_at = :next, settled_at = :settledAt,
-       first_attempt_at = coalesce(first_attempt_at, :startedAt), last_attempt_at = :startedAt,
-       refused_at = coalesce(refused_at, :refusedAt), batch_no = :batch
-       WHERE delivery_no = :delivery`,
+      `UPDATE _deliveries SET state = ?, reason = ?, attempts = ?, next_attempt_at = ?, settled_at = ?,
+       first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?,
+       refused_at = coalesce(refused_at, ?), batch_no = ?
+       WHERE delivery_no = ?`,
     ),
     addAttempt: db.prepare(
       'INSERT INTO _attempts (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',

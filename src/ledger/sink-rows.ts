@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
-import type { LeadEvent } from '../leads/delivery.ts';
+import type { DeliveryState, LeadEvent } from '../leads/delivery.ts';
 import { HEALTHY, type SinkHealth } from '../leads/sink-health.ts';
 import type { DeclaredSink } from './ledger.ts';
+import type { Held } from './transactions.ts';
 
 /** A sink as a row. */
 export interface SinkRow {
@@ -13,6 +14,8 @@ export interface SinkRow {
   readonly owedThrough: number;
   readonly backfillTo: number;
   readonly health: SinkHealth;
+  /** How many deliveries the sink has in each state. */
+  readonly counts: Readonly<Record<DeliveryState, number>>;
 }
 
 interface RawRow {
@@ -24,19 +27,34 @@ interface RawRow {
   owed_through: number;
   backfill_to: number;
   health: string;
+  pending: number;
+  delivered: number;
+  dead: number;
+  skipped: number;
 }
 
-/** Reads and writes the sinks' rows: which there are, and how each is doing. */
-export class SinkRows {
+/** A sink that was read in the open transaction. */
+interface OpenRow {
+  row: SinkRow;
+  changed: boolean;
+}
+
+/**
+ * Reads and writes the sinks' rows: which there are, how each is doing, and how many deliveries it has in each state.
+ * Inside a transaction, in which nobody else can change it, a row is read once and written once.
+ */
+export class SinkRows implements Held {
+  readonly #db: Database.Database;
+  readonly #open = new Map<string, OpenRow>();
   readonly #get: Database.Statement<[string], RawRow>;
   readonly #all: Database.Statement<[], RawRow>;
   readonly #insert: Database.Statement;
   readonly #redeclare: Database.Statement;
-  readonly #setHealth: Database.Statement<[string, number]>;
-  readonly #setProgress: Database.Statement<[number, number]>;
+  readonly #save: Database.Statement<[string, number, number, number, number, number, number]>;
   readonly #newestVersion: Database.Statement<[], number>;
 
   constructor(db: Database.Database) {
+    this.#db = db;
     this.#get = db.prepare('SELECT * FROM _sinks WHERE sink = ?');
     this.#all = db.prepare('SELECT * FROM _sinks ORDER BY sink_no');
     this.#insert = db.prepare(
@@ -45,28 +63,62 @@ export class SinkRows {
     this.#redeclare = db.prepare(
       'UPDATE _sinks SET active = ?, events = ?, backfill = ?, owed_through = ?, backfill_to = ? WHERE sink_no = ?',
     );
-    this.#setHealth = db.prepare('UPDATE _sinks SET health = ? WHERE sink_no = ?');
-    this.#setProgress = db.prepare('UPDATE _sinks SET owed_through = ? WHERE sink_no = ?');
+    this.#save = db.prepare(
+      'UPDATE _sinks SET health = ?, owed_through = ?, pending = ?, delivered = ?, dead = ?, skipped = ? WHERE sink_no = ?',
+    );
     this.#newestVersion = db
       .prepare<[], number>('SELECT coalesce(max(version_no), 0) FROM _versions')
       .pluck();
   }
 
   all(): SinkRow[] {
+    this.flush();
     return this.#all.all().map(toSinkRow);
   }
 
   get(name: string): SinkRow | undefined {
-    const row = this.#get.get(name);
-    return row && toSinkRow(row);
+    const open = this.#open.get(name);
+    if (open) return open.row;
+    const raw = this.#get.get(name);
+    const row = raw && toSinkRow(raw);
+    if (row && this.#db.inTransaction) this.#open.set(name, { row, changed: false });
+    return row;
   }
 
-  setHealth(sinkNo: number, health: SinkHealth): void {
-    this.#setHealth.run(encodeHealth(health), sinkNo);
+  setHealth(name: string, health: SinkHealth): void {
+    this.#change(name, (row) => ({ ...row, health }));
   }
 
-  setProgress(sinkNo: number, owedThrough: number): void {
-    this.#setProgress.run(owedThrough, sinkNo);
+  /** Counts deliveries that came into a state, or (negative) left it. */
+  count(name: string, state: DeliveryState, deliveries: number): void {
+    if (deliveries === 0) return;
+    this.#change(name, (row) => ({
+      ...row,
+      counts: { ...row.counts, [state]: row.counts[state] + deliveries },
+    }));
+  }
+
+  #change(name: string, change: (row: SinkRow) => SinkRow): void {
+    const row = this.get(name);
+    if (row) this.#open.set(name, { row: change(row), changed: true });
+  }
+
+  flush(): void {
+    for (const open of this.#open.values()) {
+      if (!open.changed) continue;
+      const { health, owedThrough, counts, sinkNo } = open.row;
+      const { pending, delivered, dead, skipped } = counts;
+      this.#save.run(encodeHealth(health), owedThrough, pending, delivered, dead, skipped, sinkNo);
+      open.changed = false;
+    }
+  }
+
+  forget(): void {
+    this.#open.clear();
+  }
+
+  setProgress(name: string, owedThrough: number): void {
+    this.#change(name, (row) => ({ ...row, owedThrough }));
   }
 
   /** Makes the active sinks exactly these. What was listed while a sink was not active becomes its backfill. */
@@ -91,6 +143,7 @@ export class SinkRows {
       }
     }
     for (const row of known.values()) if (row.active) this.#retire(row, newest);
+    this.forget();
   }
 
   #retire(row: SinkRow, newest: number): void {
@@ -110,18 +163,26 @@ function toSinkRow(row: RawRow): SinkRow {
     owedThrough: row.owed_through,
     backfillTo: row.backfill_to,
     health: decodeHealth(row.health),
+    counts: { pending: row.pending, delivered: row.delivered, dead: row.dead, skipped: row.skipped },
   };
 }
 
 /** Dates are kept as milliseconds since 1970; the views read them. */
 function encodeHealth(health: SinkHealth): string {
-  return JSON.stringify(health, function (this: Record<string, unknown>, key) {
-    const value = this[key];
-    return value instanceof Date ? value.getTime() : value;
-  });
+  const stored: StoredHealth = {
+    ...health,
+    refusingSince: health.refusingSince?.getTime(),
+    heldSince: health.heldSince?.getTime(),
+    probeAt: health.probeAt?.getTime(),
+    lastDeliveredAt: health.lastDeliveredAt?.getTime(),
+    pausedSince: health.pausedSince?.getTime(),
+  };
+  return JSON.stringify(stored);
 }
 
-type StoredHealth = { [Key in keyof SinkHealth]?: Date extends SinkHealth[Key] ? number : SinkHealth[Key] };
+type StoredHealth = {
+  [Key in keyof SinkHealth]?: Date extends SinkHealth[Key] ? number | undefined : SinkHealth[Key];
+};
 
 function decodeHealth(text: string): SinkHealth {
   const stored: StoredHealth = JSON.parse(text);

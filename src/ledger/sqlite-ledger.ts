@@ -26,6 +26,7 @@ import { Recording } from './recording.ts';
 import { migrate, recognise } from './schema.ts';
 import { Settling } from './settling.ts';
 import { SinkRows } from './sink-rows.ts';
+import { Transactions } from './transactions.ts';
 
 export interface LedgerOptions {
   readonly file: string;
@@ -78,6 +79,7 @@ export function openLedger(options: LedgerOptions): Ledger {
 class SqliteLedger implements Ledger {
   readonly id: string;
   readonly #db: Database.Database;
+  readonly #transactions: Transactions;
   readonly #commits: GroupCommit;
   readonly #rows: SinkRows;
   readonly #owing: Owing;
@@ -96,25 +98,16 @@ class SqliteLedger implements Ledger {
     this.#holder = holder;
     this.id = db.prepare('SELECT id FROM _ledger').pluck().get() as string;
     this.#rows = new SinkRows(db);
+    this.#transactions = new Transactions(db, this.#rows);
+    this.#commits = new GroupCommit(this.#transactions);
     this.#owing = new Owing(db, this.#rows);
-    this.#recording = new Recording(db, clock, this.#owing);
+    this.#recording = new Recording(db, this.#transactions, clock, this.#owing);
     this.#claiming = new Claiming(db, clock, random, this.#rows);
     this.#settling = new Settling(db, clock, this.#rows, judge);
     this.#inspection = new Inspection(db, this.#rows);
     this.#amending = new Amending(db, clock, this.#rows, this.#owing);
     this.#dataVersion = this.#readDataVersion();
-    const transact = this.#transact;
-    this.#commits = new GroupCommit({
-      transact,
-      get inTransaction() {
-        return db.inTransaction;
-      },
-    });
   }
-
-  readonly #transact = (work: () => void): void => {
-    this.#db.transaction(work).immediate();
-  };
 
   declareSinks(sinks: readonly DeclaredSink[]): Promise<void> {
     return this.#write(() => this.#rows.declare(sinks));
@@ -129,15 +122,15 @@ class SqliteLedger implements Ledger {
   }
 
   startPoll(source: string): Promise<PollId> {
-    return this.#write(() => this.#recording.startPoll(source));
+    return this.#guard(async () => this.#recording.startPoll(source));
   }
 
   record(poll: PollId, items: readonly ListedItem[]) {
-    return this.#read(() => this.#recording.record(poll, items, this.#transact));
+    return this.#guard(async () => this.#recording.record(poll, items));
   }
 
   finishPoll(poll: PollId, end: PollEnd) {
-    return this.#guard(() => this.#recording.finishPoll(poll, end, this.#transact));
+    return this.#guard(() => this.#recording.finishPoll(poll, end));
   }
 
   claim(request: ClaimRequest): Promise<Claimed> {
@@ -225,7 +218,7 @@ class SqliteLedger implements Ledger {
   }
 
   #read<T>(work: () => T): Promise<T> {
-    return this.#guard(async () => work());
+    return this.#guard(async () => this.#transactions.read(work));
   }
 
   async #guard<T>(work: () => Promise<T>): Promise<T> {

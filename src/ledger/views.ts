@@ -77,8 +77,7 @@ export const publicViews = `
   CREATE VIEW v_undelivered AS SELECT * FROM deliveries WHERE state IN ('pending', 'dead');
 
   CREATE VIEW v_sink_health AS SELECT s.sink,
-    CAST((SELECT count(*) FROM _deliveries d WHERE d.sink_no = s.sink_no AND d.state = 'pending') AS INTEGER) AS pending,
-    CAST((SELECT count(*) FROM _deliveries d WHERE d.sink_no = s.sink_no AND d.state = 'dead') AS INTEGER) AS dead,
+    s.pending, s.dead,
     (SELECT ${at('min(d.owed_at)')} FROM _deliveries d WHERE d.sink_no = s.sink_no AND d.state = 'pending') AS oldest_owed_at,
     ${at("json_extract(s.health, '$.heldSince')")} AS held_since, CAST(json_extract(s.health, '$.heldReason') AS TEXT) AS held_reason,
     ${at("json_extract(s.health, '$.pausedSince')")} AS paused_since, CAST(json_extract(s.health, '$.pausedReason') AS TEXT) AS paused_reason,
