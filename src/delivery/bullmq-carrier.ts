@@ -55,12 +55,7 @@ export class BullmqCarrier implements Carrier {
       onUnusable: (failure) => this.#unusable(failure),
     });
     if (!attempt) return;
-    const onRefused = (error: Error) => this.#link.failed(error);
-    this.workers = new BullmqWorkers(sinks, new RunningAttempts(attempt, clock), {
-      redisUrl,
-      prefix,
-      onRefused,
-    });
+    this.workers = new BullmqWorkers(sinks, new RunningAttempts(attempt, clock), { redisUrl, prefix });
   }
 
   async offer(refs: readonly BatchRef[]): Promise<void> {
@@ -109,9 +104,9 @@ export class BullmqCarrier implements Carrier {
     void this.#warnOfEviction();
   }
 
-  #unusable({ reason, hint, refused }: RedisFailure): void {
-    // Workers whose connection is gone connect again by themselves.
-    if (refused) this.workers?.release();
+  #unusable({ code, reason, hint, refused }: RedisFailure): void {
+    // Workers whose connection is gone connect again by themselves, and a full Redis is emptied by what they take off it.
+    if (refused && code !== 'OOM') this.workers?.release();
     this.#options.onState({ kind: 'disconnected', reason, hint });
   }
 

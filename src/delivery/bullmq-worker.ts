@@ -2,7 +2,7 @@ import { type Job, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { BatchRef } from '../leads/delivery.ts';
 import type { Secret } from '../platform/secret.ts';
-import { codeOf, redisFailure } from './redis-failure.ts';
+import { codeOf } from './redis-failure.ts';
 import { COMMAND_MS, retryStrategy } from './redis-link.ts';
 
 /** What a job holds: nobody's data, only which batch and under which lease. */
@@ -16,8 +16,6 @@ export interface BullmqWorkerOptions {
   readonly prefix: string;
   readonly sink: { readonly name: string; readonly concurrency: number };
   readonly start: (ref: BatchRef) => Promise<void>;
-  /** Told what Redis refused. */
-  readonly onRefused: (error: Error) => void;
 }
 
 /** Takes the jobs of one sink off its queue, over connections of its own. */
@@ -25,10 +23,11 @@ export class BullmqWorker {
   readonly #connection: Redis;
   readonly #worker: Worker<JobData>;
 
-  constructor({ redisUrl, prefix, sink, start, onRefused }: BullmqWorkerOptions) {
+  constructor({ redisUrl, prefix, sink, start }: BullmqWorkerOptions) {
     this.#connection = new Redis(redisUrl.reveal(), {
       maxRetriesPerRequest: null,
       connectTimeout: COMMAND_MS,
+      maxLoadingRetryTime: 1_000,
       retryStrategy,
       // After a fail-over the name may mean another server: https://github.com/redis/ioredis#reconnect-on-error
       reconnectOnError: (error) => codeOf(error) === 'READONLY',
@@ -51,7 +50,7 @@ export class BullmqWorker {
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
     });
-    this.#worker.on('error', (error) => redisFailure(error).refused && onRefused(error));
+    this.#worker.on('error', () => undefined); // the producer's connection finds it out as well, and reports it
   }
 
   /** Takes no more jobs. What is under way is not touched. */

@@ -5,7 +5,7 @@ import type { RunningAttempts } from './running-attempts.ts';
 
 type Sink = BullmqWorkerOptions['sink'];
 
-/** The workers of this process, one for each sink. There are none while Redis refuses what they ask. */
+/** The workers of this process, one for each sink. There are none while Redis refuses whatever they ask. */
 export class BullmqWorkers implements Workers {
   readonly #sinks: readonly Sink[];
   readonly #running: RunningAttempts;

@@ -40,6 +40,7 @@ export class RedisLink {
     this.#options = options;
     this.client = new Redis(options.url.reveal(), {
       enableOfflineQueue: false,
+      enableReadyCheck: false, // it would wait for a Redis that is loading without a word
       maxRetriesPerRequest: 1,
       commandTimeout: COMMAND_MS,
       connectTimeout: COMMAND_MS,

@@ -1,75 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { BullmqCarrier, type CarrierState } from '../../src/delivery/bullmq-carrier.ts';
-import { type AttemptBatch, CarrierUnavailable } from '../../src/delivery/carrier.ts';
-import type { BatchRef } from '../../src/leads/delivery.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { Secret } from '../../src/platform/secret.ts';
-import { type PrivateRedis, startRedis } from '../support/private-redis.ts';
+import type { Redis } from 'ioredis';
+import { describe, expect, it } from 'vitest';
+import { CarrierUnavailable } from '../../src/delivery/carrier.ts';
 import { freePort } from '../support/server-process.ts';
 import { requireRedisUrl, uniqueName } from '../support/services.ts';
 import { until } from '../support/until.ts';
-import { Attempts, carrierContract, ref, SINKS } from './carrier-contract.ts';
+import { Attempts, carrierContract, ref } from './carrier-contract.ts';
+import { command, connected, failsAfter, offerUntilTaken, openBullmq, privateRedis } from './open-bullmq.ts';
 
-interface Opened {
-  readonly carrier: BullmqCarrier;
-  readonly states: CarrierState[];
-}
-
-function open(redisUrl: string, attempt: AttemptBatch | undefined, prefix = uniqueName('carrier')): Opened {
-  const states: CarrierState[] = [];
-  const carrier = new BullmqCarrier({
-    redisUrl: new Secret(redisUrl),
-    prefix: `{${prefix}}`,
-    sinks: SINKS,
-    attempt,
-    clock: systemClock,
-    onState: (state) => states.push(state),
-  });
-  onTestFinished(() => carrier.close(0));
-  return { carrier, states };
-}
-
-async function connected(opened: Opened): Promise<BullmqCarrier> {
-  await until('the carrier is connected', () => opened.carrier.unready() === undefined);
-  return opened.carrier;
-}
-
-async function privateRedis(args: readonly string[] = [], port?: number): Promise<PrivateRedis> {
-  const redis = await startRedis({ args, ...(port === undefined ? {} : { port }) });
-  onTestFinished(() => redis.close());
-  return redis;
-}
-
-async function command<T>(url: string, use: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(url);
-  try {
-    return await use(redis);
-  } finally {
-    redis.disconnect();
-  }
-}
-
-/** How long an offer takes to fail, in ms. */
-async function failsAfter(carrier: BullmqCarrier, refs: readonly BatchRef[]): Promise<number> {
-  const startMs = performance.now();
-  await expect(carrier.offer(refs)).rejects.toThrow(CarrierUnavailable);
-  return performance.now() - startMs;
-}
-
-/** Offers until the carrier takes it, as the daemon does. */
-async function offerUntilTaken(carrier: BullmqCarrier, refs: readonly BatchRef[]): Promise<void> {
-  await until('the offer is taken', () => carrier.offer(refs).then(() => true));
-}
-
-carrierContract('BullMQ', () => (attempt) => connected(open(requireRedisUrl(), attempt)));
+carrierContract('BullMQ', () => (attempt) => connected(openBullmq(requireRedisUrl(), attempt)));
 
 describe('a Redis in trouble', () => {
   it('that is down at the start is told, makes offers fail at once, and is used as soon as it is there', async () => {
     const port = await freePort();
     const attempts = new Attempts();
-    const opened = open(`redis://127.0.0.1:${port}`, attempts.attempt);
+    const opened = openBullmq(`redis://127.0.0.1:${port}`, attempts.attempt);
     expect(await failsAfter(opened.carrier, [ref(1)])).toBeLessThan(500);
     await until('it is told', () => opened.states.some((state) => state.kind === 'disconnected'));
     expect(await failsAfter(opened.carrier, [ref(1)])).toBeLessThan(500);
@@ -85,7 +30,7 @@ describe('a Redis in trouble', () => {
     const redis = await privateRedis();
     const attempts = new Attempts();
     attempts.hanging = true;
-    const opened = open(redis.url, attempts.attempt);
+    const opened = openBullmq(redis.url, attempts.attempt);
     const carrier = await connected(opened);
     const refs = Array.from({ length: 20 }, (_, index) => ref(index));
     await carrier.offer(refs);
@@ -110,7 +55,7 @@ describe('a Redis in trouble', () => {
     const redis = await privateRedis();
     const attempts = new Attempts();
     attempts.hanging = true;
-    const carrier = await connected(open(redis.url, attempts.attempt));
+    const carrier = await connected(openBullmq(redis.url, attempts.attempt));
     const refs = Array.from({ length: 20 }, (_, index) => ref(index));
     await carrier.offer(refs);
     await until('some began', () => attempts.started.length === 3);
@@ -128,7 +73,7 @@ describe('a Redis in trouble', () => {
   it('that freezes makes an offer fail within seconds, and is used again when it thaws', async () => {
     const redis = await privateRedis();
     const attempts = new Attempts();
-    const carrier = await connected(open(redis.url, attempts.attempt));
+    const carrier = await connected(openBullmq(redis.url, attempts.attempt));
     redis.process.kill('SIGSTOP');
     try {
       expect(await failsAfter(carrier, [ref(1)])).toBeLessThan(7_000);
@@ -139,21 +84,9 @@ describe('a Redis in trouble', () => {
     await until('it is at work', () => attempts.batches.includes('b2'));
   }, 30_000);
 
-  it('that is out of memory refuses the offer, and takes it when there is room', async () => {
-    const redis = await privateRedis();
-    const carrier = await connected(open(redis.url, undefined));
-    await command(redis.url, async (client) => {
-      await client.config('SET', 'maxmemory', '1');
-      await expect(carrier.offer([ref(1)])).rejects.toThrow(/OOM/);
-      expect(carrier.unready()).toMatch(/out of memory.*OOM/);
-      await client.config('SET', 'maxmemory', '0');
-    });
-    await offerUntilTaken(carrier, [ref(1)]);
-  });
-
   it('that may throw jobs away is warned of', async () => {
     const redis = await privateRedis(['--maxmemory-policy', 'allkeys-lru']);
-    const opened = open(redis.url, undefined);
+    const opened = openBullmq(redis.url, undefined);
     await connected(opened);
     await until('it is warned of', () => opened.states.some((state) => state.kind === 'warning'));
     expect(opened.states.find((state) => state.kind === 'warning')).toMatchObject({
@@ -163,7 +96,7 @@ describe('a Redis in trouble', () => {
   });
 
   it('that is set to keep everything is not', async () => {
-    const opened = open(requireRedisUrl(), undefined);
+    const opened = openBullmq(requireRedisUrl(), undefined);
     await connected(opened);
     await opened.carrier.offer([ref(1)]);
     expect(opened.states).toEqual([{ kind: 'connected' }]);
@@ -172,8 +105,8 @@ describe('a Redis in trouble', () => {
   it('that is down or frozen does not keep the carrier from being closed', async () => {
     const redis = await privateRedis();
     const attempts = new Attempts();
-    const first = await connected(open(redis.url, attempts.attempt));
-    const second = await connected(open(redis.url, attempts.attempt));
+    const first = await connected(openBullmq(redis.url, attempts.attempt));
+    const second = await connected(openBullmq(redis.url, attempts.attempt));
     redis.process.kill('SIGSTOP');
     const startMs = performance.now();
     await first.close(100);
@@ -184,7 +117,7 @@ describe('a Redis in trouble', () => {
 
   it('whose password is wrong is told without the password', async () => {
     const redis = await privateRedis(['--requirepass', 'correct-horse']);
-    const opened = open(`redis://:wrong-battery@127.0.0.1:${redis.port}`, undefined);
+    const opened = openBullmq(`redis://:wrong-battery@127.0.0.1:${redis.port}`, undefined);
     await until('it is told', () => opened.states.some((state) => state.kind === 'disconnected'));
     await expect(opened.carrier.offer([ref(1)])).rejects.toThrow(CarrierUnavailable);
     expect(JSON.stringify(opened.states)).toContain('WRONGPASS');
@@ -195,7 +128,7 @@ describe('a Redis in trouble', () => {
 describe('what lies in Redis', () => {
   it('is no more than which batch, and under which lease', async () => {
     const prefix = uniqueName('carrier');
-    const carrier = await connected(open(requireRedisUrl(), undefined, prefix));
+    const carrier = await connected(openBullmq(requireRedisUrl(), undefined, prefix));
     await carrier.offer([ref(1), ref(2, 7, 'drop')]);
     const found = await command(requireRedisUrl(), (client) => dump(client, prefix));
     const jobs = found.flatMap((entry) => (entry.fields?.['data'] ? [JSON.parse(entry.fields['data'])] : []));
@@ -211,7 +144,7 @@ describe('what lies in Redis', () => {
   it('is gone when a batch was attempted', async () => {
     const prefix = uniqueName('carrier');
     const attempts = new Attempts();
-    const carrier = await connected(open(requireRedisUrl(), attempts.attempt, prefix));
+    const carrier = await connected(openBullmq(requireRedisUrl(), attempts.attempt, prefix));
     await carrier.offer(Array.from({ length: 50 }, (_, index) => ref(index)));
     await until('all were attempted', () => attempts.ended.length === 50);
     await until('no job is left', async () => (await jobKeys(prefix)).length === 0);
@@ -219,7 +152,7 @@ describe('what lies in Redis', () => {
 
   it('does not pile up while no worker runs: a new lease takes the old one’s place', async () => {
     const prefix = uniqueName('carrier');
-    const carrier = await connected(open(requireRedisUrl(), undefined, prefix));
+    const carrier = await connected(openBullmq(requireRedisUrl(), undefined, prefix));
     for (let lease = 1; lease <= 20; lease += 1)
       await carrier.offer(
         [1, 2, 3].map((batch) => ({ ...ref(batch, lease), replaces: lease > 1 ? lease - 1 : undefined })),
@@ -229,8 +162,8 @@ describe('what lies in Redis', () => {
 
   it('of another ledger’s is not touched, though the sinks have the same names', async () => {
     const attempts = new Attempts();
-    await connected(open(requireRedisUrl(), attempts.attempt));
-    const other = await connected(open(requireRedisUrl(), undefined));
+    await connected(openBullmq(requireRedisUrl(), attempts.attempt));
+    const other = await connected(openBullmq(requireRedisUrl(), undefined));
     await other.offer([ref(1)]);
     await sleep(200); // that nothing happens can only be waited for
     expect(attempts.started).toEqual([]);

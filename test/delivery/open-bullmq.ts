@@ -1,0 +1,71 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished } from 'vitest';
+import { BullmqCarrier, type CarrierState } from '../../src/delivery/bullmq-carrier.ts';
+import { type AttemptBatch, CarrierUnavailable } from '../../src/delivery/carrier.ts';
+import type { BatchRef } from '../../src/leads/delivery.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { type PrivateRedis, startRedis } from '../support/private-redis.ts';
+import { uniqueName } from '../support/services.ts';
+import { until } from '../support/until.ts';
+import { SINKS } from './carrier-contract.ts';
+
+/** A carrier, and what it has reported. */
+export interface Opened {
+  readonly carrier: BullmqCarrier;
+  readonly states: CarrierState[];
+}
+
+/** Opens a carrier for the sinks of the contract; closed when the test is over. */
+export function openBullmq(
+  redisUrl: string,
+  attempt: AttemptBatch | undefined,
+  prefix = uniqueName('carrier'),
+): Opened {
+  const states: CarrierState[] = [];
+  const carrier = new BullmqCarrier({
+    redisUrl: new Secret(redisUrl),
+    prefix: `{${prefix}}`,
+    sinks: SINKS,
+    attempt,
+    clock: systemClock,
+    onState: (state) => states.push(state),
+  });
+  onTestFinished(() => carrier.close(0));
+  return { carrier, states };
+}
+
+/** Waits until its Redis can be used. */
+export async function connected(opened: Opened): Promise<BullmqCarrier> {
+  await until('the carrier is connected', () => opened.carrier.unready() === undefined);
+  return opened.carrier;
+}
+
+/** A Redis of its own for one test. */
+export async function privateRedis(args: readonly string[] = [], port?: number): Promise<PrivateRedis> {
+  const redis = await startRedis({ args, ...(port === undefined ? {} : { port }) });
+  onTestFinished(() => redis.close());
+  return redis;
+}
+
+/** Uses a Redis over another connection. */
+export async function command<T>(url: string, use: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(url);
+  try {
+    return await use(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** How long an offer takes to fail, in ms. */
+export async function failsAfter(carrier: BullmqCarrier, refs: readonly BatchRef[]): Promise<number> {
+  const startMs = performance.now();
+  await expect(carrier.offer(refs)).rejects.toThrow(CarrierUnavailable);
+  return performance.now() - startMs;
+}
+
+/** Offers until the carrier takes it, as the daemon does. */
+export async function offerUntilTaken(carrier: BullmqCarrier, refs: readonly BatchRef[]): Promise<void> {
+  await until('the offer is taken', () => carrier.offer(refs).then(() => true));
+}

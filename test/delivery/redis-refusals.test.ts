@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/platform/clock.ts';
+import { freePort } from '../support/server-process.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { Attempts, ref } from './carrier-contract.ts';
+import { command, connected, type Opened, offerUntilTaken, openBullmq, privateRedis } from './open-bullmq.ts';
+
+/** What was told of a Redis that could not be used, in order. */
+function told({ states }: Opened): string[] {
+  return states.flatMap((state) => (state.kind === 'disconnected' ? [state.reason] : []));
+}
+
+describe('a Redis that is out of memory', () => {
+  it('is told at once, keeps batches waiting, and takes them when there is room', async () => {
+    const redis = await privateRedis();
+    const attempts = new Attempts();
+    const opened = openBullmq(redis.url, attempts.attempt);
+    const carrier = await connected(opened);
+    await command(redis.url, async (client) => {
+      await client.config('SET', 'maxmemory', '1');
+      await expect(carrier.offer([ref(1)])).rejects.toThrow(/OOM/);
+      expect(told(opened)).toEqual([expect.stringMatching(/out of memory/)]);
+      expect(carrier.unready()).toMatch(/out of memory/);
+      await client.config('SET', 'maxmemory', '0');
+    });
+    await offerUntilTaken(carrier, [ref(1)]);
+    await until('it was attempted', () => attempts.ended.length === 1);
+    expect(opened.states.at(-1)).toEqual({ kind: 'connected' });
+  });
+
+  it('that was full before leadsync started is told, and used once there is room', async () => {
+    const redis = await privateRedis(['--maxmemory', '1']);
+    const opened = openBullmq(redis.url, undefined);
+    await until('it is told', () => told(opened).length > 0);
+    expect(told(opened)).toEqual([expect.stringMatching(/out of memory/)]);
+    await command(redis.url, (client) => client.config('SET', 'maxmemory', '0'));
+    await connected(opened);
+  });
+});
+
+describe('a Redis that becomes a read-only replica', () => {
+  it('is told, with what to do, and is used again when it takes writes', async () => {
+    const [redis, other] = [await privateRedis(), await privateRedis()];
+    const attempts = new Attempts();
+    const opened = openBullmq(redis.url, attempts.attempt);
+    const carrier = await connected(opened);
+    await carrier.offer([ref(1)]);
+    await until('it works', () => attempts.ended.length === 1);
+    await command(redis.url, async (client) => {
+      await client.replicaof('127.0.0.1', other.port);
+      // No offer is needed: it is looked every few seconds whether Redis takes writes.
+      await until('it is told', () => carrier.unready()?.includes('READONLY'), 15_000);
+      expect(opened.states.at(-1)).toMatchObject({
+        reason: expect.stringContaining('read-only replica'),
+        hint: expect.stringContaining('queue.redis_url'),
+      });
+      await client.replicaof('NO', 'ONE');
+    });
+    await offerUntilTaken(carrier, [ref(2)]);
+    await until('the worker works as well', () => attempts.ended.length === 2, 20_000);
+  }, 40_000);
+
+  it('is not asked for its jobs again and again', async () => {
+    const [redis, other] = [await privateRedis(), await privateRedis()];
+    const attempts = new Attempts();
+    attempts.hanging = true;
+    const carrier = await connected(openBullmq(redis.url, attempts.attempt));
+    await carrier.offer(Array.from({ length: 20 }, (_, index) => ref(index)));
+    await until('it works', () => attempts.started.length === 3);
+    await command(redis.url, async (client) => {
+      await client.replicaof('127.0.0.1', other.port);
+      attempts.release();
+      await until('it is told', () => carrier.unready() !== undefined, 15_000);
+      await client.config('RESETSTAT');
+      await systemClock.sleep(2_000); // whether it turns in circles shows only while time passes
+      const [, processed] = /total_commands_processed:(\d+)/.exec(await client.info('stats')) ?? [];
+      expect(Number(processed)).toBeLessThan(30);
+    });
+  }, 30_000);
+
+  it('is left for the new master when its name means that one', async () => {
+    const port = await freePort();
+    const redis = await privateRedis([], port);
+    const attempts = new Attempts();
+    const opened = openBullmq(redis.url, attempts.attempt);
+    const carrier = await connected(opened);
+    // What stays of the old one is a replica at another address; the name now means a new server.
+    await redis.close();
+    await privateRedis([], port);
+    await offerUntilTaken(carrier, [ref(1)]);
+    await until('it was attempted', () => attempts.ended.length === 1, 20_000);
+  }, 40_000);
+});
+
+describe('a Redis that is loading its data', () => {
+  it('is told as that, and used when it is done', async () => {
+    const port = await freePort();
+    const dir = tempDir();
+    const before = await privateRedis(['--dir', dir], port);
+    await command(before.url, async (client) => {
+      await client.mset(Object.fromEntries(Array.from({ length: 300 }, (_, key) => [`key-${key}`, 'x'])));
+      await client.save();
+    });
+    const attempts = new Attempts();
+    const opened = openBullmq(before.url, attempts.attempt);
+    const carrier = await connected(opened);
+    await before.close();
+    // 10 ms for each key: three seconds in which it is there and answers LOADING.
+    const slow = ['--key-load-delay', '10000', '--loading-process-events-interval-bytes', '1024'];
+    await privateRedis(['--dir', dir, ...slow], port);
+    await until('it is told', () => told(opened).some((reason) => reason.includes('LOADING')));
+    await offerUntilTaken(carrier, [ref(1)]);
+    await until('it was attempted', () => attempts.ended.length === 1);
+  }, 30_000);
+});
