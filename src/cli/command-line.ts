@@ -4,6 +4,7 @@ import { armFailpoints } from '../platform/failpoint.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { CommandFailure, explainFailure } from './failure.ts';
+import { printableLines } from './printable.ts';
 import { program } from './program.ts';
 
 type Streams = Pick<Surroundings, 'stdout' | 'stderr' | 'stdin' | 'env'>;
@@ -26,7 +27,7 @@ export async function commandLine(
     // Commander has printed what was wrong with the words; its own exit code for that is 1.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage;
     const failure = explainFailure(error);
-    surroundings.stderr.write(`${failure.message}\n`);
+    surroundings.stderr.write(`${printableLines(failure.message)}\n`);
     return failure.exitCode;
   }
 }

@@ -5,10 +5,19 @@ export function printable(text: string): string {
   return text.replace(OBEYED, escaped);
 }
 
+/** The same for a text of several lines, which stay lines. */
+export function printableLines(text: string): string {
+  return text.replace(OBEYED, escapedInLine);
+}
+
 /** JSON for standard output. Escapes what `printable` does, which leaves the values as they are. */
 export function printJson(value: unknown): string {
   const text = JSON.stringify(value, null, 2);
-  return `${text.replace(OBEYED, (character) => (character === '\n' ? '\n' : escaped(character)))}\n`;
+  return `${printableLines(text)}\n`;
+}
+
+function escapedInLine(character: string): string {
+  return character === '\n' ? character : escaped(character);
 }
 
 /** As JSON has it: a character that is a surrogate pair becomes two escapes. */

@@ -20,7 +20,7 @@ import { worker } from './commands/worker.ts';
 import { defaultConfigFile, type Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { CommandFailure } from './failure.ts';
-import { printable } from './printable.ts';
+import { printable, printableLines } from './printable.ts';
 
 /** The command line as a whole. `exit` is told the exit code of the command that ran. */
 export function program(surroundings: Surroundings, exit: (code: number) => void): Command {
@@ -29,7 +29,7 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
     .exitOverride() // before the commands are added: they inherit it, and what follows
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
-      writeErr: (text) => void stderr.write(text),
+      writeErr: (text) => void stderr.write(printableLines(text)), // it repeats the words that were wrong
     })
     .showHelpAfterError('`leadsync --help` lists the commands.')
     .configureHelp({ showGlobalOptions: true })
