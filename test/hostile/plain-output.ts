@@ -8,6 +8,11 @@ const OBEYED = [
   ...['3164-3164', 'fe00-fe0f', 'feff-feff', 'ffa0-ffa0', 'fff9-fffb', 'e0000-e0fff'],
 ].map((range) => range.split('-').map((code) => Number.parseInt(code, 16)));
 
+/** Whether a terminal would obey something in this text, the line feed included. */
+export function wouldBeObeyed(text: string): boolean {
+  return text.includes('\n') || [...text].some(isObeyed);
+}
+
 function isObeyed(character: string): boolean {
   const code = character.codePointAt(0) ?? 0;
   return OBEYED.some(([from = 0, to = 0]) => code >= from && code <= to);
