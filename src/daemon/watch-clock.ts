@@ -1,4 +1,5 @@
 import type { Ledger } from '../ledger/ledger.ts';
+import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 
@@ -17,18 +18,26 @@ export async function watchClock(
   signal: AbortSignal,
 ): Promise<void> {
   const lastPolledAt = (await ledger.lastPolledAt())?.getTime() ?? 0;
-  await pullBack(lastPolledAt - clock.now().getTime(), ledger, emit);
-  let ahead = clock.now().getTime() - clock.monotonicMs();
+  let ahead = Math.max(lastPolledAt, clock.now().getTime()) - clock.monotonicMs();
   while (!signal.aborted) {
-    await clock.sleep(LOOK_MS, signal);
     const aheadNow = clock.now().getTime() - clock.monotonicMs();
-    await pullBack(ahead - aheadNow, ledger, emit);
-    ahead = aheadNow;
+    // What the ledger could not be told is told with the next look; it must not be forgotten.
+    if (await pullBack(ahead - aheadNow, ledger, emit)) ahead = aheadNow;
+    await clock.sleep(LOOK_MS, signal);
   }
 }
 
-async function pullBack(byMs: number, ledger: Ledger, emit: Emit): Promise<void> {
-  if (byMs < STEP_MS) return;
-  const moved = await ledger.clockWentBack(byMs);
-  emit({ type: 'clock-set-back', byMs: Math.round(byMs), moved });
+/** False when the ledger does not know it yet. */
+async function pullBack(byMs: number, ledger: Ledger, emit: Emit): Promise<boolean> {
+  if (byMs < STEP_MS) return true;
+  try {
+    const moved = await ledger.clockWentBack(byMs);
+    emit({ type: 'clock-set-back', byMs: Math.round(byMs), moved });
+    return true;
+  } catch (error) {
+    if (!(error instanceof LedgerError)) throw error;
+    const { message: reason, hint } = error;
+    emit({ type: 'ledger-failed', operation: 'noting that the clock was set back', reason, hint });
+    return false;
+  }
 }

@@ -1,6 +1,7 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchClock } from '../../src/daemon/watch-clock.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
+import { LedgerError } from '../../src/ledger/ledger-error.ts';
 import { SinkUnavailable } from '../../src/sinks/sink.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { rest } from '../support/held-clock.ts';
@@ -264,6 +265,25 @@ describe('a clock that is set back by a day', () => {
     const [crm] = await bench.ledger.backlog();
     expect(crm).toMatchObject({ pending: 0, dead: 0 });
     expect(bench.reported.of('clock-set-back')).toMatchObject([{ byMs: 24 * HOUR }]);
+  });
+
+  it('is not forgotten when the ledger cannot be written at that moment', async () => {
+    const bench = await Bench.open({ scheduleMs: [MINUTE] });
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const unwritable = vi.spyOn(bench.ledger, 'clockWentBack');
+    unwritable.mockRejectedValueOnce(new LedgerError('full', 'There is no room.', 'Free some space.'));
+    void watchClock(bench.ledger, bench.clock, bench.reported.emit, stop.signal);
+    bench.sink.answer = failing;
+    await bench.list(1);
+    bench.clock.setBack(24 * HOUR);
+    await bench.clock.pass(SECOND);
+    // By now a poll has begun by the new time: what the ledger shows no longer tells.
+    await bench.list(1);
+    bench.sink.answer = delivering;
+    await bench.clock.pass(3 * MINUTE);
+    expect(await bench.states()).toEqual(['delivered']);
+    expect(bench.reported.of('ledger-failed')).toHaveLength(1);
   });
 });
 

@@ -14,9 +14,12 @@ export class HeldClock implements Clock {
   #startMs: number;
   #passedMs = 0;
   readonly #sleepers = new Set<Sleeper>();
+  readonly #comeToRest: () => Promise<void>;
 
-  constructor(start = '2026-11-20T10:00:00.000Z') {
+  /** `comeToRest` lets what was woken do all that it can before the time goes on. */
+  constructor(start = '2026-11-20T10:00:00.000Z', comeToRest = rest) {
     this.#startMs = Date.parse(start);
+    this.#comeToRest = comeToRest;
   }
 
   now(): Date {
@@ -64,11 +67,11 @@ export class HeldClock implements Clock {
   /** Lets `ms` pass: wakes each sleeper at its time, and lets what it does come to rest before the next. */
   async pass(ms: number): Promise<void> {
     const endMs = this.#passedMs + ms;
-    await rest();
+    await this.#comeToRest();
     for (let next = this.#next(endMs); next; next = this.#next(endMs)) {
       this.#passedMs = Math.max(this.#passedMs, next.atMs);
       next.wake();
-      await rest();
+      await this.#comeToRest();
     }
     this.#passedMs = endMs;
   }
