@@ -1,0 +1,34 @@
+import type { Aim, Figure } from './report/report.ts';
+
+/** The results of leadsync, and of its references under the names that they have in the table. */
+export type Results<Result> = { readonly leadsync: readonly Result[] } & Readonly<
+  Record<string, readonly Result[]>
+>;
+
+/** One quantity of results: leadsync's beside those of every reference. */
+export function figureOf<Result>(
+  name: string,
+  unit: Figure['unit'],
+  { leadsync, ...references }: Results<Result>,
+  valueIn: (result: Result) => number,
+  aims: readonly Aim[] = [],
+): Figure {
+  return {
+    name,
+    unit,
+    values: leadsync.map(valueIn),
+    references: Object.entries(references).map(([reference, results]) => ({
+      name: reference,
+      values: results.map(valueIn),
+    })),
+    aims: [...aims],
+  };
+}
+
+export function atMost(limit: number, of?: string): Aim {
+  return { is: 'at most', limit, ...(of === undefined ? {} : { of }) };
+}
+
+export function atLeast(limit: number, of?: string): Aim {
+  return { is: 'at least', limit, ...(of === undefined ? {} : { of }) };
+}

@@ -1,0 +1,78 @@
+import { type Daemon, startDaemon, startLeadsync, writeConfig } from '../test/support/leadsync.ts';
+import { type Use, useOf } from './process-use.ts';
+import { newFolder, type Workbench } from './workbench.ts';
+
+/** A leadsync that is configured as a user's would be, in a folder of its own. */
+export interface Install {
+  readonly configFile: string;
+  readonly adminUrl: string;
+  readonly dataDir: string;
+}
+
+export interface Wanted {
+  readonly sinks?: Readonly<Record<string, unknown>>;
+  readonly redisUrl?: string;
+  /** `1s`, where it is to poll. */
+  readonly every?: string;
+  /** The names of its sources; `main` when absent. */
+  readonly sources?: readonly string[];
+  /** Where it is; a new folder when absent. */
+  readonly folder?: string;
+}
+
+export async function install(workbench: Workbench, wanted: Wanted = {}): Promise<Install> {
+  const source = (name: string) => ({
+    base_url: workbench.world.baseUrl(name),
+    client_id: 'bench',
+    client_secret: 'bench',
+    ...(wanted.every === undefined ? {} : { poll: { every: wanted.every } }),
+  });
+  return writeConfig(wanted.folder ?? newFolder(workbench), {
+    sources: Object.fromEntries((wanted.sources ?? ['main']).map((name) => [name, source(name)])),
+    ...(wanted.sinks === undefined ? {} : { sinks: wanted.sinks }),
+    ...(wanted.redisUrl === undefined ? {} : { queue: { redis_url: wanted.redisUrl } }),
+  });
+}
+
+/** A webhook sink as a user would have it: signed, 50 at a time. */
+export function webhookTo(url: string): Readonly<Record<string, unknown>> {
+  return { type: 'webhook', url, secret: SECRET, concurrency: 50 };
+}
+
+const SECRET = `whsec_${Buffer.alloc(32, 'bench').toString('base64')}`;
+
+/** Runs `leadsync ARGUMENT …` to its end. @throws Error with what it wrote, when its exit code is not the expected one */
+export async function runLeadsync(
+  { env }: Workbench,
+  { configFile }: Install,
+  args: readonly string[],
+  options: { readonly exitCode?: number; readonly onStart?: (pid: number | undefined) => void } = {},
+): Promise<Use> {
+  let said = () => '';
+  let code: number | null = null;
+  const use = await useOf(() => {
+    const leadsync = startLeadsync([...args, '-c', configFile], { env });
+    options.onStart?.(leadsync.process.pid);
+    said = () => `${leadsync.stdout}${leadsync.stderr}`;
+    const exited = leadsync.exited.then((exit) => {
+      code = exit.code;
+    });
+    return { process: leadsync.process, exited };
+  });
+  if (code === (options.exitCode ?? 0)) return use;
+  throw new Error(`leadsync ${args.join(' ')} ended with ${code}.\n${said()}`);
+}
+
+/** Starts `leadsync run`, hands it to `act` once it is ready, and stops it whatever comes of that. */
+export async function whileRunning<Result>(
+  { env }: Workbench,
+  { configFile, adminUrl }: Install,
+  act: (daemon: Daemon) => Promise<Result>,
+): Promise<Result> {
+  const daemon = await startDaemon(configFile, adminUrl, { env });
+  try {
+    return await act(daemon);
+  } finally {
+    await daemon.kill();
+  }
+}

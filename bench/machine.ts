@@ -1,0 +1,28 @@
+import { statfsSync } from 'node:fs';
+import { arch, availableParallelism, cpus, release, totalmem, type } from 'node:os';
+import type { Machine } from './report/report.ts';
+import type { Servers } from './servers.ts';
+
+/** https://www.man7.org/linux/man-pages/man2/statfs.2.html lists the numbers. */
+const FILE_SYSTEMS: Readonly<Record<number, string>> = {
+  61267: 'ext4',
+  16914836: 'tmpfs (memory: nothing is ever waited for)',
+  1481003842: 'xfs',
+  2435016766: 'btrfs',
+  2035054128: 'overlayfs',
+};
+
+/** Describes this machine, and the folder in which the figures come about. */
+export async function describeMachine(folder: string, servers: Servers): Promise<Machine> {
+  const [database, redis] = [await servers.database(), await servers.redis()];
+  return {
+    cpu: cpus()[0]?.model.trim() ?? 'an unknown processor',
+    cores: availableParallelism(),
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    system: `${type()} ${release()} ${arch()}`,
+    node: process.versions.node,
+    postgres: await database.version(),
+    redis: await redis.version(),
+    disk: FILE_SYSTEMS[statfsSync(folder).type] ?? 'an unknown file system',
+  };
+}

@@ -1,0 +1,125 @@
+// `npm run bench`: measures leadsync beside its references and prints a table. See `--help`.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { installServers, missingServers } from '../test/support/install-servers.ts';
+import { describeMachine } from './machine.ts';
+import { type BenchOptions, readOptions, USAGE } from './options.ts';
+import { type Report, type Row, reportSchema } from './report/report.ts';
+import { tableOf } from './report/table.ts';
+import { Servers } from './servers.ts';
+import { backlog } from './work/backlog.ts';
+import { fewNew } from './work/few-new.ts';
+import { firstSync } from './work/first-sync.ts';
+import { growth } from './work/growth.ts';
+import { idle } from './work/idle.ts';
+import { latency } from './work/latency.ts';
+import { nothingNew } from './work/nothing-new.ts';
+import { start } from './work/start.ts';
+import { webhooks } from './work/webhooks.ts';
+import type { Work, Workbench } from './workbench.ts';
+import { World } from './world.ts';
+import { writeDocs } from './write-docs.ts';
+
+/** The rows of the table, in order. */
+const works: readonly Work[] = [
+  firstSync,
+  fewNew,
+  nothingNew,
+  webhooks,
+  latency,
+  idle,
+  growth,
+  backlog,
+  start,
+];
+
+process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  tell(`The benchmark broke off: ${error instanceof Error ? error.stack : error}`);
+  return 1;
+});
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = optionsOf(args);
+  if (options === undefined) return 2;
+  if (options.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  if (options.writeDocs !== undefined) {
+    await writeDocs(reportSchema.parse(JSON.parse(await readFile(options.writeDocs, 'utf8'))));
+    return 0;
+  }
+  if (!existsSync('/proc/self/clear_refs')) {
+    tell(
+      'The benchmark reads what processes use from /proc, which only Linux has. Run it there, or in a container.',
+    );
+    return 1;
+  }
+  const report = await measure(options);
+  process.stdout.write(tableOf(report));
+  if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`);
+  return 0;
+}
+
+function optionsOf(args: readonly string[]): BenchOptions | undefined {
+  try {
+    return readOptions(args);
+  } catch (error) {
+    tell(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+    return undefined;
+  }
+}
+
+async function measure(options: BenchOptions): Promise<Report> {
+  installServers(missingServers(['redis', 'postgres']));
+  const folder = mkdtempSync(join(tmpdir(), 'leadsync-bench-'));
+  const servers = new Servers();
+  const world = await World.start();
+  const close = async () => {
+    await Promise.allSettled([servers.close(), world.close()]);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => void close().then(() => process.exit(130)));
+  try {
+    return await measureRows(options, { folder, servers, world });
+  } finally {
+    await close();
+  }
+}
+
+async function measureRows(
+  options: BenchOptions,
+  parts: Pick<Workbench, 'folder' | 'servers' | 'world'>,
+): Promise<Report> {
+  const { quick, runs } = options;
+  const [at, startMs] = [new Date().toISOString(), performance.now()];
+  const rows: Row[] = [];
+  for (const work of works.filter(({ number }) => options.only?.has(number) ?? true)) {
+    const say = (text: string) =>
+      tell(`${seconds(startMs).padStart(5)} s  ${work.number} ${work.name}: ${text}`);
+    say('begins');
+    const env = profileEnvironment(options.profile, work.number);
+    const measured = await work.measure({ ...parts, quick, runs, env, tell: say });
+    rows.push({ number: work.number, ...measured });
+  }
+  const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
+  const machine = await describeMachine(parts.folder, parts.servers);
+  return { at, version, seconds: Number(seconds(startMs)), quick, runs, machine, rows };
+}
+
+function profileEnvironment(folder: string | undefined, row: number): Readonly<Record<string, string>> {
+  if (folder === undefined) return {};
+  return { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(folder, `row-${row}`)}` };
+}
+
+function seconds(sinceMs: number): string {
+  return ((performance.now() - sinceMs) / 1000).toFixed(0);
+}
+
+/** Progress goes to standard error: standard output is the table. */
+function tell(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

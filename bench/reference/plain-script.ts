@@ -1,0 +1,127 @@
+// The same job as a good engineer would write it in an hour: fetch the listing, parse it, ask SQLite what is new, upsert
+// into PostgreSQL and post to the webhook, remember. No outbox, no retries, no streaming.
+import { parseArgs } from 'node:util';
+import Database from 'better-sqlite3';
+import { Pool } from 'pg';
+import type { Lead } from '../../src/leads/lead.ts';
+import { eachLine } from './each-line.ts';
+
+type ListedLead = Omit<Lead, 'id'> & { id: number };
+
+const { values } = parseArgs({
+  options: {
+    'base-url': { type: 'string', default: '' },
+    seen: { type: 'string', default: '' },
+    postgres: { type: 'string' },
+    webhook: { type: 'string' },
+    concurrency: { type: 'string', default: '50' },
+  },
+});
+const ROWS = 1_000;
+
+const seen = new Database(values.seen);
+seen.pragma('journal_mode = WAL');
+seen.exec('CREATE TABLE IF NOT EXISTS seen (id INTEGER PRIMARY KEY)');
+const pool =
+  values.postgres === undefined ? undefined : new Pool({ connectionString: values.postgres, max: 1 });
+await pool?.query(`
+  CREATE SCHEMA IF NOT EXISTS plain;
+  CREATE TABLE IF NOT EXISTS plain.leads (id bigint PRIMARY KEY, service_name text, service_slug text,
+    created_at timestamptz, client_name text, client_email text, client_phone_number text, client_address text,
+    all_details_one_liner text);
+  CREATE TABLE IF NOT EXISTS plain.lead_answers (lead_id bigint REFERENCES plain.leads, position integer,
+    question text, slug text, answer text, PRIMARY KEY (lead_id, position));`);
+let token: string | undefined;
+
+await eachLine(async () => {
+  const leads = await listing();
+  const known = new Set(seen.prepare('SELECT id FROM seen').pluck().all());
+  const fresh = leads.filter((lead) => !known.has(lead.id));
+  for (let from = 0; pool !== undefined && from < fresh.length; from += ROWS) {
+    await store(pool, fresh.slice(from, from + ROWS));
+  }
+  if (values.webhook !== undefined) await post(values.webhook, fresh);
+  const remember = seen.prepare('INSERT INTO seen VALUES (?)');
+  seen.transaction(() => {
+    for (const { id } of fresh) remember.run(id);
+  })();
+  return { leads: leads.length, fresh: fresh.length };
+});
+await pool?.end();
+
+async function listing(): Promise<ListedLead[]> {
+  token ??= await newToken();
+  const response = await fetch(`${values['base-url']}/api/v1/leads`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  if (!response.ok) throw new Error(`the listing answered ${response.status}`);
+  return (await response.json()) as ListedLead[];
+}
+
+async function newToken(): Promise<string> {
+  const form = { grant_type: 'client_credentials', client_id: 'bench', client_secret: 'bench' };
+  const response = await fetch(`${values['base-url']}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams(form),
+  });
+  const { access_token } = (await response.json()) as { access_token: string };
+  return access_token;
+}
+
+async function store(pool: Pool, leads: readonly ListedLead[]): Promise<void> {
+  await upsert(
+    pool,
+    'INSERT INTO plain.leads VALUES',
+    leads.map((lead) => [
+      lead.id,
+      lead.service_name,
+      lead.service_slug,
+      lead.created_at,
+      lead.client_name,
+      lead.client_email,
+      lead.client_phone_number,
+      lead.client_address?.friendly_address ?? null,
+      lead.all_details_one_liner,
+    ]),
+    `ON CONFLICT (id) DO UPDATE SET service_name = excluded.service_name, service_slug = excluded.service_slug,
+      created_at = excluded.created_at, client_name = excluded.client_name, client_email = excluded.client_email,
+      client_phone_number = excluded.client_phone_number, client_address = excluded.client_address,
+      all_details_one_liner = excluded.all_details_one_liner`,
+  );
+  await upsert(
+    pool,
+    'INSERT INTO plain.lead_answers VALUES',
+    leads.flatMap(({ id, service_question_answers: answers }) =>
+      answers.map(({ question, slug, answer }, position) => [id, position, question, slug, answer]),
+    ),
+    `ON CONFLICT (lead_id, position) DO UPDATE SET question = excluded.question, slug = excluded.slug,
+      answer = excluded.answer`,
+  );
+}
+
+async function upsert(
+  pool: Pool,
+  insert: string,
+  rows: readonly unknown[][],
+  onConflict: string,
+): Promise<void> {
+  let parameter = 0;
+  const tuples = rows.map((row) => `(${row.map(() => `$${++parameter}`).join(', ')})`);
+  if (rows.length > 0) await pool.query(`${insert} ${tuples.join(', ')} ${onConflict}`, rows.flat());
+}
+
+async function post(url: string, leads: readonly ListedLead[]): Promise<void> {
+  const rest = leads.values();
+  const sender = async () => {
+    for (const lead of rest) {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(lead),
+      });
+      if (!response.ok) throw new Error(`the webhook answered ${response.status}`);
+      await response.arrayBuffer();
+    }
+  };
+  await Promise.all(Array.from({ length: Number(values.concurrency) }, sender));
+}

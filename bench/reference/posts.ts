@@ -1,0 +1,41 @@
+// Floor: bare POSTs through an undici Pool, of the bodies that leadsync would send, made before the first one goes out.
+import { parseArgs } from 'node:util';
+import { Pool } from 'undici';
+import { leadJson } from '../world/rendered-listing.ts';
+import { eachLine } from './each-line.ts';
+
+const { values } = parseArgs({
+  options: {
+    webhook: { type: 'string', default: '' },
+    leads: { type: 'string', default: '0' },
+    concurrency: { type: 'string', default: '50' },
+  },
+});
+const { origin, pathname } = new URL(values.webhook);
+const connections = Number(values.concurrency);
+const pool = new Pool(origin, { connections });
+const at = new Date().toISOString();
+const bodies = Array.from(
+  { length: Number(values.leads) },
+  (_, index) =>
+    `{"type":"lead.created","timestamp":"${at}","data":${leadJson(index + 1)},"source":"main","replay":false}`,
+);
+
+await eachLine(async () => {
+  const rest = bodies.values();
+  const sender = async () => {
+    // Every sender takes from the same row of bodies.
+    for (const body of rest) {
+      const answer = await pool.request({
+        method: 'POST',
+        path: pathname,
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
+      await answer.body.dump();
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, sender));
+  return { posts: bodies.length };
+});
+await pool.close();

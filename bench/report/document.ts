@@ -1,0 +1,31 @@
+import type { Report, Row } from './report.ts';
+import { COLUMNS, linesOf, machineText, runText } from './wording.ts';
+
+const BEGIN = '<!-- measured: begin (npm run bench writes what stands between these marks) -->';
+const END = '<!-- measured: end -->';
+
+/** Puts a report's tables into a document, between its marks. @throws Error when the marks are not there */
+export function withMeasurements(document: string, report: Report): string {
+  const begin = document.indexOf(BEGIN);
+  const end = document.indexOf(END);
+  if (begin < 0 || end < begin) throw new Error(`The document has no place for figures: ${BEGIN} … ${END}`);
+  return `${document.slice(0, begin + BEGIN.length)}\n\n${markdownOf(report)}\n${document.slice(end)}`;
+}
+
+function markdownOf(report: Report): string {
+  const rows = report.rows.map(sectionOf).join('\n');
+  return `${runText(report)}\n${machineText(report.machine)}\n\n${rows}`;
+}
+
+function sectionOf(row: Row): string {
+  // The first column would repeat the heading.
+  const lines = [COLUMNS, COLUMNS.map(() => '---'), ...linesOf(row)].map(
+    (line) => `| ${line.slice(1).map(cell).join(' | ')} |`,
+  );
+  const notes = row.notes.length === 0 ? '' : `\n${row.notes.join(' ')}\n`;
+  return `### ${row.number}. ${row.title}\n\n${lines.join('\n')}\n${notes}`;
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replace(/^NO$/, '**no**');
+}

@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process';
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+import { startPostgres } from '../test/support/private-postgres.ts';
+import { startRedis } from '../test/support/private-redis.ts';
+import { until } from '../test/support/until.ts';
+
+/** The PostgreSQL and the Redis of the benchmark, each started when it is first needed. */
+export class Servers {
+  #database: Promise<Database> | undefined;
+  #redis: Promise<BenchRedis> | undefined;
+
+  database(): Promise<Database> {
+    this.#database ??= Database.start();
+    return this.#database;
+  }
+
+  redis(): Promise<BenchRedis> {
+    this.#redis ??= BenchRedis.start();
+    return this.#redis;
+  }
+
+  async close(): Promise<void> {
+    const started = [this.#database, this.#redis].filter((server) => server !== undefined);
+    await Promise.allSettled(started.map(async (server) => (await server).close()));
+  }
+}
+
+/** A PostgreSQL at its defaults: unlike that of the tests it syncs every commit to the disk. */
+class Database {
+  readonly url: string;
+  readonly client: Client;
+  readonly #stop: () => Promise<void>;
+
+  private constructor(url: string, client: Client, stop: () => Promise<void>) {
+    this.url = url;
+    this.client = client;
+    this.#stop = stop;
+  }
+
+  static async start(): Promise<Database> {
+    const server = await startPostgres({ settings: { fsync: 'on', full_page_writes: 'on' } });
+    // It accepts connections a little before it serves them.
+    const client = await until('PostgreSQL has started', () => connected(server.url));
+    return new Database(server.url, client, server.close);
+  }
+
+  /** Takes away what programs have stored, and writes out what is left to write, so that each begins alike. */
+  async reset(): Promise<void> {
+    await this.client.query('DROP SCHEMA IF EXISTS leadsync CASCADE; DROP SCHEMA IF EXISTS plain CASCADE');
+    await this.client.query('CHECKPOINT');
+  }
+
+  /** How many rows a table has; 0 when there is none yet. */
+  async count(table: string): Promise<number> {
+    const { rows } = await this.client.query('SELECT to_regclass($1) IS NOT NULL AS there', [table]);
+    if (!rows[0].there) return 0;
+    return Number((await this.client.query(`SELECT count(*) FROM ${table}`)).rows[0].count);
+  }
+
+  async version(): Promise<string> {
+    const { rows } = await this.client.query('SHOW server_version');
+    return `PostgreSQL ${String(rows[0].server_version).split(' ')[0]}`;
+  }
+
+  async close(): Promise<void> {
+    await this.client.end();
+    await this.#stop();
+  }
+}
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  return client;
+}
+
+/** A Redis that keeps nothing on disk. */
+class BenchRedis {
+  readonly url: string;
+  readonly #client: Redis;
+  readonly #stop: () => Promise<void>;
+
+  private constructor(url: string, client: Redis, stop: () => Promise<void>) {
+    this.url = url;
+    this.#client = client;
+    this.#stop = stop;
+  }
+
+  static async start(): Promise<BenchRedis> {
+    const server = await startRedis();
+    return new BenchRedis(server.url, new Redis(server.url), server.close);
+  }
+
+  async reset(): Promise<void> {
+    await this.#client.flushall();
+  }
+
+  /** The memory that its data take, in MB. */
+  async usedMb(): Promise<number> {
+    return Number(/used_memory:(\d+)/.exec(await this.#client.info('memory'))?.[1] ?? 0) / 1024 / 1024;
+  }
+
+  async version(): Promise<string> {
+    return `Redis ${/redis_version:(\S+)/.exec(await this.#client.info('server'))?.[1]}`;
+  }
+
+  async close(): Promise<void> {
+    this.#client.disconnect();
+    await this.#stop();
+  }
+}
+
+/** Writes what other programs have left in memory to the disk, so that it is not written while somebody is measured. */
+export function settleDisk(): void {
+  execFileSync('sync');
+}

@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import { until } from '../../test/support/until.ts';
+import { atMost, figureOf } from '../figure.ts';
+import { type Install, install, runLeadsync, whileRunning } from '../leadsync-under-test.ts';
+import { deliveryTimes, type FinishedPoll, finishedPolls } from '../ledger-times.ts';
+import { cpuMsOf, peakMbOf, resetPeak } from '../process-use.ts';
+import { runReference, type WarmUse, warmReference } from '../reference-process.ts';
+import { median } from '../report/statistics.ts';
+import { inTurns, newFolder, type Work, type Workbench } from '../workbench.ts';
+
+const NEW = 10;
+
+/** Row 2: a poll that finds almost nothing new, of a daemon that is warm. */
+export const fewNew: Work = {
+  number: 2,
+  name: 'few new leads',
+  measure: async (workbench) => {
+    const leads = workbench.quick ? 20_000 : 100_000;
+    const times = workbench.quick ? 2 : 4;
+    const { world } = workbench;
+    const { prepared, plain } = await prepare(workbench, leads);
+    await world.show({ leads, growBy: NEW });
+    const results = await inTurns(workbench, {
+      leadsync: () => leadsyncRun(workbench, prepared, times),
+      'plain script': () => warmReference('plain-script', plain, times),
+      'transfer and parse': () => warmReference('transfer-and-parse', { 'base-url': world.baseUrl() }, times),
+    });
+    return {
+      title: `Poll of ${leads.toLocaleString('en')} known leads with ${NEW} new ones`,
+      figures: [
+        figureOf('wall', 'ms', results, ({ ms }) => ms, [
+          atMost(0.6, 'plain script'),
+          atMost(1 / 0.6, 'transfer and parse'),
+        ]),
+        figureOf('CPU', 'ms', results, ({ cpuMs }) => cpuMs, [atMost(0.6, 'plain script')]),
+        figureOf('peak memory', 'MB', results, ({ peakMb }) => peakMb, [atMost(0.6, 'plain script')]),
+      ],
+      series: [],
+      notes: [
+        `Processes that run already; each value is the median (CPU: the mean) of ${times} polls.`,
+        'Until the new leads are in PostgreSQL, for leadsync and the plain script.',
+      ],
+    };
+  },
+};
+
+/** Both know all leads, and so does their PostgreSQL. */
+async function prepare(workbench: Workbench, leads: number) {
+  workbench.tell('both learn what is listed');
+  const { world, servers } = workbench;
+  const database = await servers.database();
+  await database.reset();
+  await world.show({ leads });
+  const warehouse = { type: 'postgres', url: database.url };
+  const prepared = await install(workbench, { sinks: { warehouse }, every: '2s' });
+  await runLeadsync({ ...workbench, env: {} }, prepared, ['sync']);
+  const seen = join(newFolder(workbench), 'seen.db');
+  const plain = { 'base-url': world.baseUrl(), seen, postgres: database.url };
+  await runReference('plain-script', plain);
+  return { prepared, plain };
+}
+
+async function leadsyncRun(workbench: Workbench, prepared: Install, times: number): Promise<WarmUse> {
+  const before = finishedPolls(prepared.dataDir).length;
+  const fresh = () => finishedPolls(prepared.dataDir).slice(before).filter(isOfInterest);
+  const use = await whileRunning(workbench, prepared, async ({ process: { pid } }) => {
+    await until('the first polls have ended', () => fresh().length >= 1, 60_000);
+    resetPeak(pid);
+    const cpuBeforeMs = cpuMsOf(pid);
+    await until('the polls to be measured have ended', () => fresh().length > times, 120_000);
+    return { cpuMs: (cpuMsOf(pid) - cpuBeforeMs) / times, peakMb: peakMbOf(pid) ?? 0 };
+  });
+  const measured = fresh().slice(1, 1 + times);
+  return { ...use, ms: median(measured.map((poll) => wallMs(prepared, poll))) };
+}
+
+/** The first one may find more: what others have made the listing grow by. */
+function isOfInterest({ leads_new }: FinishedPoll): boolean {
+  return leads_new === NEW;
+}
+
+function wallMs({ dataDir }: Install, { started_at, finished_at }: FinishedPoll): number {
+  const { lastAt } = deliveryTimes(dataDir, 'warehouse', { from: started_at, to: finished_at });
+  return Math.max(finished_at, lastAt) - started_at;
+}

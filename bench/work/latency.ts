@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { until } from '../../test/support/until.ts';
+import { atMost, figureOf } from '../figure.ts';
+import { install, runLeadsync, webhookTo, whileRunning } from '../leadsync-under-test.ts';
+import { finishedPolls } from '../ledger-times.ts';
+import { ReferenceProcess } from '../reference-process.ts';
+import { percentile } from '../report/statistics.ts';
+import { inTurns, newFolder, type Work, type Workbench } from '../workbench.ts';
+
+const LISTED = 1_000;
+/** Polls are a second apart at the least. Four sources that take turns give four leads a second. */
+const SOURCES = ['north', 'east', 'south', 'west'];
+const TURN_MS = 1_000 / SOURCES.length;
+/** Leads before the first one that counts, for each source. */
+const WARM_UP = 3;
+
+/** Row 5: how long a new lead takes from the listing to the webhook. */
+export const latency: Work = {
+  number: 5,
+  name: 'latency',
+  measure: async (workbench) => {
+    const each = workbench.quick ? 5 : 15;
+    const redis = await workbench.servers.redis();
+    const results = await inTurns(workbench, {
+      inProcess: () => leadsyncRun(workbench, each),
+      bullmq: async () => {
+        await redis.reset();
+        return leadsyncRun(workbench, each, redis.url);
+      },
+      plain: () => plainRun(workbench, each * SOURCES.length),
+    });
+    const { inProcess, bullmq, plain } = results;
+    const figures = (carrier: string, leadsync: number[][], limits: readonly [number, number]) =>
+      ([50, 99] as const).map((percent, index) =>
+        figureOf(
+          `${carrier}, p${percent}`,
+          'ms',
+          { leadsync, 'plain script': plain },
+          (latencies) => percentile(latencies, percent),
+          [atMost(limits[index] ?? 0)],
+        ),
+      );
+    return {
+      title: "From the listing's last byte to the webhook's arrival, one new lead among 1,000",
+      figures: [...figures('in-process', inProcess, [5, 25]), ...figures('BullMQ', bullmq, [10, 50])],
+      series: [],
+      notes: [
+        `${each * SOURCES.length} leads a run, the new one always the last of its listing; both moments are taken by one clock in one process.`,
+        `leadsync polls ${SOURCES.length} sources every second, which answer in turns; the plain script polls one as soon as the last lead has arrived.`,
+      ],
+    };
+  },
+};
+
+async function leadsyncRun(workbench: Workbench, each: number, redisUrl?: string): Promise<number[]> {
+  const { world } = workbench;
+  for (const [index, name] of SOURCES.entries())
+    await world.show({ name, leads: LISTED, first: firstIdOf(index), delayMs: index * TURN_MS });
+  const installed = await install(workbench, {
+    sources: SOURCES,
+    every: '1s',
+    sinks: { hook: webhookTo(world.receiverUrl) },
+    ...(redisUrl === undefined ? {} : { redisUrl }),
+  });
+  // What is listed from the start is delivered first, so that it is not in the way.
+  await runLeadsync({ ...workbench, env: {} }, installed, ['sync']);
+  const before = finishedPolls(installed.dataDir).length;
+  return whileRunning(workbench, installed, async () => {
+    const polled = () => finishedPolls(installed.dataDir).length >= before + SOURCES.length;
+    await until('every source was polled', polled);
+    const ofSources = await Promise.all(SOURCES.map((name) => latenciesOf(workbench, name, each)));
+    return ofSources.flat();
+  });
+}
+
+async function plainRun(workbench: Workbench, leads: number): Promise<number[]> {
+  const { world } = workbench;
+  await world.show({ leads: LISTED });
+  const script = new ReferenceProcess('plain-script', {
+    'base-url': world.baseUrl(),
+    seen: join(newFolder(workbench), 'seen.db'),
+    webhook: world.receiverUrl,
+  });
+  await script.run();
+  const latencies: number[] = [];
+  for (let lead = 0; lead < WARM_UP + leads; lead += 1) {
+    let arrived = false;
+    const arrival = world.slide().finally(() => {
+      arrived = true;
+    });
+    while (!arrived) await script.run();
+    latencies.push(await arrival);
+  }
+  await script.close();
+  return latencies.slice(WARM_UP);
+}
+
+async function latenciesOf({ world }: Workbench, name: string, leads: number): Promise<number[]> {
+  const latencies: number[] = [];
+  for (let lead = 0; lead < WARM_UP + leads; lead += 1) latencies.push(await world.slide(name));
+  return latencies.slice(WARM_UP);
+}
+
+/** Each source has ids of its own, so that the receiver can tell them apart. */
+function firstIdOf(source: number): number {
+  return 1 + source * 1_000_000;
+}

@@ -1,0 +1,60 @@
+import { startLeadsync } from '../../test/support/leadsync.ts';
+import { atMost, figureOf } from '../figure.ts';
+import { leadsyncThatKnows } from '../known-leads.ts';
+import { type Install, install, runLeadsync } from '../leadsync-under-test.ts';
+import { settleDisk } from '../servers.ts';
+import { inTurns, type Work, type Workbench } from '../workbench.ts';
+
+const LOOK_MS = 2;
+const LONGEST_START_MS = 60_000;
+
+/** Row 9: how soon a daemon is ready, however much it knows. */
+export const start: Work = {
+  number: 9,
+  name: 'start',
+  measure: async (workbench) => {
+    const leads = workbench.quick ? 100_000 : 1_000_000;
+    const known = await leadsyncThatKnows(workbench, leads);
+    const empty = await install(workbench);
+    await workbench.world.show({ leads: 0 });
+    await runLeadsync({ ...workbench, env: {} }, empty, ['sync']);
+    const results = await inTurns(workbench, {
+      leadsync: () => startOf(workbench, known),
+      'an empty ledger': () => startOf(workbench, empty),
+    });
+    return {
+      title: `Start with ${leads.toLocaleString('en')} known leads, until ready`,
+      figures: [figureOf('wall', 's', results, (ms) => ms / 1000, [atMost(1)])],
+      series: [],
+      notes: [
+        "From the start of the process to the first good answer of `/readyz`; the ledger's file is in the system's cache.",
+      ],
+    };
+  },
+};
+
+async function startOf({ env }: Workbench, { configFile, adminUrl }: Install): Promise<number> {
+  settleDisk();
+  const startMs = performance.now();
+  const daemon = startLeadsync(['run', '-c', configFile], { env });
+  try {
+    while (!(await isReady(adminUrl))) {
+      if (performance.now() - startMs > LONGEST_START_MS)
+        throw new Error(`leadsync did not become ready.\n${daemon.stderr}`);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+    return performance.now() - startMs;
+  } finally {
+    await daemon.kill();
+  }
+}
+
+async function isReady(adminUrl: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${adminUrl}/readyz`);
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false; // it does not listen yet
+  }
+}

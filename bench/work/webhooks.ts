@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import { atLeast, figureOf } from '../figure.ts';
+import { install, runLeadsync, webhookTo } from '../leadsync-under-test.ts';
+import type { Use } from '../process-use.ts';
+import { runReference } from '../reference-process.ts';
+import { settleDisk } from '../servers.ts';
+import { inTurns, newFolder, type Work, type Workbench } from '../workbench.ts';
+
+const LEADS = 10_000;
+
+type Sent = Use & { readonly leadsPerSecond: number };
+
+/** Row 4: every lead of a first sync goes to a webhook, one request each, 50 at a time. */
+export const webhooks: Work = {
+  number: 4,
+  name: 'webhooks',
+  measure: async (workbench) => {
+    const { world, servers } = workbench;
+    await world.show({ leads: LEADS });
+    const redis = await servers.redis();
+    const results = await inTurns(workbench, {
+      inProcess: () => sent(workbench, () => sync(workbench)),
+      bullmq: () =>
+        sent(workbench, async () => {
+          await redis.reset();
+          return sync(workbench, redis.url);
+        }),
+      plain: () =>
+        sent(workbench, () =>
+          runReference('plain-script', {
+            'base-url': world.baseUrl(),
+            seen: join(newFolder(workbench), 'seen.db'),
+            webhook: world.receiverUrl,
+          }),
+        ),
+      posts: () =>
+        sent(workbench, () => runReference('posts', { webhook: world.receiverUrl, leads: String(LEADS) })),
+    });
+    const { inProcess, bullmq, plain, posts } = results;
+    const references = { 'plain script': plain, 'undici POSTs': posts };
+    const rate = ({ leadsPerSecond }: Sent) => leadsPerSecond;
+    return {
+      title: `${LEADS.toLocaleString('en')} leads, one webhook each, concurrency 50`,
+      figures: [
+        figureOf('in-process', 'leads/s', { leadsync: inProcess, ...references }, rate, [
+          atLeast(2, 'plain script'),
+          atLeast(0.6, 'undici POSTs'),
+        ]),
+        figureOf('BullMQ', 'leads/s', { leadsync: bullmq, ...references }, rate, [
+          atLeast(0.4, 'undici POSTs'),
+        ]),
+        ...(['in-process', 'BullMQ'] as const).flatMap((carrier) => {
+          const both = { leadsync: carrier === 'BullMQ' ? bullmq : inProcess, 'plain script': plain };
+          return [
+            figureOf(`${carrier}, CPU`, 's', both, ({ cpuMs }) => cpuMs / 1000),
+            figureOf(`${carrier}, peak memory`, 'MB', both, ({ peakMb }) => peakMb),
+          ];
+        }),
+      ],
+      series: [],
+      notes: [
+        "The rate is the receiver's: from the first request to the last. CPU and memory are those of the whole process, its start and the listing included.",
+        'leadsync signs each request, and has each lead and each outcome on disk; the plain script and the POSTs do not.',
+      ],
+    };
+  },
+};
+
+function sync(workbench: Workbench, redisUrl?: string): Promise<Use> {
+  const hook = webhookTo(workbench.world.receiverUrl);
+  return install(workbench, { sinks: { hook }, ...(redisUrl === undefined ? {} : { redisUrl }) }).then(
+    (installed) => runLeadsync(workbench, installed, ['sync']),
+  );
+}
+
+/** Runs a sender and gives the rate at which its leads arrived. @throws Error when not each arrived exactly once */
+async function sent({ world }: Workbench, send: () => Promise<Use>): Promise<Sent> {
+  await world.reset();
+  settleDisk();
+  const use = await send();
+  const { posts, leads, firstAt, lastAt } = await world.arrivals();
+  if (posts !== LEADS || leads !== LEADS || firstAt === undefined || lastAt === undefined)
+    throw new Error(`${posts} requests with ${leads} different leads arrived, of ${LEADS}`);
+  return { ...use, leadsPerSecond: ((LEADS - 1) / (lastAt - firstAt)) * 1000 };
+}

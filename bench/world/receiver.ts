@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { now } from './now.ts';
+
+const NO_CONTENT = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n');
+const END_OF_HEAD = Buffer.from('\r\n\r\n');
+const ID = /"id":(\d+)/;
+
+/** What has arrived since the last reset. Times in ms since 1970. */
+export interface Arrivals {
+  readonly posts: number;
+  /** Different leads. */
+  readonly leads: number;
+  readonly firstAt: number | undefined;
+  readonly lastAt: number | undefined;
+}
+
+/**
+ * A webhook receiver that says 204 to every POST and counts: on bare sockets, because a node:http server would take as
+ * much of the machine as what is measured. Reads bodies of known length, which is what everybody here sends.
+ */
+export class Receiver {
+  readonly #server: Server = createServer({ noDelay: true }, (socket) => this.#serve(socket));
+  readonly #onLead: (id: number, at: number) => void;
+  #ids = new Set<number>();
+  #posts = 0;
+  #firstAt: number | undefined;
+  #lastAt: number | undefined;
+
+  constructor(onLead: (id: number, at: number) => void) {
+    this.#onLead = onLead;
+  }
+
+  async listen(): Promise<number> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get arrivals(): Arrivals {
+    return { posts: this.#posts, leads: this.#ids.size, firstAt: this.#firstAt, lastAt: this.#lastAt };
+  }
+
+  reset(): void {
+    this.#ids = new Set();
+    this.#posts = 0;
+    this.#firstAt = undefined;
+    this.#lastAt = undefined;
+  }
+
+  #serve(socket: Socket): void {
+    let unread: Buffer = Buffer.alloc(0);
+    socket.on('error', () => {
+      // A sender that goes away has nothing more to say.
+    });
+    socket.on('data', (part: Buffer) => {
+      unread = unread.length === 0 ? part : Buffer.concat([unread, part]);
+      for (let end = endOfRequest(unread); end !== undefined; end = endOfRequest(unread)) {
+        this.#take(unread.subarray(0, end));
+        socket.write(NO_CONTENT);
+        unread = unread.subarray(end);
+      }
+    });
+  }
+
+  #take(request: Buffer): void {
+    const at = now();
+    const id = Number(ID.exec(request.toString('latin1', request.indexOf(END_OF_HEAD)))?.[1]);
+    this.#posts += 1;
+    this.#firstAt ??= at;
+    this.#lastAt = at;
+    this.#ids.add(id);
+    this.#onLead(id, at);
+  }
+}
+
+/** Where the first request ends; undefined while it is not all there. */
+function endOfRequest(bytes: Buffer): number | undefined {
+  const head = bytes.indexOf(END_OF_HEAD);
+  if (head < 0) return undefined;
+  const length = Number(/\r\ncontent-length: *(\d+)/i.exec(bytes.toString('latin1', 0, head))?.[1] ?? 0);
+  const end = head + END_OF_HEAD.length + length;
+  return bytes.length < end ? undefined : end;
+}
