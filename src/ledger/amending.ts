@@ -1,11 +1,9 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../leads/delivery.ts';
-import type { LeadId } from '../leads/lead.ts';
 import { HEALTHY } from '../leads/sink-health.ts';
 import type { Clock } from '../platform/clock.ts';
 import { filterSql } from './filter-sql.ts';
 import type { DeliveryFilter } from './ledger.ts';
-import type { Owing } from './owing.ts';
 import type { SinkRows } from './sink-rows.ts';
 
 /** What people change by hand. Runs inside its caller's transaction. */
@@ -13,71 +11,41 @@ export class Amending {
   readonly #db: Database.Database;
   readonly #clock: Clock;
   readonly #rows: SinkRows;
-  readonly #owing: Owing;
+  readonly #sql;
 
-  constructor(db: Database.Database, clock: Clock, rows: SinkRows, owing: Owing) {
+  constructor(db: Database.Database, clock: Clock, rows: SinkRows) {
     this.#db = db;
     this.#clock = clock;
     this.#rows = rows;
-    this.#owing = owing;
+    this.#sql = prepare(db);
   }
 
-  /** Leaves alone what is being attempted at this moment. */
-  retry(filter: DeliveryFilter): number {
-    const states = filter.states ?? ['dead', 'pending'];
-    const { where, values } = filterSql({ ...filter, states });
-    const chosen = this.#db
-      .prepare<
-        unknown[],
-        { delivery_no: number; batch_no: number | null; sink: string; state: DeliveryState }
-      >(
-        `SELECT d.delivery_no, d.batch_no, s.sink, d.state FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no
-         JOIN _sinks s ON s.sink_no = d.sink_no LEFT JOIN _batches b ON b.batch_no = d.batch_no
-         WHERE ${where} AND d.state IN ('dead', 'pending') AND (b.batch_no IS NULL OR b.lease = 0)`,
+  /** The deliveries that a retry means; what is being attempted at this moment is left alone. Only reads. */
+  retriable(filter: DeliveryFilter): number[] {
+    const { where, values } = filterSql({ ...filter, states: filter.states ?? ['dead', 'pending'] });
+    return this.#db
+      .prepare<unknown[], number>(
+        `SELECT d.delivery_no FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no
+         JOIN _sinks s ON s.sink_no = d.sink_no WHERE ${where} ORDER BY d.delivery_no`,
       )
+      .pluck()
       .all(...values);
+  }
+
+  /** Makes some of them due now, as far as they still may be. Gives how many. */
+  retry(deliveries: readonly number[]): number {
     const now = this.#clock.now().getTime();
-    const due = this.#db.prepare(
-      `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, settled_at = NULL, refused_at = NULL, next_attempt_at = ? WHERE delivery_no = ?`,
-    );
-    const wake = this.#db.prepare('UPDATE _batches SET leased_until = ? WHERE batch_no = ? AND lease = 0');
-    for (const row of chosen) {
-      due.run(now, row.delivery_no);
-      if (row.batch_no !== null) wake.run(now, row.batch_no);
+    let retried = 0;
+    for (const delivery of deliveries) {
+      const row = this.#sql.waits.get(delivery);
+      if (!row) continue;
+      this.#sql.due.run(now, delivery);
+      if (row.batch_no !== null) this.#sql.wake.run(now, row.batch_no);
       this.#rows.count(row.sink, row.state, -1);
       this.#rows.count(row.sink, 'pending', 1);
+      retried += 1;
     }
-    return chosen.length;
-  }
-
-  replay(
-    name: string,
-    leads: {
-      source?: string | undefined;
-      lead?: LeadId | undefined;
-      since?: Date | undefined;
-      until?: Date | undefined;
-    },
-  ): number {
-    const sink = this.#rows.get(name);
-    if (!sink) return 0;
-    const now = this.#clock.now().getTime();
-    const chosen = this.#db
-      .prepare<unknown[], { version_no: number; source: string; id: string }>(
-        `SELECT l.version_no, l.source, CAST(l.id AS TEXT) AS id FROM _leads l JOIN _versions v ON v.version_no = l.version_no
-         WHERE (:source IS NULL OR l.source = :source) AND (:lead IS NULL OR l.id = :lead)
-         AND v.first_seen_at >= :since AND v.first_seen_at < :until ORDER BY l.version_no`,
-      )
-      .all({
-        source: leads.source ?? null,
-        lead: leads.lead ?? null,
-        since: leads.since?.getTime() ?? 0,
-        until: leads.until?.getTime() ?? Number.MAX_SAFE_INTEGER,
-      });
-    const owed = chosen.filter((row) =>
-      this.#owing.again(sink, row.version_no, row.source, BigInt(row.id), 'created', now, now),
-    );
-    return owed.length;
+    return retried;
   }
 
   clockWentBack(byMs: number): number {
@@ -128,4 +96,20 @@ export class Amending {
     this.#rows.setHealth(name, { ...HEALTHY, lastDeliveredAt: sink.health.lastDeliveredAt });
     return true;
   }
+}
+
+function prepare(db: Database.Database) {
+  return {
+    waits: db.prepare<[number], { batch_no: number | null; sink: string; state: DeliveryState }>(
+      `SELECT d.batch_no, s.sink, d.state FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
+       LEFT JOIN _batches b ON b.batch_no = d.batch_no
+       WHERE d.delivery_no = ? AND d.state IN ('dead', 'pending') AND (b.batch_no IS NULL OR b.lease = 0)`,
+    ),
+    due: db.prepare<[number, number]>(
+      `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, settled_at = NULL, refused_at = NULL, next_attempt_at = ? WHERE delivery_no = ?`,
+    ),
+    wake: db.prepare<[number, number]>(
+      'UPDATE _batches SET leased_until = ? WHERE batch_no = ? AND lease = 0',
+    ),
+  };
 }

@@ -94,6 +94,15 @@ export interface DeliveryFilter {
   readonly until?: Date | undefined;
 }
 
+/** Which leads a replay means. All that are given must hold. */
+export interface LeadChoice {
+  readonly source?: string | undefined;
+  readonly lead?: LeadId | undefined;
+  /** First seen at or after, first seen before. */
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+}
+
 /** A delivery as it is shown to people; holds none of the lead's text. */
 export interface DeliveryRow {
   readonly delivery: string;
@@ -227,6 +236,11 @@ export interface Ledger {
    * Many batches share one commit.
    */
   settle(ref: BatchRef, attempt: Attempt): Promise<Settled | undefined>;
+  /**
+   * Gives back the lease of an attempt that was cut off before anything was known of its outcome: the batch is due at
+   * once, as the same batch, and the attempt does not count as lost. Fenced: false when the lease is not this process's.
+   */
+  release(ref: BatchRef): Promise<boolean>;
   /** Ends the leases of a process that is known to be dead, so that its batches are due at once. Gives how many. */
   endLeasesOf(holder: string): Promise<number>;
   /** How many batches of a sink are on their way, and whether more could be claimed at this moment. */
@@ -243,18 +257,18 @@ export interface Ledger {
   /** In order of time; also of a lead that was only ever set aside. Empty for one that no listing had. */
   trace(lead: LeadId, source?: string): Promise<readonly TraceEntry[]>;
 
-  /** Makes dead or waiting deliveries due now, with a fresh retry schedule. Gives how many. */
+  /**
+   * Makes dead or waiting deliveries due now, with a fresh retry schedule. Gives how many. Many are done in parts, so
+   * that nobody waits long for the ledger: whoever is killed in the middle has to ask again for the rest.
+   */
   retry(filter: DeliveryFilter): Promise<number>;
-  /** Owes the current version of leads to a sink once more, as new deliveries that are marked as replays. Gives how many. */
-  replay(
-    sink: string,
-    leads: {
-      source?: string | undefined;
-      lead?: LeadId | undefined;
-      since?: Date | undefined;
-      until?: Date | undefined;
-    },
-  ): Promise<number>;
+  /**
+   * Owes the current version of leads to a sink once more, as new deliveries that are marked as replays. Gives how many.
+   * Many are done in parts; when the process is killed in the middle, `finishReplays` owes the rest, and nothing twice.
+   */
+  replay(sink: string, leads: LeadChoice): Promise<number>;
+  /** Finishes replays whose process was killed in the middle. Gives how many leads these owe in all. */
+  finishReplays(): Promise<number>;
   /**
    * The clock was set back by so many ms: pulls what is due in the future back by as much, so that nobody waits for times
    * that come again. Gives how many deliveries that were.

@@ -118,6 +118,20 @@ const migrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX _attempts_by_delivery ON _attempts (delivery_no);
 
+  -- What was asked to be sent again, and how far it is owed: a replay whose process was killed is finished by another.
+  CREATE TABLE _replays (
+    replay_no INTEGER PRIMARY KEY,
+    sink_no INTEGER NOT NULL REFERENCES _sinks,
+    asked_at INTEGER NOT NULL,
+    touched_at INTEGER NOT NULL,
+    source TEXT,
+    since INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    through INTEGER NOT NULL DEFAULT 0,     -- versions up to this one are done
+    bound INTEGER NOT NULL,
+    owed INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+
   CREATE TABLE polls (
     poll_id INTEGER PRIMARY KEY AUTOINCREMENT,
     source TEXT NOT NULL,

@@ -164,6 +164,11 @@ export class Settling {
     return this.#sql.holders.all();
   }
 
+  release(ref: BatchRef, holder: string): boolean {
+    const now = this.#clock.now().getTime();
+    return this.#sql.release.run(now, batchNumber(ref.batch), ref.lease, holder).changes > 0;
+  }
+
   endLeasesOf(holder: string): number {
     return this.#sql.endLeases.run(holder).changes;
   }
@@ -221,6 +226,9 @@ function prepare(db: Database.Database) {
        WHERE sink_no = ? AND state = 'dead' AND settled_at >= ? AND refused_at >= ?`,
     ),
     holders: db.prepare<[], string>('SELECT DISTINCT holder FROM _batches WHERE holder IS NOT NULL').pluck(),
+    release: db.prepare<[number, number, number, string]>(
+      'UPDATE _batches SET lease = 0, holder = NULL, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder = ?',
+    ),
     endLeases: db.prepare('UPDATE _batches SET leased_until = 0 WHERE holder = ?'),
   };
 }

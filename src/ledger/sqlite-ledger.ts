@@ -1,4 +1,5 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { Batch, BatchRef } from '../leads/delivery.ts';
 import type { Judge } from '../leads/judge.ts';
@@ -15,6 +16,7 @@ import type {
   ClaimRequest,
   DeclaredSink,
   DeliveryFilter,
+  LeadChoice,
   Ledger,
   PollEnd,
   PollId,
@@ -23,6 +25,7 @@ import type {
 import { LedgerError, toLedgerError } from './ledger-error.ts';
 import { Owing } from './owing.ts';
 import { Recording } from './recording.ts';
+import { Replaying } from './replaying.ts';
 import { migrate, recognise } from './schema.ts';
 import { Settling } from './settling.ts';
 import { SinkRows } from './sink-rows.ts';
@@ -41,6 +44,9 @@ export interface LedgerOptions {
   readonly connect?: (file: string) => Database.Database;
 }
 
+/** How many deliveries are made due in one transaction. */
+const RETRIED_AT_ONCE = 500;
+const MOMENT_MS = 5;
 /** How long a write waits for another process's transaction, in ms. */
 const BUSY_MS = 5_000;
 
@@ -88,6 +94,7 @@ class SqliteLedger implements Ledger {
   readonly #settling: Settling;
   readonly #inspection: Inspection;
   readonly #amending: Amending;
+  readonly #replaying: Replaying;
   readonly #clock: Clock;
   readonly #holder: string;
   #dataVersion: unknown;
@@ -105,7 +112,8 @@ class SqliteLedger implements Ledger {
     this.#claiming = new Claiming(db, clock, random, this.#rows);
     this.#settling = new Settling(db, clock, this.#rows, judge);
     this.#inspection = new Inspection(db, this.#rows);
-    this.#amending = new Amending(db, clock, this.#rows, this.#owing);
+    this.#amending = new Amending(db, clock, this.#rows);
+    this.#replaying = new Replaying(db, clock, this.#rows, this.#owing);
     this.#dataVersion = this.#readDataVersion();
   }
 
@@ -153,6 +161,10 @@ class SqliteLedger implements Ledger {
     return this.#read(() => this.#settling.holders());
   }
 
+  release(ref: BatchRef): Promise<boolean> {
+    return this.#write(() => this.#settling.release(ref, this.#holder));
+  }
+
   endLeasesOf(holder: string): Promise<number> {
     return this.#write(() => this.#settling.endLeasesOf(holder));
   }
@@ -184,12 +196,41 @@ class SqliteLedger implements Ledger {
     return this.#read(() => this.#inspection.trace(lead, source));
   }
 
-  retry(filter: DeliveryFilter) {
-    return this.#write(() => this.#amending.retry(filter));
+  async retry(filter: DeliveryFilter): Promise<number> {
+    const deliveries = await this.#read(() => this.#amending.retriable(filter));
+    let retried = 0;
+    let done = 0;
+    await inTurns(async () => {
+      const part = deliveries.slice(done, done + RETRIED_AT_ONCE);
+      retried += await this.#write(() => this.#amending.retry(part));
+      done += part.length;
+      return done === deliveries.length;
+    });
+    return retried;
   }
 
-  replay(sink: string, leads: Parameters<Ledger['replay']>[1]) {
-    return this.#write(() => this.#amending.replay(sink, leads));
+  async replay(sink: string, leads: LeadChoice): Promise<number> {
+    const { lead } = leads;
+    if (lead !== undefined) return this.#write(() => this.#replaying.one(sink, lead, leads));
+    const replay = await this.#write(() => this.#replaying.ask(sink, leads));
+    return replay === undefined ? 0 : this.#finishReplay(replay);
+  }
+
+  async finishReplays(): Promise<number> {
+    let owed = 0;
+    for (const replay of await this.#read(() => this.#replaying.abandoned()))
+      owed += await this.#finishReplay(replay);
+    return owed;
+  }
+
+  async #finishReplay(replay: number): Promise<number> {
+    let owed = 0;
+    await inTurns(async () => {
+      const step = await this.#write(() => this.#replaying.step(replay));
+      owed = step.owed;
+      return step.done;
+    });
+    return owed;
   }
 
   clockWentBack(byMs: number) {
@@ -232,5 +273,15 @@ class SqliteLedger implements Ledger {
   /** Changes when another connection commits (https://www.sqlite.org/pragma.html#pragma_data_version). */
   #readDataVersion(): unknown {
     return this.#db.pragma('data_version', { simple: true });
+  }
+}
+
+/** Takes steps until one says that it was the last, and leaves others as much time between them as each has taken. */
+async function inTurns(step: () => Promise<boolean>): Promise<void> {
+  for (;;) {
+    const startMs = performance.now();
+    if (await step()) return;
+    // A process that waits for the lock looks for it again after up to 25 ms, and finds it free by then.
+    await sleep(Math.max(MOMENT_MS, performance.now() - startMs));
   }
 }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { until } from '../../support/until.ts';
 import {
   aSink,
   changedLead,
   delivered,
+  ids,
   LedgerUnderTest,
   MINUTE,
   type OpenLedger,
@@ -127,6 +129,52 @@ export function amendingContract(store: () => OpenLedger): void {
       expect(await on.ledger.replay('crm', { since: then })).toBe(1);
       expect(await on.ledger.replay('crm', { until: then, source: 'north' })).toBe(1);
       expect(await on.ledger.replay('nobody', {})).toBe(0);
+    });
+  });
+
+  describe('a replay of many leads', () => {
+    it('owes each of them once, in order, and leaves room for others meanwhile', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 1_000));
+      on.clock.jump(1);
+      const other = on.again();
+      const replaying = on.ledger.replay('crm', {});
+      let settled = false;
+      void replaying.finally(() => {
+        settled = true;
+      });
+      let claims = 0;
+      while (!settled) {
+        await other.claim('crm', { window: 1 });
+        claims += 1;
+      }
+      expect(await replaying).toBe(1_000);
+      expect(claims).toBeGreaterThan(3);
+      expect(await on.owed('crm')).toEqual(
+        [...ids(1, 1_000), ...ids(1, 1_000)].map((id) => `${id} v1 pending`),
+      );
+    });
+
+    it('whose process was killed in the middle is finished by another, and nothing is owed twice', async () => {
+      const open = store();
+      const on = await LedgerUnderTest.with(open, 'crm');
+      await on.list(ids(1, 1_000));
+      on.clock.jump(1);
+      const killed = on.again();
+      const asked = killed.ledger.replay('crm', {});
+      asked.catch(() => undefined); // its ledger is taken away from it
+      await until('a part is owed', async () => (await on.owed('crm')).length > 1_000);
+      await killed.ledger.close();
+      expect((await on.owed('crm')).length).toBeLessThan(2_000);
+      expect(await on.ledger.finishReplays()).toBe(0); // it may still be alive
+      on.clock.jump(MINUTE);
+      await on.list([...ids(2, 1_000), changedLead(1, 'B'), 1_001]);
+      expect(await on.ledger.finishReplays()).toBe(1_000);
+      expect(await on.ledger.finishReplays()).toBe(0);
+      const rows = await on.ledger.deliveries({}, { limit: 5_000 });
+      const replayed = rows.filter(({ replay }) => replay).map(({ lead }) => lead);
+      expect(new Set(replayed)).toEqual(new Set(ids(1, 1_000).map(String)));
+      expect(replayed).toHaveLength(1_000);
     });
   });
 

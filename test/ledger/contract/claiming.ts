@@ -203,6 +203,30 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(rest.batch.deliveries.map((delivery) => delivery.leadId)).toEqual([2n]);
     });
 
+    it('whose attempt was cut off by a stop is due at once, whole, however often that happens', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 4));
+      const first = await on.take('crm', { max: 4 });
+      for (let stop = 0; stop < 10; stop += 1) {
+        const { ref, batch } = stop === 0 ? first : await on.take('crm', { max: 4 });
+        expect(batch).toEqual(first.batch);
+        expect(await on.ledger.release(ref)).toBe(true);
+        expect(await on.settle(ref, ...batch.deliveries.map(() => delivered))).toBeUndefined();
+      }
+    });
+
+    it('is given back by nobody but the process that attempts it, under the lease that it has', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const { refs } = await on.claim('crm');
+      const ref = refs[0] as BatchRef;
+      expect(await on.ledger.release(ref)).toBe(false); // not begun
+      await on.begin(ref);
+      expect(await on.ledger.release({ ...ref, lease: ref.lease + 1 })).toBe(false);
+      expect(await on.settle(ref, delivered)).toBeDefined();
+      expect(await on.ledger.release(ref)).toBe(false);
+    });
+
     it('whose attempts begin and never end is split until the one lead is known; that one is put off, the others arrive', async () => {
       const on = await LedgerUnderTest.with(store(), 'drop');
       await on.list(ids(1, 8));
