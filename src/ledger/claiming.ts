@@ -21,6 +21,12 @@ interface BatchRow {
   lost: number;
 }
 
+/** Until when a batch is leased, and who has begun its attempt; null: nobody yet. */
+interface Lease {
+  until: number;
+  holder: string | null;
+}
+
 interface DueRow {
   delivery_no: number;
   owed_at: number;
@@ -51,50 +57,50 @@ export class Claiming {
     this.#sql = prepare(db);
   }
 
-  claim(request: ClaimRequest): Claimed {
+  /** `holder` is the process that begins the attempts, if it is to begin them at once. */
+  claim(request: ClaimRequest, holder: string | null): Claimed {
     const sink = this.#rows.get(request.sink);
     if (!sink?.active || sink.health.pausedSince) return { refs: [], nextAt: undefined };
     const now = this.#clock.now().getTime();
-    const refs = sink.health.heldSince ? this.#probe(sink, request, now) : this.#due(sink, request, now);
+    const lease = { holder, until: now + (request.beginForMs ?? request.leaseMs) };
+    const refs = sink.health.heldSince ? this.#probe(sink, lease, now) : this.#due(sink, request, lease, now);
     const nextAt = this.#nextAt(sink, request, now);
     return { refs, nextAt: nextAt === undefined ? undefined : new Date(nextAt) };
   }
 
   /** While a sink is held, one batch at a time finds out whether it works again: a lost one, or the lead that is due first. */
-  #probe(sink: SinkRow, request: ClaimRequest, now: number): BatchRef[] {
+  #probe(sink: SinkRow, lease: Lease, now: number): BatchRef[] {
     const early = now < (sink.health.probeAt?.getTime() ?? now);
     if (early || this.#onTheirWay(sink, now) > 0) return [];
     const [due] = this.#sql.due.all(sink.sinkNo, now, 1);
     const [expired] = this.#sql.expired.all(sink.sinkNo, now, 1);
     // Whichever waits longest, so that one lead that always fails cannot keep the others from proving that all is well.
     if (due && (!expired || due.next_attempt_at < expired.leased_until))
-      return this.#makeBatches(sink, [due], 1, request, now);
-    return this.#renew(sink, 1, request, now);
+      return this.#makeBatches(sink, [due], 1, lease, now);
+    return this.#renew(sink, 1, lease, now);
   }
 
-  #due(sink: SinkRow, request: ClaimRequest, now: number): BatchRef[] {
+  #due(sink: SinkRow, request: ClaimRequest, lease: Lease, now: number): BatchRef[] {
     const room = request.window - this.#onTheirWay(sink, now);
     if (room <= 0) return [];
-    const refs = this.#renew(sink, room, request, now);
+    const refs = this.#renew(sink, room, lease, now);
     const due = this.#sql.due.all(sink.sinkNo, now, (room - refs.length) * request.max);
-    return [
-      ...refs,
-      ...this.#makeBatches(sink, withoutUnfilled(due, request, now), request.max, request, now),
-    ];
+    const ready = withoutUnfilled(due, request, now);
+    return [...refs, ...this.#makeBatches(sink, ready, request.max, lease, now)];
   }
 
   #makeBatches(
     sink: SinkRow,
     due: readonly DueRow[],
     max: number,
-    request: ClaimRequest,
+    { until, holder }: Lease,
     now: number,
   ): BatchRef[] {
     const refs: BatchRef[] = [];
     for (let start = 0; start < due.length; start += max) {
       const lease = this.#newLease();
       const batchNo = Number(
-        this.#sql.addBatch.run(sink.sinkNo, now, lease, now + request.leaseMs, 0).lastInsertRowid,
+        this.#sql.addBatch.run(sink.sinkNo, now, lease, until, holder, 0).lastInsertRowid,
       );
       for (const row of due.slice(start, start + max)) this.#sql.assign.run(batchNo, row.delivery_no);
       refs.push({ sink: sink.name, batch: batchId(batchNo), lease });
@@ -103,14 +109,15 @@ export class Claiming {
   }
 
   /** Offers batches again, as the same batches, whose lease has ended. */
-  #renew(sink: SinkRow, limit: number, request: ClaimRequest, now: number): BatchRef[] {
+  #renew(sink: SinkRow, limit: number, { until, holder }: Lease, now: number): BatchRef[] {
     const refs: BatchRef[] = [];
     for (const row of this.#sql.expired.all(sink.sinkNo, now, limit)) {
       const lost = row.holder === null ? row.lost : row.lost + 1;
       const delayMs = row.holder !== null ? this.#suspect(sink, row, lost, now) : 0;
       // What is put off is not on its way: without a lease it takes nobody's place and is not offered meanwhile.
       const lease = delayMs > 0 ? 0 : this.#newLease();
-      this.#sql.renew.run(lease, now + (delayMs || request.leaseMs), lost, row.batch_no);
+      if (lease === 0) this.#sql.renew.run(0, now + delayMs, null, lost, row.batch_no);
+      else this.#sql.renew.run(lease, until, holder, lost, row.batch_no);
       if (lease === 0) continue;
       refs.push({ sink: sink.name, batch: batchId(row.batch_no), lease, replaces: row.lease || undefined });
     }
@@ -122,7 +129,7 @@ export class Claiming {
     if (lost < LOST_BEFORE_SPLIT) return 0;
     const deliveries = this.#sql.inBatch.all(row.batch_no);
     if (deliveries.length > 1) {
-      const added = this.#sql.addBatch.run(sink.sinkNo, row.created_at, this.#newLease(), now, lost);
+      const added = this.#sql.addBatch.run(sink.sinkNo, row.created_at, this.#newLease(), now, null, lost);
       const half = deliveries.slice(Math.ceil(deliveries.length / 2));
       for (const delivery of half) this.#sql.assign.run(Number(added.lastInsertRowid), delivery);
       return 0;
@@ -222,10 +229,10 @@ function prepare(db: Database.Database) {
       'SELECT batch_no, lease FROM _batches WHERE sink_no = +? AND leased_until > +? AND lease <> 0 AND holder IS NULL ORDER BY batch_no',
     ),
     addBatch: db.prepare(
-      'INSERT INTO _batches (sink_no, created_at, lease, leased_until, lost) VALUES (?, ?, ?, ?, ?)',
+      'INSERT INTO _batches (sink_no, created_at, lease, leased_until, holder, lost) VALUES (?, ?, ?, ?, ?, ?)',
     ),
     renew: db.prepare(
-      'UPDATE _batches SET lease = ?, leased_until = ?, lost = ?, holder = NULL WHERE batch_no = ?',
+      'UPDATE _batches SET lease = ?, leased_until = ?, holder = ?, lost = ? WHERE batch_no = ?',
     ),
     assign: db.prepare('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
     inBatch: db

@@ -56,6 +56,11 @@ export interface ClaimRequest {
   readonly waitMs: number;
   /** How long a batch may wait for its attempt to begin. */
   readonly leaseMs: number;
+  /**
+   * Set when the batches are attempted in this process and at once: their attempts begin in the same commit, and their
+   * leases last so long. `begin` is called all the same, and gives what was read already.
+   */
+  readonly beginForMs?: number | undefined;
 }
 
 export interface Claimed {
@@ -177,6 +182,14 @@ export interface LedgerStatus {
   readonly sinks: readonly SinkStatus[];
 }
 
+/** How much disk the ledger takes for what is written and not yet in its final place. */
+export interface Tidied {
+  /** All of it that is on disk; used again for what is written next, once nobody reads an older state. */
+  readonly logBytes: number;
+  /** What somebody's open query, begun before it was written, keeps out. Grows with every write until that query ends. */
+  readonly heldUpBytes: number;
+}
+
 /** One thing that happened to a lead. */
 export interface TraceEntry {
   readonly at: Date;
@@ -274,6 +287,8 @@ export interface Ledger {
    * that come again. Gives how many deliveries that were.
    */
   clockWentBack(byMs: number): Promise<number>;
+  /** Brings what was written to its final place, as far as nobody still reads an older state of the ledger. */
+  tidy(): Promise<Tidied>;
   /** When the ledger was last written to by a poll, by the clock of then. */
   lastPolledAt(): Promise<Date | undefined>;
   /** False when there is no such sink. */

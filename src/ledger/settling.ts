@@ -22,6 +22,18 @@ interface DeliveryRow {
   raw: string;
 }
 
+/** A batch whose attempt has begun and was not asked for yet. */
+export interface Begun {
+  readonly batch: Batch;
+  readonly lease: number;
+  readonly until: number;
+}
+
+interface BegunRow {
+  created_at: number;
+  leased_until: number;
+}
+
 interface PendingRow {
   delivery_no: number;
   attempts: number;
@@ -49,7 +61,22 @@ export class Settling {
     const now = this.#clock.now().getTime();
     if (this.#putBack(ref, batchNo, now)) return undefined;
     const createdAt = this.#sql.begin.get(holder, now + leaseMs, batchNo, ref.lease, now);
-    if (createdAt === undefined) return undefined;
+    return createdAt === undefined ? undefined : this.#load(ref, batchNo, createdAt);
+  }
+
+  /** A batch whose attempt began when it was claimed. */
+  begun(ref: BatchRef): Begun {
+    const batchNo = batchNumber(ref.batch);
+    const { created_at, leased_until } = this.#sql.begun.get(batchNo, ref.lease) as BegunRow;
+    return { batch: this.#load(ref, batchNo, created_at), lease: ref.lease, until: leased_until };
+  }
+
+  /** The attempt was never made: it can still be, under the same lease. */
+  giveBack({ batch, lease }: Begun): void {
+    this.#sql.giveBack.run(batchNumber(batch.id), lease);
+  }
+
+  #load(ref: BatchRef, batchNo: number, createdAt: number): Batch {
     const deliveries = this.#sql.load.all(batchNo).map(toDelivery);
     return { id: ref.batch, sink: ref.sink, createdAt: new Date(createdAt), deliveries };
   }
@@ -196,6 +223,10 @@ function prepare(db: Database.Database) {
         'UPDATE _batches SET holder = ?, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder IS NULL AND leased_until > ? RETURNING created_at',
       )
       .pluck(),
+    begun: db.prepare<[number, number], BegunRow>(
+      'SELECT created_at, leased_until FROM _batches WHERE batch_no = ? AND lease = ?',
+    ),
+    giveBack: db.prepare('UPDATE _batches SET holder = NULL WHERE batch_no = ? AND lease = ?'),
     load: db.prepare<[number], DeliveryRow>(
       `SELECT ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, v.valid_from, v.hash, v.raw
        FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no

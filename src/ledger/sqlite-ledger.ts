@@ -21,13 +21,14 @@ import type {
   PollEnd,
   PollId,
   Settled,
+  Tidied,
 } from './ledger.ts';
 import { LedgerError, toLedgerError } from './ledger-error.ts';
 import { Owing } from './owing.ts';
 import { Recording } from './recording.ts';
 import { Replaying } from './replaying.ts';
 import { migrate, recognise } from './schema.ts';
-import { Settling } from './settling.ts';
+import { type Begun, Settling } from './settling.ts';
 import { SinkRows } from './sink-rows.ts';
 import { Transactions } from './transactions.ts';
 
@@ -49,6 +50,9 @@ const RETRIED_AT_ONCE = 500;
 const MOMENT_MS = 5;
 /** How long a write waits for another process's transaction, in ms. */
 const BUSY_MS = 5_000;
+
+/** The log beside the file keeps at most so much disk once it is of no more use. */
+const LOG_KEPT_BYTES = 16 * 1024 * 1024;
 
 /** The file, and with it those that SQLite puts beside it, is for this user alone: it holds personal data. */
 function connect(file: string): Database.Database {
@@ -73,6 +77,8 @@ export function openLedger(options: LedgerOptions): Ledger {
     db.pragma('journal_mode = WAL');
     // This build leaves WAL at NORMAL, which forgets the last commits when the power fails.
     db.pragma('synchronous = FULL');
+    // What a long query of somebody else made the log grow to is given back to the disk when that query has ended.
+    db.pragma(`journal_size_limit = ${LOG_KEPT_BYTES}`);
     db.pragma('foreign_keys = ON');
     migrate(db);
     return new SqliteLedger(db, options);
@@ -97,6 +103,8 @@ class SqliteLedger implements Ledger {
   readonly #replaying: Replaying;
   readonly #clock: Clock;
   readonly #holder: string;
+  /** By lease: what was claimed and begun in one commit, until its attempt asks for it. Never more than is on its way. */
+  readonly #begun = new Map<number, Begun>();
   #dataVersion: unknown;
 
   constructor(db: Database.Database, { clock, random, judge, holder = 'nobody' }: LedgerOptions) {
@@ -141,8 +149,15 @@ class SqliteLedger implements Ledger {
     return this.#guard(() => this.#recording.finishPoll(poll, end));
   }
 
-  claim(request: ClaimRequest): Promise<Claimed> {
-    return this.#write(() => this.#claiming.claim(request));
+  async claim(request: ClaimRequest): Promise<Claimed> {
+    const begins = request.beginForMs !== undefined;
+    const { claimed, begun } = await this.#write(() => {
+      const claimed = this.#claiming.claim(request, begins ? this.#holder : null);
+      return { claimed, begun: begins ? claimed.refs.map((ref) => this.#settling.begun(ref)) : [] };
+    });
+    for (const { replaces } of claimed.refs) if (replaces !== undefined) this.#begun.delete(replaces);
+    for (const one of begun) this.#begun.set(one.lease, one);
+    return claimed;
   }
 
   waiting(sink: string) {
@@ -150,6 +165,11 @@ class SqliteLedger implements Ledger {
   }
 
   begin(ref: BatchRef, leaseMs: number): Promise<Batch | undefined> {
+    const begun = this.#begun.get(ref.lease);
+    this.#begun.delete(ref.lease);
+    // Whoever comes too late finds that the lease is no longer his, and asks the ledger like everybody else.
+    if (begun?.batch.id === ref.batch && begun.until > this.#clock.now().getTime())
+      return Promise.resolve(begun.batch);
     return this.#write(() => this.#settling.begin(ref, leaseMs, this.#holder));
   }
 
@@ -233,6 +253,17 @@ class SqliteLedger implements Ledger {
     return owed;
   }
 
+  tidy(): Promise<Tidied> {
+    return this.#guard(async () => {
+      const [state] = this.#db.pragma('wal_checkpoint(PASSIVE)') as [{ log: number; checkpointed: number }];
+      const pageBytes = Number(this.#db.pragma('page_size', { simple: true }));
+      return {
+        logBytes: Math.max(0, state.log) * pageBytes,
+        heldUpBytes: Math.max(0, state.log - state.checkpointed) * pageBytes,
+      };
+    });
+  }
+
   clockWentBack(byMs: number) {
     return this.#write(() => this.#amending.clockWentBack(byMs));
   }
@@ -250,8 +281,19 @@ class SqliteLedger implements Ledger {
   }
 
   async close(): Promise<void> {
-    this.#commits.flush();
-    this.#db.close();
+    const unused = [...this.#begun.values()];
+    this.#begun.clear();
+    try {
+      if (unused.length > 0) void this.#giveBack(unused);
+      this.#commits.flush();
+    } finally {
+      this.#db.close();
+    }
+  }
+
+  /** What was begun and not attempted is not to count as lost. When it cannot be told, it does: that harms little. */
+  async #giveBack(unused: readonly Begun[]): Promise<void> {
+    await this.#commits.run(() => unused.map((one) => this.#settling.giveBack(one))).catch(() => undefined);
   }
 
   #write<T>(work: () => T): Promise<T> {
