@@ -1,0 +1,144 @@
+import type { Batch, Delivery } from '../../src/leads/delivery.ts';
+import type { Outcome, Refused, Unavailable } from '../../src/leads/outcome.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import { type Sink, SinkUnavailable } from '../../src/sinks/sink.ts';
+import type { Chance } from './chance.ts';
+import type { Life } from './life.ts';
+import type { Witness } from './witness.ts';
+
+/** How a destination answers. */
+export type DestinationManner =
+  | 'fine'
+  /** 503 to everything. */
+  | 'down'
+  /** 503 with a wait of 90 s. */
+  | 'limited'
+  /** 410: the sink is paused until somebody resumes it. */
+  | 'gone'
+  /** 422 to everything. */
+  | 'refusing'
+  /** Does not answer until it is given up on. */
+  | 'hanging'
+  /** Nor then. */
+  | 'deaf'
+  /** Takes what it is sent, and breaks the connection before it says so. */
+  | 'forgetful'
+  /** Now this, now that. */
+  | 'flapping'
+  /** Takes a part of a batch, then breaks off. */
+  | 'half'
+  /** Takes it, and answers in a way that nobody thought of. */
+  | 'broken'
+  /** Takes almost as long as it may. */
+  | 'slow';
+
+const REFUSED: Refused = { kind: 'refused', reason: 'It says no.', httpStatus: 422 };
+const DOWN: Unavailable = { kind: 'unavailable', reason: 'It is down.', httpStatus: 503 };
+const never = new Promise<never>(() => undefined);
+
+/** How long an attempt may take, in ms. */
+export const BUDGET_MS = 20_000;
+
+/** What leads are delivered to, over a network that takes its time. */
+export class Destination {
+  readonly #clock: Clock;
+  readonly #chance: Chance;
+  readonly #witness: Witness;
+  /** Leads that it takes exception to, whatever its manner. */
+  readonly #disliked = new Map<bigint, Outcome>();
+  manner: DestinationManner = 'fine';
+
+  constructor(clock: Clock, chance: Chance, witness: Witness) {
+    this.#clock = clock;
+    this.#chance = chance;
+    this.#witness = witness;
+  }
+
+  /** From now on it refuses this lead, or breaks over it. */
+  dislike(lead: number, how: 'refuses' | 'breaks'): void {
+    this.#disliked.set(BigInt(lead), how === 'refuses' ? REFUSED : DOWN);
+  }
+
+  /** It breaks over no lead any more; what it refuses, it goes on refusing. */
+  heal(): void {
+    this.manner = 'fine';
+    for (const [lead, how] of this.#disliked) if (how === DOWN) this.#disliked.delete(lead);
+  }
+
+  sinkOf(life: Life): Sink {
+    return {
+      check: async () => undefined,
+      deliver: (batch, signal) => life.act(() => this.#receive(batch, signal)),
+      close: async () => undefined,
+    };
+  }
+
+  async #receive(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
+    await this.#travel(batch, signal);
+    const manner =
+      this.manner === 'flapping' ? this.#chance.some(['fine', 'down'] as const, 1)[0] : this.manner;
+    switch (manner) {
+      case 'down':
+        throw new SinkUnavailable('It is down.', { hint: '', httpStatus: 503 });
+      case 'limited':
+        throw new SinkUnavailable('Not now.', { hint: '', httpStatus: 503, retryAfterMs: 90_000 });
+      case 'gone':
+        throw new SinkUnavailable('It is gone.', { hint: '', httpStatus: 410, gone: true });
+      case 'refusing':
+        return batch.deliveries.map(() => REFUSED);
+      case 'hanging':
+        return await until(signal);
+      case 'deaf':
+        return await never;
+      default:
+        return await this.#take(batch, signal, manner ?? 'fine');
+    }
+  }
+
+  async #take(batch: Batch, signal: AbortSignal, manner: DestinationManner): Promise<readonly Outcome[]> {
+    const taken =
+      manner === 'half' ? this.#chance.below(batch.deliveries.length + 1) : batch.deliveries.length;
+    const outcomes = batch.deliveries.map((delivery, index) =>
+      index < taken ? this.#takeOne(batch, delivery) : DOWN,
+    );
+    await this.#travel(batch, signal);
+    if (manner === 'slow') await this.#clock.sleep(BUDGET_MS - 2_000, signal);
+    if (signal.aborted) this.#witness.excuse(batch, 'it was cut off');
+    if (manner === 'forgetful') {
+      this.#witness.excuse(batch, 'the destination did not say that it took it');
+      throw new SinkUnavailable('The connection was reset.', { hint: '' });
+    }
+    if (manner === 'broken') {
+      this.#witness.excuse(batch, 'the destination did not say that it took it');
+      if (this.#chance.oneIn(2)) throw new TypeError('nobody thought of this');
+      return outcomes.slice(1);
+    }
+    return outcomes;
+  }
+
+  #takeOne(batch: Batch, delivery: Delivery): Outcome {
+    const disliked = this.#disliked.get(delivery.leadId);
+    if (disliked) return disliked;
+    this.#witness.arrived(batch, delivery);
+    return { kind: 'delivered' };
+  }
+
+  /** One way over the network. What is cut off on its way may have arrived or not. */
+  async #travel(batch: Batch, signal: AbortSignal): Promise<void> {
+    await this.#clock.sleep(
+      this.#chance.oneIn(10) ? this.#chance.below(3_000) : this.#chance.below(50),
+      signal,
+    );
+    if (!signal.aborted) return;
+    this.#witness.excuse(batch, 'it was cut off');
+    if (this.#chance.oneIn(2)) throw new SinkUnavailable('It was cut off.', { hint: '' });
+  }
+}
+
+function until(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const cut = () => reject(new SinkUnavailable('It was cut off.', { hint: '' }));
+    if (signal.aborted) cut();
+    else signal.addEventListener('abort', cut, { once: true });
+  });
+}

@@ -1,0 +1,201 @@
+import { basename, dirname, join } from 'node:path';
+import type { Files, NewFile } from '../../src/platform/files.ts';
+import type { Chance } from './chance.ts';
+import type { Life } from './life.ts';
+
+interface File {
+  readonly kind: 'file';
+  data: Buffer;
+  /** What survives a power cut. */
+  synced: Buffer;
+  modifiedAt: Date;
+}
+
+interface Folder {
+  readonly kind: 'folder';
+  readonly names: Map<string, Node>;
+  /** The names that survive a power cut. */
+  synced: Map<string, Node>;
+  /** Changes of names since then; each survives whole or not at all. */
+  unsynced: Change[];
+}
+
+type Node = File | Folder;
+type Change = (names: Map<string, Node>) => void;
+
+/**
+ * A disk that keeps what POSIX promises and not more: without an fsync a power cut takes content, and names that were
+ * changed, in any combination.
+ */
+export class SimulatedDisk {
+  readonly #chance: Chance;
+  readonly #now: () => Date;
+  readonly #root: Folder = newFolder();
+  /** Everything that writes fails with this code. */
+  fault: string | undefined;
+
+  constructor(chance: Chance, now: () => Date) {
+    this.#chance = chance;
+    this.#now = now;
+  }
+
+  /** The disk as one process sees it. */
+  filesOf(life: Life): Files {
+    return {
+      makeFolder: (path) => life.act(async () => this.#makeFolder(path)),
+      list: (folder) => life.act(async () => [...this.#folder(folder).names.keys()]),
+      read: (path) => life.act(async () => this.#file(path)?.data),
+      modifiedAt: (path) => life.act(async () => (this.#file(path) ?? missing(path)).modifiedAt),
+      create: (path) => life.act(async () => this.#create(path, life)),
+      rename: (from, to) => life.act(async () => this.#rename(from, to)),
+      syncFolder: (path) => life.act(async () => this.#syncFolder(path)),
+      probeFolder: (path) => life.act(async () => void this.#folder(path)),
+      remove: (path) => life.act(async () => this.#remove(path)),
+    };
+  }
+
+  /** The files of a folder as everyone sees them now, by name. */
+  filesIn(path: string): Map<string, Buffer> {
+    const folder = this.#find(path);
+    const files =
+      folder?.kind === 'folder'
+        ? [...folder.names].filter((entry): entry is [string, File] => entry[1].kind === 'file')
+        : [];
+    return new Map(files.map(([name, file]) => [name, file.data]));
+  }
+
+  /** What was not synced is there afterwards, or not, or in part. */
+  cutPower(): void {
+    this.#cut(this.#root);
+  }
+
+  #cut(node: Node): void {
+    if (node.kind === 'file') {
+      if (!node.data.equals(node.synced)) node.data = this.#remains(node);
+      node.synced = node.data;
+      return;
+    }
+    for (const change of node.unsynced) if (this.#chance.oneIn(2)) change(node.synced);
+    node.unsynced = [];
+    node.names.clear();
+    for (const [name, child] of node.synced) node.names.set(name, child);
+    for (const child of node.names.values()) this.#cut(child);
+  }
+
+  #remains(file: File): Buffer {
+    const whole = this.#chance.below(3);
+    if (whole === 0) return file.synced;
+    return whole === 1 ? file.data : file.data.subarray(0, this.#chance.below(file.data.length));
+  }
+
+  #makeFolder(path: string): string | undefined {
+    const there = this.#find(path);
+    if (there) return there.kind === 'folder' ? undefined : fail('EEXIST');
+    this.#write();
+    const above = dirname(path);
+    const made = this.#makeFolder(above);
+    this.#change(above, (names) => names.set(basename(path), folder));
+    const folder = newFolder();
+    this.#apply(above);
+    return made ?? path;
+  }
+
+  #create(path: string, life: Life): NewFile {
+    this.#write();
+    if (this.#find(path)) fail('EEXIST');
+    const file: File = {
+      kind: 'file',
+      data: Buffer.alloc(0),
+      synced: Buffer.alloc(0),
+      modifiedAt: this.#now(),
+    };
+    this.#change(dirname(path), (names) => names.set(basename(path), file));
+    this.#apply(dirname(path));
+    return {
+      write: (data) =>
+        life.act(async () => {
+          file.modifiedAt = this.#now();
+          // A disk that is full takes what there is room for.
+          if (this.fault !== undefined)
+            file.data = Buffer.from(data.subarray(0, this.#chance.below(data.length)));
+          this.#write();
+          file.data = Buffer.from(data);
+        }),
+      sync: () =>
+        life.act(async () => {
+          this.#write();
+          file.synced = file.data;
+        }),
+      close: () => life.act(async () => undefined),
+    };
+  }
+
+  #rename(from: string, to: string): void {
+    this.#write();
+    const node = this.#find(from) ?? missing(from);
+    if (dirname(from) !== dirname(to)) fail('EXDEV');
+    this.#change(dirname(to), (names) => {
+      if (names.get(basename(from)) === node) names.delete(basename(from));
+      names.set(basename(to), node);
+    });
+    this.#apply(dirname(to));
+  }
+
+  #remove(path: string): void {
+    const node = this.#find(path);
+    if (!node) return;
+    this.#change(
+      dirname(path),
+      (names) => names.get(basename(path)) === node && names.delete(basename(path)),
+    );
+    this.#apply(dirname(path));
+  }
+
+  #syncFolder(path: string): void {
+    this.#write();
+    const folder = this.#folder(path);
+    folder.synced = new Map(folder.names);
+    folder.unsynced = [];
+  }
+
+  #change(path: string, change: Change): void {
+    this.#folder(path).unsynced.push(change);
+  }
+
+  #apply(path: string): void {
+    const folder = this.#folder(path);
+    folder.unsynced.at(-1)?.(folder.names);
+  }
+
+  #write(): void {
+    if (this.fault !== undefined) fail(this.fault);
+  }
+
+  #file(path: string): File | undefined {
+    const node = this.#find(path);
+    return node?.kind === 'folder' ? fail('EISDIR') : node;
+  }
+
+  #folder(path: string): Folder {
+    const node = this.#find(path) ?? missing(path);
+    return node.kind === 'folder' ? node : fail('ENOTDIR');
+  }
+
+  #find(path: string): Node | undefined {
+    if (dirname(path) === path) return this.#root;
+    const above = this.#find(dirname(path));
+    return above?.kind === 'folder' ? above.names.get(basename(path)) : undefined;
+  }
+}
+
+function newFolder(): Folder {
+  return { kind: 'folder', names: new Map(), synced: new Map(), unsynced: [] };
+}
+
+function missing(path: string): never {
+  return fail('ENOENT', join(path));
+}
+
+function fail(code: string, path = ''): never {
+  throw Object.assign(new Error(`${code} ${path}`), { code });
+}

@@ -1,0 +1,164 @@
+import type Database from 'better-sqlite3';
+import { parse } from 'csv-parse/sync';
+import type { SinkSetup } from './process.ts';
+import { Violation } from './violation.ts';
+import type { World } from './world.ts';
+
+/** A delivery as the ledger's public view shows it. */
+interface Row {
+  readonly delivery_id: string;
+  readonly lead_id: number;
+  readonly lead_version: number;
+  readonly sink: string;
+  readonly event: string;
+  readonly state: 'pending' | 'delivered' | 'dead' | 'skipped';
+  readonly reason: string | null;
+  readonly replay: number;
+}
+
+interface Version {
+  readonly lead_id: number;
+  readonly version: number;
+  readonly is_current: number;
+  readonly hash: string;
+}
+
+interface Current {
+  readonly id: number;
+  readonly hash: string;
+}
+
+/** What the ledger holds. */
+interface Held {
+  readonly deliveries: readonly Row[];
+  readonly versions: readonly Version[];
+}
+
+/** What keeps a run from its rest. */
+export interface Unrest {
+  readonly pending: number;
+  /** Sinks that wait for somebody to resume them. */
+  readonly paused: readonly string[];
+  /** Leads whose present content the ledger does not have. */
+  readonly unread: number;
+}
+
+/** Looks at a run from outside, again and again. */
+export class Lookout {
+  readonly #world: World;
+  readonly #pending: Database.Statement<[], number>;
+  readonly #paused: Database.Statement<[], string>;
+  readonly #current: Database.Statement<[], Current>;
+
+  constructor(world: World) {
+    const db = world.store.observer;
+    this.#world = world;
+    this.#pending = db.prepare<[], number>('SELECT coalesce(sum(pending), 0) FROM v_sink_health').pluck();
+    this.#paused = db
+      .prepare<[], string>('SELECT sink FROM v_sink_health WHERE paused_since IS NOT NULL')
+      .pluck();
+    this.#current = db.prepare('SELECT id, _leadsync_hash AS hash FROM leads');
+  }
+
+  look(): Unrest {
+    const current = new Map(this.#current.all().map(({ id, hash }) => [BigInt(id), hash]));
+    return {
+      pending: this.#pending.get() ?? 0,
+      paused: this.#paused.all(),
+      unread: [...this.#world.service.shown()].filter(([id, hash]) => current.get(id) !== hash).length,
+    };
+  }
+}
+
+/**
+ * The one oracle, at the end of a run: every lead that was listed is, for every sink, delivered, or dead with a reason,
+ * or skipped with a reason; and what each sink has last is each lead's current content. @throws Violation
+ */
+export function judgeEnd(world: World): void {
+  if (world.witness.violation) throw world.witness.violation;
+  const held = readAll(world.store.observer);
+  checkRecorded(world, held);
+  for (const sink of world.scenario.sinks) {
+    checkOwed(sink, held);
+    checkArrived(world, sink, held);
+    if (sink.type === 'csv') checkFiles(world, sink, held);
+  }
+}
+
+function readAll(db: Database.Database): Held {
+  const broken = db.pragma('foreign_key_check') as unknown[];
+  if (broken.length > 0) throw new Violation('the ledger has rows that refer to nothing');
+  const deliveries = db.prepare<[], Row>('SELECT * FROM deliveries').all();
+  const versions = db
+    .prepare<[], Version>('SELECT lead_id, version, is_current, _leadsync_hash AS hash FROM lead_versions')
+    .all();
+  return { deliveries, versions };
+}
+
+function checkRecorded(world: World, { versions }: Held): void {
+  const known = new Set(versions.map(({ lead_id, hash }) => `${lead_id} ${hash}`));
+  for (const { id, hash } of world.witness.contents)
+    if (!known.has(`${id} ${hash}`)) throw new Violation(`lead ${id} was recorded, and is not in the ledger`);
+}
+
+/** Nothing is seen that is not owed, and nothing waits any more. */
+function checkOwed(sink: SinkSetup, { deliveries, versions }: Held): void {
+  const rows = deliveries.filter((row) => row.sink === sink.name);
+  const owed = new Set(rows.map((row) => `${row.lead_id} ${row.lead_version}`));
+  const leads = new Set(rows.map((row) => row.lead_id));
+  for (const { lead_id, version, is_current } of versions) {
+    if (!leads.has(lead_id)) throw new Violation(`lead ${lead_id} was seen, and is not owed to ${sink.name}`);
+    const wanted = is_current === 1 && (version === 1 || sink.events.includes('updated'));
+    if (wanted && !owed.has(`${lead_id} ${version}`))
+      throw new Violation(`version ${version} of lead ${lead_id} was seen, and is not owed to ${sink.name}`);
+  }
+  for (const { state, reason, delivery_id } of rows) {
+    if (state === 'pending') throw new Violation(`${delivery_id} is still pending`);
+    if ((state === 'dead' || state === 'skipped') && !reason)
+      throw new Violation(`${delivery_id} is ${state} without a reason`);
+    if (state === 'skipped' && sink.backfill)
+      throw new Violation(`${delivery_id} was skipped, although everything is wanted`);
+  }
+}
+
+function checkArrived(world: World, sink: SinkSetup, { deliveries }: Held): void {
+  const rows = deliveries.filter((row) => row.sink === sink.name);
+  const newest = new Map<number, number>();
+  for (const row of rows) {
+    if (row.state !== 'delivered') continue;
+    if (world.witness.arrivalsOf(row.delivery_id).length === 0)
+      throw new Violation(`${row.delivery_id} counts as delivered, and did not arrive`);
+    newest.set(row.lead_id, Math.max(newest.get(row.lead_id) ?? 0, row.lead_version));
+  }
+  for (const [lead, arrival] of world.witness.lastOf(sink.name)) {
+    const { version } = arrival.delivery;
+    const late = arrival.attempt.excuse !== undefined;
+    if (version < (newest.get(Number(lead)) ?? 0) && !late)
+      throw new Violation(
+        `${sink.name} has version ${version} of lead ${lead} last, and was brought a newer one before`,
+      );
+  }
+}
+
+/** Every file is whole, and whatever counts as delivered is in one. */
+function checkFiles(world: World, sink: SinkSetup, { deliveries }: Held): void {
+  const inFiles = new Set<string>();
+  for (const [name, content] of world.disk.filesIn(`/drop/${sink.name}`)) {
+    if (name.startsWith('.')) continue;
+    const rows: Record<string, string>[] = readCsv(name, content);
+    for (const row of rows) inFiles.add(row['_leadsync_delivery_id'] ?? '');
+  }
+  for (const row of deliveries)
+    if (row.sink === sink.name && row.state === 'delivered' && !inFiles.has(row.delivery_id))
+      throw new Violation(`${row.delivery_id} counts as delivered, and is in no file`);
+}
+
+function readCsv(name: string, content: Buffer): Record<string, string>[] {
+  try {
+    const rows: Record<string, string>[] = parse(content, { columns: true });
+    if (rows.length === 0 || !content.toString().endsWith('\n')) throw new Error('it is cut short');
+    return rows;
+  } catch (error) {
+    throw new Violation(`the file ${name} is not whole: ${String(error)}`);
+  }
+}

@@ -1,0 +1,243 @@
+import { backfill } from '../../src/daemon/backfill.ts';
+import { deliverBatch, type OpenSink } from '../../src/daemon/deliver.ts';
+import { dispatch } from '../../src/daemon/dispatch.ts';
+import { freeTheDead, showOwnLife } from '../../src/daemon/free-the-dead.ts';
+import { pollLoop } from '../../src/daemon/poll-loop.ts';
+import { Wake } from '../../src/daemon/wake.ts';
+import { watchClock } from '../../src/daemon/watch-clock.ts';
+import { watchWorkers } from '../../src/daemon/watch-workers.ts';
+import type { Carrier } from '../../src/delivery/carrier.ts';
+import { InProcessCarrier } from '../../src/delivery/in-process-carrier.ts';
+import type { LeadEvent } from '../../src/leads/delivery.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import { Closers } from '../../src/platform/closers.ts';
+import type { Sink } from '../../src/sinks/sink.ts';
+import type { Emit } from '../../src/telemetry/events.ts';
+import { BUDGET_MS } from './destination.ts';
+import type { Life } from './life.ts';
+import { RedisCarrier, type SimulatedRedis } from './redis.ts';
+import type { Shown, SimulatedService } from './service.ts';
+import type { Store } from './store.ts';
+import { clockOf } from './time.ts';
+import { watched } from './watched-ledger.ts';
+import type { Witness } from './witness.ts';
+
+/** What a process does. */
+export interface Duties {
+  /** Polls and dispatches. */
+  readonly runs: boolean;
+  /** Makes attempts. */
+  readonly delivers: boolean;
+}
+
+/** A sink as it is configured. */
+export interface SinkSetup {
+  readonly name: string;
+  readonly type: 'webhook' | 'csv';
+  readonly events: readonly LeadEvent[];
+  readonly max: number;
+  readonly waitMs: number;
+  readonly concurrency: number;
+  readonly backfill: boolean;
+}
+
+export interface ProcessParts {
+  readonly life: Life;
+  readonly duties: Duties;
+  readonly sinks: readonly SinkSetup[];
+  readonly pollEveryMs: number;
+  readonly store: Store;
+  readonly service: SimulatedService;
+  /** Undefined: batches are attempted in this process. */
+  readonly redis: SimulatedRedis | undefined;
+  readonly openSink: (sink: SinkSetup, life: Life) => Sink;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** A name that no process has had. */
+  readonly holder: string;
+  readonly witness: Witness;
+  readonly emit: Emit;
+  /** The ledger was called once more. */
+  readonly onCall: (method: string) => void;
+}
+
+/** How often a process looks whether others wrote to the ledger; the daemon does so ten times as often. */
+const LOOK_ELSEWHERE_MS = 1_000;
+const WATCH_PROCESSES_MS = 2_000;
+const AFTER_FAULT_MS = 1_000;
+
+/** A leadsync, put together as the daemon puts it together, of the same parts. What is around it is simulated. */
+export class SimulatedProcess {
+  readonly life: Life;
+  readonly duties: Duties;
+  readonly #parts: ProcessParts;
+  readonly #clock: Clock;
+  readonly #emit: Emit;
+  readonly #stopping = new AbortController();
+  readonly #closers = new Closers();
+  readonly #loops: Promise<void>[] = [];
+  readonly #wakes = new Map<string, Wake>();
+  readonly #ledger: Ledger;
+  readonly #drop: () => void;
+  readonly #carrier: Carrier;
+  #shown: Shown = new Map();
+
+  /** Opens everything and starts nothing. @throws LedgerError */
+  constructor(parts: ProcessParts) {
+    this.#parts = parts;
+    this.life = parts.life;
+    this.duties = parts.duties;
+    this.#clock = clockOf(parts.life, parts.clock);
+    this.#emit = (event) => this.life.isDead || parts.emit(event);
+    for (const sink of parts.sinks) this.#wakes.set(sink.name, new Wake(this.#clock));
+    const { ledger, drop } = parts.store.open(this.life, parts.holder);
+    this.#drop = drop;
+    this.#ledger = watched(ledger, {
+      life: this.life,
+      witness: parts.witness,
+      onCall: parts.onCall,
+      shown: () => this.#shown,
+    });
+    const sign = showOwnLife(parts.store.folder, parts.holder);
+    this.#closers.push(() => sign.release());
+    this.#carrier = this.#openCarrier();
+  }
+
+  /** As the daemon's own start. */
+  async start(): Promise<void> {
+    const parts = { ledger: this.#ledger, carrier: this.#carrier, clock: this.#clock, emit: this.#emit };
+    for (const { name } of this.#parts.sinks) this.#loop((signal) => watchWorkers(name, parts, signal));
+    if (!this.duties.runs) return;
+    const { sinks, store } = this.#parts;
+    await this.#ledger.declareSinks(sinks);
+    await freeTheDead(this.#ledger, store.folder);
+    this.#startDispatch();
+    this.#loop((signal) => pollLoop(this.#pollParts(), signal));
+  }
+
+  /** Its workers take no jobs, although they live. */
+  setSilent(isSilent: boolean): void {
+    if (this.#carrier instanceof RedisCarrier) this.#carrier.setSilent(isSilent);
+  }
+
+  /** The end by a signal that cannot be caught. */
+  async die(): Promise<void> {
+    this.life.die();
+    this.#drop();
+    this.#stopping.abort();
+    await this.#closers.closeAll();
+  }
+
+  freeze(): void {
+    this.life.freeze();
+  }
+
+  thaw(): void {
+    this.life.thaw();
+    if (this.#carrier instanceof RedisCarrier) this.#carrier.pump();
+  }
+
+  /** The orderly end. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all([this.#carrier.close(graceMs), Promise.allSettled(this.#loops)]);
+    if (this.life.isDead) return;
+    await this.#ledger.close();
+    await this.die();
+  }
+
+  #openCarrier(): Carrier {
+    const { redis, sinks, duties, openSink } = this.#parts;
+    const open = new Map<string, OpenSink>(
+      sinks.map((sink) => [sink.name, { sink: openSink(sink, this.life), budgetMs: BUDGET_MS }]),
+    );
+    const attempt = deliverBatch({
+      ledger: this.#ledger,
+      sinks: open,
+      clock: this.#clock,
+      emit: this.#emit,
+      onSettled: (sink) => this.#wakes.get(sink)?.notify(),
+    });
+    if (!redis) return new InProcessCarrier(attempt, this.#clock);
+    const works = duties.delivers ? attempt : undefined;
+    const { life } = this;
+    return new RedisCarrier({
+      redis,
+      life,
+      sinks,
+      attempt: works,
+      clock: this.#clock,
+      onReady: this.#wakeAll,
+    });
+  }
+
+  #startDispatch(): void {
+    const { redis, sinks } = this.#parts;
+    const [ledger, carrier, clock, emit] = [this.#ledger, this.#carrier, this.#clock, this.#emit];
+    for (const sink of sinks) {
+      const wake = this.#wakes.get(sink.name) as Wake;
+      const { name, max, waitMs, concurrency } = sink;
+      const pace = redis
+        ? { window: concurrency * 8, leaseMs: 600_000 }
+        : { window: concurrency, leaseMs: 60_000 };
+      const request = { sink: name, max, waitMs, ...pace };
+      this.#loop((signal) => dispatch(request, { ledger, carrier, clock, emit, wake }, signal));
+      this.#loop((signal) => backfill(name, { ledger, emit, wake }, signal));
+    }
+    this.#loop((signal) => watchClock(ledger, clock, emit, signal));
+    this.#loop((signal) => this.#lookElsewhere(signal));
+    this.#loop((signal) => this.#watchProcesses(signal));
+  }
+
+  #pollParts() {
+    const { service, random, pollEveryMs } = this.#parts;
+    const source = service.sourceOf(this.life, (shown) => {
+      this.#shown = shown;
+    });
+    return {
+      source,
+      ledger: this.#ledger,
+      clock: this.#clock,
+      emit: this.#emit,
+      random,
+      onOwed: this.#wakeAll,
+      schedule: { everyMs: pollEveryMs },
+    };
+  }
+
+  readonly #wakeAll = () => {
+    for (const wake of this.#wakes.values()) wake.notify();
+  };
+
+  async #lookElsewhere(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (this.#ledger.changedElsewhere()) this.#wakeAll();
+      await this.#clock.sleep(LOOK_ELSEWHERE_MS, signal);
+    }
+  }
+
+  async #watchProcesses(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#clock.sleep(WATCH_PROCESSES_MS, signal);
+      if ((await freeTheDead(this.#ledger, this.#parts.store.folder)) > 0) this.#wakeAll();
+    }
+  }
+
+  /** A fault in a loop ends neither it nor the others. */
+  #loop(run: (signal: AbortSignal) => Promise<void>): void {
+    const { signal } = this.#stopping;
+    const keepGoing = async () => {
+      for (;;) {
+        try {
+          return await run(signal);
+        } catch {
+          // The daemon writes it to the log. What it must not do is lose anything by it.
+          if (signal.aborted) return;
+          await this.#clock.sleep(AFTER_FAULT_MS, signal);
+        }
+      }
+    };
+    this.#loops.push(keepGoing());
+  }
+}

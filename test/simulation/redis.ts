@@ -1,0 +1,219 @@
+import {
+  type AttemptBatch,
+  type Carrier,
+  CarrierUnavailable,
+  type Workers,
+} from '../../src/delivery/carrier.ts';
+import { RunningAttempts } from '../../src/delivery/running-attempts.ts';
+import type { BatchRef } from '../../src/leads/delivery.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import type { Chance } from './chance.ts';
+import type { Life } from './life.ts';
+
+interface Job {
+  readonly key: string;
+  readonly ref: BatchRef;
+  /** Nobody can take it before, in ms. */
+  readonly fromMs: number;
+  /** Who runs it. */
+  life: Life | undefined;
+}
+
+/** A job whose worker does not renew its lock is given to another one after this time, in ms. */
+const STALLED_MS = 7_500;
+const NOBODY = new AbortController().signal;
+
+/** Redis with BullMQ's jobs in it, as measured on the real one: at least once while it is there, and no promise beyond that. */
+export class SimulatedRedis {
+  readonly #clock: Clock;
+  readonly #chance: Chance;
+  readonly #jobs = new Map<string, Job>();
+  readonly #listeners = new Set<() => void>();
+  #delayMs = 0;
+  isDown = false;
+
+  constructor(clock: Clock, chance: Chance) {
+    this.#clock = clock;
+    this.#chance = chance;
+  }
+
+  /** Adds jobs, one by one; one that is there stays the only one. @throws when it goes down; some may be in by then */
+  async add(refs: readonly BatchRef[]): Promise<void> {
+    for (const ref of refs) {
+      await this.#clock.sleep(this.#chance.oneIn(4) ? this.#chance.below(30) : 0, NOBODY);
+      if (this.isDown) throw new CarrierUnavailable('Redis cannot be reached.', '');
+      if (ref.replaces !== undefined) this.#remove(`${ref.batch}-${ref.replaces}`);
+      const key = `${ref.batch}-${ref.lease}`;
+      if (!this.#jobs.has(key)) this.#put(key, ref);
+    }
+  }
+
+  /** The next job of a sink that nobody runs. */
+  take(sink: string, life: Life): Job | undefined {
+    if (this.isDown) return undefined;
+    const nowMs = this.#clock.monotonicMs();
+    for (const job of this.#jobs.values()) {
+      if (job.ref.sink !== sink || job.life !== undefined || job.fromMs > nowMs) continue;
+      job.life = life;
+      return job;
+    }
+    return undefined;
+  }
+
+  /** A job that has ended is forgotten. */
+  end(job: Job): void {
+    if (!this.isDown && this.#jobs.get(job.key) === job) this.#jobs.delete(job.key);
+  }
+
+  onNews(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** What this process ran is run by another, once its locks are over. */
+  async stall(life: Life): Promise<void> {
+    await this.#clock.sleep(STALLED_MS, NOBODY);
+    if (life.isRunning) return;
+    for (const job of this.#jobs.values()) if (job.life === life) job.life = undefined;
+    this.#tell();
+  }
+
+  flush(): void {
+    this.#jobs.clear();
+  }
+
+  /** Some jobs are gone, as after an eviction or a restart from an old file. */
+  lose(): void {
+    for (const key of this.#jobs.keys()) if (this.#chance.oneIn(2)) this.#jobs.delete(key);
+  }
+
+  /** Everything that is in it is in it twice. */
+  duplicate(): void {
+    for (const { ref } of [...this.#jobs.values()])
+      this.#put(`${ref.batch}-${ref.lease}-${this.#chance.hex()}`, ref);
+  }
+
+  setDown(isDown: boolean): void {
+    this.isDown = isDown;
+    this.#tell();
+  }
+
+  /** Jobs that are added from now on take up to so long until a worker gets them, in ms. */
+  setDelay(ms: number): void {
+    this.#delayMs = ms;
+  }
+
+  heal(): void {
+    this.#delayMs = 0;
+    this.setDown(false);
+  }
+
+  #put(key: string, ref: BatchRef): void {
+    const waitMs = 1 + (this.#delayMs > 0 ? this.#chance.below(this.#delayMs) : this.#chance.below(3));
+    this.#jobs.set(key, { key, ref, fromMs: this.#clock.monotonicMs() + waitMs, life: undefined });
+    void this.#clock.sleep(waitMs, NOBODY).then(() => this.#tell());
+  }
+
+  #remove(key: string): void {
+    if (this.#jobs.get(key)?.life === undefined) this.#jobs.delete(key);
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** The carrier over it, as one process has it; with `attempt` it works as well. */
+export class RedisCarrier implements Carrier {
+  readonly kind = 'bullmq';
+  readonly #redis: SimulatedRedis;
+  readonly #life: Life;
+  readonly #sinks: readonly { readonly name: string; readonly concurrency: number }[];
+  readonly #running: RunningAttempts | undefined;
+  readonly #underWay = new Map<string, number>();
+  readonly #forget: () => void;
+  /** Sinks whose worker takes no jobs, although it lives. */
+  readonly #silent = new Set<string>();
+  readonly workers: Workers | undefined;
+  #wasDown: boolean;
+  #isClosing = false;
+
+  constructor(parts: {
+    redis: SimulatedRedis;
+    life: Life;
+    sinks: readonly { readonly name: string; readonly concurrency: number }[];
+    attempt: AttemptBatch | undefined;
+    clock: Clock;
+    onReady: () => void;
+  }) {
+    this.#redis = parts.redis;
+    this.#life = parts.life;
+    this.#sinks = parts.sinks;
+    this.#running = parts.attempt && new RunningAttempts(parts.attempt, parts.clock);
+    this.workers = this.#running && this.#watched(this.#running);
+    this.#wasDown = this.#redis.isDown;
+    this.#forget = this.#redis.onNews(() => {
+      this.#life.hand(() => {
+        if (this.#wasDown && !this.#redis.isDown) parts.onReady();
+        this.#wasDown = this.#redis.isDown;
+        this.pump();
+      });
+    });
+  }
+
+  offer(refs: readonly BatchRef[]): Promise<void> {
+    return this.#life.act(() => this.#redis.add(refs));
+  }
+
+  unready(): string | undefined {
+    return this.#redis.isDown ? 'Redis cannot be reached.' : undefined;
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true;
+    this.#forget();
+    await this.#running?.stop(graceMs);
+  }
+
+  /** The workers fall silent, or speak again by themselves. */
+  setSilent(isSilent: boolean): void {
+    for (const { name } of this.#sinks) isSilent ? this.#silent.add(name) : this.#silent.delete(name);
+    this.pump();
+  }
+
+  /** Takes jobs while there is room. */
+  pump(): void {
+    if (!this.#running || this.#life.isDead || this.#isClosing) return;
+    for (const { name, concurrency } of this.#sinks) {
+      while (!this.#silent.has(name) && (this.#underWay.get(name) ?? 0) < concurrency) {
+        const job = this.#redis.take(name, this.#life);
+        if (!job) break;
+        this.#count(name, 1);
+        void this.#life
+          .act(() => this.#running?.start(job.ref) ?? Promise.resolve())
+          .then(() => {
+            this.#count(name, -1);
+            this.#redis.end(job);
+            this.pump();
+          });
+      }
+    }
+  }
+
+  #watched(running: RunningAttempts): Workers {
+    return {
+      pulse: (sink) => {
+        const { begun, underWay } = running.of(sink);
+        return { begun, room: underWay < (this.#sinks.find(({ name }) => name === sink)?.concurrency ?? 0) };
+      },
+      replace: (sink) => {
+        this.#silent.delete(sink);
+        this.pump();
+      },
+    };
+  }
+
+  #count(sink: string, more: number): void {
+    this.#underWay.set(sink, (this.#underWay.get(sink) ?? 0) + more);
+  }
+}

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import type { DestinationManner } from './destination.ts';
+import type { Trap } from './life.ts';
+import type { SinkSetup } from './process.ts';
+import type { ServiceManner } from './service.ts';
+
+/** How many sinks a run has at most; a number beyond those that there are means one of them. */
+const MOST_SINKS = 3;
+
+/** One thing that happens in a run. Sinks and processes are meant by number, whatever the number. */
+export type Action =
+  | { readonly do: 'add' | 'change' | 'unlist' | 'break' | 'repeat'; readonly leads: number }
+  | { readonly do: 'relist' | 'shuffle' | 'mend' }
+  | { readonly do: 'service'; readonly manner: ServiceManner; readonly forMs: number }
+  | { readonly do: 'sink'; readonly sink: number; readonly manner: DestinationManner; readonly forMs: number }
+  | {
+      readonly do: 'dislike';
+      readonly sink: number;
+      readonly lead: number;
+      readonly how: 'refuses' | 'breaks';
+    }
+  | { readonly do: 'trap'; readonly process: number; readonly trap: Trap; readonly forMs: number }
+  | { readonly do: 'kill' | 'freeze'; readonly process: number; readonly forMs: number }
+  | { readonly do: 'restart'; readonly process: number; readonly graceMs: number }
+  | { readonly do: 'retire'; readonly sink: number; readonly forMs: number }
+  | { readonly do: 'redis'; readonly fault: 'flush' | 'lose' | 'duplicate' }
+  | {
+      readonly do: 'redis-down' | 'redis-late' | 'silence' | 'ledger-full' | 'ledger-busy';
+      readonly forMs: number;
+    }
+  | { readonly do: 'ledger-fails'; readonly after: number; readonly times: number }
+  | { readonly do: 'clock'; readonly byMs: number }
+  | { readonly do: 'disk'; readonly code: string; readonly forMs: number }
+  | { readonly do: 'power-cut'; readonly forMs: number }
+  | { readonly do: 'pause' | 'resume'; readonly sink: number }
+  | { readonly do: 'retry'; readonly sink: number; readonly dead: boolean }
+  | { readonly do: 'replay'; readonly sink: number; readonly lead: number | undefined };
+
+/** What happens, and when. Counted from the start, so that a step that is left out moves no other. */
+export interface Step {
+  readonly atMs: number;
+  readonly action: Action;
+}
+
+/** A run, whole: with it, everything that happens is given. */
+export interface Scenario {
+  /** Decides what the steps leave open. */
+  readonly chance: number;
+  /** `workers`: one process polls and dispatches, two others deliver. */
+  readonly carrier: 'in-process' | 'redis' | 'workers';
+  readonly sinks: readonly SinkSetup[];
+  readonly leads: number;
+  readonly pollEveryMs: number;
+  readonly steps: readonly Step[];
+}
+
+const SECOND = 1_000;
+const DAY = 24 * 3_600 * SECOND;
+
+const someMs = fc.oneof(
+  fc.integer({ min: 0, max: 2 * SECOND }),
+  fc.integer({ min: 0, max: 15 * SECOND }),
+  fc.integer({ min: 0, max: 60 * SECOND }),
+);
+/** Often soon after one another. */
+const atMs = fc.oneof(
+  fc.nat({ max: 240 * SECOND }),
+  fc.tuple(fc.nat({ max: 12 }), fc.nat({ max: 1_500 })).map(([round, ms]) => round * 20 * SECOND + ms),
+);
+const forMs = fc.oneof(fc.integer({ min: 1, max: 10 * SECOND }), fc.integer({ min: 1, max: 150 * SECOND }));
+const few = fc.integer({ min: 1, max: 12 });
+const sink = fc.nat({ max: MOST_SINKS - 1 });
+const process = fc.nat({ max: 2 });
+const lead = fc.integer({ min: 1, max: 15 });
+
+function one<Kind extends string>(...kinds: Kind[]): fc.Arbitrary<Kind> {
+  return fc.constantFrom(...kinds);
+}
+
+const trap: fc.Arbitrary<Trap> = fc.record({
+  kind: one('kill', 'kill', 'freeze'),
+  place: one('crossing', 'crossing', 'write'),
+  after: fc.oneof(fc.nat({ max: 12 }), fc.nat({ max: 120 })),
+});
+
+const manner = one<DestinationManner>(
+  'down',
+  'limited',
+  'gone',
+  'refusing',
+  'hanging',
+  'deaf',
+  'forgetful',
+  'flapping',
+  'half',
+  'broken',
+  'slow',
+);
+const serviceManner = one<ServiceManner>('down', 'server-error', 'limited', 'cut', 'slow', 'empty');
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ do: one('add'), leads: few }) },
+  { weight: 4, arbitrary: fc.record({ do: one('change'), leads: few }) },
+  { weight: 2, arbitrary: fc.record({ do: one('unlist', 'break', 'repeat'), leads: few }) },
+  { weight: 2, arbitrary: fc.record({ do: one('relist', 'shuffle', 'mend') }) },
+  { weight: 3, arbitrary: fc.record({ do: one('service'), manner: serviceManner, forMs }) },
+  { weight: 8, arbitrary: fc.record({ do: one('sink'), sink, manner, forMs }) },
+  { weight: 2, arbitrary: fc.record({ do: one('dislike'), sink, lead, how: one('refuses', 'breaks') }) },
+  { weight: 6, arbitrary: fc.record({ do: one('trap'), process, trap, forMs }) },
+  { weight: 3, arbitrary: fc.record({ do: one('kill', 'freeze'), process, forMs }) },
+  { weight: 2, arbitrary: fc.record({ do: one('restart'), process, graceMs: someMs }) },
+  { weight: 1, arbitrary: fc.record({ do: one('retire'), sink, forMs }) },
+  { weight: 3, arbitrary: fc.record({ do: one('redis'), fault: one('flush', 'lose', 'duplicate') }) },
+  { weight: 3, arbitrary: fc.record({ do: one('redis-down', 'redis-late', 'silence'), forMs }) },
+  { weight: 2, arbitrary: fc.record({ do: one('ledger-full', 'ledger-busy'), forMs }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: one('ledger-fails'),
+      after: fc.nat({ max: 40 }),
+      times: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: one('clock'),
+      byMs: fc.constantFrom(DAY, -DAY, 3_600 * SECOND, -3_600 * SECOND, 90 * SECOND, -90 * SECOND),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: one('disk'), code: one('ENOSPC', 'EIO', 'EROFS'), forMs }) },
+  { weight: 1, arbitrary: fc.record({ do: one('power-cut'), forMs }) },
+  { weight: 2, arbitrary: fc.record({ do: one('pause', 'resume'), sink }) },
+  { weight: 2, arbitrary: fc.record({ do: one('retry'), sink, dead: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: one('replay'), sink, lead: fc.option(lead, { nil: undefined }) }) },
+);
+
+const setup = fc.record({
+  type: one('webhook', 'webhook', 'csv'),
+  events: fc.constantFrom(['created'] as const, ['created', 'updated'] as const),
+  max: fc.constantFrom(1, 1, 3, 10),
+  waitMs: fc.constantFrom(0, 0, 20 * SECOND),
+  concurrency: fc.constantFrom(1, 2, 4),
+  backfill: fc.constantFrom(true, true, false),
+});
+
+function inOrder(steps: readonly Step[]): readonly Step[] {
+  return steps.toSorted((one, other) => one.atMs - other.atMs);
+}
+
+/** Every run that there is. */
+export const scenarios: fc.Arbitrary<Scenario> = fc.record({
+  chance: fc.noShrink(fc.integer()),
+  carrier: one('in-process', 'redis', 'workers'),
+  sinks: fc
+    .array(setup, { minLength: 1, maxLength: MOST_SINKS })
+    .map((sinks) => sinks.map((one, index) => ({ ...one, name: `${one.type}${index}` }))),
+  leads: fc.nat({ max: 25 }),
+  pollEveryMs: fc.constantFrom(10 * SECOND, 30 * SECOND),
+  steps: fc.array(fc.record({ atMs, action }), { minLength: 3, maxLength: 24, size: 'max' }).map(inOrder),
+});
+
+/** A scenario in words, one line for each step. */
+export function told({ steps, ...rest }: Scenario): string {
+  const sinks = rest.sinks.map((sink) => `  ${JSON.stringify(sink)}`);
+  const lines = steps.map(({ atMs, action }) => `  at ${atMs} ms: ${JSON.stringify(action)}`);
+  const head = `carrier ${rest.carrier}, ${rest.leads} leads at first, polled every ${rest.pollEveryMs} ms, chance ${rest.chance}`;
+  return [head, ...sinks, ...lines].join('\n');
+}

@@ -1,0 +1,205 @@
+import type { ListedItem, RejectedLead } from '../../src/leads/listed-lead.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import { type Listing, type ListingMark, type Source, SourceError } from '../../src/source/source.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import type { Chance } from './chance.ts';
+import type { Life } from './life.ts';
+
+/** How the service answers. */
+export type ServiceManner =
+  | 'fine'
+  /** Cannot be reached. */
+  | 'down'
+  | 'server-error'
+  /** 429 with a wait of 40 s. */
+  | 'limited'
+  /** The listing breaks off after a part. */
+  | 'cut'
+  /** Some seconds between the parts. */
+  | 'slow'
+  /** An empty listing. */
+  | 'empty';
+
+/** One lead of the service. */
+interface ServiceLead {
+  readonly id: number;
+  content: number;
+  listed: boolean;
+  broken: boolean;
+}
+
+/** What the service showed in one complete listing: the content's hash by lead. */
+export type Shown = ReadonlyMap<bigint, string>;
+
+const NOBODY = new AbortController().signal;
+const OLD = '2026-11-18T10:00:00.000Z';
+
+/** The lead listing service: its leads come, change and go as the scenario says. */
+export class SimulatedService {
+  readonly #clock: Clock;
+  readonly #chance: Chance;
+  readonly #leads: ServiceLead[] = [];
+  readonly #hashes = new Map<string, ListedItem>();
+  #order: ServiceLead[] = [];
+  #revision = 0;
+  #repeated = 0;
+  manner: ServiceManner = 'fine';
+
+  constructor(clock: Clock, chance: Chance, leads: number) {
+    this.#clock = clock;
+    this.#chance = chance;
+    this.add(leads);
+  }
+
+  get leads(): number {
+    return this.#leads.length;
+  }
+
+  add(count: number): void {
+    for (let added = 0; added < count; added += 1) {
+      const lead = { id: this.#leads.length + 1, content: 1, listed: true, broken: false };
+      this.#leads.push(lead);
+      // The service promises no order.
+      this.#order.splice(this.#chance.below(this.#order.length + 1), 0, lead);
+    }
+    this.#changed();
+  }
+
+  change(count: number): void {
+    // Sometimes back to a content that the lead has had before.
+    for (const lead of this.#some(count))
+      lead.content = lead.content > 1 && this.#chance.oneIn(3) ? lead.content - 1 : lead.content + 1;
+    this.#changed();
+  }
+
+  unlist(count: number): void {
+    for (const lead of this.#some(count)) lead.listed = false;
+    this.#changed();
+  }
+
+  relist(): void {
+    for (const lead of this.#leads) lead.listed = true;
+    this.#changed();
+  }
+
+  shuffle(): void {
+    this.#order = this.#chance.shuffled(this.#order);
+    this.#changed();
+  }
+
+  /** Some leads break the description. */
+  break(count: number): void {
+    for (const lead of this.#some(count)) lead.broken = true;
+    this.#changed();
+  }
+
+  mend(): void {
+    for (const lead of this.#leads) lead.broken = false;
+    this.#changed();
+  }
+
+  /** So many leads stand in the listing twice. */
+  repeat(count: number): void {
+    this.#repeated = count;
+    this.#changed();
+  }
+
+  /** What a complete listing shows now. */
+  shown(): Shown {
+    return shownBy(this.#items());
+  }
+
+  /** The service as one process sees it. `onListing` is told what each listing shows. */
+  sourceOf(life: Life, onListing: (shown: Shown) => void): Source {
+    return {
+      name: 'main',
+      list: (previous) => life.act(() => this.#list(previous, life, onListing)),
+      tokenExpiresAt: () => undefined,
+      close: async () => undefined,
+    };
+  }
+
+  async #list(
+    previous: ListingMark | undefined,
+    life: Life,
+    onListing: (shown: Shown) => void,
+  ): Promise<Listing> {
+    await this.#clock.sleep(this.#chance.between(5, 300), NOBODY);
+    const failure = this.#failure();
+    if (failure) throw failure;
+    const manner = this.manner;
+    const items = manner === 'empty' ? [] : this.#items();
+    const mark = {
+      url: 'https://leads.test',
+      etag: `"${this.#revision}-${items.length}"`,
+      bodyHash: undefined,
+      bodyBytes: undefined,
+    };
+    if (manner !== 'cut' && previous?.etag === mark.etag)
+      return { kind: 'unchanged', httpStatus: 304, bytes: 0 };
+    onListing(shownBy(items));
+    const chunks = this.#chunks(items, manner, life);
+    return { kind: 'changed', httpStatus: 200, chunks, end: () => ({ bytes: items.length, mark }) };
+  }
+
+  #failure(): SourceError | undefined {
+    const more = { hint: 'Wait.', retryAfterMs: this.manner === 'limited' ? 40_000 : undefined };
+    if (this.manner === 'down') return new SourceError('unreachable', 'It is not there.', more);
+    if (this.manner === 'server-error') return new SourceError('server', 'It is broken.', more);
+    if (this.manner === 'limited') return new SourceError('rate-limited', 'Not so fast.', more);
+    return undefined;
+  }
+
+  async *#chunks(
+    items: readonly ListedItem[],
+    manner: ServiceManner,
+    life: Life,
+  ): AsyncGenerator<ListedItem[]> {
+    const size = this.#chance.between(2, 9);
+    const end = manner === 'cut' ? this.#chance.below(items.length + 1) : items.length;
+    for (let start = 0; start < end; start += size) {
+      const pauseMs = manner === 'slow' ? 3_000 : this.#chance.below(5);
+      await life.act(() => this.#clock.sleep(pauseMs, NOBODY));
+      yield items.slice(start, Math.min(start + size, end));
+    }
+    if (manner === 'cut') throw new SourceError('incomplete', 'It broke off.', { hint: 'Wait.' });
+  }
+
+  #items(): ListedItem[] {
+    const listed = this.#order.filter((lead) => lead.listed);
+    const twice = [...listed, ...listed.slice(0, this.#repeated)];
+    return twice.map((lead, position) => ({ ...this.#item(lead), position }));
+  }
+
+  #item({ id, content, broken }: ServiceLead): ListedItem {
+    const key = `${id} ${content} ${broken}`;
+    const known = this.#hashes.get(key);
+    if (known) return known;
+    const lead = aListedLead({ id, client_name: `content ${content}`, created_at: OLD });
+    const rejected: RejectedLead = {
+      ...lead,
+      kind: 'rejected',
+      hash: `broken ${lead.hash}`,
+      reason: 'is missing',
+      path: 'client_email',
+    };
+    const item = broken ? rejected : lead;
+    this.#hashes.set(key, item);
+    return item;
+  }
+
+  #some(count: number): ServiceLead[] {
+    return this.#chance.some(
+      this.#leads.filter((lead) => lead.listed),
+      count,
+    );
+  }
+
+  #changed(): void {
+    this.#revision += 1;
+  }
+}
+
+function shownBy(items: readonly ListedItem[]): Shown {
+  return new Map(items.filter((item) => item.kind === 'lead').map((item) => [item.id as bigint, item.hash]));
+}

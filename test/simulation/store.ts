@@ -1,0 +1,199 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { Judge } from '../../src/leads/judge.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import type { Clock, Random } from '../../src/platform/clock.ts';
+import type { Life } from './life.ts';
+
+/** A RAM disk where there is one: a run writes thousands of small transactions. */
+const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+let empty: Buffer | undefined;
+
+/** A ledger that is new, once for all runs. */
+function emptyLedger(parts: { clock: Clock; random: Random; judge: Judge }): Buffer {
+  const folder = mkdtempSync(join(PLACE, 'leadsync-simulation-'));
+  try {
+    const file = join(folder, 'ledger.db');
+    // Closed at once, so that everything is in this one file.
+    void openLedger({ file, create: true, ...parts }).close();
+    return readFileSync(file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+interface StoreParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly judge: Judge;
+}
+
+/** The data directory of a run: a real ledger in a real file, which outlives the simulated processes. */
+export class Store {
+  readonly folder: string;
+  readonly #parts: StoreParts;
+  readonly #connections = new Set<Connection>();
+  #observer: Database.Database | undefined;
+  #isFull = false;
+  /** So many writes fail, after so many. */
+  #failing: { after: number; times: number } | undefined;
+  #isBusy = false;
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+    this.folder = mkdtempSync(join(PLACE, 'leadsync-simulation-'));
+    mkdirSync(join(this.folder, 'processes'));
+    empty ??= emptyLedger(parts);
+    writeFileSync(this.#file, empty);
+  }
+
+  get #file(): string {
+    return join(this.folder, 'ledger.db');
+  }
+
+  /** Opens the ledger for a process. @throws LedgerError */
+  open(life: Life, holder?: string): { ledger: Ledger; drop: () => void } {
+    let connection: Connection | undefined;
+    const connect = (file: string) => {
+      connection = new Connection(
+        file,
+        life,
+        () => this.#beforeWrite(),
+        () => this.#isBusy,
+      );
+      if (this.#isFull) connection.fill();
+      return connection.db;
+    };
+    const ledger = openLedger({
+      ...this.#parts,
+      file: this.#file,
+      create: true,
+      ...(holder ? { holder } : {}),
+      connect,
+    });
+    const opened = connection as Connection | undefined;
+    if (opened) this.#connections.add(opened);
+    return {
+      ledger,
+      drop: () => {
+        if (opened) this.#connections.delete(opened);
+        opened?.drop();
+      },
+    };
+  }
+
+  /** Somebody who looks at the ledger from outside. */
+  get observer(): Database.Database {
+    this.#observer ??= new Database(this.#file, { readonly: true });
+    return this.#observer;
+  }
+
+  setFull(isFull: boolean): void {
+    this.#isFull = isFull;
+    for (const connection of this.#connections) isFull ? connection.fill() : connection.makeRoom();
+  }
+
+  /** Another process holds the ledger. */
+  setBusy(isBusy: boolean): void {
+    this.#isBusy = isBusy;
+  }
+
+  /** Once `after` more statements have been written, so many fail. */
+  failSome(after: number, times: number): void {
+    this.#failing = { after, times };
+  }
+
+  heal(): void {
+    this.setFull(false);
+    this.#isBusy = false;
+    this.#failing = undefined;
+  }
+
+  remove(): void {
+    this.#observer?.close();
+    for (const connection of this.#connections) connection.db.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #beforeWrite(): void {
+    const failing = this.#failing;
+    if (!failing) return;
+    if (failing.after > 0) {
+      failing.after -= 1;
+      return;
+    }
+    failing.times -= 1;
+    if (failing.times <= 0) this.#failing = undefined;
+    throw new Database.SqliteError('asked for', 'SQLITE_IOERR_WRITE');
+  }
+}
+
+/** A process's connection to the ledger: breaks where it is told to, and writes nothing once the process is dead. */
+class Connection {
+  readonly db: Database.Database;
+  #isDropped = false;
+
+  constructor(file: string, life: Life, beforeWrite: () => void, isBusy: () => boolean) {
+    this.db = new Database(file, { timeout: 0 });
+    const mayWrite = () => {
+      life.pass('write');
+      if (this.#isDropped || life.isDead) throw new Error('the process has ended');
+    };
+    this.#guardStatements(() => {
+      mayWrite();
+      beforeWrite();
+    });
+    this.#guardTransactions(mayWrite, () => {
+      if (isBusy()) throw new Database.SqliteError('asked for', 'SQLITE_BUSY');
+    });
+  }
+
+  fill(): void {
+    this.db.pragma(`max_page_count = ${this.db.pragma('page_count', { simple: true })}`);
+  }
+
+  makeRoom(): void {
+    this.db.pragma('max_page_count = 1000000');
+  }
+
+  /** As when its process ends: what is not committed is gone. Closed later, for it may be in the middle of a statement. */
+  drop(): void {
+    this.#isDropped = true;
+    setImmediate(() => this.db.close());
+  }
+
+  #guardStatements(beforeWrite: () => void): void {
+    const { db } = this;
+    const prepare = db.prepare.bind(db);
+    const guarded = (sql: string) => {
+      const statement = prepare(sql);
+      if (statement.readonly) return statement;
+      for (const name of ['run', 'get', 'all'] as const) {
+        const method = statement[name].bind(statement);
+        statement[name] = ((...values: unknown[]) => {
+          beforeWrite();
+          return method(...values);
+        }) as never;
+      }
+      return statement;
+    };
+    db.prepare = guarded as typeof db.prepare;
+  }
+
+  #guardTransactions(mayWrite: () => void, before: () => void): void {
+    const { db } = this;
+    const transaction = db.transaction.bind(db);
+    const guarded = (work: (...values: unknown[]) => unknown) =>
+      transaction((...values: unknown[]) => {
+        before();
+        const result = work(...values);
+        mayWrite();
+        return result;
+      });
+    db.transaction = guarded as typeof db.transaction;
+  }
+}

@@ -1,0 +1,55 @@
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Life } from './life.ts';
+import type { Shown } from './service.ts';
+import type { Witness } from './witness.ts';
+
+interface Watching {
+  readonly life: Life;
+  readonly witness: Witness;
+  readonly onCall: (method: string) => void;
+  /** What the listing shows that is being recorded. */
+  readonly shown: () => Shown;
+}
+
+/** The ledger as one process has it: it can end at every call, and the witness sees what was written. */
+export function watched(ledger: Ledger, { life, witness, onCall, shown }: Watching): Ledger {
+  const seen: Partial<Ledger> = {
+    begin: async (ref, leaseMs) => {
+      const batch = await ledger.begin(ref, leaseMs);
+      if (batch) witness.began(life, ref, batch);
+      return batch;
+    },
+    settle: async (ref, attempt) => {
+      try {
+        const settled = await ledger.settle(ref, attempt);
+        witness.settled(life, ref, attempt.outcomes, settled);
+        return settled;
+      } catch (error) {
+        witness.excuseOpen('the ledger could not be written', life);
+        throw error;
+      }
+    },
+    record: async (poll, items) => {
+      const recorded = await ledger.record(poll, items);
+      witness.recorded(items);
+      return recorded;
+    },
+    finishPoll: async (poll, end) => {
+      const summary = await ledger.finishPoll(poll, end);
+      if (end.status === 'success') witness.listed(shown());
+      return summary;
+    },
+  };
+  return new Proxy(ledger, {
+    get: (_, key) => {
+      const method: unknown = Reflect.get(seen, key) ?? Reflect.get(ledger, key);
+      if (typeof method !== 'function') return method;
+      // The one method that is not asynchronous.
+      if (key === 'changedElsewhere') return () => !life.isDead && ledger.changedElsewhere();
+      return (...values: unknown[]) => {
+        onCall(String(key));
+        return life.act(() => Promise.resolve(Reflect.apply(method, ledger, values)));
+      };
+    },
+  });
+}

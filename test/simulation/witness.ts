@@ -1,0 +1,227 @@
+import type { Batch, BatchRef, Delivery } from '../../src/leads/delivery.ts';
+import type { ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
+import type { Outcome } from '../../src/leads/outcome.ts';
+import type { Settled } from '../../src/ledger/ledger.ts';
+import type { Life } from './life.ts';
+import type { Shown } from './service.ts';
+import { Violation } from './violation.ts';
+
+/** An attempt as the ledger began it. */
+interface Attempt {
+  readonly ref: BatchRef;
+  readonly life: Life;
+  readonly batch: Batch;
+  /** Its place in the order of all that was written. */
+  readonly began: number;
+  readonly beganMs: number;
+  /** What happened to it that lets its deliveries arrive once more. */
+  excuse: string | undefined;
+}
+
+/** A delivery that a destination took. */
+export interface Arrival {
+  readonly delivery: Delivery;
+  readonly attempt: Attempt;
+}
+
+/** What is known of one delivery from the outside. */
+interface Seen {
+  readonly arrivals: Arrival[];
+  /** When it was written that it was delivered. */
+  deliveredAt: number | undefined;
+  /** How many attempts it had used up, and since when it waits, in ms. */
+  attempts: number;
+  waitingSinceMs: number;
+}
+
+/**
+ * Watches a run from the outside: what the ledger has written and what the destinations took. Throws as soon as the
+ * two cannot both be right.
+ */
+export class Witness {
+  readonly #attempts = new Map<Batch, Attempt>();
+  readonly #open = new Set<Attempt>();
+  readonly #seen = new Map<string, Seen>();
+  readonly #delivered = new Map<string, { version: number; at: number }>();
+  readonly #lastDeliveredMs = new Map<string, number>();
+  readonly #arrivals: Arrival[] = [];
+  readonly #recorded = new Map<string, ListedLead>();
+  readonly #nowMs: () => number;
+  #written = 0;
+  /** Attempts that began. */
+  attempts = 0;
+  /** The clock was set otherwise: what was waiting since when cannot be told from outside. */
+  clockJumped = false;
+  /** Arrivals of what had arrived before. */
+  repeats = 0;
+  /** The first promise that was seen to be broken: a process may swallow what it is told by throwing. */
+  violation: Violation | undefined;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  began(life: Life, ref: BatchRef, batch: Batch): void {
+    const attempt: Attempt = {
+      ref,
+      life,
+      batch,
+      began: this.#next(),
+      beganMs: this.#nowMs(),
+      excuse: undefined,
+    };
+    this.attempts += 1;
+    this.#attempts.set(batch, attempt);
+    this.#open.add(attempt);
+    if (batch.deliveries.length === 0) this.blame(`an attempt of nothing (${batch.id})`);
+  }
+
+  arrived(batch: Batch, delivery: Delivery): void {
+    const attempt = this.#attempts.get(batch);
+    if (!attempt) {
+      this.blame(`${delivery.id} was sent without an attempt`);
+      return;
+    }
+    const seen = this.#of(delivery.id);
+    if (seen.deliveredAt !== undefined && seen.deliveredAt < attempt.began)
+      this.blame(`${delivery.id} was attempted after it was settled as delivered`);
+    for (const before of seen.arrivals) {
+      if (before.attempt === attempt) this.blame(`${delivery.id} was sent twice in one attempt`);
+      // What is on its way can be overtaken, so the one that came last need not be the one that began last.
+      const first = before.attempt.began < attempt.began ? before.attempt : attempt;
+      if (first.excuse === undefined)
+        this.blame(`${delivery.id} arrived twice, and nothing happened that would excuse it`);
+    }
+    const last = this.#delivered.get(leadOf(delivery, batch.sink));
+    if (last && last.version > delivery.version && last.at < attempt.began)
+      this.blame(`${delivery.id} was attempted after version ${last.version} of the same lead was delivered`);
+    if (seen.arrivals.length > 0) this.repeats += 1;
+    const arrival = { delivery, attempt };
+    seen.arrivals.push(arrival);
+    this.#arrivals.push(arrival);
+  }
+
+  /** The process is told something else than what the destination did, or nothing. */
+  excuse(batch: Batch, why: string): void {
+    const attempt = this.#attempts.get(batch);
+    if (attempt) attempt.excuse ??= why;
+  }
+
+  /** What is under way (of one process) may be repeated. */
+  excuseOpen(why: string, life?: Life): void {
+    for (const attempt of this.#open) if (life === undefined || attempt.life === life) attempt.excuse ??= why;
+  }
+
+  settled(life: Life, ref: BatchRef, outcomes: readonly Outcome[], settled: Settled | undefined): void {
+    const attempt = [...this.#open].find((one) => one.life === life && sameLease(one.ref, ref));
+    if (!attempt) {
+      if (settled) this.blame(`batch ${ref.batch} was settled under lease ${ref.lease}, which began nothing`);
+      return;
+    }
+    this.#open.delete(attempt);
+    if (!settled) {
+      if (attempt.excuse === undefined)
+        this.blame(`the lease of batch ${ref.batch} ended during its attempt`);
+      return;
+    }
+    const at = this.#next();
+    for (const [index, delivery] of attempt.batch.deliveries.entries())
+      this.#settledOne(attempt, delivery, outcomes[index], settled, index, at);
+    if (outcomes.some((outcome) => outcome.kind === 'delivered'))
+      this.#lastDeliveredMs.set(attempt.batch.sink, this.#nowMs());
+  }
+
+  #settledOne(
+    attempt: Attempt,
+    delivery: Delivery,
+    outcome: Outcome | undefined,
+    settled: Settled,
+    index: number,
+    at: number,
+  ): void {
+    const { sink } = attempt.batch;
+    const seen = this.#of(delivery.id);
+    const verdict = settled.verdicts[index];
+    if (!verdict || !outcome) {
+      this.blame(`${delivery.id} was settled without a verdict`);
+      return;
+    }
+    if ((verdict.state === 'delivered') !== (outcome.kind === 'delivered'))
+      this.blame(`${delivery.id} is ${verdict.state}, and its outcome was ${outcome.kind}`);
+    if (verdict.state === 'dead' && !verdict.reason) this.blame(`${delivery.id} is dead without a reason`);
+    if (verdict.state === 'delivered') {
+      if (seen.deliveredAt !== undefined) this.blame(`${delivery.id} was settled as delivered twice`);
+      if (!seen.arrivals.some((arrival) => arrival.attempt === attempt))
+        this.blame(`${delivery.id} was settled as delivered by an attempt that did not bring it`);
+      seen.deliveredAt = at;
+      const key = leadOf(delivery, sink);
+      if ((this.#delivered.get(key)?.version ?? 0) <= delivery.version)
+        this.#delivered.set(key, { version: delivery.version, at });
+    } else attempt.excuse ??= 'it was not settled as delivered';
+    const usedUp = verdict.state !== 'delivered' && verdict.attempts > seen.attempts;
+    const others = outcomesDeliver(settled) || (this.#lastDeliveredMs.get(sink) ?? -1) >= seen.waitingSinceMs;
+    if (usedUp && outcome.kind === 'unavailable' && !others && !this.clockJumped)
+      this.blame(`${delivery.id} used up an attempt while nothing got through to ${sink}`);
+    seen.attempts = verdict.attempts;
+    seen.waitingSinceMs = attempt.beganMs;
+  }
+
+  /** The ledger has said that it has recorded these. */
+  recorded(items: readonly ListedItem[]): void {
+    for (const item of items) if (item.kind === 'lead') this.#recorded.set(`${item.id} ${item.hash}`, item);
+  }
+
+  /** It has said that a listing is recorded to its end: whatever stood in it has to be known by now. */
+  listed(shown: Shown): void {
+    for (const [id, hash] of shown)
+      if (!this.#recorded.has(`${id} ${hash}`))
+        this.blame(`lead ${id} stood in a listing that was recorded to its end, and was not recorded`);
+  }
+
+  /** Every content of a lead that the ledger has said to have recorded. */
+  get contents(): readonly ListedLead[] {
+    return [...this.#recorded.values()];
+  }
+
+  /** What has arrived of a delivery, in order. */
+  arrivalsOf(delivery: string): readonly Arrival[] {
+    return this.#seen.get(delivery)?.arrivals ?? [];
+  }
+
+  /** What arrived last of each lead at a sink, by the lead's id. */
+  lastOf(sink: string): Map<bigint, Arrival> {
+    const last = new Map<bigint, Arrival>();
+    for (const arrival of this.#arrivals)
+      if (arrival.attempt.batch.sink === sink) last.set(arrival.delivery.leadId, arrival);
+    return last;
+  }
+
+  blame(what: string): void {
+    this.violation ??= new Violation(what);
+  }
+
+  #of(delivery: string): Seen {
+    const known = this.#seen.get(delivery);
+    if (known) return known;
+    const seen: Seen = { arrivals: [], deliveredAt: undefined, attempts: 0, waitingSinceMs: -1 };
+    this.#seen.set(delivery, seen);
+    return seen;
+  }
+
+  #next(): number {
+    this.#written += 1;
+    return this.#written;
+  }
+}
+
+function outcomesDeliver(settled: Settled): boolean {
+  return settled.verdicts.some((verdict) => verdict.state === 'delivered');
+}
+
+function sameLease(one: BatchRef, other: BatchRef): boolean {
+  return one.batch === other.batch && one.lease === other.lease;
+}
+
+function leadOf(delivery: Delivery, sink: string): string {
+  return `${sink} ${delivery.source} ${delivery.leadId}`;
+}

@@ -1,0 +1,205 @@
+import { judgeBy } from '../../src/delivery/judge.ts';
+import { CsvSink } from '../../src/sinks/csv/csv.ts';
+import type { Sink } from '../../src/sinks/sink.ts';
+import type { Event } from '../../src/telemetry/events.ts';
+import type { HeldClock } from '../support/held-clock.ts';
+import { Chance } from './chance.ts';
+import { type Command, command } from './command.ts';
+import { Destination } from './destination.ts';
+import { SimulatedDisk } from './disk.ts';
+import { Life } from './life.ts';
+import type { Duties, SinkSetup } from './process.ts';
+import { Processes } from './processes.ts';
+import { SimulatedRedis } from './redis.ts';
+import type { Scenario } from './scenario.ts';
+import { SimulatedService } from './service.ts';
+import { Store } from './store.ts';
+import { simulatedClock } from './time.ts';
+import { Witness } from './witness.ts';
+
+/** The waits of the retry schedule, in ms: short, so that a run comes to its end. */
+const SCHEDULE_MS = [5_000, 30_000, 120_000];
+const NOBODY = new AbortController().signal;
+/** A command that failed is given once more after this time, in ms. */
+const COMMAND_AGAIN_MS = 1_000;
+
+const DUTIES: Readonly<Record<Scenario['carrier'], readonly Duties[]>> = {
+  'in-process': [{ runs: true, delivers: true }],
+  redis: [{ runs: true, delivers: true }],
+  workers: [
+    { runs: true, delivers: false },
+    { runs: false, delivers: true },
+    { runs: false, delivers: true },
+  ],
+};
+
+/** Everything that there is in a run: the processes, and what is around them. */
+export class World {
+  readonly clock: HeldClock = simulatedClock();
+  readonly witness: Witness;
+  readonly service: SimulatedService;
+  readonly disk: SimulatedDisk;
+  readonly store: Store;
+  readonly destinations: ReadonlyMap<string, Destination>;
+  readonly redis: SimulatedRedis | undefined;
+  readonly processes: Processes;
+  readonly scenario: Scenario;
+  readonly narrate: (line: string) => void;
+  readonly #chance: Chance;
+  readonly #retired = new Set<string>();
+  readonly #pollsAnew = new Set<number>();
+  #isHealed = false;
+  /** A poll that was started after everything was healed has come to its end. */
+  hasReadAnew = false;
+  /** Calls of the ledger, to find a spin. */
+  calls = 0;
+
+  constructor(scenario: Scenario, tell: (line: string) => void) {
+    const { clock } = this;
+    const chance = (stream: string) => new Chance(scenario.chance, stream);
+    const { random } = chance('ledger');
+    const judge = judgeBy(() => ({ scheduleMs: SCHEDULE_MS, jitter: 0.2 }), random);
+    this.scenario = scenario;
+    this.narrate = (line) => tell(`${(clock.monotonicMs() / 1000).toFixed(3)} s  ${line}`);
+    this.#chance = chance('world');
+    this.witness = new Witness(() => clock.monotonicMs());
+    this.service = new SimulatedService(clock, chance('service'), scenario.leads);
+    this.disk = new SimulatedDisk(chance('disk'), () => clock.now());
+    this.store = new Store({ clock, random, judge });
+    this.redis = scenario.carrier === 'in-process' ? undefined : new SimulatedRedis(clock, chance('redis'));
+    this.destinations = new Map(
+      scenario.sinks.map(({ name }) => [name, new Destination(clock, chance(name), this.witness)]),
+    );
+    this.processes = this.#openProcesses(DUTIES[scenario.carrier]);
+  }
+
+  /** A sink, by a number that may be beyond those that there are. */
+  sink(index: number): SinkSetup {
+    return this.scenario.sinks[index % this.scenario.sinks.length] as SinkSetup;
+  }
+
+  destination(index: number): Destination {
+    return this.destinations.get(this.sink(index).name) as Destination;
+  }
+
+  /** Takes a sink out of the configuration, for a time. */
+  retire(index: number, forMs: number): void {
+    if (this.#sinks.length <= 1) return;
+    const { name } = this.sink(index);
+    this.#retired.add(name);
+    this.processes.restartAll(1_000);
+    this.until(forMs, () => {
+      this.#retired.delete(name);
+      this.processes.restartAll(1_000);
+    });
+  }
+
+  setClock(byMs: number): void {
+    this.witness.excuseOpen('the clock was set');
+    this.witness.clockJumped = true;
+    this.clock.setBack(-byMs);
+  }
+
+  /** Gives a command beside the daemon. Its process may end in the middle. */
+  command(given: Command): void {
+    const life = new Life('a command', () => life.die());
+    if (!this.#isHealed && this.#chance.oneIn(4))
+      life.arm({ kind: 'kill', place: 'write', after: this.#chance.below(8) });
+    command(given, this.sink(given.sink).name, this.store, life).then(
+      (done) => this.narrate(done),
+      (error: unknown) => {
+        this.narrate(`the command failed: ${String(error)}`);
+        if (this.#isHealed) void this.#sleep(COMMAND_AGAIN_MS).then(() => this.command(given));
+      },
+    );
+  }
+
+  /** Does something when the time is over; not any more once everything is healed. */
+  until(forMs: number, act: () => void): void {
+    void this.#sleep(forMs).then(() => this.#isHealed || act());
+  }
+
+  /** Ends every fault for good. What a destination has against a lead stays. */
+  heal(): void {
+    this.narrate('healed');
+    this.#isHealed = true;
+    this.service.manner = 'fine';
+    this.disk.fault = undefined;
+    this.store.heal();
+    for (const destination of this.destinations.values()) destination.heal();
+    this.redis?.heal();
+    const isLess = this.#retired.size > 0;
+    this.#retired.clear();
+    this.processes.heal();
+    if (isLess) this.processes.restartAll(0);
+  }
+
+  /** What an operator does in the end: a sink that is paused is resumed. */
+  resume(name: string): void {
+    this.command({ do: 'resume', sink: this.scenario.sinks.findIndex((sink) => sink.name === name) });
+  }
+
+  /** Ends all processes, and removes the store. */
+  async close(): Promise<void> {
+    this.#isHealed = true;
+    await this.processes.close();
+    this.store.remove();
+  }
+
+  /** The sinks that the configuration has now. */
+  get #sinks(): readonly SinkSetup[] {
+    return this.scenario.sinks.filter(({ name }) => !this.#retired.has(name));
+  }
+
+  #openProcesses(duties: readonly Duties[]): Processes {
+    const { clock, witness, redis, store, service, narrate } = this;
+    const parts = () => ({
+      sinks: this.#sinks,
+      pollEveryMs: this.scenario.pollEveryMs,
+      store,
+      service,
+      openSink: (sink: SinkSetup, life: Life) => this.#openSink(sink, life),
+      onCall: () => {
+        this.calls += 1;
+      },
+    });
+    const onEvent = (life: Life, event: Event) => this.#hear(life, event);
+    return new Processes(duties, { clock, chance: this.#chance, witness, redis, parts, onEvent, narrate });
+  }
+
+  #hear(life: Life, event: Event): void {
+    // Every lease has been pulled back, those of attempts that began after it was set as well.
+    if (event.type === 'clock-set-back') this.witness.excuseOpen('the clock was set');
+    if (event.type === 'poll-started' && this.#isHealed) this.#pollsAnew.add(event.poll);
+    if (event.type === 'poll-finished' && this.#pollsAnew.has(event.poll)) this.hasReadAnew = true;
+    this.narrate(`${life.name}: ${JSON.stringify(event)}`);
+  }
+
+  #openSink(sink: SinkSetup, life: Life): Sink {
+    const { name, concurrency, max: batchMax } = sink;
+    if (sink.type === 'webhook') return (this.destinations.get(name) as Destination).sinkOf(life);
+    const parts = {
+      name,
+      clock: this.clock,
+      concurrency,
+      batchMax,
+      timeoutMs: 15_000,
+      userAgent: 'leadsync',
+    };
+    const options = { directory: `/drop/${name}`, formulas: 'keep' as const, bom: false };
+    const csv = new CsvSink(options, parts, this.disk.filesOf(life));
+    return {
+      check: (signal) => csv.check(signal),
+      close: () => csv.close(),
+      deliver: async (batch, signal) => {
+        const outcomes = await csv.deliver(batch, signal);
+        for (const delivery of batch.deliveries) this.witness.arrived(batch, delivery);
+        return outcomes;
+      },
+    };
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return this.clock.sleep(ms, NOBODY);
+  }
+}
