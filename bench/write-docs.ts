@@ -1,15 +1,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { chartOf } from './report/chart.ts';
+import { chartOf, charts } from './report/chart.ts';
 import { withMeasurements } from './report/document.ts';
 import type { Report } from './report/report.ts';
 
 const DOCUMENT = new URL('../docs/performance.md', import.meta.url);
 const CHARTS = new URL('../docs/performance/', import.meta.url);
-
-const charts = {
-  throughput: { title: 'First sync into the ledger: leads per second', unit: 'leads/s' },
-  memory: { title: 'First sync into the ledger: peak memory of the process', unit: 'MB' },
-} as const;
 
 /** Writes a report's figures into docs/performance.md, and its charts beside it. */
 export async function writeDocs(report: Report): Promise<void> {

@@ -8,11 +8,17 @@ const PLOT = { left: 76, right: 700, top: 56, bottom: 320 };
 /** One for each line; told apart on light and on dark ground, and without red beside green. */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
 
-export interface ChartText {
+interface ChartText {
   readonly title: string;
   /** What the upright axis counts. */
   readonly unit: string;
 }
+
+/** What the charts are called. */
+export const charts: Readonly<Record<Series['chart'], ChartText>> = {
+  throughput: { title: 'First sync into the ledger: leads per second', unit: 'leads/s' },
+  memory: { title: 'First sync into the ledger: peak memory of the process', unit: 'MB' },
+};
 
 /** A chart over the number of leads, as SVG: a line through each series' medians, with bars from least to greatest. */
 export function chartOf(series: readonly Series[], { title, unit }: ChartText): string {

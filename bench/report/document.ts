@@ -1,5 +1,7 @@
+import { charts } from './chart.ts';
 import type { Report, Row } from './report.ts';
-import { COLUMNS, linesOf, machineText, runText } from './wording.ts';
+import { verdicts } from './verdict.ts';
+import { COLUMNS, type Line, linesOf, machineText, runText } from './wording.ts';
 
 const BEGIN = '<!-- measured: begin (npm run bench writes what stands between these marks) -->';
 const END = '<!-- measured: end -->';
@@ -13,17 +15,31 @@ export function withMeasurements(document: string, report: Report): string {
 }
 
 function markdownOf(report: Report): string {
+  const overview = [['#', 'work', 'aims met'], ['---', '---', '---'], ...report.rows.map(overviewOf)];
   const rows = report.rows.map(sectionOf).join('\n');
-  return `${runText(report)}\n${machineText(report.machine)}\n\n${rows}`;
+  return `${runText(report)}\n${machineText(report.machine)}\n\n${overview.map(tableLine).join('\n')}\n\n${rows}`;
+}
+
+function overviewOf(row: Row): Line {
+  const judged = row.figures.flatMap(verdicts).filter(({ met }) => met !== undefined);
+  const met = judged.filter((verdict) => verdict.met);
+  return [String(row.number), row.title, `${met.length} of ${judged.length}`];
 }
 
 function sectionOf(row: Row): string {
   // The first column would repeat the heading.
-  const lines = [COLUMNS, COLUMNS.map(() => '---'), ...linesOf(row)].map(
-    (line) => `| ${line.slice(1).map(cell).join(' | ')} |`,
-  );
+  const lines = [COLUMNS, COLUMNS.map(() => '---'), ...linesOf(row)].map((line) => tableLine(line.slice(1)));
   const notes = row.notes.length === 0 ? '' : `\n${row.notes.join(' ')}\n`;
-  return `### ${row.number}. ${row.title}\n\n${lines.join('\n')}\n${notes}`;
+  return `### ${row.number}. ${row.title}\n\n${lines.join('\n')}\n${notes}${chartsOf(row)}`;
+}
+
+function chartsOf({ series }: Row): string {
+  const names = [...new Set(series.map(({ chart }) => chart))];
+  return names.map((name) => `\n![${charts[name].title}](performance/${name}.svg)\n`).join('');
+}
+
+function tableLine(line: Line): string {
+  return `| ${line.map(cell).join(' | ')} |`;
 }
 
 function cell(text: string): string {

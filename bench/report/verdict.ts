@@ -11,18 +11,25 @@ export interface Verdict {
   readonly met: boolean | undefined;
 }
 
-/** A figure against each of its references and aims: one verdict for each reference, and one for each aim without. */
+/**
+ * A figure against each of its references and aims. An aim in the figure's own unit stands beside the first reference
+ * that has no aim of its own, or alone. At least one verdict, if only to say that there is nothing to meet.
+ */
 export function verdicts(figure: Figure): Verdict[] {
-  const ofReferences = figure.references.map((reference) => {
+  const absolute = figure.aims.filter(({ of }) => of === undefined);
+  const ofReferences = figure.references.map((reference): Verdict => {
     const ratio = ratioTo(figure, reference);
-    const aim = figure.aims.find(({ of }) => of === reference.name);
-    return { reference, ratio, aim, met: aim && ratio !== undefined ? meets(ratio, aim) : undefined };
+    const relative = figure.aims.find(({ of }) => of === reference.name);
+    if (relative === undefined) return { reference, ratio, ...judged(figure, absolute.shift()) };
+    return { reference, ratio, aim: relative, met: ratio === undefined ? undefined : meets(ratio, relative) };
   });
-  const absolute = figure.aims
-    .filter(({ of }) => of === undefined)
-    .map((aim) => ({ reference: undefined, ratio: undefined, aim, met: meets(median(figure.values), aim) }));
-  const all = [...absolute, ...ofReferences];
+  const alone = absolute.map((aim) => ({ reference: undefined, ratio: undefined, ...judged(figure, aim) }));
+  const all = [...ofReferences, ...alone];
   return all.length > 0 ? all : [{ reference: undefined, ratio: undefined, aim: undefined, met: undefined }];
+}
+
+function judged({ values }: Figure, aim: Aim | undefined): Pick<Verdict, 'aim' | 'met'> {
+  return { aim, met: aim && meets(median(values), aim) };
 }
 
 /** Undefined when the reference could not do the work. */

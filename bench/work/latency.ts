@@ -12,14 +12,14 @@ const LISTED = 1_000;
 const SOURCES = ['north', 'east', 'south', 'west'];
 const TURN_MS = 1_000 / SOURCES.length;
 /** Leads before the first one that counts, for each source. */
-const WARM_UP = 3;
+const WARM_UP = 2;
 
 /** Row 5: how long a new lead takes from the listing to the webhook. */
 export const latency: Work = {
   number: 5,
   name: 'latency',
   measure: async (workbench) => {
-    const each = workbench.quick ? 5 : 15;
+    const each = workbench.quick ? 4 : 15;
     const redis = await workbench.servers.redis();
     const results = await inTurns(workbench, {
       inProcess: () => leadsyncRun(workbench, each),

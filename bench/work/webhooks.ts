@@ -6,8 +6,6 @@ import { runReference } from '../reference-process.ts';
 import { settleDisk } from '../servers.ts';
 import { inTurns, newFolder, type Work, type Workbench } from '../workbench.ts';
 
-const LEADS = 10_000;
-
 type Sent = Use & { readonly leadsPerSecond: number };
 
 /** Row 4: every lead of a first sync goes to a webhook, one request each, 50 at a time. */
@@ -16,17 +14,18 @@ export const webhooks: Work = {
   name: 'webhooks',
   measure: async (workbench) => {
     const { world, servers } = workbench;
-    await world.show({ leads: LEADS });
+    const leads = workbench.quick ? 4_000 : 10_000;
+    await world.show({ leads });
     const redis = await servers.redis();
     const results = await inTurns(workbench, {
-      inProcess: () => sent(workbench, () => sync(workbench)),
+      inProcess: () => sent(workbench, leads, () => sync(workbench)),
       bullmq: () =>
-        sent(workbench, async () => {
+        sent(workbench, leads, async () => {
           await redis.reset();
           return sync(workbench, redis.url);
         }),
       plain: () =>
-        sent(workbench, () =>
+        sent(workbench, leads, () =>
           runReference('plain-script', {
             'base-url': world.baseUrl(),
             seen: join(newFolder(workbench), 'seen.db'),
@@ -34,13 +33,15 @@ export const webhooks: Work = {
           }),
         ),
       posts: () =>
-        sent(workbench, () => runReference('posts', { webhook: world.receiverUrl, leads: String(LEADS) })),
+        sent(workbench, leads, () =>
+          runReference('posts', { webhook: world.receiverUrl, leads: String(leads) }),
+        ),
     });
     const { inProcess, bullmq, plain, posts } = results;
     const references = { 'plain script': plain, 'undici POSTs': posts };
     const rate = ({ leadsPerSecond }: Sent) => leadsPerSecond;
     return {
-      title: `${LEADS.toLocaleString('en')} leads, one webhook each, concurrency 50`,
+      title: `${leads.toLocaleString('en')} leads, one webhook each, concurrency 50`,
       figures: [
         figureOf('in-process', 'leads/s', { leadsync: inProcess, ...references }, rate, [
           atLeast(2, 'plain script'),
@@ -74,12 +75,12 @@ function sync(workbench: Workbench, redisUrl?: string): Promise<Use> {
 }
 
 /** Runs a sender and gives the rate at which its leads arrived. @throws Error when not each arrived exactly once */
-async function sent({ world }: Workbench, send: () => Promise<Use>): Promise<Sent> {
+async function sent({ world }: Workbench, wanted: number, send: () => Promise<Use>): Promise<Sent> {
   await world.reset();
   settleDisk();
   const use = await send();
   const { posts, leads, firstAt, lastAt } = await world.arrivals();
-  if (posts !== LEADS || leads !== LEADS || firstAt === undefined || lastAt === undefined)
-    throw new Error(`${posts} requests with ${leads} different leads arrived, of ${LEADS}`);
-  return { ...use, leadsPerSecond: ((LEADS - 1) / (lastAt - firstAt)) * 1000 };
+  if (posts !== wanted || leads !== wanted || firstAt === undefined || lastAt === undefined)
+    throw new Error(`${posts} requests with ${leads} different leads arrived, of ${wanted}`);
+  return { ...use, leadsPerSecond: ((wanted - 1) / (lastAt - firstAt)) * 1000 };
 }

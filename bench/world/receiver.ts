@@ -22,6 +22,7 @@ export interface Arrivals {
 export class Receiver {
   readonly #server: Server = createServer({ noDelay: true }, (socket) => this.#serve(socket));
   readonly #onLead: (id: number, at: number) => void;
+  readonly #sockets = new Set<Socket>();
   #ids = new Set<number>();
   #posts = 0;
   #firstAt: number | undefined;
@@ -41,6 +42,14 @@ export class Receiver {
     return { posts: this.#posts, leads: this.#ids.size, firstAt: this.#firstAt, lastAt: this.#lastAt };
   }
 
+  /** Ends it, and every connection with it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
   reset(): void {
     this.#ids = new Set();
     this.#posts = 0;
@@ -49,6 +58,8 @@ export class Receiver {
   }
 
   #serve(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
     let unread: Buffer = Buffer.alloc(0);
     socket.on('error', () => {
       // A sender that goes away has nothing more to say.

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { readOptions } from '../../bench/options.ts';
+
+test('a full run has every row, three times', () => {
+  expect(readOptions([])).toMatchObject({ quick: false, runs: 3, only: undefined });
+});
+
+test('a quick run has every row once, unless told otherwise', () => {
+  expect(readOptions(['--quick'])).toMatchObject({ quick: true, runs: 1 });
+  expect(readOptions(['--quick', '--runs', '2'])).toMatchObject({ runs: 2 });
+});
+
+test('rows are picked by their numbers', () => {
+  expect(readOptions(['--only', '1,4']).only).toEqual(new Set([1, 4]));
+});
+
+test.each([
+  ['--only', '10', 'no row 10'],
+  ['--only', '0', 'from 1 on'],
+  ['--only', 'all', 'from 1 on'],
+  ['--runs', '0', 'from 1 on'],
+])('%s %s is refused, and it is said why', (option, value, reason) => {
+  expect(() => readOptions([option, value])).toThrow(reason);
+});
