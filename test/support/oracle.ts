@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type Held, type Scene, SINKS, type SinkName } from './scene.ts';
 
 /** What became, at one sink, of every lead that was served. Lists are of lead ids. */
@@ -8,8 +9,12 @@ export interface SinkAccount {
   readonly repeated: readonly string[];
   /** Leads whose same content the sink holds more than once under different names: what a receiver cannot recognise. */
   readonly twice: readonly string[];
-  /** Leads that the sink has only in an older version, or in an older one after the newest. */
+  /** An entry for each replay that the sink holds: a repeat that somebody asked for. */
+  readonly replayed: readonly string[];
+  /** Leads that the sink has only in an older version, or in an older one after a newer one. */
   readonly stale: readonly string[];
+  /** Leads whose text is not, byte for byte, what was served. */
+  readonly altered: readonly string[];
   /** Leads that no listing had. */
   readonly foreign: readonly string[];
   /** Leads that the ledger gave up on or skipped; each must have a reason. */
@@ -29,28 +34,40 @@ export interface Account {
 }
 
 interface OwedRow {
+  readonly delivery_id: string;
   readonly lead_id: string;
   readonly sink: string;
   readonly state: 'pending' | 'dead' | 'skipped';
   readonly reason: string | null;
 }
 
-/** Takes the account from outside: the stub's record, the sinks' own contents, and the `deliveries` command. */
-export async function accountOf(scene: Scene): Promise<Account> {
-  const newest = new Map(
-    scene.stub.served.ids().map((id) => [String(id), scene.stub.served.versions(id).at(-1) ?? 1]),
-  );
-  const held = await scene.held();
+/** What the service has served, as a sink should come to hold it. */
+interface Truth {
+  /** Of each lead the newest version that was served. */
+  readonly newest: ReadonlyMap<string, number>;
+  /** Leads that were served among others, and that a sink may hold or not: the odd ones of a misbehaving service. */
+  readonly besides: ReadonlySet<string>;
+  text(lead: string, version: number): string | undefined;
+}
+
+/**
+ * Takes the account from outside: the stub's record, the sinks' own contents, and the `deliveries` command. `raw` are
+ * those of the stub's raw elements that are leads like any other, and were shown all the time.
+ */
+export async function accountOf(scene: Scene, more: { raw?: readonly string[] } = {}): Promise<Account> {
+  const truth = truthOf(scene, more.raw ?? []);
+  // What is owed first: what is delivered between the two is then on both sides, and not on neither.
   const owed = await undelivered(scene);
+  const held = await scene.held();
   const accounts = SINKS.map((sink) => [
     sink,
     sinkAccount(
-      newest,
+      truth,
       held[sink],
       owed.filter((row) => row.sink === sink),
     ),
   ]);
-  return { served: newest.size, sinks: Object.fromEntries(accounts) };
+  return { served: truth.newest.size, sinks: Object.fromEntries(accounts) };
 }
 
 /**
@@ -60,14 +77,30 @@ export async function accountOf(scene: Scene): Promise<Account> {
 export function faultsOf({ sinks }: Account, allowed: { repeats: boolean }): string[] {
   return SINKS.flatMap((sink) => {
     const account = sinks[sink];
-    const wrong = ['lost', 'pending', 'twice', 'stale', 'foreign', 'withoutReason'] as const;
-    const faults = allowed.repeats ? wrong : ([...wrong, 'repeated'] as const);
+    const wrong = ['lost', 'pending', 'twice', 'stale', 'altered', 'foreign', 'withoutReason'] as const;
+    // Files and rows recognise a repeat by themselves, so there is none at all.
+    const faults = allowed.repeats && sink === 'crm' ? wrong : ([...wrong, 'repeated'] as const);
     return faults
       .filter((fault) => account[fault].length > 0)
       .map(
         (fault) => `${sink}: ${account[fault].length} ${fault} (${account[fault].slice(0, 5).join(', ')})`,
       );
   });
+}
+
+function truthOf({ stub }: Scene, raw: readonly string[]): Truth {
+  const { served } = stub;
+  const generated = served.ids().map((id) => [String(id), served.versions(id).at(-1) ?? 1] as const);
+  const texts = new Map(served.raw().map((text) => [idIn(text), text]));
+  return {
+    newest: new Map([...generated, ...raw.map((text) => [idIn(text), 1] as const)]),
+    besides: new Set(texts.keys()),
+    text: (lead, version) => texts.get(lead) ?? served.text(Number(lead), version),
+  };
+}
+
+function idIn(text: string): string {
+  return /"id"\s*:\s*(\d+)/.exec(text)?.[1] ?? '';
 }
 
 async function undelivered(scene: Scene): Promise<readonly OwedRow[]> {
@@ -79,37 +112,65 @@ async function undelivered(scene: Scene): Promise<readonly OwedRow[]> {
   return deliveries;
 }
 
-function sinkAccount(
-  newest: ReadonlyMap<string, number>,
-  held: readonly Held[],
-  owed: readonly OwedRow[],
-): SinkAccount {
+function sinkAccount(truth: Truth, held: readonly Held[], owed: readonly OwedRow[]): SinkAccount {
   const leadsIn = (state: OwedRow['state']) => owed.filter((row) => row.state === state).map(leadOf);
-  const last = new Map(held.map(({ lead, version }) => [lead, version]));
-  const notHeld = new Set(owed.map(leadOf));
-  const served = [...newest.keys()];
+  const seen = firstOfEach(held, (one) => `${one.lead} ${one.under}`);
+  const last = new Map(seen.map(({ lead, version }) => [lead, version]));
+  const missing = [...truth.newest.keys()].filter((lead) => last.get(lead) !== truth.newest.get(lead));
+  const named = new Set(owed.map((row) => contentOf(row.delivery_id)));
+  const unaccounted = missing.filter((lead) => !named.has(newestOf(truth, lead)));
   return {
     delivered: last.size,
     repeated: repeatsOf(held, ({ lead, under }) => `${lead} ${under}`),
-    twice: twiceOf(held),
-    stale: served.filter(
-      (lead) => last.has(lead) && !notHeld.has(lead) && last.get(lead) !== newest.get(lead),
-    ),
-    foreign: [...last.keys()].filter((lead) => !newest.has(lead)),
+    twice: repeatsOf(seen, ({ lead, version, under }) => `${lead} ${version} ${replayIn(under)}`),
+    replayed: seen.filter(({ under }) => replayIn(under) !== '').map(({ lead }) => lead),
+    stale: [...new Set([...unaccounted.filter((lead) => last.has(lead)), ...outOfOrder(seen)])],
+    altered: seen.filter((one) => isAltered(one, truth)).map(({ lead }) => lead),
+    foreign: [...last.keys()].filter((lead) => !truth.newest.has(lead) && !truth.besides.has(lead)),
     dead: leadsIn('dead'),
     skipped: leadsIn('skipped'),
     withoutReason: owed.filter((row) => row.state !== 'pending' && !row.reason).map(leadOf),
     pending: leadsIn('pending'),
-    lost: served.filter((lead) => !last.has(lead) && !notHeld.has(lead)),
+    lost: unaccounted.filter((lead) => !last.has(lead)),
   };
 }
 
-/** Leads of which the sink holds one version under more than one name. */
-function twiceOf(held: readonly Held[]): string[] {
-  const distinct = new Map(
-    held.map((one) => [`${one.lead} ${one.version} ${one.under}`, one] as const),
-  ).values();
-  return repeatsOf([...distinct], ({ lead, version }) => `${lead} ${version}`);
+/** Leads of which an older version came after a newer one, to whoever leaves out what came under the same name before. */
+function outOfOrder(seen: readonly Held[]): string[] {
+  const newest = new Map<string, number>();
+  return seen.flatMap(({ lead, version }) => {
+    const before = newest.get(lead) ?? 0;
+    newest.set(lead, Math.max(before, version));
+    return version < before ? [lead] : [];
+  });
+}
+
+function isAltered({ lead, version, raw }: Held, truth: Truth): boolean {
+  const text = truth.text(lead, version);
+  return raw !== undefined && text !== undefined && raw !== text;
+}
+
+/** Which content a delivery is of, by its name `sink:source:lead:version:hash`: the lead and the hash. */
+function contentOf(delivery: string): string {
+  const [, , lead, , contentHash] = delivery.split(':');
+  return `${lead} ${contentHash}`;
+}
+
+/** The newest content of a lead in the same form. */
+function newestOf(truth: Truth, lead: string): string {
+  const text = truth.text(lead, truth.newest.get(lead) ?? 1) ?? '';
+  return `${lead} ${hash('sha256', text).slice(0, 8)}`;
+}
+
+/** `r…`, by which the name of a delivery says that it is a replay; empty for one that is none. */
+function replayIn(under: string): string {
+  return /:(r\w+)$/.exec(under)?.[1] ?? '';
+}
+
+/** Of those with the same key the first. */
+function firstOfEach(held: readonly Held[], keyOf: (one: Held) => string): Held[] {
+  const met = new Set<string>();
+  return held.filter((one) => met.size !== met.add(keyOf(one)).size);
 }
 
 /** Leads of those entries whose key stands more than once. */

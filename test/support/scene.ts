@@ -26,14 +26,18 @@ export interface Held {
   readonly lead: string;
   /** Which of the stub's versions of the lead, counted from 1. */
   readonly version: number;
-  /** By what the sink would know a repeat: the `webhook-id`, the file, the row's key. */
+  /** By what the sink would know a repeat: the delivery's id in a webhook, the file and the delivery, the row's key. */
   readonly under: string;
+  /** The lead's JSON as it arrived, where the sink keeps it. */
+  readonly raw?: string;
 }
 
 export interface SceneOptions {
   readonly stub?: StubOptions;
   /** In place of parts of the configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Beside what the source has: `{ timeout: '3s' }`. */
+  readonly source?: Readonly<Record<string, unknown>>;
   /** Beside what the sinks have: `{ crm: { concurrency: 1 } }`. */
   readonly sinks?: Readonly<Partial<Record<SinkName, Readonly<Record<string, unknown>>>>>;
   /** Those that all tests share when absent. */
@@ -75,7 +79,6 @@ export async function openScene(
   const schema = uniqueName('scene');
   const drop = join(folder, 'drop');
   const databaseUrl = options.databaseUrl ?? requireDatabaseUrl();
-  const redisUrl = options.redisUrl ?? requireRedisUrl();
   const configured = await writeConfig(folder, {
     sources: {
       main: {
@@ -83,6 +86,7 @@ export async function openScene(
         client_id: stub.clientId,
         client_secret: stub.clientSecret,
         poll: { every: '1s' },
+        ...options.source,
       },
     },
     sinks: {
@@ -95,7 +99,7 @@ export async function openScene(
       drop: { type: 'csv', directory: drop, batch: { max: 100, wait: '500ms' }, ...options.sinks?.drop },
       warehouse: { type: 'postgres', url: databaseUrl, schema, ...options.sinks?.warehouse },
     },
-    ...(carrier === 'bullmq' ? { queue: { redis_url: redisUrl, prefix: uniqueName('scene') } } : {}),
+    ...(carrier === 'bullmq' ? { queue: queueOn(options.redisUrl ?? requireRedisUrl()) } : {}),
     ...options.config,
   });
   const query = <Row extends pg.QueryResultRow>(sql: string) => queryOnce<Row>(databaseUrl, sql);
@@ -140,14 +144,26 @@ export async function openScene(
   };
 }
 
+function queueOn(redisUrl: string) {
+  return { redis_url: redisUrl, prefix: uniqueName('scene') };
+}
+
 function heldByWebhook(receiver: WebhookReceiver): Held[] {
   return receiver.received.flatMap(({ body, headers, status = 0 }) => {
     if (status < 200 || status > 299) return [];
-    const text = body.toString();
-    const { data } = JSON.parse(text);
-    return [{ lead: String(data.id), version: versionIn(text), under: String(headers['webhook-id']) }];
+    const ownId = String(headers['webhook-id']);
+    return [...body.toString().matchAll(EVENT)].map(([, id = ownId, raw = '']) => ({
+      lead: /"id"\s*:\s*(\d+)/.exec(raw)?.[1] ?? '',
+      version: versionIn(raw),
+      under: id,
+      raw,
+    }));
   });
 }
+
+/** An event in a webhook's body: its id where it has one of its own, as in a batch, and the lead's text. */
+const EVENT =
+  /(?:\{"id":"([^"]*)",)?"type":"lead\.(?:created|updated)","timestamp":"[^"]*","data":(.*?),"source":"[^"]*","replay":/gs;
 
 function heldInFiles(folder: string): Held[] {
   const held = csvFiles(folder).flatMap((name) => {
@@ -179,10 +195,10 @@ async function heldInTable(schema: string, query: Scene['query']): Promise<Held[
     `SELECT to_regclass('${schema}.leads') IS NOT NULL AS made`,
   );
   if (!made) return [];
-  const rows = await query<{ id: string; text: string | null }>(
-    `SELECT id, all_details_one_liner AS text FROM ${schema}.leads ORDER BY id`,
+  const rows = await query<{ id: string; raw: string }>(
+    `SELECT id, _leadsync_raw::text AS raw FROM ${schema}.leads ORDER BY id`,
   );
-  return rows.map(({ id, text }) => ({ lead: id, version: versionIn(text ?? ''), under: id }));
+  return rows.map(({ id, raw }) => ({ lead: id, version: versionIn(raw), under: id, raw }));
 }
 
 /** The stub says in a lead's text how often it was changed. */

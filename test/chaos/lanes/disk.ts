@@ -1,0 +1,36 @@
+import type { Chance } from '../../simulation/chance.ts';
+import { type Deed, lengthOf, oneOf, type Spell, spells } from '../deed.ts';
+import type { SmallDisk } from '../small-disk.ts';
+
+/** How the folder of the CSV files fares: full, read-only, or not there at all. */
+export function drawDropDisk(chance: Chance, endMs: number): Deed<SmallDisk>[] {
+  return spells(chance, endMs, [3_000, 12_000], [500, 6_000]).flatMap((spell) =>
+    oneOf(chance, [full, readOnly, gone])(spell),
+  );
+}
+
+/** How the ledger's own disk fares: full now and then. */
+export function drawLedgerDisk(chance: Chance, endMs: number): Deed<SmallDisk>[] {
+  return spells(chance, endMs, [10_000, 40_000], [300, 4_000]).flatMap(full);
+}
+
+function full(spell: Spell): Deed<SmallDisk>[] {
+  return [
+    { atMs: spell.fromMs, text: `full for ${lengthOf(spell)}`, act: (disk) => disk.fill() },
+    { atMs: spell.toMs, text: 'has room again', act: (disk) => disk.free() },
+  ];
+}
+
+function readOnly(spell: Spell): Deed<SmallDisk>[] {
+  return [
+    { atMs: spell.fromMs, text: `read-only for ${lengthOf(spell)}`, act: (disk) => disk.protect() },
+    { atMs: spell.toMs, text: 'can be written to again', act: (disk) => disk.unprotect() },
+  ];
+}
+
+function gone(spell: Spell): Deed<SmallDisk>[] {
+  return [
+    { atMs: spell.fromMs, text: `its folder is gone for ${lengthOf(spell)}`, act: (disk) => disk.hide() },
+    { atMs: spell.toMs, text: 'its folder is back', act: (disk) => disk.show() },
+  ];
+}

@@ -1,0 +1,84 @@
+import type { Chance } from '../../simulation/chance.ts';
+import { type Deed, lengthOf, oneOf, type Range, type Spell, spells } from '../deed.ts';
+import type { Process, Start } from '../process.ts';
+
+/** Places that are passed often, and those that are passed now and then. */
+const OFTEN = [
+  'recording',
+  'recorded',
+  'claimed',
+  'offered',
+  'begun',
+  'accepted',
+  'settling',
+  'settled',
+] as const;
+const SELDOM = [
+  'listing-read',
+  'token-received',
+  'token-saved',
+  'postgres-commit',
+  'postgres-committed',
+  'file-write',
+  'file-sync',
+  'file-rename',
+] as const;
+
+/** How a leadsync process fares: killed, stopped in order, frozen. */
+export function drawProcess(
+  chance: Chance,
+  endMs: number,
+  rhythm: { calm: Range; trouble: Range },
+): Deed<Process>[] {
+  return spells(chance, endMs, rhythm.calm, rhythm.trouble).flatMap((spell) =>
+    oneOf(chance, [killed, killed, stopped, frozen, frozenLong])(spell),
+  );
+}
+
+/** How it is started, one time after the other: what is armed in it, and whether it delivers itself. */
+export function drawStarts(chance: Chance, options: { mayLeaveDeliveries: boolean }): Start[] {
+  return Array.from({ length: 500 }, () => ({
+    failpoints: chance.oneIn(3) ? undefined : failpoint(chance),
+    deliver: !options.mayLeaveDeliveries || !chance.oneIn(4),
+    // A supervisor does not start it again at once, and not after an hour.
+    afterMs: chance.between(50, 1_500),
+  }));
+}
+
+function failpoint(chance: Chance): string {
+  const place = chance.oneIn(3) ? oneOf(chance, SELDOM) : oneOf(chance, OFTEN);
+  const often = OFTEN.some((one) => one === place);
+  const passage = chance.between(1, often ? oneOf(chance, [3, 30, 200]) : oneOf(chance, [2, 10]));
+  if (place.startsWith('file-') && chance.oneIn(2)) {
+    const code = oneOf(chance, ['ENOSPC', 'EIO', 'EDQUOT']);
+    return `${place}=${code}@${passage}*${chance.between(1, 4)}`;
+  }
+  return `${place}=${chance.oneIn(5) ? 'freeze' : 'kill'}@${passage}`;
+}
+
+function killed(spell: Spell): Deed<Process>[] {
+  return ended(spell, 'SIGKILL', 'killed');
+}
+
+function stopped(spell: Spell): Deed<Process>[] {
+  return ended(spell, 'SIGTERM', 'asked to stop');
+}
+
+function ended(spell: Spell, signal: NodeJS.Signals, how: string): Deed<Process>[] {
+  return [
+    { atMs: spell.fromMs, text: `${how}, for ${lengthOf(spell)}`, act: (it) => it.end(signal) },
+    { atMs: spell.toMs, text: 'started', act: (it) => it.start() },
+  ];
+}
+
+function frozen(spell: Spell): Deed<Process>[] {
+  return [
+    { atMs: spell.fromMs, text: `frozen for ${lengthOf(spell)}`, act: (it) => it.freeze() },
+    { atMs: spell.toMs, text: 'goes on', act: (it) => it.thaw() },
+  ];
+}
+
+/** Longer than the lock of a job. */
+function frozenLong({ fromMs, toMs }: Spell): Deed<Process>[] {
+  return frozen({ fromMs, toMs: toMs + 6_500 });
+}

@@ -1,0 +1,46 @@
+import type { Chance } from '../../simulation/chance.ts';
+import { SINKS } from '../../support/scene.ts';
+import { type Deed, lengthOf, oneOf, type Spell, spells } from '../deed.ts';
+import type { Operator } from '../operator.ts';
+
+/** What the operator does on the command line while all of this goes on. */
+export function drawOperator(chance: Chance, endMs: number): Deed<Operator>[] {
+  return spells(chance, endMs, [1_000, 5_000], [300, 4_000]).flatMap((spell) =>
+    oneOf(chance, [replay, replay, retry, pause, resume, look])(chance, spell),
+  );
+}
+
+function replay(chance: Chance, { fromMs: atMs }: Spell): Deed<Operator>[] {
+  const sink = oneOf(chance, SINKS);
+  const place = chance.random();
+  return [{ atMs, text: `replays a lead to ${sink}`, act: (operator) => operator.replay(sink, place) }];
+}
+
+function retry(_: Chance, { fromMs: atMs }: Spell): Deed<Operator>[] {
+  const args = ['retry', '--state', 'dead'];
+  return [{ atMs, text: 'retries what is dead', act: (operator) => operator.run(...args) }];
+}
+
+function pause(chance: Chance, spell: Spell): Deed<Operator>[] {
+  const sink = oneOf(chance, SINKS);
+  return [
+    { atMs: spell.fromMs, text: `pauses ${sink} for ${lengthOf(spell)}`, act: (it) => it.run('pause', sink) },
+    { atMs: spell.toMs, text: `resumes ${sink}`, act: (it) => it.run('resume', sink) },
+  ];
+}
+
+function resume(chance: Chance, { fromMs: atMs }: Spell): Deed<Operator>[] {
+  const sink = oneOf(chance, SINKS);
+  return [{ atMs, text: `resumes ${sink}`, act: (operator) => operator.run('resume', sink) }];
+}
+
+function look(chance: Chance, { fromMs: atMs }: Spell): Deed<Operator>[] {
+  const args = oneOf(chance, [
+    ['status'],
+    ['status', '--json'],
+    ['deliveries'],
+    ['trace', '100007'],
+    ['check'],
+  ]);
+  return [{ atMs, text: `leadsync ${args.join(' ')}`, act: (operator) => operator.run(...args) }];
+}

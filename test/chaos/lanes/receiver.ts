@@ -1,0 +1,90 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Chance } from '../../simulation/chance.ts';
+import type { ReceivedRequest, ReceiverAnswer, WebhookReceiver } from '../../support/webhook-receiver.ts';
+import { type Deed, lengthOf, oneOf, spells } from '../deed.ts';
+
+interface Manner {
+  readonly text: string;
+  readonly answer: ReceiverAnswer;
+}
+
+/** How the webhook's receiver fares: times of failure between times at which it takes everything. */
+export function drawReceiver(chance: Chance, endMs: number): Deed<WebhookReceiver>[] {
+  return spells(chance, endMs, [1_000, 6_000], [300, 6_000]).flatMap((spell) => {
+    const { text, answer } = oneOf(chance, MANNERS)(chance);
+    return [
+      { atMs: spell.fromMs, text: `${text} for ${lengthOf(spell)}`, act: (it) => it.answerAlways(answer) },
+      { atMs: spell.toMs, text: 'takes everything', act: (it) => it.answerAlways(204) },
+    ];
+  });
+}
+
+const MANNERS: readonly ((chance: Chance) => Manner)[] = [
+  (chance) => status(oneOf(chance, [500, 502, 504])),
+  (chance) => status(oneOf(chance, [401, 403, 404])),
+  (chance) => status(oneOf(chance, [429, 503]), { 'retry-after': String(chance.between(1, 5)) }),
+  () => status(302, { location: '/elsewhere' }),
+  () => status(410),
+  () => status(422),
+  (chance) => refusesSome(chance.between(3, 12)),
+  (chance) => failsSometimes(chance.between(2, 6)),
+  () => ({ text: 'never answers', answer: () => undefined }),
+  (chance) => slow(chance.between(100, 1_500)),
+  () => ({ text: 'breaks the connection', answer: (_, res) => void res.socket?.resetAndDestroy() }),
+  () => ({ text: 'takes the lead and breaks the connection', answer: takeAndBreak }),
+  () => ({ text: 'answers a byte at a time', answer: trickle }),
+  () => ({ text: 'answers with what it was sent, as a failure', answer: echo }),
+];
+
+function status(code: number, headers: Record<string, string> = {}): Manner {
+  const after = headers['retry-after'] === undefined ? '' : ` with Retry-After ${headers['retry-after']}`;
+  return { text: `says ${code}${after}`, answer: { status: code, headers } };
+}
+
+/** One in so many leads is not to its taste, and stays so. */
+function refusesSome(oneIn: number): Manner {
+  const answer = (request: ReceivedRequest, res: ServerResponse) => {
+    const ids = [...request.body.toString().matchAll(/"data":\s*\{\s*"id":(\d+)/g)].map(([, id]) =>
+      Number(id),
+    );
+    res.writeHead(ids.some((id) => id % oneIn === 0) ? 422 : 204).end();
+  };
+  return { text: `refuses one lead in ${oneIn}`, answer };
+}
+
+function failsSometimes(oneIn: number): Manner {
+  let requests = 0;
+  const answer = (_: ReceivedRequest, res: ServerResponse) => {
+    requests += 1;
+    res.writeHead(requests % oneIn === 0 ? 500 : 204).end();
+  };
+  return { text: `fails one time in ${oneIn}`, answer };
+}
+
+function slow(ms: number): Manner {
+  const answer = async (_: ReceivedRequest, res: ServerResponse) => {
+    await sleep(ms);
+    res.writeHead(204).end();
+  };
+  return { text: `takes ${ms} ms for an answer`, answer };
+}
+
+/** The lead was taken, and nobody will ever know: this is what makes a repeat. */
+function takeAndBreak(request: ReceivedRequest, res: ServerResponse): void {
+  request.status = 204;
+  res.socket?.destroy();
+}
+
+async function trickle(_: ReceivedRequest, res: ServerResponse): Promise<void> {
+  res.writeHead(200);
+  while (!res.destroyed) {
+    res.write('.');
+    await sleep(200);
+  }
+}
+
+/** Whoever logs an answer would log a person's data. */
+function echo({ body }: ReceivedRequest, res: ServerResponse): void {
+  res.writeHead(500, { 'content-type': 'application/json' }).end(body);
+}

@@ -1,0 +1,125 @@
+import type { Chance } from '../../simulation/chance.ts';
+import type { ListingMisbehaviourName, Stub, TokenFaultName } from '../../stub/stub.ts';
+import { type Deed, oneOf, spells } from '../deed.ts';
+
+/** Old leads come up below this id, new ones count on from it. */
+export const FIRST_ID = 100_000;
+
+/** Readable and unreadable listings; those that alone take longer than a run are not among them. */
+const LISTINGS: readonly ListingMisbehaviourName[] = [
+  'truncated',
+  'truncated-chunked',
+  'cut-short',
+  'no-final-bracket',
+  'reset',
+  'reset-midway',
+  'hang',
+  'hang-midway',
+  'trickle',
+  'slow',
+  'html',
+  'bad-gateway',
+  'no-content',
+  'unasked-not-modified',
+  'empty-body',
+  'bom',
+  'bad-utf8',
+  'gzip-cut',
+  'object',
+  'trailing-text',
+  'unauthorized',
+  'redirect',
+  'rate-limited',
+  'server-error',
+  'unavailable',
+  'empty',
+  'shrunk',
+  'shuffled',
+  'reversed',
+  'repeated-id',
+  'odd-ids',
+  'broken-leads',
+];
+
+/** `unauthorized` and its like are not among them: after a wrong secret leadsync rests for minutes, as it should. */
+const TOKENS: readonly TokenFaultName[] = [
+  'down',
+  'slow',
+  'hang',
+  'refresh-revoked',
+  'rate-limited',
+  'server-error',
+  'bad-gateway',
+  'not-json',
+  'expires-missing',
+  'expires-zero',
+  'no-refresh-token',
+  'answer-lost',
+];
+
+/** How the service fares: leads arrive, change and come up from the past, listings and tokens go wrong. */
+export function drawService(chance: Chance, endMs: number): Deed<Stub>[] {
+  return spells(chance, endMs, [300, 2_500], [0, 0]).map(({ fromMs: atMs }) => ({
+    atMs,
+    ...oneOf(chance, [arrive, arrive, burst, change, change, fromThePast, list, list, list, token, revoke])(
+      chance,
+    ),
+  }));
+}
+
+type Drawn = Omit<Deed<Stub>, 'atMs'>;
+
+function arrive(chance: Chance): Drawn {
+  const perSecond = oneOf(chance, [0, 2, 10, 40, 120]);
+  return { text: `${perSecond} leads/s arrive from now on`, act: (stub) => stub.arrive(perSecond) };
+}
+
+function burst(chance: Chance): Drawn {
+  const count = chance.between(1, 300);
+  return { text: `${count} leads at once`, act: (stub) => void stub.addLeads(count) };
+}
+
+function fromThePast(chance: Chance): Drawn {
+  const from = chance.between(1, FIRST_ID - 100);
+  const count = chance.between(1, 20);
+  return {
+    text: `${count} old leads from id ${from} on`,
+    act: (stub) => void stub.addLeads(count, { from }),
+  };
+}
+
+function change(chance: Chance): Drawn {
+  const places = Array.from({ length: chance.between(1, 20) }, () => chance.random());
+  return {
+    text: `${places.length} leads change`,
+    act: (stub) => {
+      const ids = stub.served.ids();
+      for (const place of places) {
+        const id = ids[Math.floor(place * ids.length)];
+        if (id !== undefined) stub.changeLead(id);
+      }
+    },
+  };
+}
+
+function list(chance: Chance): Drawn {
+  const listing = oneOf(chance, LISTINGS);
+  const times = chance.between(1, 2);
+  return {
+    text: `the next listing${times === 1 ? '' : 's'}: ${listing}`,
+    act: (stub) => stub.misbehave({ listing, times, retryAfter: '2', delayMs: 400 }),
+  };
+}
+
+function token(chance: Chance): Drawn {
+  const fault = oneOf(chance, TOKENS);
+  return {
+    text: `the next token: ${fault}`,
+    act: (stub) => stub.misbehave({ token: fault, times: 1, retryAfter: '2', delayMs: 400 }),
+  };
+}
+
+function revoke(chance: Chance): Drawn {
+  const which = oneOf(chance, ['all', 'refresh'] as const);
+  return { text: `tokens revoked: ${which}`, act: (stub) => stub.revoke(which) };
+}

@@ -1,0 +1,49 @@
+// `npm run test:chaos`: the random run. `--help` says how.
+import { randomInt } from 'node:crypto';
+import { installServers, missingServers } from '../support/install-servers.ts';
+import type { CarrierName } from '../support/scene.ts';
+import { type ChaosOptions, readOptions, USAGE } from './options.ts';
+import { reportOf, summaryOf } from './report.ts';
+import { playRun, type RunResult } from './run.ts';
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal));
+
+const options = optionsOrExit();
+installServers(missingServers(['redis', 'postgres']));
+process.exitCode = await play(options);
+
+/** Plays the runs one after the other. Gives the exit code. */
+async function play({ seed, seconds, runs, carriers }: ChaosOptions): Promise<number> {
+  const results: RunResult[] = [];
+  const first = seed ?? randomInt(2 ** 31 - runs);
+  try {
+    for (let run = 0; run < runs; run++) results.push(await playOne(first + run, seconds, carriers));
+  } catch (error) {
+    // Whoever has asked for the end knows why it has broken off.
+    if (!stop.signal.aborted) throw error;
+  }
+  if (results.length > 1) process.stdout.write(`\n${summaryOf(results)}\n`);
+  return results.length === runs && results.every(({ faults }) => faults.length === 0) ? 0 : 1;
+}
+
+async function playOne(seed: number, seconds: number, carriers: readonly CarrierName[]): Promise<RunResult> {
+  const carrier = carriers[seed % carriers.length] ?? 'in-process';
+  process.stdout.write(`seed ${seed}, ${carrier}, ${seconds} s\n`);
+  const say = (text: string) => void process.stderr.write(`${text}\n`);
+  const result = await playRun({ seed, carrier, seconds, say, signal: stop.signal });
+  process.stdout.write(reportOf(result));
+  return result;
+}
+
+function optionsOrExit(): ChaosOptions {
+  try {
+    const read = readOptions(process.argv.slice(2));
+    if (read !== 'help') return read;
+    process.stdout.write(USAGE);
+    process.exit(0);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+    process.exit(2);
+  }
+}

@@ -1,0 +1,49 @@
+import { runLeadsync } from '../support/leadsync.ts';
+import type { Scene, SinkName } from '../support/scene.ts';
+
+const PATIENCE_MS = 60_000;
+
+/** Somebody at the command line. Remembers which replays were asked for, since those are wanted repeats. */
+export class Operator {
+  /** Every replay that the command said it has made, as `sink lead`. */
+  readonly replayed: string[] = [];
+  /** Those of which nobody knows, because the command failed. */
+  readonly maybeReplayed: string[] = [];
+  readonly faults: string[] = [];
+  /** Everything that the commands printed. */
+  written = '';
+  readonly #scene: Scene;
+  readonly #excuse: () => string | undefined;
+
+  /** `excuse` says why commands may fail at this moment, where there is a reason. */
+  constructor(scene: Scene, excuse: () => string | undefined) {
+    this.#scene = scene;
+    this.#excuse = excuse;
+  }
+
+  /** Runs a command to its end. Gives how it ended where it did not succeed. */
+  async run(...args: string[]): Promise<string | undefined> {
+    const excuse = this.#excuse();
+    const { code, signal, stdout, stderr } = await runLeadsync([...args, '-c', this.#scene.configFile], {
+      timeoutMs: PATIENCE_MS,
+    });
+    this.written += stdout + stderr;
+    if (code === 0) return undefined;
+    const how = `${signal ?? code}: ${stderr.trim().split('\n')[0]}`;
+    // 1 says that something was not done and 69 that something is away, both of which are to be expected here.
+    const understood = code === 1 || code === 69;
+    if (!understood && excuse === undefined && this.#excuse() === undefined)
+      this.faults.push(`leadsync ${args.join(' ')} ended with ${how}`);
+    return how;
+  }
+
+  /** Replays one of the leads that were served, `place` of the way through them. */
+  async replay(sink: SinkName, place: number): Promise<string | undefined> {
+    const ids = this.#scene.served();
+    const lead = ids[Math.floor(place * ids.length)];
+    if (lead === undefined) return 'nothing was served yet';
+    const failed = await this.run('replay', '--sink', sink, '--lead', lead);
+    (failed === undefined ? this.replayed : this.maybeReplayed).push(`${sink} ${lead}`);
+    return failed;
+  }
+}

@@ -1,0 +1,21 @@
+import type { Stub } from '../stub/stub.ts';
+import type { PrivateRedis } from '../support/private-redis.ts';
+import type { WebhookReceiver } from '../support/webhook-receiver.ts';
+import type { Database } from './lanes/postgres.ts';
+import type { Operator } from './operator.ts';
+import type { Process } from './process.ts';
+import type { SmallDisk } from './small-disk.ts';
+
+/** What things are done to, by the name under which they are told. */
+export interface Parts {
+  readonly service: Stub;
+  readonly receiver: WebhookReceiver;
+  readonly 'drop folder': SmallDisk;
+  readonly "ledger's disk": SmallDisk;
+  readonly postgres: Database;
+  /** Undefined where deliveries run in the process. */
+  readonly redis: PrivateRedis | undefined;
+  readonly daemon: Process;
+  readonly worker: Process;
+  readonly operator: Operator;
+}

@@ -1,0 +1,87 @@
+import { Chance } from '../simulation/chance.ts';
+import type { CarrierName, SceneOptions } from '../support/scene.ts';
+import { type Deed, oneOf } from './deed.ts';
+import { drawDropDisk, drawLedgerDisk } from './lanes/disk.ts';
+import { drawProcess, drawStarts } from './lanes/leadsync.ts';
+import { drawOperator } from './lanes/operator.ts';
+import { drawPostgres } from './lanes/postgres.ts';
+import { drawReceiver } from './lanes/receiver.ts';
+import { drawRedis } from './lanes/redis.ts';
+import { drawService, FIRST_ID } from './lanes/service.ts';
+import type { Parts } from './parts.ts';
+import type { Start } from './process.ts';
+
+/** What is done to each part of the world, in order of time. */
+export type Lanes = { readonly [Name in keyof Parts]: readonly Deed<NonNullable<Parts[Name]>>[] };
+
+/** Everything that a seed decides. */
+export interface Plan {
+  readonly lanes: Lanes;
+  readonly scene: Pick<SceneOptions, 'stub' | 'sinks'>;
+  /** How the daemon and the workers are started, one time after the other. */
+  readonly starts: Readonly<Record<'daemon' | 'worker', readonly Start[]>>;
+  /** Whether everything is healed around a daemon that goes on running, or around one that is started anew. */
+  readonly healRunning: boolean;
+}
+
+const RETRY = { schedule: ['1s', '2s', '4s', '8s', '8s', '8s'] };
+
+/** Draws the whole run from the seed, before anything of it starts. */
+export function drawPlan(seed: number, carrier: CarrierName, seconds: number): Plan {
+  const of = (stream: string) => new Chance(seed, stream);
+  const endMs = seconds * 1000;
+  const queued = carrier === 'bullmq';
+  const often = { calm: [1_500, 8_000], trouble: [100, 3_000] } as const;
+  return {
+    lanes: {
+      service: drawService(of('service'), endMs),
+      receiver: drawReceiver(of('receiver'), endMs),
+      'drop folder': drawDropDisk(of('drop folder'), endMs),
+      "ledger's disk": drawLedgerDisk(of('ledger disk'), endMs),
+      postgres: drawPostgres(of('postgres'), endMs),
+      redis: queued ? drawRedis(of('redis'), endMs) : [],
+      daemon: drawProcess(of('daemon'), endMs, often),
+      worker: queued ? drawProcess(of('worker'), endMs, often) : [],
+      operator: drawOperator(of('operator'), endMs),
+    },
+    scene: { stub: drawStub(of('stub'), seed), sinks: drawSinks(of('sinks')) },
+    starts: {
+      daemon: drawStarts(of('starts of the daemon'), { mayLeaveDeliveries: queued }),
+      worker: drawStarts(of('starts of the worker'), { mayLeaveDeliveries: false }),
+    },
+    healRunning: of('healing').oneIn(2),
+  };
+}
+
+function drawStub(chance: Chance, seed: number): NonNullable<SceneOptions['stub']> {
+  return {
+    seed,
+    firstId: FIRST_ID,
+    leads: chance.between(0, 400),
+    tokenLifetimeSeconds: oneOf(chance, [4, 20, 7_200]),
+    doorkeeper: chance.oneIn(2),
+    gzip: chance.oneIn(2),
+    transfer: oneOf(chance, ['chunked', 'length'] as const),
+    etag: oneOf(chance, ['none', 'strong', 'weak'] as const),
+  };
+}
+
+/** Both events everywhere, short deadlines, and retries that end within a run. */
+function drawSinks(chance: Chance): NonNullable<SceneOptions['sinks']> {
+  const shared = { events: ['created', 'updated'], retry: RETRY };
+  return {
+    crm: {
+      ...shared,
+      timeout: '2s',
+      concurrency: oneOf(chance, [1, 5, 20]),
+      batch: { max: oneOf(chance, [1, 1, 15]), wait: '0s' },
+    },
+    drop: { ...shared, timeout: '3s', batch: { max: oneOf(chance, [1, 20, 200]), wait: '300ms' } },
+    warehouse: {
+      ...shared,
+      timeout: '3s',
+      concurrency: oneOf(chance, [1, 3]),
+      batch: { max: oneOf(chance, [1, 50, 1_000]), wait: '0s' },
+    },
+  };
+}

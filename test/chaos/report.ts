@@ -1,0 +1,65 @@
+import { SINKS } from '../support/scene.ts';
+import type { RunResult } from './run.ts';
+
+/** What came of a run: a line, a table, and what broke the promise. */
+export function reportOf(result: RunResult): string {
+  const { account, faults, kept } = result;
+  const rows = SINKS.map((sink) => {
+    const { delivered, repeated, replayed, dead, lost, pending } = account.sinks[sink];
+    const repeats = sink === 'crm' ? repeated.length : '-';
+    return [
+      sink,
+      account.served,
+      delivered,
+      repeats,
+      replayed.length,
+      dead.length,
+      lost.length,
+      pending.length,
+    ];
+  });
+  const head = ['', 'served', 'delivered', 'repeats', 'replays', 'dead', 'lost', 'pending'];
+  return [
+    `\n${outline(result)}`,
+    ...[head, ...rows].map(line),
+    ...(faults.length === 0 ? ['as promised'] : ['NOT as promised:', ...faults.map((fault) => `  ${fault}`)]),
+    ...(kept === undefined
+      ? []
+      : [`The ledger, the logs and a record are kept in ${kept}`, `Again: ${again(result)}`]),
+    '',
+  ].join('\n');
+}
+
+/** The sum of several runs, in a line. */
+export function summaryOf(results: readonly RunResult[]): string {
+  const sum = (of: (result: RunResult) => number) => results.reduce((total, one) => total + of(one), 0);
+  const lost = sum(({ account }) => SINKS.reduce((all, sink) => all + account.sinks[sink].lost.length, 0));
+  const broken = results.filter(({ faults }) => faults.length > 0);
+  return (
+    `${results.length} runs, ${Math.round(sum(({ seconds }) => seconds) / 60)} min of trouble, ${sum(({ kills }) => kills)} kills, ` +
+    `${sum(({ account }) => account.served)} leads to ${SINKS.length} sinks, ${lost} lost, ` +
+    `${sum(({ account }) => account.sinks.crm.repeated.length)} repeats; ` +
+    (broken.length === 0
+      ? 'as promised'
+      : `NOT as promised: seeds ${broken.map(({ seed }) => seed).join(', ')}`)
+  );
+}
+
+function outline({ seed, carrier, seconds, kills, died, healedSeconds, peakMb }: RunResult): string {
+  const healed =
+    healedSeconds === undefined ? 'not healed to rest' : `healed to rest in ${healedSeconds.toFixed(1)} s`;
+  return (
+    `seed ${seed}, ${carrier}, ${seconds} s: leadsync was killed ${kills} times, ${died} deliveries died and were retried, ` +
+    `${healed}, memory at the most ${Math.round(peakMb)} MB`
+  );
+}
+
+function line(cells: readonly (string | number)[]): string {
+  return cells
+    .map((cell, index) => (index === 0 ? String(cell).padEnd(10) : cell.toLocaleString('en').padStart(10)))
+    .join('');
+}
+
+function again({ seed, carrier, seconds }: RunResult): string {
+  return `npm run test:chaos -- --seed ${seed} --carrier ${carrier} --seconds ${seconds}`;
+}

@@ -1,0 +1,138 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { canaryLead } from '../support/canary.ts';
+import { type PrivatePostgres, startPostgres } from '../support/private-postgres.ts';
+import { type PrivateRedis, startRedis } from '../support/private-redis.ts';
+import { type CarrierName, openScene, type Scene } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+import { healRedis } from './lanes/redis.ts';
+import { Operator } from './operator.ts';
+import type { Parts } from './parts.ts';
+import type { Plan } from './plan.ts';
+import { Process, type ProcessOptions } from './process.ts';
+import { SmallDisk } from './small-disk.ts';
+
+/** Leads whose text can be recognised wherever it shows up; there from the start, and to be delivered like any other. */
+export const CANARIES = [9_000_001, 9_000_002, 9_000_003].map(canaryLead);
+
+/** Everything that a run needs, of its own, and started. */
+export interface World {
+  readonly folder: string;
+  readonly scene: Scene;
+  readonly parts: Parts;
+  /** Ends every trouble: all parts but leadsync are as they should be, and nothing more arrives. */
+  heal(): Promise<void>;
+  /** What leadsync, its commands and its logs did wrong by themselves. */
+  faults(): string[];
+  /** Stops everything; the folder goes too unless it is kept. */
+  close(keep: boolean): Promise<void>;
+}
+
+/** Opens a world in a new temporary folder, with leadsync running in it for the first time. */
+export async function openWorld(
+  plan: Plan,
+  carrier: CarrierName,
+  say: (part: string, text: string) => void,
+): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'leadsync-chaos-'));
+  const closes: (() => unknown)[] = [];
+  const closeAll = async (keep: boolean) => {
+    for (const close of closes.toReversed()) await close();
+    if (!keep) rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const [redis, server] = await startServers(carrier, closes);
+    const disks = {
+      drop: new SmallDisk(join(folder, 'drop'), 64),
+      data: new SmallDisk(join(folder, 'data'), 256),
+    };
+    closes.push(
+      () => disks.drop.close(),
+      () => disks.data.close(),
+    );
+    const scene = await openScene(folder, carrier, {
+      ...plan.scene,
+      databaseUrl: server.url,
+      ...(redis ? { redisUrl: redis.url } : {}),
+      config: { stop: { grace: '4s' } },
+      source: { timeout: '3s', deadline: '10s' },
+    });
+    closes.push(() => scene.close());
+    for (const text of CANARIES) scene.stub.addRaw(text);
+    const excuse = () => (disks.data.full ? "the ledger's disk is full" : undefined);
+    const [daemon, worker] = processes(plan, scene, folder, { say, excuse });
+    closes.push(
+      () => daemon.end('SIGKILL'),
+      () => worker.end('SIGKILL'),
+    );
+    const operator = new Operator(scene, excuse);
+    const parts: Parts = {
+      service: scene.stub,
+      receiver: scene.receiver,
+      'drop folder': disks.drop,
+      "ledger's disk": disks.data,
+      postgres: { server, query: scene.query, schema: scene.schema },
+      redis,
+      daemon,
+      worker,
+      operator,
+    };
+    daemon.start();
+    await until('there is a ledger', () => existsSync(join(scene.dataDir, 'ledger.db')), 20_000);
+    if (carrier === 'bullmq') worker.start();
+    return {
+      folder,
+      scene,
+      parts,
+      heal: () => heal(parts),
+      faults: () => [daemon, worker, operator].flatMap((part) => part.faults),
+      close: closeAll,
+    };
+  } catch (error) {
+    await closeAll(false);
+    throw error;
+  }
+}
+
+async function startServers(
+  carrier: CarrierName,
+  closes: (() => unknown)[],
+): Promise<[PrivateRedis | undefined, PrivatePostgres]> {
+  const redis = carrier === 'bullmq' ? await startRedis() : undefined;
+  if (redis) closes.push(() => redis.close());
+  const server = await startPostgres();
+  closes.push(() => server.close());
+  return [redis, server];
+}
+
+function processes(
+  plan: Plan,
+  scene: Scene,
+  folder: string,
+  { say, excuse }: { say: (part: string, text: string) => void; excuse: () => string | undefined },
+): [Process, Process] {
+  const logFolder = join(folder, 'logs');
+  mkdirSync(logFolder);
+  const make = (name: 'daemon' | 'worker', args: ProcessOptions['args']) =>
+    new Process({ name, args, starts: plan.starts[name], logFolder, say: (text) => say(name, text), excuse });
+  const config = ['-c', scene.configFile];
+  return [
+    make('daemon', ({ deliver }) => ['run', ...(deliver ? [] : ['--no-deliver']), ...config]),
+    make('worker', () => ['worker', ...config]),
+  ];
+}
+
+async function heal(parts: Parts): Promise<void> {
+  parts.service.arrive(0);
+  parts.service.behave();
+  parts.receiver.answerAlways(204);
+  parts['drop folder'].heal();
+  parts["ledger's disk"].heal();
+  const { server } = parts.postgres;
+  server.thaw();
+  if (server.process.exitCode !== null || server.process.signalCode !== null) await server.restart();
+  if (parts.redis) await healRedis(parts.redis);
+  parts.daemon.thaw();
+  parts.worker.thaw();
+}
