@@ -16,6 +16,65 @@ import {
 
 /** What every ledger promises of batches on their way: order, window, lease and fence. */
 export function claimingContract(store: () => OpenLedger): void {
+  describe('claiming for attempts in this process', () => {
+    const atOnce = { beginForMs: MINUTE };
+
+    it('begins them in the same commit, so that nobody else can, and each once', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const { refs } = await on.claim('crm', atOnce);
+      const [first, second] = refs as [BatchRef, BatchRef];
+      expect(await on.ledger.holders()).toEqual([HOLDER]);
+      expect(await on.ledger.waiting('crm')).toEqual([]);
+      expect(await on.again().ledger.begin(first, MINUTE)).toBeUndefined();
+      const { batch } = await on.begin(first);
+      expect(batch).toMatchObject({ id: first.batch, sink: 'crm', deliveries: [{ leadId: 1n }] });
+      expect(await on.ledger.begin(first, MINUTE)).toBeUndefined();
+      expect((await on.settle(first, delivered))?.verdicts).toHaveLength(1);
+      expect((await on.begin(second)).batch.deliveries[0]?.leadId).toBe(2n);
+    });
+
+    it('fences an attempt that asks for its batch after the lease has ended', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const [late] = (await on.claim('crm', atOnce)).refs as [BatchRef];
+      on.clock.jump(MINUTE + 1);
+      expect(await on.ledger.begin(late, MINUTE)).toBeUndefined();
+      const [current] = (await on.claim('crm', atOnce)).refs as [BatchRef];
+      expect(current).toMatchObject({ batch: late.batch, replaces: late.lease });
+      expect(await on.ledger.begin(late, MINUTE)).toBeUndefined();
+      expect(await on.settle(late, delivered)).toBeUndefined();
+      await on.begin(current);
+      expect(await on.settle(current, delivered)).toBeDefined();
+    });
+
+    it('gives back what was not attempted when the ledger is closed: the next process attempts it at once', async () => {
+      const open = store();
+      const on = await LedgerUnderTest.with(open, 'crm');
+      await on.list([1, 2]);
+      const { refs } = await on.claim('crm', atOnce);
+      await on.begin(refs[0] as BatchRef);
+      await on.ledger.close();
+      const next = on.again();
+      expect(await next.ledger.waiting('crm')).toEqual([refs[1]]);
+      expect((await next.begin(refs[1] as BatchRef)).batch.deliveries[0]?.leadId).toBe(2n);
+      // The other was under way, and nobody can tell what became of it before its lease ends or its process is known to be dead.
+      expect(await next.ledger.begin(refs[0] as BatchRef, MINUTE)).toBeUndefined();
+      expect(await next.ledger.endLeasesOf(HOLDER)).toBe(2);
+    });
+
+    it('sends one probe at a time while the sink is held', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 5));
+      await on.attemptAll('crm', unavailable, atOnce);
+      expect((await on.claim('crm', atOnce)).refs).toEqual([]);
+      on.clock.jump(HOUR);
+      const { refs } = await on.claim('crm', atOnce);
+      expect(refs).toHaveLength(1);
+      expect((await on.begin(refs[0] as BatchRef)).batch.deliveries).toHaveLength(1);
+    });
+  });
+
   describe('claiming', () => {
     it('takes what is due in order of age, in batches of at most `max`, and nothing twice', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');

@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { RejectedLead } from '../../../src/leads/listed-lead.ts';
+import type { ListedLead, RejectedLead } from '../../../src/leads/listed-lead.ts';
 import { aLead, aListedLead, hashOf } from '../../support/a-lead.ts';
-import { aSink, changedLead, ids, LedgerUnderTest, type OpenLedger } from '../ledger-under-test.ts';
+import {
+  aSink,
+  changedLead,
+  delivered,
+  ids,
+  LedgerUnderTest,
+  type OpenLedger,
+  refused,
+} from '../ledger-under-test.ts';
+
+const complete = { status: 'success', bytes: 1, httpStatus: 200, mark: undefined } as const;
 
 /** What every ledger promises of listings: what becomes seen, what is owed, what is set aside. */
 export function recordingContract(store: () => OpenLedger): void {
@@ -80,6 +90,48 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 pending']);
     });
 
+    it.each(inEveryOrder(['known', 'other', 'third']))(
+      'settles on one content of an id that is listed with several, whatever their order: %s, %s, %s',
+      async (...names) => {
+        const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+        const versions = async () => (await on.owed('crm')).length;
+        await on.list([changedLead(1, 'known')]);
+        await listOneByOne(
+          on,
+          names.map((name) => changedLead(1, name)),
+        );
+        const settled = await versions();
+        expect(settled).toBeLessThanOrEqual(2);
+        for (const order of inEveryOrder(['known', 'other', 'third']))
+          await listOneByOne(
+            on,
+            order.map((name) => changedLead(1, name)),
+          );
+        expect(await versions()).toBe(settled);
+      },
+    );
+
+    it('stays with the known content when it stands in the same chunk, and takes the other once it stands alone', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      await on.list([1, 2]);
+      const other = changedLead(1, 'Somebody Else');
+      expect((await on.list([other, 1, 2])).summary).toMatchObject({ changed: 0, rejected: 1 });
+      expect((await on.list([2, other])).summary).toMatchObject({ listed: 2, changed: 1, rejected: 0 });
+      expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 pending', '1 v2 pending']);
+      expect((await on.ledger.status()).sources[0]).toMatchObject({ rejected: 0, listed: 2 });
+      expect((await on.list([other, 2])).summary).toMatchObject({ changed: 0, rejected: 0 });
+    });
+
+    it('takes nothing that was set aside when the listing breaks off: its rest may hold what is known', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      const other = changedLead(1, 'Somebody Else');
+      await on.list([1, other]);
+      await on.list([other], 'main', { status: 'partial', httpStatus: 200, error: 'it broke off' });
+      expect(await on.owed('crm')).toEqual(['1 v1 pending']);
+      await on.list([other, 1]);
+      expect(await on.owed('crm')).toEqual(['1 v1 pending']);
+    });
+
     it('removes nothing when a listing is empty, shorter or in another order', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2, 3]);
@@ -117,6 +169,31 @@ export function recordingContract(store: () => OpenLedger): void {
         mark: undefined,
       });
       expect(summary).toMatchObject({ listed: 2, new: 2 });
+    });
+
+    it('has met nothing in a chunk that failed: other leads that come in its place are listed, and may change', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      const poll = await on.ledger.startPoll('main');
+      const unfit = { ...aListedLead({ id: 3 }), raw: undefined as unknown as string };
+      const failed = on.ledger.record(poll, [aListedLead({ id: 1 }), aListedLead({ id: 2 }), unfit]);
+      await expect(failed).rejects.toThrow();
+      await on.ledger.record(poll, [aListedLead({ id: 9 })]);
+      expect(await on.ledger.finishPoll(poll, complete)).toMatchObject({ listed: 1, new: 1 });
+      expect((await on.list([changedLead(9, 'B')])).summary).toMatchObject({ changed: 1, rejected: 0 });
+    });
+
+    it('counts what a source has ever listed, and what each sink has in each state', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', aSink('late', { backfill: false }));
+      await on.list(ids(1, 5));
+      await on.list(ids(4, 9));
+      await on.attemptAll('crm', delivered, { window: 3 });
+      await on.attemptAll('crm', refused, { window: 1 });
+      const { sources, sinks } = await on.ledger.status();
+      expect(sources[0]).toMatchObject({ leads: 9, listed: 6 });
+      expect(sinks[0]).toMatchObject({ pending: 5, delivered: 3, dead: 1, skipped: 0 });
+      expect(sinks[1]).toMatchObject({ pending: 4, delivered: 0, dead: 0, skipped: 5 });
+      expect(await on.ledger.retry({ sink: 'crm' })).toBe(6);
+      expect((await on.ledger.backlog())[0]).toMatchObject({ pending: 6, dead: 0 });
     });
   });
 
@@ -187,6 +264,18 @@ export function recordingContract(store: () => OpenLedger): void {
       expect((await on.ledger.status()).sources[0]).toMatchObject({ rejected: 0, leads: 3 });
     });
 
+    it('stays what it is when it was known, and is owed to nobody again when it comes right', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      await on.list([1, 2]);
+      expect((await on.list([1, aRejected(2n)])).summary).toMatchObject({ listed: 1, rejected: 1 });
+      expect((await on.ledger.status()).sources[0]).toMatchObject({ leads: 2, listed: 1, rejected: 1 });
+      expect((await on.list([1, 2])).summary).toMatchObject({ listed: 2, new: 0, changed: 0, rejected: 0 });
+      expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 pending']);
+      await on.list([1, aRejected(2n)]);
+      expect((await on.list([1, changedLead(2, 'B')])).summary).toMatchObject({ changed: 1 });
+      expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 pending', '2 v2 pending']);
+    });
+
     it('may have no id that can be read', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const raw = '{"id":"x"}';
@@ -233,6 +322,20 @@ export function recordingContract(store: () => OpenLedger): void {
       ).toBe(0);
     });
   });
+}
+
+/** Lists these leads to the end, each in a chunk of its own. */
+async function listOneByOne(on: LedgerUnderTest, leads: readonly ListedLead[]): Promise<void> {
+  const poll = await on.ledger.startPoll('main');
+  for (const lead of leads) await on.ledger.record(poll, [lead]);
+  await on.ledger.finishPoll(poll, complete);
+}
+
+function inEveryOrder(names: readonly string[]): string[][] {
+  if (names.length < 2) return [[...names]];
+  return names.flatMap((name) =>
+    inEveryOrder(names.filter((other) => other !== name)).map((rest) => [name, ...rest]),
+  );
 }
 
 function aRejected(id: bigint): RejectedLead {

@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { LedgerError } from '../../src/ledger/ledger-error.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { faultsOf } from './ledger-check.ts';
+import { delivered, ids, LedgerUnderTest } from './ledger-under-test.ts';
+import { smallDisk } from './small-disk.ts';
+import { SqliteFile, sqliteStore } from './sqlite-store.ts';
+
+const complete = { status: 'success', bytes: 1, httpStatus: 200, mark: undefined } as const;
+
+describe('a ledger on a disk that becomes full', () => {
+  // Where nobody may mount a file system, the file's own limit takes its place: the same error, from the same calls.
+  it('says so at whatever it is asked to write, loses nothing, and goes on by itself when there is room', async () => {
+    const { on, fill, makeRoom, file } = await onSmallDisk();
+    await on.list(ids(1, 200));
+    const { refs } = await on.claim('crm', { max: 10, window: 5 });
+    for (const ref of refs) await on.begin(ref);
+    const poll = await on.ledger.startPoll('main');
+    fill();
+    const failures = await failuresWhile(on.ledger, poll);
+    expect(failures.at(-1)).toMatchObject({
+      code: 'full',
+      passing: true,
+      hint: expect.stringMatching(/space/),
+    });
+    const settled = await Promise.allSettled(refs.map((ref) => on.settle(ref, ...Array(10).fill(delivered))));
+    for (const one of settled)
+      if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'full' });
+    // What it still can, it does: people ask it just then.
+    expect((await on.ledger.status()).sources[0]?.source).toBe('main');
+    makeRoom();
+    await on.ledger.record(poll, large(1_000, 1_200));
+    const summary = await on.ledger.finishPoll(poll, complete);
+    expect(summary.listed).toBe(201);
+    for (const [index, ref] of refs.entries())
+      if (settled[index]?.status === 'rejected')
+        expect((await on.settle(ref, ...Array(10).fill(delivered)))?.verdicts).toHaveLength(10);
+    const [main] = (await on.ledger.status()).sources;
+    expect(main?.listed).toBe(summary.listed);
+    expect((await on.ledger.backlog())[0]?.pending).toBe(Number(main?.leads) - 50);
+    await on.ledger.close();
+    expect(faultsOf(file)).toEqual([]);
+  });
+});
+
+/** Records into the poll until the disk has no more room. */
+async function failuresWhile(ledger: Ledger, poll: number): Promise<LedgerError[]> {
+  for (let from = 1_000; from < 100_000; from += 1) {
+    try {
+      // The same leads once more are no news: of what was recorded before, nothing is counted twice.
+      await ledger.record(poll, large(from, from));
+    } catch (error) {
+      if (error instanceof LedgerError) return [error];
+      throw error;
+    }
+  }
+  throw new Error('the disk was never full');
+}
+
+function large(from: number, to: number) {
+  return ids(from, to).map((id) => aListedLead({ id, note: 'x'.repeat(5_000) }));
+}
+
+async function onSmallDisk() {
+  const disk = smallDisk(8);
+  if (disk) {
+    const file = join(disk.folder, 'ledger.db');
+    const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
+    return { on, file, fill: () => disk.fill(), makeRoom: () => disk.makeRoom() };
+  }
+  const limited = new SqliteFile();
+  const on = await LedgerUnderTest.with(limited.open, 'crm');
+  return { on, file: limited.file, fill: () => limited.fill(), makeRoom: () => limited.makeRoom() };
+}
