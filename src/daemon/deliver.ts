@@ -30,8 +30,9 @@ const SETTLE_AGAIN_MS = 500;
 const REPORT = 'This is a fault in leadsync: please report it.';
 /** A reason at hand: without one an error with its stack would be made for every attempt. */
 const DONE = 'done';
-/** How long a sink may take to notice that it was aborted, in ms. */
+/** How long a sink may take to notice that it was aborted, in ms; less when leadsync stops, and everything has to end. */
 const ABORT_MS = 1_000;
+const STOP_MS = 500;
 
 /** The joint between ledger and sink: begins an attempt, calls the sink, settles what came of it, and tells. */
 export function deliverBatch(parts: DeliverParts): AttemptBatch {
@@ -61,8 +62,11 @@ async function attempt(parts: DeliverParts, ref: BatchRef, signal: AbortSignal):
   reach('begun');
   const outcomes = await callSink(open, batch, clock, signal);
   reach('accepted');
-  // Cut off by a stop: what the destination made of it is unknown, so nothing is said; the batch is attempted again.
-  if (signal.aborted && outcomes.every((outcome) => outcome.kind === 'unavailable')) return;
+  // Cut off by a stop: what the destination made of it is unknown, so nothing is said; the same batch is attempted again.
+  if (signal.aborted && outcomes.every((outcome) => outcome.kind === 'unavailable')) {
+    await ledger.release(ref);
+    return;
+  }
   const result = { outcomes, startedAt, durationMs: clock.monotonicMs() - startMs };
   const settled = await settleSurely(parts, ref, result, open.budgetMs + SETTLE_MS, signal);
   reach('settled');
@@ -85,7 +89,7 @@ async function callSink(
     const overdue = clock.sleep(open.budgetMs, AbortSignal.any([done.signal, stop])).then(async () => {
       if (done.signal.aborted) return []; // the sink was first, and nobody waits for this any more
       deadline.abort();
-      await clock.sleep(ABORT_MS, done.signal);
+      await clock.sleep(stop.aborted ? STOP_MS : ABORT_MS, done.signal);
       throw new SinkUnavailable(`The attempt did not end within ${Math.round(open.budgetMs / 1000)} s.`, {
         hint: 'See whether the destination hangs.',
       });

@@ -27,3 +27,27 @@ export class Wake {
     this.#news = false;
   }
 }
+
+/** A wake for the loop of each sink. */
+export class Wakes {
+  readonly #wakes: ReadonlyMap<string, Wake>;
+
+  constructor(sinks: readonly string[], clock: Clock) {
+    this.#wakes = new Map(sinks.map((sink) => [sink, new Wake(clock)]));
+  }
+
+  /** The wake of a sink that was named when this was made. */
+  of(sink: string): Wake {
+    return this.#wakes.get(sink) as Wake;
+  }
+
+  /** Something of this sink may be due, or have room. */
+  notify(sink: string): void {
+    this.#wakes.get(sink)?.notify();
+  }
+
+  /** Something may be due for any sink. */
+  notifyAll(): void {
+    for (const wake of this.#wakes.values()) wake.notify();
+  }
+}

@@ -95,7 +95,8 @@ const LISTED: ReadonlySet<string> = new Set([
   ],
   ...['listed', 'recorded', 'leadsPerSecond', 'new', 'changed', 'rejected', 'before', 'bytes', 'durationMs'],
   ...['reason', 'reasons', 'revived', 'hint', 'retryInMs', 'failures', 'owed', 'skipped', 'done', 'attempts'],
-  ...['delivered', 'refused', 'unavailable', 'heldMs', 'downMs', 'byMs', 'moved', 'doing', 'error', 'where'],
+  ...['delivered', 'refused', 'unavailable', 'heldMs', 'downMs', 'byMs', 'moved', 'waiting', 'silentMs'],
+  ...['doing', 'error', 'where'],
 ]);
 
 const MAX_TEXT = 500;

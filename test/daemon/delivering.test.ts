@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchClock } from '../../src/daemon/watch-clock.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
@@ -339,4 +340,28 @@ describe('stopping', () => {
     expect(row).toMatchObject({ state: 'pending', attempts: 0 });
     expect(bench.reported.of('batch-settled')).toEqual([]);
   });
+
+  it.each([
+    ['notices that it is aborted', (_: unknown, signal: AbortSignal) => untilAborted(signal)],
+    ['does not even notice', hanging],
+  ])(
+    'while a sink hangs and %s gives its batch back, so that no number of restarts splits it',
+    async (_, answer) => {
+      const bench = await Bench.open({ budgetMs: HOUR, max: 3 });
+      bench.sink.answer = answer;
+      await bench.list(1, 2, 3);
+      await bench.stop(SECOND);
+      expect(await bench.ledger.holders()).toEqual([]);
+      const claim = () => bench.ledger.claim({ sink: 'crm', window: 1, max: 3, waitMs: 0, leaseMs: MINUTE });
+      const [ref] = (await claim()).refs;
+      const batch = ref && (await bench.ledger.begin(ref, MINUTE));
+      expect(batch).toMatchObject({ id: bench.sink.batches[0]?.id });
+      expect(batch?.deliveries).toHaveLength(3);
+    },
+  );
 });
+
+async function untilAborted(signal: AbortSignal): Promise<never> {
+  await once(signal, 'abort');
+  throw new Error('aborted');
+}

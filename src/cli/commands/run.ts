@@ -1,4 +1,5 @@
-import { Daemon, type Role } from '../../daemon/daemon.ts';
+import type { Role } from '../../daemon/compose.ts';
+import { Daemon } from '../../daemon/daemon.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
 import { configOf } from '../context.ts';
