@@ -1,8 +1,9 @@
-/** Blanks and what cannot be seen, which spreadsheets skip before they look for a formula. */
-const SKIPPED = '[\\p{White_Space}\\p{C}\\p{Default_Ignorable_Code_Point}]*';
+/** The first character that spreadsheets do not skip before they look for a formula, as they do blanks and what cannot be seen. */
+const FIRST_SEEN = /[^\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}]/u;
 /** What begins a formula, the minus sign, and every character that folds to one of them (Unicode, NFKC), as some programs do. */
-const SIGNS = '[=+\\-@−⁺⁻⁼₊₋₌⩵⩶﬩﹢﹣﹦﹫＋－＝＠]';
-const FORMULA = new RegExp(`^(?:[\\t\\r\\n]|${SKIPPED}${SIGNS})`, 'u');
+const SIGN = /[=+\-@−⁺⁻⁼₊₋₌⩵⩶﬩﹢﹣﹦﹫＋－＝＠]/;
+/** What some spreadsheets drop, with what comes after it taken anew. */
+const CONTROL = /^[\t\r\n]/;
 /** A plus sign and nothing but digits, blanks and ( ) - . after it: no program can do harm with that. */
 const PHONE_NUMBER = /^\+[\d(][\d ().-]*$/;
 const NEGATIVE_NUMBER = /^-\d+(?:[.,]\d+)?$/;
@@ -22,5 +23,7 @@ export function restoreCell(cell: string): string {
 }
 
 function runsAsFormula(text: string): boolean {
-  return FORMULA.test(text) && !PHONE_NUMBER.test(text) && !NEGATIVE_NUMBER.test(text);
+  if (PHONE_NUMBER.test(text) || NEGATIVE_NUMBER.test(text)) return false;
+  // Searched for and not matched from the start: with some megabytes to skip, a match would run out of stack.
+  return CONTROL.test(text) || SIGN.test(FIRST_SEEN.exec(text)?.[0] ?? '');
 }

@@ -1,4 +1,3 @@
-import { stringify } from 'csv-stringify/sync';
 import type { Delivery } from '../../leads/delivery.ts';
 import { type Lead, type LeadAnswer, readLead } from '../../leads/lead.ts';
 
@@ -29,7 +28,7 @@ export function csvFile(
 ): Buffer {
   const records = deliveries.map((delivery) => recordOf(delivery, makeSafe));
   // Record by record: together they may be more than one string can hold.
-  const lines = [Object.keys(columns), ...records].map((record) => Buffer.from(line(record)));
+  const lines = [Object.keys(columns), ...records].flatMap(line);
   return Buffer.concat(bom ? [Buffer.from('\ufeff'), ...lines] : lines);
 }
 
@@ -45,12 +44,27 @@ function described({ question, slug, answer }: LeadAnswer): LeadAnswer {
 
 /** A NUL ends the text for many readers, and a lone surrogate has no form in UTF-8: both become U+FFFD. */
 function storable(text: string): string {
-  return text.replaceAll('\0', '\ufffd').toWellFormed();
+  return text.split('\0').join('\ufffd').toWellFormed(); // for millions of them, `replaceAll` takes four times as long
 }
 
-/** Alone, a line feed or a carriage return would end the record for many readers, and the others for some. */
-const LINE_ENDS = /[\r\n\v\f\u0085\u2028\u2029]/;
+const [COMMA, LINE_END, QUOTE] = [Buffer.from(','), Buffer.from('\r\n'), 0x22];
+/** What needs quotes around it, and what some readers end a line at or strip. */
+const UNSAFE = /[",\r\n\v\f\u0085\u2028\u2029]|^\s|\s$/;
 
-function line(record: readonly string[]): string {
-  return stringify([record], { record_delimiter: '\r\n', quoted_match: LINE_ENDS });
+/** A record (RFC 4180, section 2), in pieces. */
+function line(record: readonly string[]): Buffer[] {
+  const cells = record.map((cell) => (UNSAFE.test(cell) ? quoted(Buffer.from(cell)) : Buffer.from(cell)));
+  return cells.flatMap((cell, at) => [cell, at === cells.length - 1 ? LINE_END : COMMA]);
+}
+
+/** With quotes around it, and those in it doubled. Byte by byte: for megabytes of quotes a text's `replaceAll` takes seconds. */
+function quoted(cell: Buffer): Buffer {
+  let quotes = 0;
+  for (let at = 0; at < cell.length; at++) if (cell[at] === QUOTE) quotes++;
+  const whole = Buffer.alloc(cell.length + quotes + 2, QUOTE);
+  for (let at = 0, end = 1; at < cell.length; at++) {
+    whole[end] = cell[at] ?? 0;
+    end += cell[at] === QUOTE ? 2 : 1;
+  }
+  return whole;
 }

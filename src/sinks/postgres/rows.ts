@@ -76,7 +76,7 @@ class StorableText {
   replaced = false;
 
   of(text: string): string {
-    const stored = text.replaceAll('\0', '\ufffd').toWellFormed();
+    const stored = text.split('\0').join('\ufffd').toWellFormed(); // faster than `replaceAll` for millions of them
     this.replaced ||= stored !== text;
     return stored;
   }

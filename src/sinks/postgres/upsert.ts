@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { arrayParameter } from './array-parameter.ts';
 import { quoted } from './identifier.ts';
 import { type LeadRow, leadColumns } from './rows.ts';
 
@@ -37,7 +38,12 @@ export async function upsert(client: ClientBase, schema: string, rows: readonly 
   const sorted = rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   const { rows: written } = await client.query(
     upsertLeads(quoted(schema)),
-    names.map((name) => sorted.map((row) => row.columns[name])),
+    names.map((name) =>
+      arrayParameter(
+        leadColumns[name],
+        sorted.map((row) => row.columns[name]),
+      ),
+    ),
   );
   const keys = new Set(written.map(({ source, id }) => `${source} ${id}`));
   await replaceAnswers(
@@ -80,11 +86,16 @@ async function replaceAnswers(client: ClientBase, schema: string, rows: readonly
     answers.map((answer, position) => ({ source, id, position, ...answer })),
   );
   if (answers.length === 0) return;
+  const columns = ['source', 'id', 'position', 'question', 'slug', 'answer'] as const;
+  const types = ['text', 'bigint', 'integer', 'text', 'text', 'text'];
   await client.query(
     `INSERT INTO ${schema}.lead_answers (source, lead_id, position, question, slug, answer)
-    SELECT * FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::text[], $5::text[], $6::text[])`,
-    (['source', 'id', 'position', 'question', 'slug', 'answer'] as const).map((name) =>
-      answers.map((answer) => answer[name]),
+    SELECT * FROM unnest(${types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')})`,
+    columns.map((name, at) =>
+      arrayParameter(
+        types[at] ?? '',
+        answers.map((answer) => answer[name]),
+      ),
     ),
   );
 }
