@@ -22,13 +22,13 @@ export interface Spell {
 /** The shortest and the longest of something, in ms. */
 export type Range = readonly [number, number];
 
-/** Times of trouble between times of calm, until `endMs`. They do not overlap. */
-export function spells(chance: Chance, endMs: number, calm: Range, trouble: Range): Spell[] {
+/** Times of trouble, each as long as one of `troubles` says, between times of calm, until `endMs`. They do not overlap. */
+export function spells(chance: Chance, endMs: number, calm: Range, ...troubles: readonly Range[]): Spell[] {
   const drawn: Spell[] = [];
   for (let atMs = 0; ; ) {
     const fromMs = atMs + chance.between(...calm);
     if (fromMs >= endMs) return drawn;
-    atMs = Math.min(endMs, fromMs + chance.between(...trouble));
+    atMs = Math.min(endMs, fromMs + chance.between(...oneOf(chance, troubles)));
     drawn.push({ fromMs, toMs: atMs });
   }
 }

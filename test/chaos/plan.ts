@@ -31,7 +31,6 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
   const of = (stream: string) => new Chance(seed, stream);
   const endMs = seconds * 1000;
   const queued = carrier === 'bullmq';
-  const often = { calm: [1_500, 8_000], trouble: [100, 3_000] } as const;
   return {
     lanes: {
       service: drawService(of('service'), endMs),
@@ -40,8 +39,8 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
       "ledger's disk": drawLedgerDisk(of('ledger disk'), endMs),
       postgres: drawPostgres(of('postgres'), endMs),
       redis: queued ? drawRedis(of('redis'), endMs) : [],
-      daemon: drawProcess(of('daemon'), endMs, often),
-      worker: queued ? drawProcess(of('worker'), endMs, often) : [],
+      daemon: drawProcess(of('daemon'), endMs),
+      worker: queued ? drawProcess(of('worker'), endMs) : [],
       operator: drawOperator(of('operator'), endMs),
     },
     scene: { stub: drawStub(of('stub'), seed), sinks: drawSinks(of('sinks')) },

@@ -3,7 +3,7 @@ import { type Held, type Scene, SINKS, type SinkName } from './scene.ts';
 
 /** What became, at one sink, of every lead that was served. Lists are of lead ids. */
 export interface SinkAccount {
-  /** Leads that the sink holds. */
+  /** Leads that the sink holds, of those that were served. */
   readonly delivered: number;
   /** Leads that the sink was given more than once under the same `webhook-id`: what a receiver can recognise. */
   readonly repeated: readonly string[];
@@ -120,7 +120,7 @@ function sinkAccount(truth: Truth, held: readonly Held[], owed: readonly OwedRow
   const named = new Set(owed.map((row) => contentOf(row.delivery_id)));
   const unaccounted = missing.filter((lead) => !named.has(newestOf(truth, lead)));
   return {
-    delivered: last.size,
+    delivered: [...truth.newest.keys()].filter((lead) => last.has(lead)).length,
     repeated: repeatsOf(held, ({ lead, under }) => `${lead} ${under}`),
     twice: repeatsOf(seen, ({ lead, version, under }) => `${lead} ${version} ${replayIn(under)}`),
     replayed: seen.filter(({ under }) => replayIn(under) !== '').map(({ lead }) => lead),

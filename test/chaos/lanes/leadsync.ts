@@ -25,20 +25,20 @@ const SELDOM = [
 ] as const;
 
 /** How a leadsync process fares: killed, stopped in order, frozen. */
-export function drawProcess(
-  chance: Chance,
-  endMs: number,
-  rhythm: { calm: Range; trouble: Range },
-): Deed<Process>[] {
-  return spells(chance, endMs, rhythm.calm, rhythm.trouble).flatMap((spell) =>
-    oneOf(chance, [killed, killed, stopped, frozen, frozenLong])(spell),
+export function drawProcess(chance: Chance, endMs: number): Deed<Process>[] {
+  return spells(chance, endMs, [1_000, 6_000], SHORT, SHORT, SHORT, SHORT, BEYOND_LOCK).flatMap((spell) =>
+    oneOf(chance, [killed, killed, stopped, frozen])(spell),
   );
 }
+
+const SHORT: Range = [50, 1_500];
+/** Longer than the lock of a job. */
+const BEYOND_LOCK: Range = [6_500, 11_000];
 
 /** How it is started, one time after the other: what is armed in it, and whether it delivers itself. */
 export function drawStarts(chance: Chance, options: { mayLeaveDeliveries: boolean }): Start[] {
   return Array.from({ length: 500 }, () => ({
-    failpoints: chance.oneIn(3) ? undefined : failpoint(chance),
+    failpoints: chance.oneIn(4) ? undefined : failpoint(chance),
     deliver: !options.mayLeaveDeliveries || !chance.oneIn(4),
     // A supervisor does not start it again at once, and not after an hour.
     afterMs: chance.between(50, 1_500),
@@ -48,7 +48,7 @@ export function drawStarts(chance: Chance, options: { mayLeaveDeliveries: boolea
 function failpoint(chance: Chance): string {
   const place = chance.oneIn(3) ? oneOf(chance, SELDOM) : oneOf(chance, OFTEN);
   const often = OFTEN.some((one) => one === place);
-  const passage = chance.between(1, often ? oneOf(chance, [3, 30, 200]) : oneOf(chance, [2, 10]));
+  const passage = chance.between(1, often ? oneOf(chance, [3, 30, 100]) : oneOf(chance, [2, 5]));
   if (place.startsWith('file-') && chance.oneIn(2)) {
     const code = oneOf(chance, ['ENOSPC', 'EIO', 'EDQUOT']);
     return `${place}=${code}@${passage}*${chance.between(1, 4)}`;
@@ -76,9 +76,4 @@ function frozen(spell: Spell): Deed<Process>[] {
     { atMs: spell.fromMs, text: `frozen for ${lengthOf(spell)}`, act: (it) => it.freeze() },
     { atMs: spell.toMs, text: 'goes on', act: (it) => it.thaw() },
   ];
-}
-
-/** Longer than the lock of a job. */
-function frozenLong({ fromMs, toMs }: Spell): Deed<Process>[] {
-  return frozen({ fromMs, toMs: toMs + 6_500 });
 }

@@ -11,7 +11,7 @@ interface Manner {
 
 /** How the webhook's receiver fares: times of failure between times at which it takes everything. */
 export function drawReceiver(chance: Chance, endMs: number): Deed<WebhookReceiver>[] {
-  return spells(chance, endMs, [1_000, 6_000], [300, 6_000]).flatMap((spell) => {
+  return spells(chance, endMs, [300, 4_000], [300, 1_500], [300, 6_000]).flatMap((spell) => {
     const { text, answer } = oneOf(chance, MANNERS)(chance);
     return [
       { atMs: spell.fromMs, text: `${text} for ${lengthOf(spell)}`, act: (it) => it.answerAlways(answer) },

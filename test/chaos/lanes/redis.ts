@@ -1,17 +1,17 @@
 import { Redis } from 'ioredis';
 import type { Chance } from '../../simulation/chance.ts';
 import type { PrivateRedis } from '../../support/private-redis.ts';
-import { type Deed, lengthOf, oneOf, type Spell, spells } from '../deed.ts';
+import { type Deed, lengthOf, oneOf, type Range, type Spell, spells } from '../deed.ts';
 
 /** How Redis fares: killed, frozen for shorter and longer than a job's lock, emptied, full, made a replica. */
 export function drawRedis(chance: Chance, endMs: number): Deed<PrivateRedis>[] {
-  return spells(chance, endMs, [800, 7_000], [200, 5_000]).flatMap((spell) =>
-    oneOf(chance, [killed, frozen, frozen, frozenLong, flushed, flushed, scripts, cut, full, replica])(spell),
+  return spells(chance, endMs, [800, 7_000], [200, 2_000], [200, 5_000], BEYOND_LOCK).flatMap((spell) =>
+    oneOf(chance, [killed, frozen, frozen, flushed, flushed, scripts, cut, full, replica])(spell),
   );
 }
 
-/** Longer than the lock of a job, and than the time after which it counts as stalled, in ms. */
-const BEYOND_LOCK_MS = 6_500;
+/** Longer than the lock of a job, and than the time after which it counts as stalled. */
+const BEYOND_LOCK: Range = [6_500, 11_000];
 
 function killed(spell: Spell): Deed<PrivateRedis>[] {
   return [
@@ -25,10 +25,6 @@ function frozen(spell: Spell): Deed<PrivateRedis>[] {
     { atMs: spell.fromMs, text: `frozen for ${lengthOf(spell)}`, act: freeze },
     { atMs: spell.toMs, text: 'goes on', act: thaw },
   ];
-}
-
-function frozenLong({ fromMs, toMs }: Spell): Deed<PrivateRedis>[] {
-  return frozen({ fromMs, toMs: toMs + BEYOND_LOCK_MS });
 }
 
 function flushed({ fromMs: atMs }: Spell): Deed<PrivateRedis>[] {

@@ -70,7 +70,7 @@ export function drawService(chance: Chance, endMs: number): Deed<Stub>[] {
 type Drawn = Omit<Deed<Stub>, 'atMs'>;
 
 function arrive(chance: Chance): Drawn {
-  const perSecond = oneOf(chance, [0, 2, 10, 40, 120]);
+  const perSecond = oneOf(chance, [0, 5, 20, 50, 120]);
   return { text: `${perSecond} leads/s arrive from now on`, act: (stub) => stub.arrive(perSecond) };
 }
 

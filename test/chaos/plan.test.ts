@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { carriers } from '../support/scene.ts';
+import { drawPlan, type Plan } from './plan.ts';
+
+const SECONDS = 60;
+
+/** What a plan does, without how: functions are never equal. */
+function told({ lanes, ...rest }: Plan) {
+  const deeds = Object.entries(lanes).flatMap(([name, lane]) =>
+    lane.map(({ atMs, text }) => `${atMs} ${name} ${text}`),
+  );
+  return { deeds, ...rest };
+}
+
+test.each(carriers)('a seed names the same run every time (%s)', (carrier) => {
+  expect(told(drawPlan(7, carrier, SECONDS))).toEqual(told(drawPlan(7, carrier, SECONDS)));
+});
+
+test('two seeds name two runs', () => {
+  expect(told(drawPlan(7, 'bullmq', SECONDS))).not.toEqual(told(drawPlan(8, 'bullmq', SECONDS)));
+});
+
+test('on either carrier a seed does the same to what both have', () => {
+  const [one, other] = carriers.map((carrier) => drawPlan(7, carrier, SECONDS).lanes);
+  for (const lane of ['service', 'receiver', 'drop folder', 'postgres', 'daemon', 'operator'] as const)
+    expect(one?.[lane].map(({ text }) => text)).toEqual(other?.[lane].map(({ text }) => text));
+});
+
+test('everything is done in order of time, and ends with the run', () => {
+  for (let seed = 0; seed < 200; seed++) {
+    for (const lane of Object.values(drawPlan(seed, 'bullmq', SECONDS).lanes)) {
+      const times = lane.map(({ atMs }) => atMs);
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+      expect(Math.max(0, ...times)).toBeLessThanOrEqual(SECONDS * 1000);
+    }
+  }
+});
+
+test('over some seeds every kind of trouble comes up', () => {
+  const texts = Array.from(
+    { length: 100 },
+    (_, seed) => told(drawPlan(seed, 'bullmq', SECONDS)).deeds,
+  ).flat();
+  for (const trouble of [
+    'redis FLUSHALL',
+    'redis frozen',
+    'redis killed',
+    'postgres killed',
+    'postgres frozen',
+    'drop folder full',
+    "ledger's disk full",
+    'daemon killed',
+    'daemon asked to stop',
+    'worker frozen',
+    'receiver says 410',
+    'receiver takes the lead and breaks the connection',
+    'operator replays',
+    'service the next listing: truncated',
+  ])
+    expect(texts.filter((text) => text.includes(trouble)).length, trouble).toBeGreaterThan(0);
+});
