@@ -64,6 +64,38 @@ function levelOf(event: Event): LogLevel {
   }
 }
 
+/** Numbers that say how many, how long or when; not those that say what: `503`. */
+const VARYING = /\d{4,}|\d+(?:\.\d+)?(?= (?:ms|s|min|h|days?|leads?|bytes)\b)|\d\d:\d\d(?::\d\d)?(?:\.\d+)?/g;
+
+/** News that can come again and again, beside what is at least a warning. */
+const CAN_REPEAT: ReadonlySet<Event['type']> = new Set([
+  'carrier-recovered',
+  'sink-recovered',
+  'sink-resumed',
+  'token-renewed',
+]);
+
+/**
+ * Which lines are the same in the eyes of somebody who reads the log, save for amounts and times. Undefined for one that is always
+ * written: each is about another lead, or comes once.
+ */
+export function kindOf(event: Event, level: LogLevel): string | undefined {
+  const { type } = event;
+  if (type === 'delivery-dead' || type === 'stopped') return undefined;
+  if (level !== 'warn' && level !== 'error' && !CAN_REPEAT.has(type)) return undefined;
+  const { source, sink, code, reason, reasons, operation } = event as Partial<Record<string, unknown>>;
+  const about = [
+    type,
+    source,
+    sink,
+    code,
+    reason,
+    reasons,
+    String(operation).replace(/batch \S+/, 'a batch'),
+  ];
+  return JSON.stringify(about).replace(VARYING, '#');
+}
+
 /** Failures of a poll that waiting does not mend. */
 const NEEDS_SOMEBODY: ReadonlySet<string> = new Set(['credentials', 'unauthorized', 'forbidden']);
 

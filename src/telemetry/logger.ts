@@ -2,7 +2,8 @@ import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { OBEYED } from '../platform/obeyed.ts';
 import type { Event } from './events.ts';
-import { type LogLevel, logLine } from './log-line.ts';
+import { kindOf, type LogLevel, logLine } from './log-line.ts';
+import { ownTime, Repeats, type Time } from './repeats.ts';
 
 /** Where the log goes: standard error, since standard output is data. Its writes are taken to be synchronous. */
 export interface LogStream {
@@ -17,9 +18,13 @@ export interface LoggerOptions {
   /** Absent: `pretty` on a terminal, `json` elsewhere. */
   readonly format?: 'json' | 'pretty' | undefined;
   readonly stream: LogStream;
+  readonly time?: Time;
 }
 
-/** Writes the log: one line for an event, and nothing that is not on the list of fields. */
+/**
+ * Writes the log: one line for an event, and nothing that is not on the list of fields. What fails again and again in the
+ * same way is written a few times, then once a minute with how many there were.
+ */
 export interface Logger {
   event(event: Event): void;
   /**
@@ -30,7 +35,8 @@ export interface Logger {
 }
 
 /** Makes a logger. Each line is handed to the stream before the call returns, so that a crash loses none. */
-export function createLogger({ level, format, stream }: LoggerOptions): Logger {
+export function createLogger({ level, format, stream, time = ownTime }: LoggerOptions): Logger {
+  const repeats = new Repeats(time);
   // A reader that went away (EPIPE) must not end the deliveries; there is nobody left to tell.
   stream.on?.('error', () => {});
   const log = pino(
@@ -46,13 +52,26 @@ export function createLogger({ level, format, stream }: LoggerOptions): Logger {
     event(event) {
       const line = logLine(event);
       if (!log.isLevelEnabled(line.level)) return;
-      log[line.level]({ event: event.type, ...line.fields }, clean(line.message, MAX_MESSAGE));
+      if (event.type === 'stopping') repeats.flush();
+      const fields = { event: event.type, ...line.fields };
+      const kind = kindOf(event, line.level);
+      if (kind === undefined) log[line.level](fields, clean(line.message, MAX_MESSAGE));
+      else repeats.take(kind, (more) => log[line.level](...counted(fields, line.message, more)));
     },
     fault(doing, error) {
       const fields = { event: 'fault', doing, ...describe(error) };
-      log.error(fields, clean(`A fault in leadsync while ${doing}; please report it.`, MAX_MESSAGE));
+      const message = `A fault in leadsync while ${doing}; please report it.`;
+      const kind = JSON.stringify({ ...fields, doing: undefined });
+      repeats.take(kind, (more) => log.error(...counted(fields, message, more)));
     },
   };
+}
+
+/** A line with how many of its kind were left out before it. */
+function counted(fields: object, message: string, more: number): [object, string] {
+  if (more === 0) return [fields, clean(message, MAX_MESSAGE)];
+  const text = clean(message, MAX_MESSAGE);
+  return [{ ...fields, more }, `${text} ${more} more like it ${more === 1 ? 'was' : 'were'} left out.`];
 }
 
 function destination(stream: LogStream, format: 'json' | 'pretty'): { write(line: string): void } {
@@ -95,7 +114,18 @@ const LISTED: ReadonlySet<string> = new Set([
   ],
   ...['listed', 'recorded', 'leadsPerSecond', 'new', 'changed', 'rejected', 'before', 'bytes', 'durationMs'],
   ...['reason', 'reasons', 'revived', 'hint', 'retryInMs', 'failures', 'owed', 'skipped', 'done', 'attempts'],
-  ...['delivered', 'refused', 'unavailable', 'heldMs', 'downMs', 'byMs', 'moved', 'waiting', 'silentMs'],
+  ...[
+    'delivered',
+    'refused',
+    'unavailable',
+    'heldMs',
+    'downMs',
+    'byMs',
+    'moved',
+    'waiting',
+    'silentMs',
+    'more',
+  ],
   ...['doing', 'error', 'where'],
 ]);
 

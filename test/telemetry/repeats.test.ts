@@ -1,0 +1,132 @@
+import { expect, test } from 'vitest';
+import type { Event } from '../../src/telemetry/events.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { anEvent } from './an-event.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+
+/** A log whose time the test moves. */
+class Log {
+  readonly lines: Record<string, unknown>[] = [];
+  #nowMs = 0;
+  #later: { atMs: number; work: () => void }[] = [];
+  readonly #logger = createLogger({
+    level: 'info',
+    format: 'json',
+    stream: { write: (line) => void this.lines.push(JSON.parse(line)) },
+    time: {
+      monotonicMs: () => this.#nowMs,
+      later: (ms, work) => void this.#later.push({ atMs: this.#nowMs + ms, work }),
+    },
+  });
+
+  pass(ms: number): void {
+    const endMs = this.#nowMs + ms;
+    for (;;) {
+      const [next] = this.#later.filter(({ atMs }) => atMs <= endMs).sort((a, b) => a.atMs - b.atMs);
+      if (!next) break;
+      this.#later.splice(this.#later.indexOf(next), 1);
+      this.#nowMs = next.atMs;
+      next.work();
+    }
+    this.#nowMs = endMs;
+  }
+
+  event(event: Event): void {
+    this.#logger.event(event);
+  }
+
+  fault(doing: string, error: unknown): void {
+    this.#logger.fault(doing, error);
+  }
+
+  get messages(): string[] {
+    return this.lines.map((line) => String(line['msg']));
+  }
+}
+
+const down = (reason = 'Redis cannot be reached (ECONNREFUSED).') =>
+  anEvent('carrier-unavailable', { reason });
+
+test('what fails every second for a day is told a few times, then once a minute with how often', () => {
+  const log = new Log();
+  for (let second = 0; second < DAY / SECOND; second += 1) {
+    log.event(anEvent('ledger-failed', { operation: `settling batch b${second} of crm` }));
+    log.pass(SECOND);
+  }
+  expect(log.lines.length).toBeGreaterThan(1_000);
+  expect(log.lines.length).toBeLessThan(2_000);
+  expect(log.lines[0]?.['more']).toBeUndefined();
+  const told = log.lines.reduce((sum, { more }) => sum + 1 + Number(more ?? 0), 0);
+  expect(told).toBeGreaterThan(DAY / SECOND - 80);
+  expect(log.messages.at(-1)).toMatch(/Free some space\. \d+ more like it were left out\.$/);
+});
+
+test('something else is told at once, however much is left out of the first', () => {
+  const log = new Log();
+  for (let n = 0; n < 100; n += 1) log.event(anEvent('batch-settled', { reason: 'It answered 503.' }));
+  expect(log.lines).toHaveLength(5);
+  log.event(anEvent('batch-settled', { reason: 'It answered 401.' }));
+  log.event(anEvent('batch-settled', { sink: 'drop', reason: 'It answered 503.' }));
+  log.event(anEvent('sink-held', { reason: 'It answered 503.' }));
+  expect(log.lines).toHaveLength(8);
+});
+
+test('each lead that is given up is told, however many they are', () => {
+  const log = new Log();
+  for (let lead = 0; lead < 100; lead += 1) log.event(anEvent('delivery-dead', { lead: String(lead) }));
+  expect(log.lines).toHaveLength(100);
+});
+
+test('what goes and comes back all the time is told so that the log ends with how it is', () => {
+  const log = new Log();
+  for (let round = 0; round < 1_000; round += 1) {
+    log.event(down());
+    log.event(anEvent('carrier-recovered', { downMs: 500 }));
+    log.pass(SECOND);
+  }
+  log.event(down());
+  log.pass(2 * MINUTE);
+  expect(log.lines.length).toBeLessThan(60);
+  expect(log.lines.at(-1)).toMatchObject({ event: 'carrier-unavailable' });
+});
+
+test('what was left out is told at the end, and before leadsync says that it stops', () => {
+  const log = new Log();
+  for (let n = 0; n < 9; n += 1) log.event(down());
+  log.event(anEvent('stopping'));
+  expect(log.messages.slice(-2)).toEqual([
+    expect.stringMatching(/3 more like it were left out\.$/),
+    expect.stringMatching(/^Stopping/),
+  ]);
+});
+
+test('what fails again after an hour of peace is told at once', () => {
+  const log = new Log();
+  for (let n = 0; n < 50; n += 1) log.event(down());
+  log.pass(60 * MINUTE);
+  const before = log.lines.length;
+  log.event(down());
+  expect(log.lines).toHaveLength(before + 1);
+});
+
+test('a fault that comes back every second does not fill the log, another one is told at once', () => {
+  const log = new Log();
+  const [one, other] = [new TypeError('a'), new RangeError('b')];
+  for (let n = 0; n < 3_600; n += 1) {
+    log.fault('polling main', one);
+    log.pass(SECOND);
+  }
+  expect(log.lines.length).toBeLessThan(80);
+  log.fault('polling main', other);
+  expect(log.lines.at(-1)).toMatchObject({ error: 'RangeError' });
+});
+
+test('texts that are never the same are remembered in bounded memory, and none of them is lost', () => {
+  const log = new Log();
+  const name = (n: number) => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
+  for (let n = 0; n < 5_000; n += 1) log.event(anEvent('sink-held', { reason: `It said ${name(n)}.` }));
+  expect(log.lines).toHaveLength(5_000);
+});
