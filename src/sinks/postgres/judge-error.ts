@@ -15,7 +15,7 @@ const NAMES_ONLY = /^(28|3D|3F|42|53|57)/;
 
 /** By SQLSTATE, or by its class (PostgreSQL manual, appendix A). */
 const HINTS: Readonly<Record<string, string>> = {
-  '08': 'It is tried again; if it stays so, see whether a pooler lies between, and its log.',
+  '08': 'If it stays so, see whether a pooler lies between, and its log.',
   '25006': 'Set `url` to the primary: this server or user is read-only.',
   '28': 'See whether user and password in `url` are right, and what pg_hba.conf allows.',
   '3D': 'Create the database, or correct its name in `url`.',
@@ -28,7 +28,7 @@ const HINTS: Readonly<Record<string, string>> = {
   '53100': "Make room on the server's disk; leads wait until then.",
   '53300': 'Raise max_connections on the server, or lower `concurrency`.',
   '57014': 'See what holds locks or slows the server down, or raise `timeout`.',
-  '57P': 'It is tried again when the server is back.',
+  '57P': 'Start the server again, if nobody does.',
 };
 
 /** Decides what an error of PostgreSQL, or of the way to it, means. Does not look at its text. */

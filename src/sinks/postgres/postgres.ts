@@ -1,6 +1,6 @@
 import pg, { type ClientBase } from 'pg';
 import { z } from 'zod';
-import type { Batch } from '../../leads/delivery.ts';
+import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
 import { secret } from '../../platform/option-types.ts';
@@ -8,7 +8,7 @@ import { attemptParts } from '../attempt-parts.ts';
 import { defineSink, type Sink, type SinkParts, SinkUnavailable } from '../sink.ts';
 import { isSchemaName } from './identifier.ts';
 import { type Judged, judgeError } from './judge-error.ts';
-import { type LeadRow, rowOf } from './rows.ts';
+import { rowOf } from './rows.ts';
 import { checkSchema, migrate } from './schema.ts';
 import { inTransaction, type TransactionManner } from './transaction.ts';
 import { partsOf, upsert } from './upsert.ts';
@@ -86,7 +86,7 @@ class PostgresSink implements Sink {
   }
 
   async deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
-    const parts = partsOf(batch.deliveries.map(rowOf));
+    const parts = partsOf(batch.deliveries);
     try {
       await this.#prepareSchema(signal);
       return await attemptParts(parts, (part) => this.#store(part, signal));
@@ -113,7 +113,8 @@ class PostgresSink implements Sink {
     return this.#prepared;
   }
 
-  async #store(rows: readonly LeadRow[], signal: AbortSignal): Promise<Delivered | Refused> {
+  async #store(part: readonly Delivery[], signal: AbortSignal): Promise<Delivered | Refused> {
+    const rows = part.map(rowOf);
     const refused = await this.#run('READ WRITE', signal, (client) => upsert(client, this.#schema, rows));
     return refused ?? { kind: 'delivered' };
   }
@@ -160,7 +161,7 @@ class PostgresSink implements Sink {
 
   #contended(cause: unknown): SinkUnavailable {
     return new SinkUnavailable(`${this.#where} rolled the transaction back in favour of others.`, {
-      hint: 'It is tried again; see what else writes to these tables.',
+      hint: 'If it stays so, see what else writes to these tables.',
       cause,
     });
   }

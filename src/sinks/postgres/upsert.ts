@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import type { Delivery } from '../../leads/delivery.ts';
 import { arrayParameter } from './array-parameter.ts';
 import { quoted } from './identifier.ts';
 import { type LeadRow, leadColumns } from './rows.ts';
@@ -8,23 +9,24 @@ const names = Object.keys(leadColumns) as (keyof typeof leadColumns)[];
 /** The most of leads' JSON that goes into one transaction, in characters: what a statement carries has its limits. */
 const PART_CHARACTERS = 16_000_000;
 
-/** Divides rows into parts that can each be written at once: of bounded size, and no lead twice, in order. */
-export function partsOf(rows: readonly LeadRow[]): LeadRow[][] {
-  const parts: LeadRow[][] = [];
+/** Divides deliveries into parts that can each be written at once: of bounded size, and no lead twice, in order. */
+export function partsOf(deliveries: readonly Delivery[]): Delivery[][] {
+  const parts: Delivery[][] = [];
   const leads = new Set<string>();
-  let part: LeadRow[] = [];
+  let part: Delivery[] = [];
   let characters = 0;
-  for (const row of rows) {
-    const length = String(row.columns._leadsync_raw).length;
-    if (part.length === 0 || leads.has(keyOf(row)) || characters + length > PART_CHARACTERS) {
+  for (const delivery of deliveries) {
+    const { source, leadId, raw } = delivery;
+    const lead = `${source} ${leadId}`;
+    if (part.length === 0 || leads.has(lead) || characters + raw.length > PART_CHARACTERS) {
       part = [];
       parts.push(part);
       leads.clear();
       characters = 0;
     }
-    part.push(row);
-    leads.add(keyOf(row));
-    characters += length;
+    part.push(delivery);
+    leads.add(lead);
+    characters += raw.length;
   }
   return parts;
 }

@@ -44,5 +44,5 @@ export function judgeAnswer(origin: string, answer: Answer): Delivered | Refused
 function hintOf(httpStatus: number): string {
   if (httpStatus < 400) return 'Redirects are not followed: set `url` to the address that it redirects to.';
   if (httpStatus < 500) return 'See what the receiver means by it, and whether `url` is right.';
-  return 'It is tried again; if it stays so, look into the log of the receiver.';
+  return 'If it stays so, look into the log of the receiver.';
 }
