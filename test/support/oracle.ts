@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { type Held, type Scene, SINKS, type SinkName } from './scene.ts';
+import type { Stub } from '../stub/stub.ts';
+import type { Held, Scene, SinkName } from './scene.ts';
 
 /** What became, at one sink, of every lead that was served. Lists are of lead ids. */
 export interface SinkAccount {
@@ -30,7 +31,7 @@ export interface SinkAccount {
 /** The account of a scene: what its service served against what its sinks hold, and what the ledger says of the rest. */
 export interface Account {
   readonly served: number;
-  readonly sinks: Readonly<Record<SinkName, SinkAccount>>;
+  readonly sinks: Readonly<Record<SinkName, SinkAccount> & Record<string, SinkAccount>>;
 }
 
 interface OwedRow {
@@ -52,18 +53,22 @@ interface Truth {
 
 /**
  * Takes the account from outside: the stub's record, the sinks' own contents, and the `deliveries` command. `raw` are
- * those of the stub's raw elements that are leads like any other, and were shown all the time.
+ * those of the stub's raw elements that are leads like any other, and were shown all the time; `services` are all that
+ * the scene's sinks got leads from, where it is not its first alone.
  */
-export async function accountOf(scene: Scene, more: { raw?: readonly string[] } = {}): Promise<Account> {
-  const truth = truthOf(scene, more.raw ?? []);
+export async function accountOf(
+  scene: Scene,
+  more: { raw?: readonly string[]; services?: readonly Stub[] } = {},
+): Promise<Account> {
+  const truth = truthOf(more.services ?? [scene.stub], more.raw ?? []);
   // What is owed first: what is delivered between the two is then on both sides, and not on neither.
   const owed = await undelivered(scene);
   const held = await scene.held();
-  const accounts = SINKS.map((sink) => [
+  const accounts = Object.entries(held).map(([sink, there]) => [
     sink,
     sinkAccount(
       truth,
-      held[sink],
+      there,
       owed.filter((row) => row.sink === sink),
     ),
   ]);
@@ -72,14 +77,19 @@ export async function accountOf(scene: Scene, more: { raw?: readonly string[] } 
 
 /**
  * The account of a scene that is healed and at rest, as the one promise has it: everything is delivered, dead or skipped
- * with a reason, in its newest version, and only the webhook's repeats are allowed, where `repeats` says so.
+ * with a reason, in its newest version, and only the webhooks' repeats are allowed, where `repeats` says so.
+ * `at` names the sinks that are looked at; all when absent.
  */
-export function faultsOf({ sinks }: Account, allowed: { repeats: boolean }): string[] {
-  return SINKS.flatMap((sink) => {
-    const account = sinks[sink];
+export function faultsOf(
+  { sinks }: Account,
+  allowed: { repeats: boolean; at?: readonly string[] },
+): string[] {
+  return Object.entries(sinks).flatMap(([sink, account]) => {
+    if (allowed.at && !allowed.at.includes(sink)) return [];
     const wrong = ['lost', 'pending', 'twice', 'stale', 'altered', 'foreign', 'withoutReason'] as const;
     // Files and rows recognise a repeat by themselves, so there is none at all.
-    const faults = allowed.repeats && sink === 'crm' ? wrong : ([...wrong, 'repeated'] as const);
+    const recognised = sink === 'drop' || sink === 'warehouse';
+    const faults = allowed.repeats && !recognised ? wrong : ([...wrong, 'repeated'] as const);
     return faults
       .filter((fault) => account[fault].length > 0)
       .map(
@@ -88,14 +98,19 @@ export function faultsOf({ sinks }: Account, allowed: { repeats: boolean }): str
   });
 }
 
-function truthOf({ stub }: Scene, raw: readonly string[]): Truth {
-  const { served } = stub;
-  const generated = served.ids().map((id) => [String(id), served.versions(id).at(-1) ?? 1] as const);
-  const texts = new Map(served.raw().map((text) => [idIn(text), text]));
+function truthOf(services: readonly Stub[], raw: readonly string[]): Truth {
+  const generated = services.flatMap(({ served }) =>
+    served.ids().map((id) => [String(id), { served, version: served.versions(id).at(-1) ?? 1 }] as const),
+  );
+  const newest = new Map(generated);
+  const texts = new Map(services.flatMap(({ served }) => served.raw()).map((text) => [idIn(text), text]));
   return {
-    newest: new Map([...generated, ...raw.map((text) => [idIn(text), 1] as const)]),
+    newest: new Map([
+      ...generated.map(([lead, { version }]) => [lead, version] as const),
+      ...raw.map((text) => [idIn(text), 1] as const),
+    ]),
     besides: new Set(texts.keys()),
-    text: (lead, version) => texts.get(lead) ?? served.text(Number(lead), version),
+    text: (lead, version) => texts.get(lead) ?? newest.get(lead)?.served.text(Number(lead), version),
   };
 }
 

@@ -40,6 +40,10 @@ export interface SceneOptions {
   readonly source?: Readonly<Record<string, unknown>>;
   /** Beside what the sinks have: `{ crm: { concurrency: 1 } }`. */
   readonly sinks?: Readonly<Partial<Record<SinkName, Readonly<Record<string, unknown>>>>>;
+  /** More webhooks by name, each with a receiver of its own, and what the sink has otherwise. */
+  readonly receivers?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** More sources by name, each with a service of its own; their ids must differ (`firstId`). */
+  readonly services?: Readonly<Record<string, StubOptions>>;
   /** Those that all tests share when absent. */
   readonly redisUrl?: string;
   readonly databaseUrl?: string;
@@ -50,6 +54,10 @@ export interface Scene extends ConfiguredFolder {
   readonly carrier: CarrierName;
   readonly stub: Stub;
   readonly receiver: WebhookReceiver;
+  /** Every service by its source's name: `main` and those asked for. */
+  readonly services: Readonly<Record<string, Stub>>;
+  /** Every receiver by its sink's name: `crm` and those asked for. */
+  readonly receivers: Readonly<Record<string, WebhookReceiver>>;
   /** Where the CSV files are dropped. */
   readonly drop: string;
   /** The PostgreSQL schema, and how to ask the database that it is in. */
@@ -62,8 +70,8 @@ export interface Scene extends ConfiguredFolder {
   /** Ids of generated leads that readable listings have contained. */
   served(): string[];
   /** What each sink has taken, in order of arrival, repeats included. A webhook has taken what it answered with 2xx. */
-  held(): Promise<Record<SinkName, Held[]>>;
-  /** Whether every lead that is shown was served and is, in its newest version, at every sink. */
+  held(): Promise<Record<SinkName, Held[]> & Readonly<Record<string, Held[]>>>;
+  /** Whether every lead that the services show was served and is, in its newest version, at every sink. */
   complete(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -74,28 +82,25 @@ export async function openScene(
   carrier: CarrierName,
   options: SceneOptions = {},
 ): Promise<Scene> {
-  const stub = await startStub(options.stub);
-  const receiver = await startWebhookReceiver();
+  const services = await each({ main: options.stub ?? {}, ...options.services }, startStub);
+  const receivers = await each({ crm: {}, ...options.receivers }, () => startWebhookReceiver());
+  const { main: stub } = services;
+  const { crm: receiver } = receivers;
   const schema = uniqueName('scene');
   const drop = join(folder, 'drop');
   const databaseUrl = options.databaseUrl ?? requireDatabaseUrl();
   const configured = await writeConfig(folder, {
-    sources: {
-      main: {
-        base_url: stub.url,
-        client_id: stub.clientId,
-        client_secret: stub.clientSecret,
-        poll: { every: '1s' },
-        ...options.source,
-      },
-    },
+    sources: Object.fromEntries(
+      Object.entries(services).map(([name, service]) => [name, { ...sourceAt(service), ...options.source }]),
+    ),
     sinks: {
-      crm: {
-        type: 'webhook',
-        url: receiver.url,
-        secret: `whsec_${Buffer.alloc(24, 7).toString('base64')}`,
-        ...options.sinks?.crm,
-      },
+      ...Object.fromEntries(
+        Object.entries(receivers).map(([name, { url }]) => [
+          name,
+          { type: 'webhook', url, secret: SECRET, ...options.receivers?.[name] },
+        ]),
+      ),
+      crm: { type: 'webhook', url: receiver.url, secret: SECRET, ...options.sinks?.crm },
       drop: { type: 'csv', directory: drop, batch: { max: 100, wait: '500ms' }, ...options.sinks?.drop },
       warehouse: { type: 'postgres', url: databaseUrl, schema, ...options.sinks?.warehouse },
     },
@@ -105,16 +110,20 @@ export async function openScene(
   const query = <Row extends pg.QueryResultRow>(sql: string) => queryOnce<Row>(databaseUrl, sql);
   const daemons: Daemon[] = [];
   const held = async () => ({
+    ...Object.fromEntries(Object.entries(receivers).map(([name, one]) => [name, heldByWebhook(one)])),
     crm: heldByWebhook(receiver),
     drop: heldInFiles(drop),
     warehouse: await heldInTable(schema, query),
   });
-  const served = () => stub.served.ids().map(String);
+  const stubs: readonly Stub[] = Object.values(services);
+  const served = () => stubs.flatMap((one) => one.served.ids().map(String));
   return {
     ...configured,
     carrier,
     stub,
     receiver,
+    services,
+    receivers,
     drop,
     schema,
     query,
@@ -127,8 +136,10 @@ export async function openScene(
     },
     run: (...args) => runLeadsync([...args, '-c', configured.configFile], { timeoutMs: 60_000 }),
     complete: async () => {
-      if (served().length < stub.shown) return false;
-      const newest = new Set(stub.served.ids().map((id) => `${id}:${stub.served.versions(id).at(-1)}`));
+      if (stubs.some((one) => one.served.ids().length < one.shown)) return false;
+      const newest = new Set(
+        stubs.flatMap(({ served: at }) => at.ids().map((id) => `${id}:${at.versions(id).at(-1)}`)),
+      );
       return Object.values(await held()).every((leads) =>
         newest.isSubsetOf(new Set(leads.map(({ lead, version }) => `${lead}:${version}`))),
       );
@@ -136,12 +147,33 @@ export async function openScene(
     close: async () => {
       for (const daemon of daemons) daemon.process.kill('SIGKILL');
       await Promise.all(daemons.map((daemon) => daemon.exited));
-      await stub.close();
-      await receiver.close();
+      await Promise.all([...stubs, ...Object.values(receivers)].map((one) => one.close()));
       // A database that the scene had for itself may be gone already.
       await query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).catch(() => undefined);
     },
   };
+}
+
+/** The secret of every webhook of a scene. */
+export const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+
+function sourceAt(stub: Stub) {
+  return {
+    base_url: stub.url,
+    client_id: stub.clientId,
+    client_secret: stub.clientSecret,
+    poll: { every: '1s' },
+  };
+}
+
+/** Starts something for each entry. */
+async function each<Options extends Readonly<Record<string, unknown>>, Started>(
+  entries: Options,
+  start: (options: Options[keyof Options]) => Promise<Started>,
+): Promise<Record<keyof Options, Started>> {
+  const started: Partial<Record<keyof Options, Started>> = {};
+  for (const name in entries) started[name] = await start(entries[name]);
+  return started as Record<keyof Options, Started>;
 }
 
 function queueOn(redisUrl: string) {
