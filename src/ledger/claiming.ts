@@ -102,10 +102,18 @@ export class Claiming {
       const batchNo = Number(
         this.#sql.addBatch.run(sink.sinkNo, now, lease, until, holder, 0).lastInsertRowid,
       );
-      for (const row of due.slice(start, start + max)) this.#sql.assign.run(batchNo, row.delivery_no);
+      this.#assign(
+        batchNo,
+        due.slice(start, start + max).map((row) => row.delivery_no),
+      );
       refs.push({ sink: sink.name, batch: batchId(batchNo), lease });
     }
     return refs;
+  }
+
+  #assign(batchNo: number, deliveries: readonly number[]): void {
+    if (deliveries.length === 1) this.#sql.assign.run(batchNo, deliveries[0]);
+    else this.#sql.assignAll.run(batchNo, JSON.stringify(deliveries));
   }
 
   /** Offers batches again, as the same batches, whose lease has ended. */
@@ -131,7 +139,7 @@ export class Claiming {
     if (deliveries.length > 1) {
       const added = this.#sql.addBatch.run(sink.sinkNo, row.created_at, this.#newLease(), now, null, lost);
       const half = deliveries.slice(Math.ceil(deliveries.length / 2));
-      for (const delivery of half) this.#sql.assign.run(Number(added.lastInsertRowid), delivery);
+      this.#assign(Number(added.lastInsertRowid), half);
       return 0;
     }
     return lost < LOST_BEFORE_DELAY ? 0 : Math.min(60_000 * 2 ** (lost - LOST_BEFORE_DELAY), HOUR_MS);
@@ -235,6 +243,9 @@ function prepare(db: Database.Database) {
       'UPDATE _batches SET lease = ?, leased_until = ?, holder = ?, lost = ? WHERE batch_no = ?',
     ),
     assign: db.prepare('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
+    assignAll: db.prepare(
+      'UPDATE _deliveries SET batch_no = ? WHERE delivery_no IN (SELECT value FROM json_each(?))',
+    ),
     inBatch: db
       .prepare<[number], number>(
         'SELECT delivery_no FROM _deliveries WHERE batch_no = +? ORDER BY delivery_no',

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type Database from 'better-sqlite3';
 import type { Batch, BatchRef, Delivery } from '../leads/delivery.ts';
 import type { Judge, Verdict } from '../leads/judge.ts';
@@ -40,6 +41,22 @@ interface PendingRow {
   refused_at: number | null;
   waiting_since: number;
 }
+
+/** What became of one delivery. */
+interface Result {
+  outcome: Outcome;
+  verdict: Verdict;
+}
+
+interface SettlingNow {
+  attempt: Attempt;
+  now: number;
+  batchNo: number;
+  /** Whether the batch is attempted again as it is. */
+  kept: boolean;
+}
+
+type WriteSql = ReturnType<typeof prepareWrite>;
 
 /** From a batch on its way to what became of it. Runs inside its caller's transaction. */
 export class Settling {
@@ -109,10 +126,16 @@ export class Settling {
     }));
     const judgement = this.#judge(ref.sink, sink.health, attempted, now);
     const kept = this.#keepOrEnd(batchNo, judgement.verdicts);
-    for (const [index, row] of pending.entries()) {
-      const outcome = attempted[index]?.outcome as Outcome;
-      this.#addAttempt(row, batchNo, attempt, outcome);
-      this.#write(row, kept ? batchNo : null, attempt, outcome, judgement.verdicts[index] as Verdict, now);
+    const results = attempted.map(({ outcome }, index) => ({
+      outcome,
+      verdict: judgement.verdicts[index] as Verdict,
+    }));
+    const times = { attempt, now: now.getTime(), batchNo, kept };
+    if (results.length > 1 && areAlike(results))
+      this.#write(this.#sql.wholeBatch, batchNo, results[0] as Result, times);
+    else {
+      for (const [index, row] of pending.entries())
+        this.#write(this.#sql.oneDelivery, row.delivery_no, results[index] as Result, times);
     }
     this.#rows.setHealth(ref.sink, judgement.health);
     this.#count(ref.sink, judgement.verdicts);
@@ -134,40 +157,32 @@ export class Settling {
     return whole;
   }
 
-  #write(
-    row: PendingRow,
-    batchNo: number | null,
-    attempt: Attempt,
-    outcome: Outcome,
-    verdict: Verdict,
-    now: Date,
-  ): void {
+  /** Writes what became of the deliveries that `sql` finds by `key`, and the attempt that it came of. */
+  #write(sql: WriteSql, key: number, { outcome, verdict }: Result, settling: SettlingNow): void {
+    const { attempt, now, batchNo, kept } = settling;
     const startedAt = attempt.startedAt.getTime();
-    this.#sql.settle.run(
-      verdict.state,
-      verdict.reason ?? null,
-      verdict.attempts,
-      verdict.nextAttemptAt?.getTime() ?? null,
-      verdict.state === 'pending' ? null : now.getTime(),
-      startedAt,
-      startedAt,
-      outcome.kind === 'refused' ? now.getTime() : null,
-      batchNo,
-      row.delivery_no,
-    );
-  }
-
-  #addAttempt(row: PendingRow, batchNo: number, attempt: Attempt, outcome: Outcome): void {
     const failed = outcome.kind === 'delivered' ? undefined : outcome;
-    this.#sql.addAttempt.run(
-      row.delivery_no,
+    sql.addAttempts.run(
       batchNo,
-      attempt.startedAt.getTime(),
+      startedAt,
       Math.round(attempt.durationMs),
       outcome.kind,
       outcome.httpStatus ?? null,
       failed?.reason ?? null,
       failed?.answer ?? null,
+      key,
+    );
+    sql.settle.run(
+      verdict.state,
+      verdict.reason ?? null,
+      verdict.attempts,
+      verdict.nextAttemptAt?.getTime() ?? null,
+      verdict.state === 'pending' ? null : now,
+      startedAt,
+      startedAt,
+      outcome.kind === 'refused' ? now : null,
+      kept ? batchNo : null,
+      key,
     );
   }
 
@@ -216,6 +231,30 @@ function toDelivery(row: DeliveryRow): Delivery {
   };
 }
 
+/** Whether one statement can write what became of all of them: so it is whenever a whole batch got through. */
+function areAlike(results: readonly Result[]): boolean {
+  const [first] = results;
+  return results.every(({ outcome, verdict }) => {
+    if (outcome === first?.outcome && verdict === first.verdict) return true;
+    return isDeepStrictEqual(outcome, first?.outcome) && isDeepStrictEqual(verdict, first?.verdict);
+  });
+}
+
+function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
+  return {
+    addAttempts: db.prepare(
+      `INSERT INTO _attempts (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer)
+       SELECT delivery_no, ?, ?, ?, ?, ?, ?, ? FROM _deliveries WHERE ${key} = +? ORDER BY delivery_no`,
+    ),
+    settle: db.prepare(
+      `UPDATE _deliveries SET state = ?, reason = ?, attempts = ?, next_attempt_at = ?, settled_at = ?,
+       first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?,
+       refused_at = coalesce(refused_at, ?), batch_no = ?
+       WHERE ${key} = +?`,
+    ),
+  };
+}
+
 function prepare(db: Database.Database) {
   return {
     begin: db
@@ -243,15 +282,8 @@ function prepare(db: Database.Database) {
       `SELECT delivery_no, attempts, refused_at, coalesce(last_attempt_at, owed_at) AS waiting_since
        FROM _deliveries d JOIN _batches b ON b.batch_no = d.batch_no WHERE d.batch_no = +? AND b.lease = +? ORDER BY delivery_no`,
     ),
-    settle: db.prepare(
-      `UPDATE _deliveries SET state = ?, reason = ?, attempts = ?, next_attempt_at = ?, settled_at = ?,
-       first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?,
-       refused_at = coalesce(refused_at, ?), batch_no = ?
-       WHERE delivery_no = ?`,
-    ),
-    addAttempt: db.prepare(
-      'INSERT INTO _attempts (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    ),
+    oneDelivery: prepareWrite(db, 'delivery_no'),
+    wholeBatch: prepareWrite(db, 'batch_no'),
     revive: db.prepare(
       `UPDATE _deliveries SET state = 'pending', reason = NULL, settled_at = NULL, next_attempt_at = ?
        WHERE sink_no = ? AND state = 'dead' AND settled_at >= ? AND refused_at >= ?`,
