@@ -1,4 +1,4 @@
-import { constants, cpSync } from 'node:fs';
+import { constants, cpSync, rmSync } from 'node:fs';
 import { type Install, install, runLeadsync, type Wanted } from './leadsync-under-test.ts';
 import { settleDisk } from './servers.ts';
 import type { Workbench } from './workbench.ts';
@@ -10,6 +10,12 @@ export function leadsyncThatKnows(workbench: Workbench, leads: number): Promise<
   const made = known.get(leads) ?? learn(workbench, leads);
   known.set(leads, made);
   return made;
+}
+
+/** Offers a leadsync that has ended, knows the first `leads` leads and has no sinks. What is not wanted is removed. */
+export function keepAsKnown(leads: number, offered: Install): void {
+  if (known.has(leads)) rmSync(offered.dataDir, { recursive: true });
+  else known.set(leads, Promise.resolve(offered));
 }
 
 async function learn(workbench: Workbench, leads: number): Promise<Install> {

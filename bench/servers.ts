@@ -58,6 +58,15 @@ class Database {
     return Number((await this.client.query(`SELECT count(*) FROM ${table}`)).rows[0].count);
   }
 
+  /** What the tables that programs made take on disk with their indexes, in MB. */
+  async sizeMb(): Promise<number> {
+    const { rows } = await this.client.query(
+      `SELECT coalesce(sum(pg_total_relation_size(oid)), 0) AS bytes FROM pg_class
+       WHERE relkind = 'r' AND relnamespace IN (to_regnamespace('leadsync'), to_regnamespace('plain'))`,
+    );
+    return Number(rows[0].bytes) / 1024 / 1024;
+  }
+
   async version(): Promise<string> {
     const { rows } = await this.client.query('SHOW server_version');
     return `PostgreSQL ${String(rows[0].server_version).split(' ')[0]}`;

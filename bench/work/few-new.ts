@@ -15,7 +15,7 @@ export const fewNew: Work = {
   number: 2,
   name: 'few new leads',
   measure: async (workbench) => {
-    const leads = workbench.quick ? 20_000 : 100_000;
+    const leads = workbench.quick ? 10_000 : 100_000;
     const times = workbench.quick ? 2 : 4;
     const { world } = workbench;
     const { prepared, plain } = await prepare(workbench, leads);

@@ -27,6 +27,7 @@ export const firstSync: Work = {
         ]),
         figureOf('CPU', 's', scripts, ({ cpuMs }) => cpuMs / 1000),
         figureOf('peak memory', 'MB', scripts, ({ peakMb }) => peakMb, [atMost(0.3, 'plain script')]),
+        figureOf('PostgreSQL on disk', 'MB', scripts, ({ storedMb }) => storedMb),
       ],
       series: [],
       notes: [
@@ -43,7 +44,7 @@ async function leadsyncRun(workbench: Workbench, leads: number) {
   const warehouse = { type: 'postgres', url: database.url };
   const use = await runLeadsync(workbench, await install(workbench, { sinks: { warehouse } }), ['sync']);
   await expectLeads(workbench, 'leadsync', leads);
-  return use;
+  return { ...use, storedMb: await database.sizeMb() };
 }
 
 async function plainRun(workbench: Workbench, leads: number) {
@@ -54,7 +55,7 @@ async function plainRun(workbench: Workbench, leads: number) {
     postgres: database.url,
   });
   await expectLeads(workbench, 'plain', leads);
-  return use;
+  return { ...use, storedMb: await database.sizeMb() };
 }
 
 async function floorRun(workbench: Workbench, leads: number) {
@@ -64,7 +65,8 @@ async function floorRun(workbench: Workbench, leads: number) {
     postgres: database.url,
   });
   await expectLeads(workbench, 'leadsync', leads);
-  return { ...use, wallMs: use.wallMs - (use.told['leftOutMs'] ?? 0) };
+  const wallMs = use.wallMs - (use.told['leftOutMs'] ?? 0);
+  return { ...use, wallMs, storedMb: await database.sizeMb() };
 }
 
 async function emptyDatabase({ servers }: Workbench) {

@@ -1,6 +1,8 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Absence, watchAbsence } from '../absence.ts';
 import { atLeast, atMost, figureOf } from '../figure.ts';
+import { keepAsKnown } from '../known-leads.ts';
 import { install, runLeadsync } from '../leadsync-under-test.ts';
 import { finishedPolls } from '../ledger-times.ts';
 import { type ReferenceName, runReference } from '../reference-process.ts';
@@ -10,7 +12,11 @@ import { newFolder, type Work, type Workbench } from '../workbench.ts';
 
 interface Grown {
   readonly leadsPerSecond: number;
+  /** Of the whole process. */
+  readonly cpuMs: number;
   readonly peakMb: number;
+  /** The ledger's file; 0 for a reference. */
+  readonly ledgerMb: number;
   /** The longest absence of the event loop in ms; none is measured of a reference. */
   readonly absentMs: number;
 }
@@ -29,7 +35,7 @@ export const growth: Work = {
   number: 7,
   name: 'growth',
   measure: async (workbench) => {
-    const sizes = workbench.quick ? [1_000, 10_000, 100_000] : [10_000, 100_000, 1_000_000];
+    const sizes = workbench.quick ? [500, 5_000, 50_000] : [10_000, 100_000, 1_000_000];
     const outcomes = await measureAll(workbench, sizes);
     const ofLeadsync = sizes.map((size) => outcomes.get(size)?.leadsync.results ?? []);
     return {
@@ -92,12 +98,14 @@ async function measureOne(
 async function leadsyncRun(workbench: Workbench, size: number): Promise<Grown> {
   const installed = await install(workbench);
   const watching = watchAbsence(installed.adminUrl);
-  const { peakMb } = await runLeadsync(workbench, installed, ['sync']);
+  const { peakMb, cpuMs } = await runLeadsync(workbench, installed, ['sync']);
   const absence: Absence = await watching.stop();
   const [poll] = finishedPolls(installed.dataDir);
   if (poll?.leads_new !== size) throw new Error(`leadsync found ${poll?.leads_new} of ${size} leads`);
   const leadsPerSecond = (size / (poll.finished_at - poll.started_at)) * 1000;
-  return { leadsPerSecond, peakMb, absentMs: absence.longestMs };
+  const ledgerMb = statSync(join(installed.dataDir, 'ledger.db')).size / 1024 / 1024;
+  keepAsKnown(size, installed);
+  return { leadsPerSecond, cpuMs, peakMb, ledgerMb, absentMs: absence.longestMs };
 }
 
 async function referenceRun(workbench: Workbench, program: Program, size: number): Promise<Grown> {
@@ -105,8 +113,8 @@ async function referenceRun(workbench: Workbench, program: Program, size: number
   const baseUrl = { 'base-url': workbench.world.baseUrl() };
   const args =
     name === 'plain-script' ? { ...baseUrl, seen: join(newFolder(workbench), 'seen.db') } : baseUrl;
-  const { peakMb, told } = await runReference(name, args);
-  return { leadsPerSecond: (size / told.ms) * 1000, peakMb, absentMs: 0 };
+  const { peakMb, cpuMs, told } = await runReference(name, args);
+  return { leadsPerSecond: (size / told.ms) * 1000, cpuMs, peakMb, ledgerMb: 0, absentMs: 0 };
 }
 
 function figuresOf(size: number, outcomes: Record<Program, Outcome> | undefined): Figure[] {
@@ -128,7 +136,14 @@ function figuresOf(size: number, outcomes: Record<Program, Outcome> | undefined)
   };
   return [
     figure('rate', 'leads/s', ({ leadsPerSecond }) => leadsPerSecond),
+    figure('CPU', 's', ({ cpuMs }) => cpuMs / 1000),
     figure('peak memory', 'MB', ({ peakMb }) => peakMb),
+    figureOf(
+      `${leads}: ledger on disk`,
+      'MB',
+      { leadsync: outcomes.leadsync.results },
+      ({ ledgerMb }) => ledgerMb,
+    ),
   ];
 }
 

@@ -23,7 +23,7 @@ export const idle: Work = {
   number: 6,
   name: 'idle',
   measure: async (workbench) => {
-    const leads = workbench.quick ? 20_000 : 100_000;
+    const leads = workbench.quick ? 10_000 : 100_000;
     const [windows, windowMs] = workbench.quick ? [1, 10_000] : [WINDOWS, 30_000];
     const known = await leadsyncThatKnows(workbench, leads);
     await workbench.world.show({ name: 'main', leads });

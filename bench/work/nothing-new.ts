@@ -12,7 +12,7 @@ export const nothingNew: Work = {
   number: 3,
   name: 'nothing new',
   measure: async (workbench) => {
-    const leads = workbench.quick ? 20_000 : 100_000;
+    const leads = workbench.quick ? 10_000 : 100_000;
     const times = workbench.quick ? 3 : 5;
     await leadsyncThatKnows(workbench, leads);
     const results = await inTurns(workbench, {

@@ -13,7 +13,7 @@ export const start: Work = {
   number: 9,
   name: 'start',
   measure: async (workbench) => {
-    const leads = workbench.quick ? 100_000 : 1_000_000;
+    const leads = workbench.quick ? 50_000 : 1_000_000;
     const known = await leadsyncThatKnows(workbench, leads);
     const empty = await install(workbench);
     await workbench.world.show({ leads: 0 });
