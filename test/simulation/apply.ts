@@ -12,6 +12,9 @@ export function apply(action: Action, world: World): void {
     case 'repeat':
       service[action.do](action.leads);
       break;
+    case 'change-one':
+      service.changeOne(action.lead);
+      break;
     case 'relist':
     case 'shuffle':
     case 'mend':
@@ -31,9 +34,12 @@ export function apply(action: Action, world: World): void {
       });
       break;
     }
-    case 'dislike':
-      world.destination(action.sink).dislike(action.lead, action.how);
+    case 'dislike': {
+      const destination = world.destination(action.sink);
+      destination.dislike(action.lead, action.how);
+      world.until(action.forMs, () => destination.like(action.lead));
       break;
+    }
     case 'trap':
       processes.arm(action.process, action.trap);
       break;

@@ -46,7 +46,10 @@ export class Destination {
   readonly #witness: Witness;
   /** Leads that it takes exception to, whatever its manner. */
   readonly #disliked = new Map<bigint, Outcome>();
-  manner: DestinationManner = 'fine';
+  readonly #everDisliked = new Set<bigint>();
+  #manner: DestinationManner = 'fine';
+  /** How often it began to refuse everything. */
+  refusals = 0;
 
   constructor(clock: Clock, chance: Chance, witness: Witness) {
     this.#clock = clock;
@@ -54,9 +57,29 @@ export class Destination {
     this.#witness = witness;
   }
 
+  get manner(): DestinationManner {
+    return this.#manner;
+  }
+
+  set manner(manner: DestinationManner) {
+    if (manner === 'refusing') this.refusals += 1;
+    this.#manner = manner;
+  }
+
+  /** Whether it has ever had something against this lead alone. */
+  hasDisliked(lead: bigint): boolean {
+    return this.#everDisliked.has(lead);
+  }
+
   /** From now on it refuses this lead, or breaks over it. */
   dislike(lead: number, how: 'refuses' | 'breaks'): void {
+    this.#everDisliked.add(BigInt(lead));
     this.#disliked.set(BigInt(lead), how === 'refuses' ? REFUSED : DOWN);
+  }
+
+  /** From now on it takes it again. */
+  like(lead: number): void {
+    this.#disliked.delete(BigInt(lead));
   }
 
   /** It breaks over no lead any more; what it refuses, it goes on refusing. */

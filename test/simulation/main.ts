@@ -7,6 +7,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '1' },
     tell: { type: 'boolean' },
+    failures: { type: 'string', default: '3' },
   },
 });
 const [from, seeds] = [Number(values.from), Number(values.seeds)];
@@ -23,7 +24,7 @@ for (let seed = from; seed < from + seeds; seed += 1) {
   } catch (error) {
     failed += 1;
     say(await explain(seed, error));
-    if (failed >= 5) break;
+    if (failed >= Number(values.failures)) break;
   }
 }
 say(JSON.stringify({ ...total, failed, msPerSeed: (performance.now() - started) / seeds }));

@@ -1,8 +1,12 @@
 import type Database from 'better-sqlite3';
 import { parse } from 'csv-parse/sync';
+import { REFUSALS_BEFORE_HOLD } from '../../src/delivery/judge.ts';
 import type { SinkSetup } from './process.ts';
 import { Violation } from './violation.ts';
 import type { World } from './world.ts';
+
+/** So many attempts of a batch have to be lost before it is split, and its second half becomes another file. */
+const LOST_BEFORE_SPLIT = 3;
 
 /** A delivery as the ledger's public view shows it. */
 interface Row {
@@ -23,6 +27,12 @@ interface Version {
   readonly hash: string;
 }
 
+interface Counted {
+  readonly sink: string;
+  readonly pending: number;
+  readonly dead: number;
+}
+
 interface Current {
   readonly id: number;
   readonly hash: string;
@@ -32,6 +42,7 @@ interface Current {
 interface Held {
   readonly deliveries: readonly Row[];
   readonly versions: readonly Version[];
+  readonly counted: readonly Counted[];
 }
 
 /** What keeps a run from its rest. */
@@ -80,6 +91,8 @@ export function judgeEnd(world: World): void {
   checkRecorded(world, held);
   for (const sink of world.scenario.sinks) {
     checkOwed(sink, held);
+    checkCounts(sink, held);
+    checkDead(world, sink, held);
     checkArrived(world, sink, held);
     if (sink.type === 'csv') checkFiles(world, sink, held);
   }
@@ -92,7 +105,8 @@ function readAll(db: Database.Database): Held {
   const versions = db
     .prepare<[], Version>('SELECT lead_id, version, is_current, _leadsync_hash AS hash FROM lead_versions')
     .all();
-  return { deliveries, versions };
+  const counted = db.prepare<[], Counted>('SELECT sink, pending, dead FROM v_sink_health').all();
+  return { deliveries, versions, counted };
 }
 
 function checkRecorded(world: World, { versions }: Held): void {
@@ -121,6 +135,30 @@ function checkOwed(sink: SinkSetup, { deliveries, versions }: Held): void {
   }
 }
 
+/** What is counted as it happens is what is there. */
+function checkCounts(sink: SinkSetup, { deliveries, counted }: Held): void {
+  const count = counted.find((one) => one.sink === sink.name);
+  for (const state of ['pending', 'dead'] as const) {
+    const there = deliveries.filter((row) => row.sink === sink.name && row.state === state).length;
+    if (count?.[state] !== there)
+      throw new Violation(
+        `${sink.name} has ${there} deliveries that are ${state}, and ${count?.[state]} are counted`,
+      );
+  }
+}
+
+/** A destination that refuses everything is to blame for it, and not the leads: before it is found out, a few may die. */
+function checkDead(world: World, sink: SinkSetup, { deliveries }: Held): void {
+  const destination = world.destinations.get(sink.name);
+  const innocent = deliveries.filter(
+    (row) => row.sink === sink.name && row.state === 'dead' && !destination?.hasDisliked(BigInt(row.lead_id)),
+  );
+  const most = (destination?.refusals ?? 0) * (REFUSALS_BEFORE_HOLD - 1);
+  const refused = innocent.filter(({ reason }) => !reason?.startsWith('Given up'));
+  if (refused.length > most)
+    throw new Violation(`${refused.length} leads died of ${sink.name}, which had nothing against them`);
+}
+
 function checkArrived(world: World, sink: SinkSetup, { deliveries }: Held): void {
   const rows = deliveries.filter((row) => row.sink === sink.name);
   const newest = new Map<number, number>();
@@ -142,11 +180,17 @@ function checkArrived(world: World, sink: SinkSetup, { deliveries }: Held): void
 
 /** Every file is whole, and whatever counts as delivered is in one. */
 function checkFiles(world: World, sink: SinkSetup, { deliveries }: Held): void {
-  const inFiles = new Set<string>();
+  const inFiles = new Map<string, string>();
   for (const [name, content] of world.disk.filesIn(`/drop/${sink.name}`)) {
     if (name.startsWith('.')) continue;
     const rows: Record<string, string>[] = readCsv(name, content);
-    for (const row of rows) inFiles.add(row['_leadsync_delivery_id'] ?? '');
+    for (const row of rows) {
+      const id = row['_leadsync_delivery_id'] ?? '';
+      const other = inFiles.get(id);
+      if (other && world.witness.lostAttemptsOf(id) < LOST_BEFORE_SPLIT)
+        throw new Violation(`${id} is in two files, ${other} and ${name}`);
+      inFiles.set(id, name);
+    }
   }
   for (const row of deliveries)
     if (row.sink === sink.name && row.state === 'delivered' && !inFiles.has(row.delivery_id))

@@ -220,7 +220,8 @@ export class SimulatedProcess {
   async #watchProcesses(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#clock.sleep(WATCH_PROCESSES_MS, signal);
-      if ((await freeTheDead(this.#ledger, this.#parts.store.folder)) > 0) this.#wakeAll();
+      const freed = await freeTheDead(this.#ledger, this.#parts.store.folder);
+      if (freed + (await this.#ledger.finishReplays()) > 0) this.#wakeAll();
     }
   }
 

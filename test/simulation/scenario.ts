@@ -10,6 +10,7 @@ const MOST_SINKS = 3;
 /** One thing that happens in a run. Sinks and processes are meant by number, whatever the number. */
 export type Action =
   | { readonly do: 'add' | 'change' | 'unlist' | 'break' | 'repeat'; readonly leads: number }
+  | { readonly do: 'change-one'; readonly lead: number }
   | { readonly do: 'relist' | 'shuffle' | 'mend' }
   | { readonly do: 'service'; readonly manner: ServiceManner; readonly forMs: number }
   | { readonly do: 'sink'; readonly sink: number; readonly manner: DestinationManner; readonly forMs: number }
@@ -18,6 +19,7 @@ export type Action =
       readonly sink: number;
       readonly lead: number;
       readonly how: 'refuses' | 'breaks';
+      readonly forMs: number;
     }
   | { readonly do: 'trap'; readonly process: number; readonly trap: Trap; readonly forMs: number }
   | { readonly do: 'kill' | 'freeze'; readonly process: number; readonly forMs: number }
@@ -71,7 +73,8 @@ const forMs = fc.oneof(fc.integer({ min: 1, max: 10 * SECOND }), fc.integer({ mi
 const few = fc.integer({ min: 1, max: 12 });
 const sink = fc.nat({ max: MOST_SINKS - 1 });
 const process = fc.nat({ max: 2 });
-const lead = fc.integer({ min: 1, max: 15 });
+/** Few, so that more than one thing happens to one lead. */
+const lead = fc.integer({ min: 1, max: 4 });
 
 function one<Kind extends string>(...kinds: Kind[]): fc.Arbitrary<Kind> {
   return fc.constantFrom(...kinds);
@@ -101,11 +104,15 @@ const serviceManner = one<ServiceManner>('down', 'server-error', 'limited', 'cut
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: one('add'), leads: few }) },
   { weight: 4, arbitrary: fc.record({ do: one('change'), leads: few }) },
+  { weight: 3, arbitrary: fc.record({ do: one('change-one'), lead }) },
   { weight: 2, arbitrary: fc.record({ do: one('unlist', 'break', 'repeat'), leads: few }) },
   { weight: 2, arbitrary: fc.record({ do: one('relist', 'shuffle', 'mend') }) },
   { weight: 3, arbitrary: fc.record({ do: one('service'), manner: serviceManner, forMs }) },
   { weight: 8, arbitrary: fc.record({ do: one('sink'), sink, manner, forMs }) },
-  { weight: 2, arbitrary: fc.record({ do: one('dislike'), sink, lead, how: one('refuses', 'breaks') }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: one('dislike'), sink, lead, how: one('refuses', 'breaks'), forMs }),
+  },
   { weight: 6, arbitrary: fc.record({ do: one('trap'), process, trap, forMs }) },
   { weight: 3, arbitrary: fc.record({ do: one('kill', 'freeze'), process, forMs }) },
   { weight: 2, arbitrary: fc.record({ do: one('restart'), process, graceMs: someMs }) },
@@ -131,7 +138,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: one('disk'), code: one('ENOSPC', 'EIO', 'EROFS'), forMs }) },
   { weight: 1, arbitrary: fc.record({ do: one('power-cut'), forMs }) },
   { weight: 2, arbitrary: fc.record({ do: one('pause', 'resume'), sink }) },
-  { weight: 2, arbitrary: fc.record({ do: one('retry'), sink, dead: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ do: one('retry'), sink, dead: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: one('replay'), sink, lead: fc.option(lead, { nil: undefined }) }) },
 );
 

@@ -66,9 +66,13 @@ export class SimulatedService {
   }
 
   change(count: number): void {
-    // Sometimes back to a content that the lead has had before.
-    for (const lead of this.#some(count))
-      lead.content = lead.content > 1 && this.#chance.oneIn(3) ? lead.content - 1 : lead.content + 1;
+    for (const lead of this.#some(count)) this.#changeOne(lead);
+    this.#changed();
+  }
+
+  /** Nothing when there is no such lead. */
+  changeOne(id: number): void {
+    for (const lead of this.#leads) if (lead.id === id) this.#changeOne(lead);
     this.#changed();
   }
 
@@ -186,6 +190,12 @@ export class SimulatedService {
     const item = broken ? rejected : lead;
     this.#hashes.set(key, item);
     return item;
+  }
+
+  /** Sometimes back to a content that the lead has had before. */
+  #changeOne(lead: ServiceLead): void {
+    const isBack = lead.content > 1 && this.#chance.oneIn(3);
+    lead.content += isBack ? -1 : 1;
   }
 
   #some(count: number): ServiceLead[] {

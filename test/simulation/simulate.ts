@@ -18,8 +18,11 @@ export interface Run {
   readonly toRestMs: number;
 }
 
-/** Once everything is healed, nothing may be left to do after this time: the longest waits are those of the schedule. */
-const REST_WITHIN_MS = 20 * 60_000;
+/**
+ * Once everything is healed, nothing may be left to do after this time. Less than the ten minutes that a batch may lie in
+ * a queue: one that the queue has lost must not have to wait for that.
+ */
+const REST_WITHIN_MS = 9 * 60_000;
 const LOOK_EVERY_MS = 5_000;
 /** How long it is watched at rest, in ms, and how many calls of the ledger a minute of it may bring for each sink. */
 const AT_REST_MS = 60_000;

@@ -59,12 +59,10 @@ export class Store {
   open(life: Life, holder?: string): { ledger: Ledger; drop: () => void } {
     let connection: Connection | undefined;
     const connect = (file: string) => {
-      connection = new Connection(
-        file,
-        life,
-        () => this.#beforeWrite(),
-        () => this.#isBusy,
-      );
+      connection = new Connection(file, life, {
+        beforeWrite: () => this.#beforeWrite(),
+        beforeBegin: () => this.#beforeBegin(),
+      });
       if (this.#isFull) connection.fill();
       return connection.db;
     };
@@ -119,6 +117,10 @@ export class Store {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  #beforeBegin(): void {
+    if (this.#isBusy) throw new Database.SqliteError('asked for', 'SQLITE_BUSY');
+  }
+
   #beforeWrite(): void {
     const failing = this.#failing;
     if (!failing) return;
@@ -135,21 +137,25 @@ export class Store {
 /** A process's connection to the ledger: breaks where it is told to, and writes nothing once the process is dead. */
 class Connection {
   readonly db: Database.Database;
+  readonly #before: Record<'begin' | 'write' | 'commit', () => void>;
   #isDropped = false;
 
-  constructor(file: string, life: Life, beforeWrite: () => void, isBusy: () => boolean) {
+  constructor(file: string, life: Life, faults: { beforeWrite: () => void; beforeBegin: () => void }) {
     this.db = new Database(file, { timeout: 0 });
-    const mayWrite = () => {
+    const live = () => {
       life.pass('write');
       if (this.#isDropped || life.isDead) throw new Error('the process has ended');
     };
-    this.#guardStatements(() => {
-      mayWrite();
-      beforeWrite();
-    });
-    this.#guardTransactions(mayWrite, () => {
-      if (isBusy()) throw new Database.SqliteError('asked for', 'SQLITE_BUSY');
-    });
+    const write = () => {
+      live();
+      faults.beforeWrite();
+    };
+    const begin = () => {
+      live();
+      faults.beforeBegin();
+    };
+    this.#before = { begin, write, commit: write };
+    this.#guard();
   }
 
   fill(): void {
@@ -166,16 +172,17 @@ class Connection {
     setImmediate(() => this.db.close());
   }
 
-  #guardStatements(beforeWrite: () => void): void {
+  #guard(): void {
     const { db } = this;
     const prepare = db.prepare.bind(db);
     const guarded = (sql: string) => {
       const statement = prepare(sql);
-      if (statement.readonly) return statement;
+      const before = this.#before[kindOf(sql)];
+      if (statement.readonly && kindOf(sql) === 'write') return statement;
       for (const name of ['run', 'get', 'all'] as const) {
         const method = statement[name].bind(statement);
         statement[name] = ((...values: unknown[]) => {
-          beforeWrite();
+          before();
           return method(...values);
         }) as never;
       }
@@ -183,17 +190,9 @@ class Connection {
     };
     db.prepare = guarded as typeof db.prepare;
   }
+}
 
-  #guardTransactions(mayWrite: () => void, before: () => void): void {
-    const { db } = this;
-    const transaction = db.transaction.bind(db);
-    const guarded = (work: (...values: unknown[]) => unknown) =>
-      transaction((...values: unknown[]) => {
-        before();
-        const result = work(...values);
-        mayWrite();
-        return result;
-      });
-    db.transaction = guarded as typeof db.transaction;
-  }
+function kindOf(sql: string): 'begin' | 'write' | 'commit' {
+  if (sql.startsWith('BEGIN IMMEDIATE')) return 'begin';
+  return sql.startsWith('COMMIT') ? 'commit' : 'write';
 }

@@ -25,7 +25,7 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown }: Watchi
         witness.settled(life, ref, attempt.outcomes, settled);
         return settled;
       } catch (error) {
-        witness.excuseOpen('the ledger could not be written', life);
+        witness.notSettled(life, ref);
         throw error;
       }
     },

@@ -6,6 +6,9 @@ import type { Life } from './life.ts';
 import type { Shown } from './service.ts';
 import { Violation } from './violation.ts';
 
+/** So long at least a ledger that cannot be written is asked again to settle an attempt, in ms from its beginning. */
+const PATIENCE_MS = 25_000;
+
 /** An attempt as the ledger began it. */
 interface Attempt {
   readonly ref: BatchRef;
@@ -112,8 +115,15 @@ export class Witness {
     for (const attempt of this.#open) if (life === undefined || attempt.life === life) attempt.excuse ??= why;
   }
 
+  /** The ledger could not be written. It is asked again, so only in the long run may that lead to a repeat. */
+  notSettled(life: Life, ref: BatchRef): void {
+    const attempt = this.#underWay(life, ref);
+    if (attempt && this.#nowMs() - attempt.beganMs > PATIENCE_MS)
+      attempt.excuse ??= 'the ledger could not be written';
+  }
+
   settled(life: Life, ref: BatchRef, outcomes: readonly Outcome[], settled: Settled | undefined): void {
-    const attempt = [...this.#open].find((one) => one.life === life && sameLease(one.ref, ref));
+    const attempt = this.#underWay(life, ref);
     if (!attempt) {
       if (settled) this.blame(`batch ${ref.batch} was settled under lease ${ref.lease}, which began nothing`);
       return;
@@ -129,6 +139,10 @@ export class Witness {
       this.#settledOne(attempt, delivery, outcomes[index], settled, index, at);
     if (outcomes.some((outcome) => outcome.kind === 'delivered'))
       this.#lastDeliveredMs.set(attempt.batch.sink, this.#nowMs());
+  }
+
+  #underWay(life: Life, ref: BatchRef): Attempt | undefined {
+    return [...this.#open].find((one) => one.life === life && sameLease(one.ref, ref));
   }
 
   #settledOne(
@@ -186,6 +200,13 @@ export class Witness {
   /** What has arrived of a delivery, in order. */
   arrivalsOf(delivery: string): readonly Arrival[] {
     return this.#seen.get(delivery)?.arrivals ?? [];
+  }
+
+  /** How many attempts of a delivery came to nothing that was written. */
+  lostAttemptsOf(delivery: string): number {
+    return [...this.#attempts.values()].filter(
+      ({ batch, excuse }) => excuse !== undefined && batch.deliveries.some(({ id }) => id === delivery),
+    ).length;
   }
 
   /** What arrived last of each lead at a sink, by the lead's id. */
