@@ -11,6 +11,8 @@ export interface Circumstances {
   readonly now: Date;
   /** A `run` or `sync` holds the data directory. */
   readonly running: boolean;
+  /** Why the running leadsync cannot do its work, as it says itself. */
+  readonly unready: readonly string[];
   /** Deliveries travel through Redis, or may do so. */
   readonly queued: boolean;
   /** How a command is shown that is the next step. */
@@ -33,7 +35,7 @@ export function statusReport(
   given: Circumstances,
 ): string {
   const attention = [
-    ...(given.running ? [] : [notRunning(given)]),
+    ...(given.running ? given.unready.map(notReady) : [notRunning(given)]),
     ...sources.flatMap((source) => sourceAttention(source, given)),
     ...sinks.flatMap((sink) => sinkAttention(sink, given)),
   ];
@@ -45,6 +47,10 @@ export function statusReport(
 
 function notRunning({ command }: Circumstances): string {
   return `No leadsync is running on this data directory: nothing is polled, and nothing delivered. ${command('run')} starts it.`;
+}
+
+function notReady(reason: string): string {
+  return `leadsync is running, and cannot do all of its work: ${printable(reason)}`;
 }
 
 function sourceTable(sources: readonly SourceView[], { now, columns: width }: Circumstances): string {

@@ -117,7 +117,10 @@ function held(
     limited(Math.max(0, ...asked)),
   );
   const failed = outcomes.find((outcome) => outcome.kind !== 'delivered');
-  const refusing = failed?.kind === 'refused' ? `It refuses every lead: ${failed.reason}` : failed?.reason;
+  const refusing =
+    failed?.kind === 'refused'
+      ? `It refuses every lead, so the fault is its own: ${failed.reason} What it answers: leadsync trace LEAD --show-data.`
+      : failed?.reason;
   return {
     ...health,
     heldSince: health.heldSince ?? now,

@@ -130,11 +130,11 @@ function messageOf(event: Event): string {
     case 'backfill':
       return `Sink ${event.sink}: ${count(event.owed, 'earlier lead')} owed, ${event.skipped} skipped${event.done ? '.' : ' so far.'}`;
     case 'batch-settled':
-      return `Sink ${event.sink}: ${event.delivered} delivered, ${event.refused} refused, ${event.unavailable} to be tried again, in ${seconds(event.durationMs)}.${event.reason === undefined ? '' : ` ${event.reason}`}`;
+      return `Sink ${event.sink}: ${event.delivered} delivered, ${event.refused} refused, ${event.unavailable} not brought, in ${seconds(event.durationMs)}.${event.reason === undefined ? '' : ` ${event.reason}`}`;
     case 'delivery-refused':
       return `Sink ${event.sink} refused lead ${event.lead} of ${event.source}. ${event.reason}`;
     case 'delivery-dead':
-      return `Sink ${event.sink}: gave up lead ${event.lead} of ${event.source} after ${count(event.attempts, 'attempt')}. ${event.reason} Once mended: leadsync retry.`;
+      return `Sink ${event.sink}: gave up lead ${event.lead} of ${event.source} after ${count(event.attempts, 'attempt')}. ${event.reason} What it answered: leadsync trace ${event.lead} --show-data. Once mended: leadsync retry ${event.delivery}.`;
     case 'deliveries-revived':
       return `Sink ${event.sink}: ${count(event.revived, 'lead')} given up a moment ago ${event.revived === 1 ? 'waits' : 'wait'} again, because it refuses every lead.`;
     case 'clock-set-back':

@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { aListedLead, hashOf } from '../support/a-lead.ts';
 import { attemptDue, Install } from './an-install.ts';
 
@@ -46,6 +49,22 @@ describe('leadsync status', () => {
     const { stdout } = await install.run(['status']);
     expect(stdout).toContain('crm is paused since 2026-11-20T10:00:00Z (2 h ago): moving house');
     expect(stdout).toContain('1 lead waits. `leadsync resume crm` goes on.');
+  });
+
+  test('says what the running leadsync says of itself: a queue that cannot be used, for one', async () => {
+    const reason = 'Redis is a read-only replica and takes no jobs (READONLY).';
+    const server = createServer((_, res) =>
+      res.writeHead(503).end(JSON.stringify({ ready: false, reasons: [reason] })),
+    );
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const install = new Install({ admin: { listen: `127.0.0.1:${port}` } });
+    await install.listed(1);
+    install.running();
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain(`leadsync is running, and cannot do all of its work: ${reason}`);
+    expect(await install.json('status')).toMatchObject({ running: true, unready: [reason] });
   });
 
   test('says why the last poll failed', async () => {
@@ -233,6 +252,7 @@ describe('leadsync status', () => {
     await ledger.pause('crm', 'moving house');
     expect(await install.json('status')).toEqual({
       running: false,
+      unready: [],
       sources: [
         {
           source: 'main',

@@ -58,7 +58,7 @@ test('the sentences read as an operator would say them', () => {
     'Source main: 2 new and 1 changed of 3 leads, 1 set aside, in 0.8 s.',
     'Source main: the listing has not changed.',
     'Source main: the poll failed (2 in a row). The listing broke off. Nothing to do. Next try in 1.5 s.',
-    'Sink crm: gave up lead 42 of main after 9 attempts. It answered 422. Once mended: leadsync retry.',
+    'Sink crm: gave up lead 42 of main after 9 attempts. It answered 422. What it answered: leadsync trace 42 --show-data. Once mended: leadsync retry d1.',
     'The ledger failed while claiming deliveries of crm. There is no room on the disk. Free some space.',
   ]);
 });

@@ -2,13 +2,22 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import type { DeliveryRow, Ledger } from '../../ledger/ledger.ts';
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf, type Surroundings, widthOf, withLedger } from '../context.ts';
+import {
+  commandShown,
+  type GlobalOptions,
+  ledgerConfigOf,
+  type ShowCommand,
+  type Surroundings,
+  widthOf,
+  withLedger,
+} from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import { declareFilter, type FilterOptions, filterOf, requireOrder } from '../filter.ts';
 import { printMomentAndAge } from '../moment.ts';
 import { requireName, sinkNames, sourceNames } from '../names.ts';
 import { printable, printJson } from '../printable.ts';
+import { type SinkState, type SinkView, viewSinks } from '../status-view.ts';
 import { table } from '../table.ts';
 
 interface Options extends FilterOptions {
@@ -36,14 +45,15 @@ export const deliveries = defineCommand<Options>({
     requireOrder(options);
     const config = ledgerConfigOf(options, surroundings);
     const { state: states, limit, before } = options;
-    const rows = await withLedger(config, surroundings, async (ledger) => {
+    const { rows, sinks } = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
       requireName('sink', options.sink, sinkNames(config, status));
       requireName('source', options.source, sourceNames(config, status));
       if (before !== undefined) await requireDelivery(before, ledger);
-      return ledger.deliveries({ ...filterOf(options), states }, { limit: limit + 1, before });
+      const found = await ledger.deliveries({ ...filterOf(options), states }, { limit: limit + 1, before });
+      return { rows: found, sinks: viewSinks(config, status) };
     });
-    show(rows.slice(0, limit), rows.length > limit, options, surroundings);
+    show(rows.slice(0, limit), rows.length > limit, sinks, options, surroundings);
     return ExitCode.done;
   },
 });
@@ -75,9 +85,15 @@ function readLimit(text: string): number {
   return limit;
 }
 
-function show(rows: readonly DeliveryRow[], more: boolean, { json }: Options, surroundings: Surroundings) {
+function show(
+  rows: readonly DeliveryRow[],
+  more: boolean,
+  sinks: readonly SinkView[],
+  options: Options & GlobalOptions,
+  surroundings: Surroundings,
+) {
   const { stdout, stderr, clock } = surroundings;
-  if (json) {
+  if (options.json) {
     stdout.write(printJson({ deliveries: rows.map(deliveryJson), more }));
     return;
   }
@@ -101,7 +117,7 @@ function show(rows: readonly DeliveryRow[], more: boolean, { json }: Options, su
         row.delivery,
         row.state,
         String(row.attempts),
-        explanation(row, now),
+        explanation(row, sinks.find(({ name }) => name === row.sink)?.state, now),
       ]),
       widthOf(surroundings),
     ),
@@ -111,12 +127,33 @@ function show(rows: readonly DeliveryRow[], more: boolean, { json }: Options, su
     stderr.write(
       `These are the newest ${rows.length}; there are more: --before ${last} goes on, --limit shows more at once.\n`,
     );
+  if (rows.some(({ state }) => state === 'dead')) stderr.write(whatToDo(commandShown(options, surroundings)));
 }
 
-function explanation({ reason, state, nextAttemptAt, settledAt }: DeliveryRow, now: Date): string {
+function whatToDo(command: ShowCommand): string {
+  return `${command('trace LEAD --show-data')} shows what a destination answered. Once the cause is mended, ${command('retry DELIVERY')} tries one of the dead again, and ${command('retry --sink SINK --state dead')} all of a sink.\n`;
+}
+
+/** While its sink is held back, a delivery goes nowhere, due or not. */
+const HELD_BACK: Readonly<Partial<Record<SinkState, string>>> = {
+  paused: 'waits until its sink is resumed',
+  held: 'waits until its sink works again',
+  disabled: 'waits until its sink is enabled',
+  removed: 'waits until its sink is in the configuration again',
+};
+
+function explanation(
+  { reason, state, nextAttemptAt, settledAt }: DeliveryRow,
+  sink: SinkState | undefined,
+  now: Date,
+): string {
   const why = reason ? [printable(reason)] : [];
   if (state === 'pending' && nextAttemptAt)
-    why.push(nextAttemptAt <= now ? 'due now' : `next attempt ${printMomentAndAge(nextAttemptAt, now)}`);
+    why.push(
+      nextAttemptAt <= now
+        ? ((sink && HELD_BACK[sink]) ?? 'due now')
+        : `next attempt ${printMomentAndAge(nextAttemptAt, now)}`,
+    );
   if (state === 'delivered' && settledAt) why.push(`delivered ${printMomentAndAge(settledAt, now)}`);
   return why.join('; ');
 }

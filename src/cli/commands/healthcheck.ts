@@ -1,11 +1,9 @@
-import { get } from 'node:http';
 import { type Address, readAddress } from '../address.ts';
+import { askDaemon, reachable } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
-
-const ANSWER_MS = 3_000;
 
 /** `leadsync healthcheck`: does the running leadsync answer? For containers; needs no other program. */
 export const healthcheck = defineCommand<{ at?: Address }>({
@@ -25,8 +23,10 @@ export const healthcheck = defineCommand<{ at?: Address }>({
       );
     const { host, port } = reachable(address);
     const shown = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-    const fault = await faultOf(host, port);
-    if (fault !== undefined)
+    const answer = await askDaemon(address, '/livez');
+    const fault =
+      'failure' in answer ? answer.failure : answer.status !== 200 && `it answers with HTTP ${answer.status}`;
+    if (fault)
       throw new CommandFailure(
         ExitCode.notDone,
         `leadsync at ${shown} is not well: ${fault}.`,
@@ -36,22 +36,3 @@ export const healthcheck = defineCommand<{ at?: Address }>({
     return ExitCode.done;
   },
 });
-
-/** A server that listens on every address of the machine is asked on its loopback. */
-function reachable({ host, port }: Address): Address {
-  if (host === '0.0.0.0') return { host: '127.0.0.1', port };
-  return { host: host === '::' ? '::1' : host, port };
-}
-
-function faultOf(host: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const signal = AbortSignal.timeout(ANSWER_MS);
-    const request = get({ host, port, path: '/livez', signal, agent: false }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200 ? undefined : `it answers with HTTP ${response.statusCode}`);
-    });
-    request.on('error', (error: NodeJS.ErrnoException) =>
-      resolve(signal.aborted ? `no answer within ${ANSWER_MS / 1_000} s` : `no connection (${error.code})`),
-    );
-  });
-}

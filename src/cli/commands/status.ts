@@ -1,4 +1,5 @@
 import { isDataDirHeld } from '../../daemon/open-ledger.ts';
+import { unreadyReasons } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
@@ -16,11 +17,13 @@ export const status = defineCommand<{ json?: boolean }>({
     const config = ledgerConfigOf(options, surroundings);
     const known = await withLedger(config, surroundings, (ledger) => ledger.status());
     const running = isDataDirHeld(config.dataDir);
+    const unready = (running && config.admin && (await unreadyReasons(config.admin))) || [];
     const text = options.json
-      ? printJson({ running, ...statusJson(config, known) })
+      ? printJson({ running, unready, ...statusJson(config, known) })
       : statusReport(viewSources(config, known), viewSinks(config, known), {
           now: surroundings.clock.now(),
           running,
+          unready,
           queued: config.queue.redisUrl !== undefined,
           command: commandShown(options, surroundings),
           columns: widthOf(surroundings),

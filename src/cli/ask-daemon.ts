@@ -1,0 +1,51 @@
+import { get } from 'node:http';
+import type { Address } from './address.ts';
+
+/** How long the running leadsync may take to answer, in ms; it waits for its own parts for less than that. */
+const ANSWER_MS = 3_000;
+const MAX_BYTES = 64 * 1024;
+
+/** What an HTTP address of the running leadsync answers, or in a few words why it does not. */
+export type DaemonAnswer = { readonly status: number; readonly body: string } | { readonly failure: string };
+
+/** Asks the running leadsync for one of its paths. Never rejects. */
+export function askDaemon(address: Address, path: string): Promise<DaemonAnswer> {
+  const { host, port } = reachable(address);
+  return new Promise((resolve) => {
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const fail = (error: NodeJS.ErrnoException) =>
+      resolve({
+        failure: signal.aborted
+          ? `no answer within ${ANSWER_MS / 1_000} s`
+          : `no connection (${error.code ?? error.name})`,
+      });
+    const request = get({ host, port, path, signal, agent: false }, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (text: string) => {
+        body += text;
+        if (body.length > MAX_BYTES) response.destroy();
+      });
+      response.on('close', () => resolve({ status: response.statusCode ?? 0, body }));
+      response.on('error', fail);
+    });
+    request.on('error', fail);
+  });
+}
+
+/** Why the running leadsync cannot do its work, as it says itself; undefined when it says nothing. */
+export async function unreadyReasons(address: Address): Promise<readonly string[] | undefined> {
+  const answer = await askDaemon(address, '/readyz');
+  if ('failure' in answer) return undefined;
+  try {
+    const { reasons } = JSON.parse(answer.body) as { reasons?: unknown };
+    return Array.isArray(reasons) ? reasons.filter((reason) => typeof reason === 'string') : undefined;
+  } catch {
+    return undefined; // whoever listens there is no leadsync
+  }
+}
+
+/** A server that listens on every address of the machine is asked on its loopback. */
+export function reachable({ host, port }: Address): Address {
+  if (host === '0.0.0.0') return { host: '127.0.0.1', port };
+  return { host: host === '::' ? '::1' : host, port };
+}
