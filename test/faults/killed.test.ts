@@ -1,0 +1,104 @@
+// Points 1 to 5 and 7: leadsync ends itself by SIGKILL at a named place, is started again without that, comes to rest, and
+// what the service served is held against what the sinks hold.
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { carriers, csvFiles, type Scene } from '../support/scene.ts';
+import { aSceneToKillIn, expectRecovery, runUntilKilled } from './killing.ts';
+import { jobsIn } from './queue.ts';
+
+/** More than one chunk of a listing, and less than two. */
+const LEADS = 300;
+const FIRST_CHUNK = 200;
+
+describe.each(carriers)('with the %s carrier', (carrier) => {
+  test.each([
+    ['1. killed after a listing was read and before it is recorded', 'listing-read=kill@2', FIRST_CHUNK],
+    ['2. killed inside the transaction that records it', 'recording=kill@2', FIRST_CHUNK],
+    ['3. killed after that transaction and before anybody is told', 'recorded=kill@2', LEADS],
+  ])(
+    '%s: what is seen is owed, and the rest comes with the next poll',
+    async (_, place, seen) => {
+      const scene = await aSceneToKillIn(carrier, { leads: LEADS });
+      await runUntilKilled(scene, place);
+      expect(await bookkeeping(scene)).toEqual({ seen, crm: seen, drop: seen, warehouse: seen });
+      await expectRecovery(scene, { repeats: false });
+    },
+    120_000,
+  );
+
+  test('4. killed after batches were claimed and before the carrier has them, it goes on with the same', async () => {
+    const scene = await aSceneToKillIn(carrier, { leads: LEADS });
+    await runUntilKilled(scene, 'claimed=kill');
+    if (carrier === 'bullmq') expect(await jobsIn(scene)).toEqual([]);
+    expect(scene.receiver.received).toEqual([]);
+    await expectRecovery(scene, { repeats: false });
+  }, 120_000);
+
+  test('5. killed after the carrier has batches and before it says so, it sends each once', async () => {
+    const scene = await aSceneToKillIn(carrier, { leads: LEADS });
+    await runUntilKilled(scene, 'offered=kill');
+    if (carrier === 'bullmq') expect(await jobsIn(scene)).not.toEqual([]);
+    await expectRecovery(scene, { repeats: false });
+    if (carrier === 'bullmq') expect(await jobsIn(scene)).toEqual([]);
+  }, 120_000);
+
+  test('7. killed after the webhook took leads and before the ledger knows, it repeats them under the same webhook-id', async () => {
+    const scene = await aSceneToKillIn(carrier, { leads: LEADS, sinks: { crm: { concurrency: 5 } } });
+    await runUntilKilled(scene, 'accepted=kill@20', ['crm']);
+    const { account } = await expectRecovery(scene, { repeats: true });
+    const { repeated } = account.sinks.crm;
+    expect(repeated.length, 'leads that came twice').toBeGreaterThan(0);
+    // Those that were under way at the kill, and those whose settling shared a commit that never came.
+    expect(repeated.length, 'leads that came twice').toBeLessThanOrEqual(2 * 5);
+  }, 120_000);
+
+  test('7. killed after a CSV file was dropped and before the ledger knows, it leaves that file as it is, and adds no other for its leads', async () => {
+    const scene = await aSceneToKillIn(carrier, { leads: LEADS });
+    await runUntilKilled(scene, 'accepted=kill', ['drop']);
+    const [dropped, ...others] = csvFiles(scene.drop);
+    expect(others).toEqual([]);
+    const path = join(scene.drop, dropped ?? 'no file');
+    const before = { text: readFileSync(path, 'utf8'), ...identityOf(path) };
+    await expectRecovery(scene, { repeats: false });
+    expect({ text: readFileSync(path, 'utf8'), ...identityOf(path) }).toEqual(before);
+  }, 120_000);
+
+  test('7. killed after PostgreSQL committed and before the ledger knows, there is still one row for a lead and for an answer', async () => {
+    const scene = await aSceneToKillIn(carrier, { leads: LEADS });
+    // Before that: the check at the start, and the making of the schema.
+    await runUntilKilled(scene, 'postgres-committed=kill@3', ['warehouse']);
+    const before = await rowsIn(scene);
+    expect(before.leads).toBeGreaterThan(0);
+    await expectRecovery(scene, { repeats: false });
+    const after = await rowsIn(scene);
+    expect(after).toEqual({ leads: LEADS, answers: after.answersGiven, answersGiven: after.answersGiven });
+  }, 120_000);
+});
+
+/** How many leads the ledger has seen, and how many it knows a delivery of, for each sink. */
+async function bookkeeping(scene: Scene): Promise<Record<string, number>> {
+  const { code, stdout, stderr } = await scene.run('status', '--json');
+  expect(code, stderr).toBe(0);
+  const { sources, sinks } = JSON.parse(stdout) as {
+    sources: { leads: number }[];
+    sinks: { sink: string; pending: number; delivered: number; dead: number; skipped: number }[];
+  };
+  const known = sinks.map((sink) => [sink.sink, sink.pending + sink.delivered + sink.dead + sink.skipped]);
+  return { seen: sources.reduce((sum, { leads }) => sum + leads, 0), ...Object.fromEntries(known) };
+}
+
+/** A file that was written again, or replaced by one with the same content, has others. */
+function identityOf(path: string): { inode: number; modifiedMs: number } {
+  const { ino, mtimeMs } = statSync(path);
+  return { inode: ino, modifiedMs: mtimeMs };
+}
+
+async function rowsIn({ query, schema }: Scene) {
+  const [rows] = await query<{ leads: number; answers: number; given: number }>(
+    `SELECT (SELECT count(*)::int FROM ${schema}.leads) AS leads,
+            (SELECT count(*)::int FROM ${schema}.lead_answers) AS answers,
+            (SELECT coalesce(sum(jsonb_array_length(service_question_answers)), 0)::int FROM ${schema}.leads) AS given`,
+  );
+  return { leads: rows?.leads, answers: rows?.answers, answersGiven: rows?.given };
+}

@@ -1,0 +1,77 @@
+import { expect, onTestFinished } from 'vitest';
+import { aScene } from '../support/a-scene.ts';
+import { type RunningLeadsync, startLeadsync } from '../support/leadsync.ts';
+import { type Account, accountOf, faultsOf } from '../support/oracle.ts';
+import type { CarrierName, Scene, SceneOptions, SinkName } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+import { expectCalm } from './calm.ts';
+
+/** A scene in which single sinks can be kept from getting anything: see `runUntilKilled`. */
+export function aSceneToKillIn(
+  carrier: CarrierName,
+  { leads = 300, sinks = {}, ...options }: SceneOptions & { leads?: number } = {},
+): Promise<Scene> {
+  return aScene(carrier, {
+    stub: { leads },
+    ...options,
+    sinks: {
+      ...sinks,
+      drop: { batch: { max: 1_000, wait: waitOf('drop') } },
+      warehouse: { batch: { max: 1_000, wait: waitOf('warehouse') } },
+    },
+  });
+}
+
+/**
+ * Runs leadsync with its failpoints armed until it has killed itself; a place that is never reached fails the test. Only
+ * the sinks in `reached` get anything: to the others nothing is accepted, so that nobody else's delivery is cut off.
+ */
+export async function runUntilKilled(
+  scene: Scene,
+  failpoints: string | undefined,
+  reached: readonly SinkName[] = [],
+): Promise<RunningLeadsync> {
+  if (!reached.includes('crm')) scene.receiver.answerAlways(() => undefined);
+  const waits = (['drop', 'warehouse'] as const).map((sink) => [
+    variableOf(sink),
+    reached.includes(sink) ? '0s' : '1h',
+  ]);
+  const env = { LEADSYNC_FAILPOINTS: failpoints, ...Object.fromEntries(waits) };
+  const leadsync = startLeadsync(['run', '-c', scene.configFile], { env });
+  onTestFinished(() => void leadsync.process.kill('SIGKILL'));
+  const ended = () => leadsync.process.signalCode ?? leadsync.process.exitCode;
+  const how = await until(`leadsync has died of ${failpoints}`, ended, 30_000).catch((cause: unknown) => {
+    throw new Error(`leadsync did not get there.\n${leadsync.stderr}`, { cause });
+  });
+  expect(how, leadsync.stderr).toBe('SIGKILL');
+  await leadsync.exited;
+  scene.receiver.answerAlways(204);
+  return leadsync;
+}
+
+/**
+ * Starts leadsync as a supervisor would, lets it come to rest with every lead everywhere, stops it, and holds the account
+ * against the promise.
+ */
+export async function expectRecovery(
+  scene: Scene,
+  allowed: { repeats: boolean },
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ account: Account; log: RunningLeadsync['log'] }> {
+  const daemon = await scene.start({ env });
+  await until('every lead is everywhere', () => scene.complete(), 60_000);
+  await expectCalm(daemon);
+  expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  const account = await accountOf(scene);
+  expect(faultsOf(account, allowed)).toEqual([]);
+  return { account, log: daemon.log };
+}
+
+/** The end of a configuration's text that one run can be given a different value for. */
+function waitOf(sink: SinkName): string {
+  return `\${${variableOf(sink)}:-200ms}`;
+}
+
+function variableOf(sink: SinkName): string {
+  return `${sink.toUpperCase()}_WAIT`;
+}
