@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { installServers, missingServers } from '../test/support/install-servers.ts';
 import { describeMachine } from './machine.ts';
 import { type BenchOptions, readOptions, USAGE } from './options.ts';
+import { endChildren } from './process-use.ts';
 import { type Report, type Row, reportSchema } from './report/report.ts';
 import { tableOf } from './report/table.ts';
 import { Servers } from './servers.ts';
@@ -79,7 +80,10 @@ async function measure(options: BenchOptions): Promise<Report> {
   const world = await World.start();
   const close = async () => {
     await Promise.allSettled([servers.close(), world.close()]);
-    rmSync(folder, { recursive: true, force: true });
+    // What is being measured just now, when somebody breaks the benchmark off.
+    endChildren();
+    // A process that ends may still write there.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => void close().then(() => process.exit(130)));
