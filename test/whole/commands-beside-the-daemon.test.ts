@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { aScene } from '../support/a-scene.ts';
+import { startLeadsync } from '../support/leadsync.ts';
+import { carriers, type Scene } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+
+/** A second, and what a machine that is busy with other tests adds to it. */
+const SOON_MS = 4_000;
+
+/** The leads that were brought to the webhook, with how often. */
+async function brought(scene: Scene): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { lead } of (await scene.held()).crm) counts[lead] = (counts[lead] ?? 0) + 1;
+  return counts;
+}
+
+describe.each(carriers)('beside a daemon that runs (%s)', (carrier) => {
+  it('pause, resume, retry and replay are acted on within a second', async () => {
+    const scene = await aScene(carrier, { stub: { leads: 3 } });
+    await scene.start();
+    await until('the first leads are there', async () => Object.keys(await brought(scene)).length === 3);
+
+    expect(await scene.run('pause', 'crm')).toMatchObject({ code: 0 });
+    scene.stub.addLeads(2);
+    await until('the others have them', async () => (await scene.held()).drop.length === 5);
+    expect(Object.keys(await brought(scene))).toHaveLength(3);
+    expect(await scene.run('resume', 'crm')).toMatchObject({ code: 0 });
+    await until('they are there', async () => Object.keys(await brought(scene)).length === 5, SOON_MS);
+
+    scene.receiver.answerNext(422);
+    const [refused] = scene.stub.addLeads(1);
+    const dead = async () => JSON.parse((await scene.run('deliveries', '--state', 'dead', '--json')).stdout);
+    await until('it is dead', async () => (await dead()).deliveries.length === 1);
+    expect((await scene.run('retry', '--state', 'dead')).stdout).toBe('1 delivery is due now.\n');
+    await until('it is there', async () => (await brought(scene))[String(refused)] === 1, SOON_MS);
+
+    expect((await scene.run('replay', '--sink', 'crm', '--all')).stdout).toBe(
+      '6 leads are owed to crm again.\n',
+    );
+    const twice = async () => Object.values(await brought(scene)).every((times) => times === 2);
+    await until('all are there twice', twice, SOON_MS);
+    // A replay can be told from a repeat.
+    expect(new Set((await scene.held()).crm.map(({ under }) => under)).size).toBe(12);
+  }, 60_000);
+});
+
+/** How many leads are owed once more, by the ledger's public view. */
+function replayed(scene: Scene): number {
+  const db = new Database(join(scene.dataDir, 'ledger.db'), { readonly: true });
+  try {
+    return Number(db.prepare('SELECT count(*) FROM deliveries WHERE replay').pluck().get());
+  } finally {
+    db.close();
+  }
+}
+
+describe('a replay that is killed in the middle', () => {
+  it('is finished by the daemon: every lead comes once more, and none twice', async () => {
+    const leads = 5_000;
+    const off = { enabled: false };
+    const scene = await aScene('in-process', { stub: { leads }, sinks: { crm: off, warehouse: off } });
+    expect(await scene.run('sync')).toMatchObject({ code: 0 });
+    const replay = startLeadsync(['replay', '--sink', 'drop', '--all', '-c', scene.configFile]);
+    await until('a part is owed', () => replayed(scene) > 0);
+    expect(await replay.kill('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
+    expect(replayed(scene)).toBeLessThan(leads);
+    await scene.start();
+    await until('all are there twice', async () => (await scene.held()).drop.length >= 2 * leads, 60_000);
+    const counts = Map.groupBy((await scene.held()).drop, ({ lead }) => lead);
+    expect([...counts.values()].filter((times) => times.length !== 2)).toEqual([]);
+  }, 120_000);
+});
