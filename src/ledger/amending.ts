@@ -35,17 +35,19 @@ export class Amending {
   /** Makes some of them due now, as far as they still may be. Gives how many. */
   retry(deliveries: readonly number[]): number {
     const now = this.#clock.now().getTime();
-    let retried = 0;
-    for (const delivery of deliveries) {
+    const retried = deliveries.flatMap((delivery) => {
       const row = this.#sql.waits.get(delivery);
-      if (!row) continue;
+      if (!row) return [];
       this.#sql.due.run(now, delivery);
       if (row.batch_no !== null) this.#sql.wake.run(now, row.batch_no);
-      this.#rows.count(row.sink, row.state, -1);
-      this.#rows.count(row.sink, 'pending', 1);
-      retried += 1;
+      return [row];
+    });
+    for (const [sink, rows] of Map.groupBy(retried, (row) => row.sink)) {
+      const dead = rows.filter(({ state }) => state === 'dead').length;
+      this.#rows.count(sink, 'dead', -dead);
+      this.#rows.count(sink, 'pending', dead);
     }
-    return retried;
+    return retried.length;
   }
 
   clockWentBack(byMs: number): number {
