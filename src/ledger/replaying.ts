@@ -81,7 +81,7 @@ export class Replaying {
 
   /** Replays that somebody asked for and nobody goes on with. */
   abandoned(): number[] {
-    return this.#sql.abandoned.all(this.#clock.now().getTime() - ABANDONED_MS);
+    return this.#sql.abandoned.all({ now: this.#clock.now().getTime(), ms: ABANDONED_MS });
   }
 
   #owe(sink: SinkRow, leads: readonly CurrentLead[], askedAt: number): number {
@@ -125,7 +125,10 @@ function prepare(db: Database.Database) {
       'UPDATE _replays SET through = ?, owed = ?, touched_at = ? WHERE replay_no = ?',
     ),
     abandoned: db
-      .prepare<[number], number>('SELECT replay_no FROM _replays WHERE through < bound AND touched_at < ?')
+      .prepare<[{ now: number; ms: number }], number>(
+        // Also one from a time that lies ahead: the clock was set back since.
+        'SELECT replay_no FROM _replays WHERE through < bound AND abs(:now - touched_at) > :ms',
+      )
       .pluck(),
   };
 }
