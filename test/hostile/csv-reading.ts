@@ -10,15 +10,15 @@ const records = z.array(z.array(z.string()));
 /** A row by the names of its columns. */
 export type CsvRow = Readonly<Record<string, string>>;
 
-/** Reads CSV files as csv-parse does, strictly: the file's records, the header among them. */
-export function readRecords(content: Buffer): string[][] {
-  return records.parse(parse(content, { record_delimiter: '\r\n' }));
+/** Reads a CSV file by csv-parse, strictly: its records, the header among them. */
+export function readRecords(file: string): string[][] {
+  return records.parse(parse(readFileSync(file), { record_delimiter: '\r\n' }));
 }
 
 /** Every row in a folder's files, by column. */
 export function readRows(folder: string): CsvRow[] {
   return csvFiles(folder).flatMap((name) => {
-    const [header = [], ...rows] = readRecords(readFileSync(join(folder, name)));
+    const [header = [], ...rows] = readRecords(join(folder, name));
     return rows.map((row) => Object.fromEntries(header.map((column, at) => [column, row[at] ?? ''])));
   });
 }

@@ -1,8 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { commandLine } from '../../src/cli/command-line.ts';
 import { aLead } from '../support/a-lead.ts';
@@ -11,15 +9,16 @@ import type { Scene } from '../support/scene.ts';
 import { until } from '../support/until.ts';
 import { naughtyStrings, withOrWithout } from './corpora.ts';
 import { type HostileLead, hostileLead } from './hostile-lead.ts';
-import { hostileStrings, ownStrings } from './own-strings.ts';
+import { hostileStrings } from './own-strings.ts';
 import { expectLogLines, expectPlain, wouldBeObeyed } from './plain-output.ts';
+import { readLedger } from './read-ledger.ts';
 
 const CORPUS = withOrWithout(naughtyStrings, 'the Big List of Naughty Strings');
 const PROGRAM = fileURLToPath(new URL('../../bin/leadsync.js', import.meta.url));
+/** Everything that could be obeyed, in texts that are short enough for an answer to hold them twice. */
+const TEXTS = joined(hostileStrings.filter(wouldBeObeyed), 400);
 /** Hostile leads have even ids; between each two is a plain one, so that refusals are the leads' fault. */
-const LEADS: readonly HostileLead[] = hostileStrings
-  .filter(wouldBeObeyed)
-  .map((text, at) => hostileLead(2 * at + 2, text));
+const LEADS: readonly HostileLead[] = TEXTS.map((text, at) => hostileLead(2 * at + 2, text));
 
 const script = spawnSync('script', ['-qec', 'true', '/dev/null']);
 const hasTerminal = script.status === 0;
@@ -46,11 +45,6 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
   }, 120_000);
 });
 
-/** Everything that could be obeyed, as a few long words. */
-const WORDS = Array.from({ length: 10 }, (_, part) =>
-  ownStrings.filter((text, at) => at % 10 === part && wouldBeObeyed(text)).join('|'),
-);
-
 /** Where each word is put. */
 const PLACES: Readonly<Record<string, (word: string) => readonly string[]>> = {
   'a lead': (word) => ['trace', word],
@@ -73,7 +67,7 @@ test('a hostile word in any place of a command line is shown, and not obeyed', a
   const scene = await aScene('in-process');
   await scene.run('sync');
   for (const [what, place] of Object.entries(PLACES)) {
-    for (const word of WORDS) {
+    for (const word of TEXTS) {
       const { stdout, stderr } = await printedBy(['--config', scene.configFile, ...place(word)]);
       expect(stdout + stderr, what).not.toBe('');
       expectPlain(stdout + stderr, `leadsync with a hostile word as ${what}`);
@@ -109,21 +103,15 @@ async function refusingScene(format: string): Promise<Scene> {
 }
 
 /** As many are dead as there are hostile leads, at both sinks that refuse them. */
-async function isSettled(scene: Scene): Promise<boolean> {
-  const { stdout } = await printedBy(['-c', scene.configFile, 'status', '--json']);
-  const { sinks } = JSON.parse(stdout);
-  return sinks
-    .filter(({ sink }: { sink: string }) => sink !== 'drop')
-    .every(({ pending, dead }: { pending: number; dead: number }) => pending === 0 && dead === LEADS.length);
+function isSettled(scene: Scene): boolean {
+  const states = "SELECT state FROM deliveries WHERE sink <> 'drop' AND state IN ('pending', 'dead')";
+  const rows = readLedger(scene, states).flat();
+  return rows.length === 2 * LEADS.length && rows.every((state) => state === 'dead');
 }
 
-function changesIn({ dataDir }: Scene): unknown {
-  const ledger = new Database(join(dataDir, 'ledger.db'), { readonly: true });
-  try {
-    return ledger.prepare('SELECT count(*) FROM lead_versions WHERE version = 2').pluck().get();
-  } finally {
-    ledger.close();
-  }
+/** How many leads have changed, as the ledger knows. */
+function changesIn(scene: Scene): number {
+  return readLedger(scene, 'SELECT 1 FROM lead_versions WHERE version = 2').length;
 }
 
 async function expectPlainTables({ configFile }: Scene): Promise<void> {
@@ -173,6 +161,17 @@ function expectPlainTerminal(scene: Scene): void {
   expect(status, stdout).toBe(0);
   expect(stdout).toContain('refused the lead');
   expectPlain(stdout, 'the terminal');
+}
+
+/** Texts joined into longer ones of at most so many bytes, where each alone is not longer. */
+function joined(texts: readonly string[], bytes: number): string[] {
+  const whole: string[] = [];
+  for (const text of texts) {
+    const longer = `${whole.at(-1) ?? ''}|${text}`;
+    if (whole.length > 0 && Buffer.byteLength(longer) <= bytes) whole[whole.length - 1] = longer;
+    else whole.push(text);
+  }
+  return whole;
 }
 
 /** What a command prints, run in this process. */

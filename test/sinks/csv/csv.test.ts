@@ -9,13 +9,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { disk, type Files } from '../../../src/platform/files.ts';
 import { SinkUnavailable } from '../../../src/sinks/sink.ts';
-import { aBatch, aDelivery } from '../../support/a-delivery.ts';
-import { aLead } from '../../support/a-lead.ts';
+import { aBatch } from '../../support/a-delivery.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { openCsv } from './open-csv.ts';
 
@@ -111,25 +109,6 @@ describe('a file', () => {
     };
     await openCsv({ directory }, files).deliver(aBatch(100), NEVER);
     expect([...seen]).toEqual([100]);
-  });
-
-  test('reads back what it was given, for every table of the CSV spectrum', async () => {
-    const spectrum = fileURLToPath(new URL('../../../../shared/corpora/csv-spectrum/json', import.meta.url));
-    if (!existsSync(spectrum)) {
-      process.stderr.write('The CSV spectrum is not there: its tables are not tested.\n');
-      return;
-    }
-    const texts = readdirSync(spectrum).flatMap((name) => {
-      const rows: Record<string, string>[] = JSON.parse(readFileSync(join(spectrum, name), 'utf8'));
-      return rows.flatMap((row) => [...Object.keys(row), ...Object.values(row)]);
-    });
-    const directory = tempDir();
-    const deliveries = texts.map((client_name, index) =>
-      aDelivery({ leadId: BigInt(index), raw: aLead({ id: index, client_name }) }),
-    );
-    await openCsv({ directory, formulas: 'keep' }).deliver(aBatch(deliveries), NEVER);
-    const rows: { client_name: string }[] = parse(readFileSync(join(directory, NAME)), { columns: true });
-    expect(rows.map((row) => row.client_name)).toEqual(texts);
   });
 });
 
