@@ -33,6 +33,8 @@ COPY --from=packages /app/node_modules node_modules
 COPY package.json ./
 COPY bin bin
 COPY --from=build /app/dist dist
+# Where the user below keeps compiled code; filled once, here, since the file system may be read-only later.
+RUN install -d -o 1000 -g 1000 node_modules/.cache/leadsync
 
 LABEL org.opencontainers.image.title="leadsync" \
       org.opencontainers.image.description="Brings every new lead from a lead listing service to webhooks, CSV files and PostgreSQL: none lost, none twice, within seconds." \
@@ -41,6 +43,7 @@ LABEL org.opencontainers.image.title="leadsync" \
 ENV NODE_ENV=production LEADSYNC_CONFIG=/etc/leadsync/leadsync.yaml
 # By number, so that Kubernetes can see that it is not root (runAsNonRoot).
 USER 1000:1000
+RUN leadsync --version
 VOLUME /data
 
 # Asks /livez at the configuration's admin.listen: is this process alive? A service or a sink that is down does not count.
