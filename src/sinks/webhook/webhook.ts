@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { buildConnector, errors, Pool } from 'undici';
 import type { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
@@ -26,7 +27,7 @@ class WebhookSink implements Sink {
   readonly #parts: SinkParts;
   readonly #url: URL;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #keys: readonly Buffer[];
+  readonly #keys: readonly KeyObject[];
   readonly #pool: Pool;
 
   constructor(options: z.output<typeof webhookOptions>, parts: SinkParts) {
