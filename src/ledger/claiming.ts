@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { BatchRef } from '../leads/delivery.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import type { Claimed, ClaimRequest } from './ledger.ts';
+import { UNBLOCKED } from './order-sql.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 
 /** So often may an attempt of a batch start and never end before the batch is split, to find the lead that does it. */
@@ -9,8 +10,6 @@ const LOST_BEFORE_SPLIT = 3;
 /** And so often, for one lead alone, before the next attempt is put off: a minute, two, four, up to an hour. */
 const LOST_BEFORE_DELAY = 5;
 const HOUR_MS = 3_600_000;
-/** No older delivery of the same lead is still owed: an older content must not overtake a newer one. */
-const UNBLOCKED = `(after_no IS NULL OR (SELECT state FROM _deliveries a WHERE a.delivery_no = d.after_no) <> 'pending')`;
 
 interface BatchRow {
   batch_no: number;
@@ -132,7 +131,7 @@ export class Claiming {
     return refs;
   }
 
-  /** Acts on a batch whose attempts start and never end: halves it, and puts one lead alone off. Gives for how long, in ms. */
+  /** Acts on a batch whose attempts start and never end: halves it; puts one lead alone off, and says why. Gives for how long, in ms. */
   #suspect(sink: SinkRow, row: BatchRow, lost: number, now: number): number {
     if (lost < LOST_BEFORE_SPLIT) return 0;
     const deliveries = this.#sql.inBatch.all(row.batch_no);
@@ -142,7 +141,11 @@ export class Claiming {
       this.#assign(Number(added.lastInsertRowid), half);
       return 0;
     }
-    return lost < LOST_BEFORE_DELAY ? 0 : Math.min(60_000 * 2 ** (lost - LOST_BEFORE_DELAY), HOUR_MS);
+    if (lost < LOST_BEFORE_DELAY) return 0;
+    const delayMs = Math.min(60_000 * 2 ** (lost - LOST_BEFORE_DELAY), HOUR_MS);
+    const reason = `Its last ${lost} attempts began and never ended: leadsync was killed, or died, in each.`;
+    this.#sql.putOff.run(reason, now + delayMs, row.batch_no);
+    return delayMs;
   }
 
   waiting(name: string): BatchRef[] {
@@ -242,6 +245,7 @@ function prepare(db: Database.Database) {
     renew: db.prepare(
       'UPDATE _batches SET lease = ?, leased_until = ?, holder = ?, lost = ? WHERE batch_no = ?',
     ),
+    putOff: db.prepare('UPDATE _deliveries SET reason = ?, next_attempt_at = ? WHERE batch_no = ?'),
     assign: db.prepare('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
     assignAll: db.prepare(
       'UPDATE _deliveries SET batch_no = ? WHERE delivery_no IN (SELECT value FROM json_each(?))',
