@@ -24,12 +24,14 @@ export function aSceneToKillIn(
 
 /**
  * Runs leadsync with its failpoints armed until it has killed itself; a place that is never reached fails the test. Only
- * the sinks in `reached` get anything: to the others nothing is accepted, so that nobody else's delivery is cut off.
+ * the sinks in `reached` get anything: the others accept nothing, so that no other delivery is cut off. Without failpoints
+ * it is for `meanwhile` to kill it.
  */
 export async function runUntilKilled(
   scene: Scene,
   failpoints: string | undefined,
   reached: readonly SinkName[] = [],
+  meanwhile: (leadsync: RunningLeadsync) => void = () => undefined,
 ): Promise<RunningLeadsync> {
   if (!reached.includes('crm')) scene.receiver.answerAlways(() => undefined);
   const waits = (['drop', 'warehouse'] as const).map((sink) => [
@@ -39,10 +41,13 @@ export async function runUntilKilled(
   const env = { LEADSYNC_FAILPOINTS: failpoints, ...Object.fromEntries(waits) };
   const leadsync = startLeadsync(['run', '-c', scene.configFile], { env });
   onTestFinished(() => void leadsync.process.kill('SIGKILL'));
+  meanwhile(leadsync);
   const ended = () => leadsync.process.signalCode ?? leadsync.process.exitCode;
-  const how = await until(`leadsync has died of ${failpoints}`, ended, 30_000).catch((cause: unknown) => {
-    throw new Error(`leadsync did not get there.\n${leadsync.stderr}`, { cause });
-  });
+  const how = await until(`leadsync has died of ${failpoints ?? 'the kill'}`, ended, 30_000).catch(
+    (cause: unknown) => {
+      throw new Error(`leadsync did not get there.\n${leadsync.stderr}`, { cause });
+    },
+  );
   expect(how, leadsync.stderr).toBe('SIGKILL');
   await leadsync.exited;
   scene.receiver.answerAlways(204);
@@ -51,15 +56,16 @@ export async function runUntilKilled(
 
 /**
  * Starts leadsync as a supervisor would, lets it come to rest with every lead everywhere, stops it, and holds the account
- * against the promise.
+ * against the promise. It is stopped only when the log shows what `logged` looks for.
  */
 export async function expectRecovery(
   scene: Scene,
   allowed: { repeats: boolean },
-  env: Readonly<Record<string, string>> = {},
+  logged: (log: RunningLeadsync['log']) => boolean = () => true,
 ): Promise<{ account: Account; log: RunningLeadsync['log'] }> {
-  const daemon = await scene.start({ env });
+  const daemon = await scene.start();
   await until('every lead is everywhere', () => scene.complete(), 60_000);
+  await until('the log says what is waited for', () => logged(daemon.log), 30_000);
   await expectCalm(daemon);
   expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   const account = await accountOf(scene);

@@ -1,0 +1,85 @@
+// Point 9: a lead at which leadsync dies, whoever restarts it. The receiver plays the lead's part: it kills leadsync when
+// it sees it.
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type RunningLeadsync, startLeadsync } from '../support/leadsync.ts';
+import { accountOf, faultsOf } from '../support/oracle.ts';
+import { carriers, type Scene } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+import { expectCalm } from './calm.ts';
+import { aSceneToKillIn } from './killing.ts';
+
+const LEADS = 24;
+const POISON = 5;
+
+describe.each(carriers)('with the %s carrier', (carrier) => {
+  test('9. a batch that kills leadsync every time is split until its one lead is known; the others arrive, and it waits and is told', async () => {
+    const crm = { concurrency: 1, batch: { max: 8, wait: '100ms' } };
+    const scene = await aSceneToKillIn(carrier, { leads: LEADS, sinks: { crm } });
+    const attempts: number[][] = [];
+    let running: RunningLeadsync | undefined;
+    scene.receiver.answerAlways(({ body }, res) => {
+      const leads = leadsIn(body);
+      if (!leads.includes(POISON)) return void res.writeHead(204).end();
+      attempts.push(leads);
+      running?.process.kill('SIGKILL');
+    });
+    const kills = await superviseUntil('all but one have arrived', scene, (leadsync) => {
+      running = leadsync;
+      return othersHaveArrived(scene);
+    });
+    expect(kills).toBeGreaterThanOrEqual(5);
+    expect(attempts.at(0)).toHaveLength(8);
+    expect(attempts.at(-1)).toEqual([POISON]);
+    await expectToldOf(scene);
+
+    scene.receiver.answerAlways(204);
+    const daemon = await scene.start();
+    await scene.run('retry', '--sink', 'crm', '--lead', String(POISON));
+    await until('every lead is everywhere', () => scene.complete(), 60_000);
+    await expectCalm(daemon);
+    expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+  }, 240_000);
+});
+
+/** Starts leadsync again whenever it has died, until it lives and the condition holds. Gives how often it died. */
+async function superviseUntil(
+  what: string,
+  scene: Scene,
+  isDone: (leadsync: RunningLeadsync) => Promise<boolean>,
+): Promise<number> {
+  for (let kills = 0; kills < 20; kills++) {
+    const leadsync = startLeadsync(['run', '-c', scene.configFile]);
+    onTestFinished(() => void leadsync.process.kill('SIGKILL'));
+    const hasDied = () => leadsync.process.signalCode !== null || leadsync.process.exitCode !== null;
+    await until(what, async () => hasDied() || (await isDone(leadsync)), 60_000);
+    if (!hasDied()) {
+      await leadsync.kill('SIGTERM');
+      return kills;
+    }
+    expect(await leadsync.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  }
+  throw new Error('leadsync died 20 times, and not all others have arrived');
+}
+
+async function othersHaveArrived(scene: Scene): Promise<boolean> {
+  const { crm, drop, warehouse } = await scene.held();
+  const atCrm = new Set(crm.map(({ lead }) => lead));
+  return atCrm.size === LEADS - 1 && [drop, warehouse].every((held) => held.length === LEADS);
+}
+
+async function expectToldOf(scene: Scene): Promise<void> {
+  const status = await scene.run('status', '--json');
+  const { sinks } = JSON.parse(status.stdout) as { sinks: Record<string, unknown>[] };
+  const crm = sinks.find(({ sink }) => sink === 'crm');
+  expect(crm).toMatchObject({ state: 'retrying', pending: 1, retrying: 1, last_error: expect.any(String) });
+  const pending = await scene.run('deliveries', '--json', '--state', 'pending');
+  const { deliveries } = JSON.parse(pending.stdout) as { deliveries: Record<string, unknown>[] };
+  expect(deliveries).toHaveLength(1);
+  expect(deliveries[0]).toMatchObject({ sink: 'crm', lead_id: String(POISON), reason: expect.any(String) });
+}
+
+function leadsIn(body: Buffer): number[] {
+  const { events } = JSON.parse(body.toString()) as { events: { data: { id: number } }[] };
+  return events.map(({ data }) => data.id);
+}

@@ -1,0 +1,77 @@
+// Points 6 and 8: leadsync is killed while a sink is at work, and when the queue alone does not know yet.
+import { readdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { carriers, csvFiles, type Scene } from '../support/scene.ts';
+import { aSceneToKillIn, expectRecovery, runUntilKilled } from './killing.ts';
+import { jobsIn } from './queue.ts';
+
+const LEADS = 120;
+
+describe.each(carriers)('with the %s carrier', (carrier) => {
+  test('6. killed while webhook requests are under way, it sends these again, under the same webhook-id, and no others', async () => {
+    const scene = await aSceneToKillIn(carrier, { leads: LEADS, sinks: { crm: { concurrency: 5 } } });
+    const cutOff: string[] = [];
+    await runUntilKilled(scene, undefined, ['crm'], (leadsync) => {
+      let requests = 0;
+      // The first ones are taken; then five are left waiting, as many as there may be at a time.
+      scene.receiver.answerAlways(({ headers }, res) => {
+        requests += 1;
+        if (requests <= 20) res.writeHead(204).end();
+        else if (cutOff.push(String(headers['webhook-id'])) === 5) leadsync.process.kill('SIGKILL');
+      });
+    });
+    await expectRecovery(scene, { repeats: false });
+    const twice = sentMoreThanOnce(scene);
+    expect(twice).toEqual(cutOff.toSorted());
+  }, 120_000);
+
+  test.each(['file-write', 'file-sync', 'file-rename'])(
+    '6. killed while a CSV file is written (%s), it shows no part of it, and writes the whole under the same name',
+    async (place) => {
+      const scene = await aSceneToKillIn(carrier, { leads: LEADS });
+      // The first file of every run is that of the token.
+      await runUntilKilled(scene, `${place}=kill@2`, ['drop']);
+      expect(csvFiles(scene.drop)).toEqual([]);
+      const [left = ''] = readdirSync(scene.drop);
+      expect(left).toMatch(/^\.leads-.+\.csv\..+\.tmp$/);
+      await expectRecovery(scene, { repeats: false });
+      const names = readdirSync(scene.drop);
+      expect(names).toContain(left.replace(/^\.(leads-.+\.csv)\..+$/, '$1'));
+      expect(names.filter((name) => name.startsWith('.'))).toEqual([]);
+    },
+    120_000,
+  );
+
+  test("6. killed inside PostgreSQL's transaction, none of its rows are there, and all of them after the next one", async () => {
+    const scene = await aSceneToKillIn(carrier, { leads: LEADS });
+    // Before that: the check at the start, and the making of the schema.
+    await runUntilKilled(scene, 'postgres-commit=kill@3', ['warehouse']);
+    expect(await scene.query(`SELECT id FROM ${scene.schema}.leads`)).toEqual([]);
+    await expectRecovery(scene, { repeats: false });
+  }, 120_000);
+
+  test('8. killed after an attempt is settled and before the queue forgets its job, it sees that and sends nothing twice', async () => {
+    const scene = await aSceneToKillIn(carrier, {
+      leads: LEADS,
+      sinks: { crm: { concurrency: 1 } },
+      config: { log: { format: 'json', level: 'debug' } },
+    });
+    await runUntilKilled(scene, 'settled=kill@20', ['crm']);
+    const settled = scene.receiver.received.length;
+    expect(settled).toBe(20);
+    // The queue has the job of that attempt and, perhaps, those that wait behind it.
+    const kept = carrier === 'bullmq' ? await jobsIn(scene) : [];
+    expect(kept.length > 0).toBe(carrier === 'bullmq');
+    await expectRecovery(scene, { repeats: false }, (log) => {
+      const stale = log.filter(({ event }) => event === 'batch-stale');
+      return kept.length === 0 || stale.some(({ batch }) => kept.some((job) => job.startsWith(`${batch}-`)));
+    });
+    expect(sentMoreThanOnce(scene)).toEqual([]);
+  }, 120_000);
+});
+
+/** The `webhook-id`s that came in more than one request, answered or not. */
+function sentMoreThanOnce({ receiver }: Scene): string[] {
+  const ids = receiver.received.map(({ headers }) => String(headers['webhook-id']));
+  return [...new Set(ids.filter((id, index) => ids.indexOf(id) !== index))].toSorted();
+}
