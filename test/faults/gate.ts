@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { freePort } from '../support/server-process.ts';
+import type { Certificate } from './certificate.ts';
+
+/** A port before a server that can be shut, speak TLS, or break off in the middle of an exchange. */
+export class Gate {
+  readonly port: number;
+  /** The server's port. */
+  leadsTo = 0;
+  /** Whether the connection is reset at the moment at which the server answers: it has the request, and nobody knows. */
+  resets = false;
+  readonly #certificate: Certificate | undefined;
+  readonly #sockets = new Set<Socket>();
+  #server: Server | undefined;
+
+  private constructor(port: number, certificate: Certificate | undefined) {
+    this.port = port;
+    this.#certificate = certificate;
+  }
+
+  /** A gate that is shut. With a certificate it speaks TLS. */
+  static async make(certificate?: Certificate): Promise<Gate> {
+    return new Gate(await freePort(), certificate);
+  }
+
+  /** Where it is reached. */
+  get url(): string {
+    return `${this.#certificate ? 'https' : 'http'}://127.0.0.1:${this.port}/hooks/leads`;
+  }
+
+  async open(): Promise<void> {
+    const pass = (client: Socket) => this.#pass(client);
+    this.#server = this.#certificate ? createTlsServer(this.#certificate, pass) : createServer(pass);
+    this.#server.listen(this.port, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  /** From now on connections are refused, and those that there are end. */
+  async shut(): Promise<void> {
+    if (!this.#server) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+    this.#server = undefined;
+  }
+
+  #pass(client: Socket): void {
+    const server = connect(this.leadsTo, '127.0.0.1');
+    for (const [socket, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      this.#sockets.add(socket);
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        other.destroy();
+      });
+    }
+    client.pipe(server);
+    server.on('data', (data) => (this.resets ? client.resetAndDestroy() : client.write(data)));
+  }
+}
