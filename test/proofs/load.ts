@@ -1,0 +1,280 @@
+// 200,000 leads owed to three sinks at once: a webhook that works, a folder for CSV files that is gone, and a PostgreSQL
+// that is slow. Is the webhook slowed by the other two? It gets the leads in parts, by turns with the others at rest and
+// in trouble, and the rates are compared. Then all is healed: does the backlog of the folder come in order of age? How
+// much memory did leadsync and Redis hold meanwhile? `npm run proof:load`, or with `-- --leads 20000 --carrier bullmq`.
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { startStub } from '../stub/stub.ts';
+import { type Daemon, runLeadsync, startDaemon, writeConfig } from '../support/leadsync.ts';
+import { startPostgres } from '../support/private-postgres.ts';
+import { startRedis } from '../support/private-redis.ts';
+import { type CarrierName, carriers } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+import { type CountingReceiver, startCountingReceiver } from './counting-receiver.ts';
+
+/** Delivered before anything is measured: the tables are made, the code is warm. */
+const FIRST_LEADS = 2_000;
+/** The webhook's backlog drains in so many parts, by turns without and with trouble at the others. */
+const PARTS = 6;
+/** How long each of PostgreSQL's transactions is held up. */
+const SLOW_S = 2;
+const PATIENCE_MS = 900_000;
+/** A lead that failed as a probe waits its turn again: so many of them may come late. */
+const LATE_LEADS = 50;
+const LIMITS = { slowed: 0.85, leadsyncMb: 300, jobs: 1_000 };
+
+interface Options {
+  readonly leads: number;
+  readonly carriers: readonly CarrierName[];
+}
+
+/** How fast the webhook was in each of its parts, in leads/s. */
+interface Rates {
+  readonly calm: number[];
+  readonly trouble: number[];
+}
+
+/** What the run is made of. */
+interface Bench {
+  readonly daemon: Daemon;
+  readonly receiver: CountingReceiver;
+  readonly drop: string;
+  readonly peaks: { leadsyncMb: number; redisMb: number; jobs: number };
+  command(...args: string[]): Promise<string>;
+  query(sql: string): Promise<Record<string, unknown>[]>;
+}
+
+/** What is open now, in the order in which it was opened. */
+const closes: (() => unknown)[] = [];
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.once(signal, () => void closeAll().then(() => process.exit(130)));
+
+const options = readOptions();
+let proven = true;
+for (const carrier of options.carriers) proven = (await prove(carrier, options.leads)) && proven;
+process.exitCode = proven ? 0 : 1;
+
+async function prove(carrier: CarrierName, leads: number): Promise<boolean> {
+  try {
+    return await measure(carrier, leads);
+  } finally {
+    await closeAll();
+  }
+}
+
+async function closeAll(): Promise<void> {
+  for (let close = closes.pop(); close !== undefined; close = closes.pop()) await close();
+}
+
+async function measure(carrier: CarrierName, leads: number): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'leadsync-proof-'));
+  closes.push(() => rmSync(folder, { recursive: true, force: true }));
+  const stub = await startStub({ leads: FIRST_LEADS });
+  closes.push(() => stub.close());
+  const bench = await openBench(folder, carrier, stub);
+  await until(
+    'the first leads are everywhere',
+    async () => (await owed(bench)).every((n) => n === 0),
+    60_000,
+  );
+  await slowDown(bench);
+  for (const sink of ['crm', 'drop', 'warehouse']) await bench.command('pause', sink);
+  say(`${carrier}: ${leads.toLocaleString('en')} leads become owed to three sinks`);
+  stub.addLeads(leads);
+  await until('all of it is owed', async () => (await owed(bench)).every((n) => n === leads), PATIENCE_MS);
+  const rates = await drainByTurns(bench, leads);
+  const order = await healAndDrain(bench, leads);
+  await bench.daemon.kill();
+  return report(carrier, leads, bench, rates, order);
+}
+
+async function openBench(
+  folder: string,
+  carrier: CarrierName,
+  stub: { url: string; clientId: string; clientSecret: string },
+): Promise<Bench> {
+  const server = await startPostgres();
+  closes.push(() => server.close());
+  const redis = carrier === 'bullmq' ? await startRedis() : undefined;
+  if (redis) closes.push(() => redis.close());
+  const receiver = await startCountingReceiver();
+  closes.push(() => receiver.close());
+  const drop = join(folder, 'drop');
+  const config = await writeConfig(folder, {
+    sources: {
+      main: {
+        base_url: stub.url,
+        client_id: stub.clientId,
+        client_secret: stub.clientSecret,
+        poll: { every: '1s' },
+      },
+    },
+    sinks: {
+      crm: { type: 'webhook', url: receiver.url, concurrency: 50 },
+      drop: { type: 'csv', directory: drop, batch: { max: 1000, wait: '0s' } },
+      warehouse: { type: 'postgres', url: server.url, schema: 'leadsync' },
+    },
+    log: { format: 'json', level: 'error' },
+    ...(redis ? { queue: { redis_url: redis.url } } : {}),
+  });
+  const daemon = await startDaemon(config.configFile, config.adminUrl);
+  closes.push(() => daemon.kill('SIGKILL'));
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  closes.push(() => client.end());
+  const peaks = { leadsyncMb: 0, redisMb: 0, jobs: 0 };
+  const redisClient = redis && new Redis(redis.url);
+  const watching = setInterval(() => void look(daemon, redisClient, peaks), 200);
+  closes.push(() => {
+    clearInterval(watching);
+    redisClient?.disconnect();
+  });
+  return {
+    daemon,
+    receiver,
+    drop,
+    peaks,
+    command: async (...args) => (await runLeadsync([...args, '-c', config.configFile])).stdout,
+    query: async (sql) => (await client.query<Record<string, unknown>>(sql)).rows,
+  };
+}
+
+/** Deliveries that are pending, by sink in the order of the configuration. */
+async function owed({ command }: Bench): Promise<number[]> {
+  const { sinks } = JSON.parse(await command('status', '--json')) as { sinks: { pending: number }[] };
+  return sinks.map(({ pending }) => pending);
+}
+
+/** Makes every transaction of the PostgreSQL sink wait. */
+async function slowDown({ query }: Bench): Promise<void> {
+  await query(
+    `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(${SLOW_S}); RETURN NULL; END'`,
+  );
+  await query(
+    'CREATE TRIGGER slow BEFORE INSERT ON leadsync.leads FOR EACH STATEMENT EXECUTE FUNCTION slow()',
+  );
+}
+
+/** Lets the webhook drain, by turns with the others at rest and in trouble. Gives its rates, in leads/s. */
+async function drainByTurns(bench: Bench, leads: number): Promise<Rates> {
+  const { command, receiver, drop } = bench;
+  const rates: Rates = { calm: [], trouble: [] };
+  const from = receiver.arrivedMs.length;
+  renameSync(drop, `${drop}.away`);
+  await command('resume', 'crm');
+  for (let part = 1; part <= PARTS; part++) {
+    const trouble = part % 2 === 0;
+    await Promise.all(['drop', 'warehouse'].map((sink) => command(trouble ? 'resume' : 'pause', sink)));
+    const begun = receiver.arrivedMs.length;
+    // What came while the commands ran is nobody's part.
+    const end = begun + Math.ceil((from + leads - begun) / (PARTS - part + 1));
+    await until('a part is drained', () => receiver.arrivedMs.length >= end, PATIENCE_MS);
+    const tookMs = (receiver.arrivedMs[end - 1] ?? 0) - (receiver.arrivedMs[begun] ?? 0);
+    const rate = (end - begun) / (tookMs / 1000);
+    rates[trouble ? 'trouble' : 'calm'].push(rate);
+    say(`  part ${part}: ${Math.round(rate)} leads/s, the others ${trouble ? 'down and slow' : 'at rest'}`);
+  }
+  return rates;
+}
+
+/** Brings the folder back and lets PostgreSQL run. Gives how many leads came to the folder before older ones, and how fast. */
+async function healAndDrain(
+  bench: Bench,
+  leads: number,
+): Promise<{ late: number; rate: number; rows: number }> {
+  const { drop, query } = bench;
+  const before = new Set(readdirSync(`${drop}.away`));
+  const startMs = performance.now();
+  await query('DROP TRIGGER slow ON leadsync.leads');
+  renameSync(`${drop}.away`, drop);
+  const drained = () => idsIn(drop, before).length >= leads;
+  await until('the folder has its backlog', drained, PATIENCE_MS);
+  const rate = leads / ((performance.now() - startMs) / 1000);
+  await until('nothing is owed', async () => (await owed(bench)).every((n) => n === 0), PATIENCE_MS);
+  const ids = idsIn(drop, before);
+  let newest = 0;
+  const late = ids.filter((id) => {
+    newest = Math.max(newest, id);
+    return id < newest;
+  });
+  return { late: late.length, rate, rows: new Set(ids).size };
+}
+
+/** The ids in the files of a folder, those in `except` left out, in the order in which they were dropped. */
+function idsIn(folder: string, except: ReadonlySet<string>): number[] {
+  const files = readdirSync(folder).filter((name) => name.startsWith('leads-') && !except.has(name));
+  const dropped = files.map((name) => ({ name, at: statSync(join(folder, name), { bigint: true }).mtimeNs }));
+  return dropped
+    .toSorted((a, b) => Number(a.at - b.at))
+    .flatMap(({ name }) => [...readFileSync(join(folder, name), 'utf8').matchAll(/^(\d+),/gm)])
+    .map(([, id]) => Number(id));
+}
+
+async function look(daemon: Daemon, redis: Redis | undefined, peaks: Bench['peaks']): Promise<void> {
+  peaks.leadsyncMb = Math.max(peaks.leadsyncMb, residentMb(daemon.process.pid));
+  if (!redis) return;
+  const memory = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1] ?? 0) / 2 ** 20;
+  const jobs = (await redis.keys('*')).filter((key) => /:b[0-9a-z]+-\d+$/.test(key)).length;
+  peaks.redisMb = Math.max(peaks.redisMb, memory);
+  peaks.jobs = Math.max(peaks.jobs, jobs);
+}
+
+/** The most memory that the process has ever held, in MB. Linux only. */
+function residentMb(pid: number | undefined): number {
+  try {
+    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  } catch {
+    return 0; // it has ended
+  }
+}
+
+async function report(
+  carrier: CarrierName,
+  leads: number,
+  { receiver, query, peaks }: Bench,
+  { calm, trouble }: Rates,
+  folder: { late: number; rate: number; rows: number },
+): Promise<boolean> {
+  const rows = Number((await query('SELECT count(*) AS rows FROM leadsync.leads'))[0]?.['rows']);
+  const all = leads + FIRST_LEADS;
+  const share = mean(trouble) / mean(calm);
+  const complete =
+    receiver.leads === all && receiver.arrivedMs.length === all && rows === all && folder.rows === leads;
+  const ok =
+    complete &&
+    share >= LIMITS.slowed &&
+    folder.late <= LATE_LEADS &&
+    peaks.leadsyncMb < LIMITS.leadsyncMb &&
+    peaks.jobs < LIMITS.jobs;
+  say(`${carrier}, ${leads.toLocaleString('en')} leads to each of three sinks:
+  the webhook alone                  ${Math.round(mean(calm))} leads/s
+  beside one down and one slow sink  ${Math.round(mean(trouble))} leads/s, ${share.toFixed(2)} of it (limit ${LIMITS.slowed})
+  the folder, when it was back       ${Math.round(folder.rate)} leads/s; ${folder.late} leads came after younger ones (limit ${LATE_LEADS})
+  arrived                            webhook ${receiver.leads} in ${receiver.arrivedMs.length} requests, folder ${folder.rows}, rows ${rows}
+  leadsync held at the most          ${Math.round(peaks.leadsyncMb)} MB (limit ${LIMITS.leadsyncMb})
+  ${carrier === 'bullmq' ? `Redis held at the most             ${peaks.redisMb.toFixed(1)} MB and ${peaks.jobs} jobs (limit ${LIMITS.jobs})\n  ` : ''}${ok ? 'as promised' : 'NOT as promised'}`);
+  return ok;
+}
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function readOptions(): Options {
+  const { values } = parseArgs({
+    options: { leads: { type: 'string', default: '200000' }, carrier: { type: 'string' } },
+  });
+  const chosen = carriers.filter((carrier) => values.carrier === undefined || carrier === values.carrier);
+  if (chosen.length > 0 && /^[1-9]\d{2,6}$/.test(values.leads))
+    return { leads: Number(values.leads), carriers: chosen };
+  process.stderr.write(`usage: npm run proof:load -- [--leads 200000] [--carrier ${carriers.join('|')}]\n`);
+  process.exit(2);
+}
