@@ -4,6 +4,7 @@ import { HEALTHY } from '../leads/sink-health.ts';
 import type { Clock } from '../platform/clock.ts';
 import { filterSql } from './filter-sql.ts';
 import type { DeliveryFilter } from './ledger.ts';
+import { OVERTAKEN } from './order-sql.ts';
 import type { SinkRows } from './sink-rows.ts';
 
 /** What people change by hand. Runs inside its caller's transaction. */
@@ -105,7 +106,7 @@ function prepare(db: Database.Database) {
     waits: db.prepare<[number], { batch_no: number | null; sink: string; state: DeliveryState }>(
       `SELECT d.batch_no, s.sink, d.state FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
        LEFT JOIN _batches b ON b.batch_no = d.batch_no
-       WHERE d.delivery_no = ? AND d.state IN ('dead', 'pending') AND (b.batch_no IS NULL OR b.lease = 0)`,
+       WHERE d.delivery_no = ? AND (d.state = 'pending' OR (d.state = 'dead' AND NOT ${OVERTAKEN})) AND (b.batch_no IS NULL OR b.lease = 0)`,
     ),
     due: db.prepare<[number, number]>(
       `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, settled_at = NULL, refused_at = NULL, next_attempt_at = ? WHERE delivery_no = ?`,

@@ -7,6 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { batchNumber } from './claiming.ts';
 import type { Attempt, Settled } from './ledger.ts';
+import { OVERTAKEN } from './order-sql.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 import { deliveryId } from './views.ts';
 
@@ -285,8 +286,8 @@ function prepare(db: Database.Database) {
     oneDelivery: prepareWrite(db, 'delivery_no'),
     wholeBatch: prepareWrite(db, 'batch_no'),
     revive: db.prepare(
-      `UPDATE _deliveries SET state = 'pending', reason = NULL, settled_at = NULL, next_attempt_at = ?
-       WHERE sink_no = ? AND state = 'dead' AND settled_at >= ? AND refused_at >= ?`,
+      `UPDATE _deliveries AS d SET state = 'pending', reason = NULL, settled_at = NULL, next_attempt_at = ?
+       WHERE sink_no = ? AND state = 'dead' AND settled_at >= ? AND refused_at >= ? AND NOT ${OVERTAKEN}`,
     ),
     holders: db.prepare<[], string>('SELECT DISTINCT holder FROM _batches WHERE holder IS NOT NULL').pluck(),
     release: db.prepare<[number, number, number, string]>(

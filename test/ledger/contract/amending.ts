@@ -78,6 +78,33 @@ export function amendingContract(store: () => OpenLedger): void {
       expect(await on.owed('drop')).toEqual(['1 v1 skipped', '2 v1 pending']);
     });
 
+    it('leaves a dead delivery alone once a newer content of its lead was delivered, or is on its way', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      await on.list([1, 2]);
+      await on.attemptAll('crm', refused);
+      await on.list([changedLead(1, 'B'), 2]);
+      const { ref } = await on.take('crm');
+      expect(await on.ledger.retry({ states: ['dead'], lead: 1n })).toBe(0);
+      await on.settle(ref, delivered);
+      expect(await on.ledger.retry({ states: ['dead'] })).toBe(1);
+      expect(await on.owed('crm')).toEqual(['1 v1 dead', '2 v1 pending', '1 v2 delivered']);
+    });
+
+    it('brings the contents of a lead in their order, whichever of them was retried', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      await on.list([1]);
+      await on.attemptAll('crm', refused);
+      await on.list([changedLead(1, 'B')]);
+      await on.attemptAll('crm', refused);
+      await on.list([changedLead(1, 'C')]);
+      const [first] = (await on.ledger.deliveries({}, { limit: 3 })).toReversed();
+      expect(await on.ledger.retry({ delivery: first?.delivery })).toBe(1);
+      expect(await on.attemptAll('crm')).toEqual([[1n]]);
+      expect(await on.owed('crm')).toEqual(['1 v1 delivered', '1 v2 dead', '1 v3 pending']);
+      expect(await on.attemptAll('crm')).toEqual([[1n]]);
+      expect(await on.owed('crm')).toEqual(['1 v1 delivered', '1 v2 dead', '1 v3 delivered']);
+    });
+
     it('means by source, by state and by time what it says', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1], 'north');
@@ -89,6 +116,27 @@ export function amendingContract(store: () => OpenLedger): void {
       expect(await on.ledger.retry({ source: 'north', since })).toBe(0);
       expect(await on.ledger.retry({ until: since })).toBe(1);
       expect(await on.ledger.retry({ since, states: ['dead'] })).toBe(1);
+    });
+  });
+
+  describe('leads that are owed again because their sink refused every one', () => {
+    it('do not bring an older content behind a newer one that is on its way', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      await on.list([1, 2, 3, 4, 5]);
+      const before = await on.claim('crm', { window: 4 });
+      for (const ref of before.refs) {
+        await on.begin(ref);
+        await on.settle(ref, refused);
+      }
+      const fifth = await on.take('crm', { window: 1 });
+      await on.list([changedLead(1, 'B'), 2, 3, 4, 5]);
+      const newer = await on.take('crm');
+      expect(await on.settle(fifth.ref, refused)).toMatchObject({ revived: 3 });
+      await on.settle(newer.ref, delivered);
+      expect((await on.owed('crm')).filter((row) => row.startsWith('1 '))).toEqual([
+        '1 v1 dead',
+        '1 v2 delivered',
+      ]);
     });
   });
 

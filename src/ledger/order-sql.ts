@@ -1,0 +1,17 @@
+/** The deliveries `o` of the same lead to the same sink as the delivery `d`. */
+const SAME_LEAD = `_versions v JOIN _versions w ON w.source = v.source AND w.id = v.id
+  JOIN _deliveries o ON o.version_no = w.version_no AND o.sink_no = d.sink_no WHERE v.version_no = d.version_no`;
+
+/**
+ * Of the delivery `d`: no older one of the same lead is still owed, so that an older content never overtakes a newer one.
+ * Almost always told by `after_no` alone, which is null for the first delivery of a lead.
+ */
+export const UNBLOCKED = `(d.after_no IS NULL OR NOT EXISTS
+  (SELECT 1 FROM ${SAME_LEAD} AND o.delivery_no < d.delivery_no AND o.state = 'pending'))`;
+
+/**
+ * Of the delivery `d`: a newer one of the same lead was delivered or is in a batch. One that is dead stays so then, or an
+ * older content would be the last that the sink gets.
+ */
+export const OVERTAKEN = `EXISTS (SELECT 1 FROM ${SAME_LEAD} AND o.delivery_no > d.delivery_no
+  AND (o.state = 'delivered' OR (o.state = 'pending' AND o.batch_no IS NOT NULL)))`;
