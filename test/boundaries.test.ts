@@ -32,7 +32,7 @@ const rooms: Readonly<Record<string, Room>> = {
     because: 'platform/ is time, files, signals and secrets; it must not know what a lead is.',
   },
   telemetry: {
-    imports: ['leads'],
+    imports: ['leads', 'platform'],
     doors: ['events.ts', 'logger.ts', 'telemetry.ts'],
     because: 'telemetry/ turns events into logs and metrics; it must not know who emits them.',
   },
