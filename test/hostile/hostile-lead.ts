@@ -44,7 +44,7 @@ export function hostileLeads(texts: readonly string[], firstId = 1): HostileLead
 }
 
 /** A text as JSON has it. */
-export function spell(text: string, spelling: Spelling): string {
+function spell(text: string, spelling: Spelling): string {
   if (spelling === 'short') return JSON.stringify(text);
   const units = Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
   return `"${units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`;
