@@ -2,6 +2,7 @@ import type { Config, SinkConfig } from '../config/config.ts';
 import { BullmqCarrier, type CarrierState } from '../delivery/bullmq-carrier.ts';
 import type { AttemptBatch, Carrier } from '../delivery/carrier.ts';
 import { InProcessCarrier } from '../delivery/in-process-carrier.ts';
+import type { ClaimRequest } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 
@@ -32,9 +33,16 @@ export function openCarrier(
   });
 }
 
-/** How many batches of a sink may be on their way, and how long each may wait to begin, in ms. */
-export function pace(config: Config, sink: SinkConfig): { window: number; leaseMs: number } {
-  if (!config.queue.redisUrl) return { window: sink.concurrency, leaseMs: 60_000 };
+/**
+ * How many batches of a sink may be on their way, and how long each may wait to begin, in ms. In this process nothing waits:
+ * a batch begins as it is claimed, in the same commit, and its attempt may take `attemptMs`.
+ */
+export function pace(
+  config: Config,
+  sink: SinkConfig,
+  attemptMs: number,
+): Pick<ClaimRequest, 'window' | 'leaseMs' | 'beginForMs'> {
+  if (!config.queue.redisUrl) return { window: sink.concurrency, leaseMs: attemptMs, beginForMs: attemptMs };
   // Enough for several worker processes, and bounded, so that Redis holds little however long the backlog is.
   return { window: Math.min(Math.max(sink.concurrency * 8, 50), 1_000), leaseMs: 600_000 };
 }

@@ -7,11 +7,13 @@ import type { Source } from '../source/source.ts';
 import { backfill } from './backfill.ts';
 import { pace } from './carrier-choice.ts';
 import { compose, type DaemonOptions, type Parts } from './compose.ts';
+import { attemptLeaseMs } from './deliver.ts';
 import { dispatch } from './dispatch.ts';
 import { freeTheDead } from './free-the-dead.ts';
 import { Loops } from './loops.ts';
 import { type PollFailure, type PollParts, poll } from './poll.ts';
 import { pollLoop } from './poll-loop.ts';
+import { tidyLedger } from './tidy-ledger.ts';
 import { watchClock } from './watch-clock.ts';
 import { watchWorkers } from './watch-workers.ts';
 
@@ -100,11 +102,13 @@ export class Daemon {
   }
 
   #startSink(sink: SinkConfig): void {
-    const { config, role, wakes } = this.#parts;
+    const { config, openSinks, role, wakes } = this.#parts;
     const { name } = sink;
+    const open = openSinks.get(name);
+    if (!open) throw new Error(`sink ${name} is not open`);
     const parts = { ...this.#jointParts(), wake: wakes.of(name) };
     const waitMs = role.kind === 'sync' ? 0 : sink.batch.waitMs;
-    const request = { sink: name, max: sink.batch.max, waitMs, ...pace(config, sink) };
+    const request = { sink: name, max: sink.batch.max, waitMs, ...pace(config, sink, attemptLeaseMs(open)) };
     this.#loops.start(`dispatching to ${name}`, (signal) => dispatch(request, parts, signal));
     const done = this.#loops.start(`backfilling ${name}`, (signal) => backfill(name, parts, signal));
     this.#backfills.push(done);
@@ -114,6 +118,7 @@ export class Daemon {
     const { ledger, clock } = this.#parts;
     this.#loops.start('watching the clock', (signal) => watchClock(ledger, clock, this.#emit, signal));
     this.#loops.start('watching the ledger', (signal) => this.#lookElsewhere(signal));
+    this.#loops.start('tidying the ledger', (signal) => tidyLedger(ledger, clock, this.#emit, signal));
     this.#loops.start('watching the other processes', (signal) => this.#watchProcesses(signal));
   }
 

@@ -34,6 +34,11 @@ const DONE = 'done';
 const ABORT_MS = 1_000;
 const STOP_MS = 500;
 
+/** How long the lease of an attempt lasts, in ms: the sink's budget, and time to settle. */
+export function attemptLeaseMs({ budgetMs }: OpenSink): number {
+  return budgetMs + SETTLE_MS;
+}
+
 /** The joint between ledger and sink: begins an attempt, calls the sink, settles what came of it, and tells. */
 export function deliverBatch(parts: DeliverParts): AttemptBatch {
   return async (ref, signal) => {
@@ -55,7 +60,7 @@ async function attempt(parts: DeliverParts, ref: BatchRef, signal: AbortSignal):
   const { ledger, clock, emit } = parts;
   const open = parts.sinks.get(ref.sink);
   if (!open) return; // the configuration of this process has no such sink; another process or a later one has
-  const batch = await ledger.begin(ref, open.budgetMs + SETTLE_MS);
+  const batch = await ledger.begin(ref, attemptLeaseMs(open));
   if (!batch) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
   const startedAt = clock.now();
   const startMs = clock.monotonicMs();
@@ -68,7 +73,7 @@ async function attempt(parts: DeliverParts, ref: BatchRef, signal: AbortSignal):
     return;
   }
   const result = { outcomes, startedAt, durationMs: clock.monotonicMs() - startMs };
-  const settled = await settleSurely(parts, ref, result, open.budgetMs + SETTLE_MS, signal);
+  const settled = await settleSurely(parts, ref, result, attemptLeaseMs(open), signal);
   reach('settled');
   if (!settled) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
   for (const event of eventsOf(batch, result, settled, clock.now())) emit(event);

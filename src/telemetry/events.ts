@@ -92,6 +92,8 @@ export type Event =
   /** The worker of a sink's queue began nothing, although it could, and was replaced. */
   | { type: 'carrier-replaced'; sink: string; waiting: number; silentMs: number }
   | { type: 'ledger-failed'; operation: string; reason: string; hint: string }
+  /** A query that somebody left open keeps so much of what was written out of the ledger's file. */
+  | { type: 'ledger-held-up'; bytes: number }
   | { type: 'clock-set-back'; byMs: number; moved: number }
   | { type: 'check-failed'; sink: string; reason: string; hint: string };
 

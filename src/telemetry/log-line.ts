@@ -53,6 +53,7 @@ function levelOf(event: Event): LogLevel {
     case 'carrier-warning':
     case 'carrier-replaced':
     case 'clock-set-back':
+    case 'ledger-held-up':
     case 'check-failed':
       return 'warn';
     case 'delivery-dead':
@@ -159,6 +160,8 @@ function messageOf(event: Event): string {
       return `Sink ${event.sink}: its queue's worker began nothing for ${seconds(event.silentMs)} while ${count(event.waiting, 'batch', 'batches')} waited for it; a new one has taken its place. If this comes again, see whether something between here and Redis drops connections.`;
     case 'ledger-failed':
       return `The ledger failed while ${event.operation}. ${event.reason} ${event.hint}`;
+    case 'ledger-held-up':
+      return `Somebody's query has held a state of the ledger for long: ${Math.round(event.bytes / 1024 ** 2)} MB beside its file wait for it to end. End it, or let it ask in shorter pieces; deliveries go on meanwhile.`;
     case 'check-failed':
       return `Sink ${event.sink} does not look right. ${event.reason} ${event.hint}`;
     default:

@@ -107,6 +107,7 @@ export function createMetrics(options: MetricsOptions): {
       case 'backfill':
       case 'carrier-warning':
       case 'clock-set-back':
+      case 'ledger-held-up':
         break;
       default:
         event satisfies never;

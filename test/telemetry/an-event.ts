@@ -81,6 +81,7 @@ const examples: Examples = {
   'carrier-unavailable': { type: 'carrier-unavailable', reason: 'No connection.', hint: 'Start Redis.' },
   'carrier-recovered': { type: 'carrier-recovered', downMs: 30_000 },
   'carrier-warning': { type: 'carrier-warning', reason: 'Redis evicts keys.', hint: 'Set noeviction.' },
+  'ledger-held-up': { type: 'ledger-held-up', bytes: 300 * 1024 ** 2 },
   'carrier-replaced': { type: 'carrier-replaced', sink: 'crm', waiting: 3, silentMs: 12_000 },
   'ledger-failed': {
     type: 'ledger-failed',

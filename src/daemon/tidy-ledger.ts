@@ -1,0 +1,22 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Emit } from '../telemetry/events.ts';
+
+const EVERY_MS = 30_000;
+/** From here on somebody's open query is worth a word. */
+const MUCH_BYTES = 256 * 1024 * 1024;
+
+/** Keeps the ledger's log short, and says when a query of somebody else's, left open, makes it grow. */
+export async function tidyLedger(
+  ledger: Ledger,
+  clock: Clock,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(EVERY_MS, signal);
+    if (signal.aborted) return;
+    const { heldUpBytes } = await ledger.tidy();
+    if (heldUpBytes > MUCH_BYTES) emit({ type: 'ledger-held-up', bytes: heldUpBytes });
+  }
+}
