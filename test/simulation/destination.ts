@@ -91,7 +91,7 @@ export class Destination {
   sinkOf(life: Life): Sink {
     return {
       check: async () => undefined,
-      deliver: (batch, signal) => life.act(() => this.#receive(batch, signal)),
+      deliver: (batch, signal) => life.act(() => this.#receive(batch, signal), 'attempt'),
       close: async () => undefined,
     };
   }

@@ -31,7 +31,7 @@ export class SimulatedDisk {
   readonly #chance: Chance;
   readonly #now: () => Date;
   readonly #root: Folder = newFolder();
-  /** Everything that writes fails with this code. */
+  /** Every other step that writes fails with this code. */
   fault: string | undefined;
 
   constructor(chance: Chance, now: () => Date) {
@@ -41,16 +41,17 @@ export class SimulatedDisk {
 
   /** The disk as one process sees it. */
   filesOf(life: Life): Files {
+    const act = <T>(work: () => T) => life.act(async () => work(), 'attempt');
     return {
-      makeFolder: (path) => life.act(async () => this.#makeFolder(path)),
-      list: (folder) => life.act(async () => [...this.#folder(folder).names.keys()]),
-      read: (path) => life.act(async () => this.#file(path)?.data),
-      modifiedAt: (path) => life.act(async () => (this.#file(path) ?? missing(path)).modifiedAt),
-      create: (path) => life.act(async () => this.#create(path, life)),
-      rename: (from, to) => life.act(async () => this.#rename(from, to)),
-      syncFolder: (path) => life.act(async () => this.#syncFolder(path)),
-      probeFolder: (path) => life.act(async () => void this.#folder(path)),
-      remove: (path) => life.act(async () => this.#remove(path)),
+      makeFolder: (path) => act(() => this.#makeFolder(path)),
+      list: (folder) => act(() => [...this.#folder(folder).names.keys()]),
+      read: (path) => act(() => this.#file(path)?.data),
+      modifiedAt: (path) => act(() => (this.#file(path) ?? missing(path)).modifiedAt),
+      create: (path) => act(() => this.#create(path, life)),
+      rename: (from, to) => act(() => this.#rename(from, to)),
+      syncFolder: (path) => act(() => this.#syncFolder(path)),
+      probeFolder: (path) => act(() => void this.#folder(path)),
+      remove: (path) => act(() => this.#remove(path)),
     };
   }
 
@@ -111,22 +112,22 @@ export class SimulatedDisk {
     };
     this.#change(dirname(path), (names) => names.set(basename(path), file));
     this.#apply(dirname(path));
+    const write = (data: Uint8Array) => {
+      file.modifiedAt = this.#now();
+      // A disk that is full takes what there is room for.
+      if (this.fault !== undefined)
+        file.data = Buffer.from(data.subarray(0, this.#chance.below(data.length)));
+      this.#write();
+      file.data = Buffer.from(data);
+    };
+    const sync = () => {
+      this.#write();
+      file.synced = file.data;
+    };
     return {
-      write: (data) =>
-        life.act(async () => {
-          file.modifiedAt = this.#now();
-          // A disk that is full takes what there is room for.
-          if (this.fault !== undefined)
-            file.data = Buffer.from(data.subarray(0, this.#chance.below(data.length)));
-          this.#write();
-          file.data = Buffer.from(data);
-        }),
-      sync: () =>
-        life.act(async () => {
-          this.#write();
-          file.synced = file.data;
-        }),
-      close: () => life.act(async () => undefined),
+      write: (data) => life.act(async () => write(data), 'attempt'),
+      sync: () => life.act(async () => sync(), 'attempt'),
+      close: () => life.act(async () => undefined, 'attempt'),
     };
   }
 
@@ -168,7 +169,7 @@ export class SimulatedDisk {
   }
 
   #write(): void {
-    if (this.fault !== undefined) fail(this.fault);
+    if (this.fault !== undefined && this.#chance.oneIn(2)) fail(this.fault);
   }
 
   #file(path: string): File | undefined {

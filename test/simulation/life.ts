@@ -1,5 +1,8 @@
-/** Where a fault strikes: when something goes from the process to the outside or back, or at a write to the ledger. */
-export type Place = 'crossing' | 'write';
+/**
+ * Where a fault strikes: when something goes from the process to the outside or back, when that belongs to an attempt, or
+ * at a write to the ledger.
+ */
+export type Place = 'crossing' | 'attempt' | 'write';
 
 /** What is to happen to a process once it has passed so many more places. */
 export interface Trap {
@@ -66,16 +69,16 @@ export class Life {
   }
 
   /** Does something to the outside, and tells the process what came of it. It can end before, during and after. */
-  act<T>(work: () => Promise<T>): Promise<T> {
+  act<T>(work: () => Promise<T>, place: 'crossing' | 'attempt' = 'crossing'): Promise<T> {
     return new Promise((resolve, reject) => {
       const answer = (tell: () => void) => {
-        this.pass('crossing');
+        this.pass(place);
         this.hand(tell);
       };
-      this.pass('crossing');
+      this.pass(place);
       this.hand(() => {
         const done = work();
-        this.pass('crossing');
+        this.pass(place);
         done.then(
           (value) => answer(() => resolve(value)),
           (error: unknown) => answer(() => reject(error)),
@@ -86,11 +89,15 @@ export class Life {
 
   /** To be called wherever a trap may lie. */
   pass(place: Place): void {
-    if (this.#trap?.place !== place || this.#state !== 'running') return;
+    if (this.#state !== 'running' || !this.#trap || !isAt(this.#trap.place, place)) return;
     this.#passed += 1;
     if (this.#passed <= this.#trap.after) return;
     const { kind } = this.#trap;
     this.#trap = undefined;
     this.#onTrap(kind);
   }
+}
+
+function isAt(trap: Place, place: Place): boolean {
+  return trap === place || (trap === 'crossing' && place === 'attempt');
 }

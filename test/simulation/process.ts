@@ -62,8 +62,8 @@ export interface ProcessParts {
   readonly onCall: (method: string) => void;
 }
 
-/** How often a process looks whether others wrote to the ledger; the daemon does so ten times as often. */
-const LOOK_ELSEWHERE_MS = 1_000;
+/** How often a process looks whether others wrote to the ledger; the daemon does so twenty times as often. */
+const LOOK_ELSEWHERE_MS = 2_000;
 const WATCH_PROCESSES_MS = 2_000;
 const AFTER_FAULT_MS = 1_000;
 

@@ -80,11 +80,10 @@ export class Processes {
     for (const { process } of this.#places) process?.setSilent(isSilent);
   }
 
-  /** All run, and nothing more is to happen to them. */
+  /** All run, and nothing more is to happen to them. Workers that are silent stay so: there is a watchdog for them. */
   heal(): void {
     for (const { process } of this.#places) {
       process?.life.disarm();
-      process?.setSilent(false);
       if (process) this.#thaw(process);
     }
     this.startAll();

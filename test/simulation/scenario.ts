@@ -82,7 +82,7 @@ function one<Kind extends string>(...kinds: Kind[]): fc.Arbitrary<Kind> {
 
 const trap: fc.Arbitrary<Trap> = fc.record({
   kind: one('kill', 'kill', 'freeze'),
-  place: one('crossing', 'crossing', 'write'),
+  place: one('crossing', 'attempt', 'attempt', 'write'),
   after: fc.oneof(fc.nat({ max: 12 }), fc.nat({ max: 120 })),
 });
 
@@ -101,10 +101,15 @@ const manner = one<DestinationManner>(
 );
 const serviceManner = one<ServiceManner>('down', 'server-error', 'limited', 'cut', 'slow', 'empty');
 
+const news: fc.Arbitrary<Action> = fc.oneof(
+  fc.record({ do: one('add', 'add', 'change'), leads: few }),
+  fc.record({ do: one('change-one'), lead }),
+);
+
 const action: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: one('add'), leads: few }) },
-  { weight: 4, arbitrary: fc.record({ do: one('change'), leads: few }) },
-  { weight: 3, arbitrary: fc.record({ do: one('change-one'), lead }) },
+  { weight: 2, arbitrary: fc.record({ do: one('add'), leads: few }) },
+  { weight: 1, arbitrary: fc.record({ do: one('change'), leads: few }) },
+  { weight: 2, arbitrary: fc.record({ do: one('change-one'), lead }) },
   { weight: 2, arbitrary: fc.record({ do: one('unlist', 'break', 'repeat'), leads: few }) },
   { weight: 2, arbitrary: fc.record({ do: one('relist', 'shuffle', 'mend') }) },
   { weight: 3, arbitrary: fc.record({ do: one('service'), manner: serviceManner, forMs }) },
@@ -151,6 +156,18 @@ const setup = fc.record({
   backfill: fc.constantFrom(true, true, false),
 });
 
+/** What happens is often followed by leads that it happens to. */
+const episode: fc.Arbitrary<readonly Step[]> = fc
+  .record({
+    atMs,
+    action,
+    leads: fc.option(fc.record({ afterMs: fc.nat({ max: 3 * SECOND }), action: news }), { nil: undefined }),
+  })
+  .map(({ atMs, action, leads }) => [
+    { atMs, action },
+    ...(leads ? [{ atMs: atMs + leads.afterMs, action: leads.action }] : []),
+  ]);
+
 function inOrder(steps: readonly Step[]): readonly Step[] {
   return steps.toSorted((one, other) => one.atMs - other.atMs);
 }
@@ -164,7 +181,9 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
     .map((sinks) => sinks.map((one, index) => ({ ...one, name: `${one.type}${index}` }))),
   leads: fc.nat({ max: 25 }),
   pollEveryMs: fc.constantFrom(10 * SECOND, 30 * SECOND),
-  steps: fc.array(fc.record({ atMs, action }), { minLength: 3, maxLength: 24, size: 'max' }).map(inOrder),
+  steps: fc
+    .array(episode, { minLength: 2, maxLength: 16, size: 'max' })
+    .map((episodes) => inOrder(episodes.flat())),
 });
 
 /** A scenario in words, one line for each step. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { apply } from './apply.ts';
 import { mix } from './chance.ts';
-import { judgeEnd, Lookout } from './oracle.ts';
+import { checkWhole, judgeEnd, Lookout } from './oracle.ts';
 import { type Scenario, scenarios, told } from './scenario.ts';
 import { Violation } from './violation.ts';
 import { World } from './world.ts';
@@ -53,6 +53,7 @@ export async function run(
       await clock.pass(Math.max(0, atMs - clock.monotonicMs()));
       world.narrate(JSON.stringify(action));
       apply(action, world);
+      checkWhole(world);
       if (witness.violation) throw witness.violation;
     }
     await clock.pass(2_000);

@@ -48,7 +48,8 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown }: Watchi
       if (key === 'changedElsewhere') return () => !life.isDead && ledger.changedElsewhere();
       return (...values: unknown[]) => {
         onCall(String(key));
-        return life.act(() => Promise.resolve(Reflect.apply(method, ledger, values)));
+        const place = key === 'begin' || key === 'settle' ? 'attempt' : 'crossing';
+        return life.act(() => Promise.resolve(Reflect.apply(method, ledger, values)), place);
       };
     },
   });

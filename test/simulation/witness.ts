@@ -19,6 +19,7 @@ interface Attempt {
   readonly beganMs: number;
   /** What happened to it that lets its deliveries arrive once more. */
   excuse: string | undefined;
+  isSettled: boolean;
 }
 
 /** A delivery that a destination took. */
@@ -72,6 +73,7 @@ export class Witness {
       began: this.#next(),
       beganMs: this.#nowMs(),
       excuse: undefined,
+      isSettled: false,
     };
     this.attempts += 1;
     this.#attempts.set(batch, attempt);
@@ -134,6 +136,9 @@ export class Witness {
         this.blame(`the lease of batch ${ref.batch} ended during its attempt`);
       return;
     }
+    attempt.isSettled = true;
+    if ([...this.#open].some((other) => other.ref.batch === ref.batch && other.began > attempt.began))
+      this.blame(`batch ${ref.batch} was settled under a lease that another attempt had replaced`);
     const at = this.#next();
     for (const [index, delivery] of attempt.batch.deliveries.entries())
       this.#settledOne(attempt, delivery, outcomes[index], settled, index, at);
@@ -205,7 +210,7 @@ export class Witness {
   /** How many attempts of a delivery came to nothing that was written. */
   lostAttemptsOf(delivery: string): number {
     return [...this.#attempts.values()].filter(
-      ({ batch, excuse }) => excuse !== undefined && batch.deliveries.some(({ id }) => id === delivery),
+      ({ batch, isSettled }) => !isSettled && batch.deliveries.some(({ id }) => id === delivery),
     ).length;
   }
 

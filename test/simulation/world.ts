@@ -20,6 +20,8 @@ import { Witness } from './witness.ts';
 /** The waits of the retry schedule, in ms: short, so that a run comes to its end. */
 const SCHEDULE_MS = [5_000, 30_000, 120_000];
 const NOBODY = new AbortController().signal;
+/** The file sink's own deadline is by the real clock, which has no say here. */
+const NEVER_MS = 3_600_000;
 /** A command that failed is given once more after this time, in ms. */
 const COMMAND_AGAIN_MS = 1_000;
 
@@ -183,7 +185,7 @@ export class World {
       clock: this.clock,
       concurrency,
       batchMax,
-      timeoutMs: 15_000,
+      timeoutMs: NEVER_MS,
       userAgent: 'leadsync',
     };
     const options = { directory: `/drop/${name}`, formulas: 'keep' as const, bom: false };

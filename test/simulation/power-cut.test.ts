@@ -1,0 +1,144 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { makeFolderDurably } from '../../src/platform/files.ts';
+import { CsvSink } from '../../src/sinks/csv/csv.ts';
+import type { Token } from '../../src/source/token.ts';
+import { TokenFile } from '../../src/source/token-file.ts';
+import { aBatch } from '../support/a-delivery.ts';
+import { HeldClock } from '../support/held-clock.ts';
+import { Chance } from './chance.ts';
+import { SimulatedDisk } from './disk.ts';
+import { Life, type Trap } from './life.ts';
+
+const clock = new HeldClock();
+const batch = aBatch(2);
+const FOLDER = '/mnt/drop';
+/** More steps than any of these takes. */
+const MOST_STEPS = 60;
+/** So many times each step, for what a power cut leaves is a matter of chance. */
+const CUTS = 8;
+
+/** Does something in a process that ends after so many steps, unless it is done by then. Gives whether it was. */
+async function endsAfter(steps: number, work: (life: Life) => Promise<unknown>): Promise<boolean> {
+  const life = new Life('a process', () => life.die());
+  const trap: Trap = { kind: 'kill', place: 'attempt', after: steps };
+  life.arm(trap);
+  let isDone = false;
+  void work(life).then(() => {
+    isDone = true;
+  });
+  for (let turns = 0; turns < 3; turns += 1) await turn();
+  return isDone;
+}
+
+function deliver(disk: SimulatedDisk) {
+  return (life: Life) => {
+    const parts = {
+      name: 'drop',
+      clock,
+      concurrency: 1,
+      batchMax: 10,
+      timeoutMs: 600_000,
+      userAgent: 'leadsync',
+    };
+    const options = { directory: FOLDER, formulas: 'keep' as const, bom: false };
+    return new CsvSink(options, parts, disk.filesOf(life)).deliver(batch, new AbortController().signal);
+  };
+}
+
+/** What a reader of the folder sees. */
+function visible(disk: SimulatedDisk): [string, string][] {
+  return [...disk.filesIn(FOLDER)]
+    .filter(([name]) => !name.startsWith('.'))
+    .map(([name, content]) => [name, content.toString()]);
+}
+
+async function wholeFile(): Promise<[string, string][]> {
+  const disk = newDisk(0);
+  await endsAfter(MOST_STEPS, deliver(disk));
+  return visible(disk);
+}
+
+function newDisk(seed: number): SimulatedDisk {
+  return new SimulatedDisk(new Chance(seed, 'disk'), () => clock.now());
+}
+
+describe('a CSV file and the power', () => {
+  it('cut at any step of writing it, the file is there whole or not at all, and the next attempt leaves one', async () => {
+    const whole = await wholeFile();
+    expect(whole).toHaveLength(1);
+    let finished = 0;
+    for (let run = 0; run < MOST_STEPS * CUTS; run += 1) {
+      const disk = newDisk(run);
+      const isDone = await endsAfter(Math.floor(run / CUTS), deliver(disk));
+      disk.cutPower();
+      // A reader finds all of it or nothing; all, once the attempt has said that it is done.
+      expect(isDone ? [whole] : [[], whole]).toContainEqual(visible(disk));
+      await endsAfter(MOST_STEPS, deliver(disk));
+      disk.cutPower();
+      expect(visible(disk)).toEqual(whole);
+      finished += Number(isDone);
+    }
+    expect(finished).toBeGreaterThan(CUTS);
+    expect(finished).toBeLessThan(MOST_STEPS * (CUTS - 1));
+  });
+
+  it('the process killed at any step, what the next attempt finds there survives the power cut after it', async () => {
+    const whole = await wholeFile();
+    for (let run = 0; run < MOST_STEPS * CUTS; run += 1) {
+      const disk = newDisk(run);
+      // The folder has long been there.
+      await endsAfter(MOST_STEPS, (life) => makeFolderDurably(disk.filesOf(life), FOLDER, 0o750));
+      await endsAfter(Math.floor(run / CUTS), deliver(disk));
+      const isDone = await endsAfter(MOST_STEPS, deliver(disk));
+      disk.cutPower();
+      expect([isDone, visible(disk)]).toEqual([true, whole]);
+    }
+  });
+});
+
+describe('the token and the power', () => {
+  const account = { baseUrl: 'https://leads.test', clientId: 'me', scope: undefined };
+
+  function aToken(name: string): Token {
+    const receivedAt = new Date('2026-11-20T10:00:00.000Z');
+    return {
+      accessToken: name,
+      refreshToken: `${name}-refresh`,
+      origin: 'client_credentials',
+      receivedAt,
+      expiresAt: undefined,
+    };
+  }
+
+  function fileOn(disk: SimulatedDisk, life: Life): TokenFile {
+    return new TokenFile({
+      name: 'main',
+      account,
+      dataDir: '/data',
+      key: undefined,
+      files: disk.filesOf(life),
+    });
+  }
+
+  async function keep(file: TokenFile, name: string): Promise<void> {
+    await file.prepare();
+    await file.write(aToken(name));
+  }
+
+  it('cut at any step of keeping a new one, the one before it is there or the new one, and a kept one stays', async () => {
+    let finished = 0;
+    for (let run = 0; run < MOST_STEPS * CUTS; run += 1) {
+      const disk = newDisk(run);
+      await endsAfter(MOST_STEPS, (life) => keep(fileOn(disk, life), 'old'));
+      const isDone = await endsAfter(Math.floor(run / CUTS), (life) => keep(fileOn(disk, life), 'new'));
+      disk.cutPower();
+      const stored = await fileOn(disk, new Life('the next', () => undefined)).read();
+      const kept = stored.kind === 'token' ? stored.token.accessToken : stored.kind;
+      expect(isDone ? ['new'] : ['old', 'new']).toContain(kept);
+      finished += Number(isDone);
+    }
+    expect(finished).toBeGreaterThan(CUTS);
+    expect(finished).toBeLessThan(MOST_STEPS * (CUTS - 1));
+  });
+});
