@@ -89,7 +89,6 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['ledger', 'platform'],
   bullmq: ['delivery'],
   commander: ['cli', 'main.ts'],
-  'csv-stringify': ['sinks/csv'],
   fastify: ['admin'],
   ioredis: ['delivery'],
   'node-cron': ['config', 'daemon'],

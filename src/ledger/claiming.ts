@@ -10,6 +10,8 @@ const LOST_BEFORE_SPLIT = 3;
 /** And so often, for one lead alone, before the next attempt is put off: a minute, two, four, up to an hour. */
 const LOST_BEFORE_DELAY = 5;
 const HOUR_MS = 3_600_000;
+/** A batch is closed when its leads' texts are this long together: all of them are in memory while it is attempted. */
+const BATCH_BYTES = 32_000_000;
 
 interface BatchRow {
   batch_no: number;
@@ -30,6 +32,7 @@ interface DueRow {
   delivery_no: number;
   owed_at: number;
   next_attempt_at: number;
+  bytes: number;
 }
 
 /** A batch's public id. */
@@ -75,7 +78,7 @@ export class Claiming {
     const [expired] = this.#sql.expired.all(sink.sinkNo, now, 1);
     // Whichever waits longest, so that one lead that always fails cannot keep the others from proving that all is well.
     if (due && (!expired || due.next_attempt_at < expired.leased_until))
-      return this.#makeBatches(sink, [due], 1, lease, now);
+      return this.#makeBatches(sink, [[due]], lease, now);
     return this.#renew(sink, 1, lease, now);
   }
 
@@ -84,30 +87,27 @@ export class Claiming {
     if (room <= 0) return [];
     const refs = this.#renew(sink, room, lease, now);
     const due = this.#sql.due.all(sink.sinkNo, now, (room - refs.length) * request.max);
-    const ready = withoutUnfilled(due, request, now);
-    return [...refs, ...this.#makeBatches(sink, ready, request.max, lease, now)];
+    const batches = divided(withoutUnfilled(due, request, now), request.max);
+    return [...refs, ...this.#makeBatches(sink, batches.slice(0, room - refs.length), lease, now)];
   }
 
   #makeBatches(
     sink: SinkRow,
-    due: readonly DueRow[],
-    max: number,
+    batches: readonly (readonly DueRow[])[],
     { until, holder }: Lease,
     now: number,
   ): BatchRef[] {
-    const refs: BatchRef[] = [];
-    for (let start = 0; start < due.length; start += max) {
+    return batches.map((batch) => {
       const lease = this.#newLease();
       const batchNo = Number(
         this.#sql.addBatch.run(sink.sinkNo, now, lease, until, holder, 0).lastInsertRowid,
       );
       this.#assign(
         batchNo,
-        due.slice(start, start + max).map((row) => row.delivery_no),
+        batch.map((row) => row.delivery_no),
       );
-      refs.push({ sink: sink.name, batch: batchId(batchNo), lease });
-    }
-    return refs;
+      return { sink: sink.name, batch: batchId(batchNo), lease };
+    });
   }
 
   #assign(batchNo: number, deliveries: readonly number[]): void {
@@ -201,6 +201,22 @@ function withoutUnfilled(
   return mayWait ? due.slice(0, full) : due;
 }
 
+/** In batches of at most `max` deliveries and `BATCH_BYTES`, in order; a lead that is longer alone is a batch alone. */
+function divided(due: readonly DueRow[], max: number): DueRow[][] {
+  const batches: DueRow[][] = [];
+  let bytes = 0;
+  for (const row of due) {
+    const last = batches.at(-1);
+    bytes += row.bytes;
+    if (last && last.length < max && bytes <= BATCH_BYTES) last.push(row);
+    else {
+      batches.push([row]);
+      bytes = row.bytes;
+    }
+  }
+  return batches;
+}
+
 function earliest(...times: (number | null | undefined)[]): number | undefined {
   const known = times.filter((time) => time != null);
   return known.length > 0 ? Math.min(...known) : undefined;
@@ -213,7 +229,8 @@ function earliest(...times: (number | null | undefined)[]): number | undefined {
 function prepare(db: Database.Database) {
   return {
     due: db.prepare<[number, number, number], DueRow>(
-      `SELECT delivery_no, owed_at, next_attempt_at FROM _deliveries d WHERE sink_no = +? AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= +?
+      `SELECT delivery_no, owed_at, next_attempt_at, (SELECT octet_length(raw) FROM _versions v WHERE v.version_no = d.version_no) AS bytes
+       FROM _deliveries d WHERE sink_no = +? AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= +?
        AND ${UNBLOCKED}
        ORDER BY next_attempt_at, delivery_no LIMIT +?`,
     ),

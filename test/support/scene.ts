@@ -248,8 +248,3 @@ async function queryOnce<Row extends pg.QueryResultRow>(url: string, sql: string
     await client.end();
   }
 }
-
-/** Lead ids in their natural order. */
-export function sorted(ids: readonly string[]): string[] {
-  return ids.toSorted((a, b) => Number(a) - Number(b));
-}

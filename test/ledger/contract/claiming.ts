@@ -250,6 +250,18 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(again.batch).toEqual(first.batch);
     });
 
+    it('holds no more text than fits in memory beside others; a lead that is longer is alone', async () => {
+      const on = await LedgerUnderTest.with(store(), 'drop');
+      const long = 'x'.repeat(20_000_000);
+      await on.list([changedLead(1, 'A'), changedLead(2, long), changedLead(3, long), changedLead(4, 'B')]);
+      const { refs } = await on.claim('drop', { max: 10, window: 3 });
+      const taken = await Promise.all(refs.map((ref) => on.begin(ref)));
+      expect(taken.map(({ batch }) => batch.deliveries.map(({ leadId }) => leadId))).toEqual([
+        [1n, 2n],
+        [3n, 4n],
+      ]);
+    });
+
     it('of which a part is settled ends, and the rest is due in its own time', async () => {
       const on = await LedgerUnderTest.with(store(), 'drop');
       await on.list([1, 2, 3]);
