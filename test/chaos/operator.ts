@@ -13,17 +13,17 @@ export class Operator {
   /** Everything that the commands printed. */
   written = '';
   readonly #scene: Scene;
-  readonly #excuse: () => string | undefined;
+  readonly #excuse: (sinceMs: number) => string | undefined;
 
-  /** `excuse` says why commands may fail at this moment, where there is a reason. */
-  constructor(scene: Scene, excuse: () => string | undefined) {
+  /** `excuse` says why a command may have failed since then, by `performance.now()`, where there is a reason. */
+  constructor(scene: Scene, excuse: (sinceMs: number) => string | undefined) {
     this.#scene = scene;
     this.#excuse = excuse;
   }
 
   /** Runs a command to its end. Gives how it ended where it did not succeed. */
   async run(...args: string[]): Promise<string | undefined> {
-    const excuse = this.#excuse();
+    const startMs = performance.now();
     const { code, signal, stdout, stderr } = await runLeadsync([...args, '-c', this.#scene.configFile], {
       timeoutMs: PATIENCE_MS,
     });
@@ -32,7 +32,7 @@ export class Operator {
     const how = `${signal ?? code}: ${stderr.trim().split('\n')[0]}`;
     // 1 says that something was not done and 69 that something is away, both of which are to be expected here.
     const understood = code === 1 || code === 69;
-    if (!understood && excuse === undefined && this.#excuse() === undefined)
+    if (!understood && this.#excuse(startMs) === undefined)
       this.faults.push(`leadsync ${args.join(' ')} ended with ${how}`);
     return how;
   }

@@ -21,8 +21,8 @@ export interface ProcessOptions {
   /** Where what it writes is kept. */
   readonly logFolder: string;
   readonly say: (text: string) => void;
-  /** Why it may not be able to start at this moment, where there is a reason. */
-  readonly excuse: () => string | undefined;
+  /** Why it may have been unable to start since then, by `performance.now()`, where there is a reason. */
+  readonly excuse: (sinceMs: number) => string | undefined;
 }
 
 /** Calm and orderly: how it is started once everything is healed. */
@@ -51,7 +51,7 @@ export class Process {
   #start: Start = UNARMED;
   #asked: NodeJS.Signals | undefined;
   #wanted = false;
-  #excused: string | undefined;
+  #startedMs = 0;
   #again: NodeJS.Timeout | undefined;
   #thaw: NodeJS.Timeout | undefined;
 
@@ -74,7 +74,7 @@ export class Process {
     if (this.#running !== undefined) return;
     this.#start = this.#starts[this.#next++] ?? UNARMED;
     this.#asked = undefined;
-    this.#excused = this.#options.excuse();
+    this.#startedMs = performance.now();
     const { failpoints } = this.#start;
     if (failpoints !== undefined) this.#options.say(`armed with ${failpoints}`);
     const running = startLeadsync(this.#options.args(this.#start), {
@@ -130,7 +130,7 @@ export class Process {
     this.written += running.stdout + running.stderr;
     this.#running = undefined;
     if (exit.signal === 'SIGKILL') this.kills += 1;
-    const excuse = this.#excused ?? this.#options.excuse();
+    const excuse = this.#options.excuse(this.#startedMs);
     if (!this.#expected(running, exit)) {
       const how = `${this.name} ended by itself (${exit.signal ?? exit.code})`;
       const last = running.stderr.trimEnd().split('\n').at(-1);

@@ -207,18 +207,18 @@ async function isOwing(adminUrl: string): Promise<boolean> {
   }
 }
 
-/** Each replay that was asked for is there once, and no other. */
+/** Each replay that was asked for is there once, or was given up (a newer content came before it); and no other. */
 function wrongReplays({ parts }: World, account: Account): string[] {
   const { replayed, maybeReplayed } = parts.operator;
   const count = (list: readonly string[], what: string) => list.filter((one) => one === what).length;
   return (['crm', 'drop'] as const).flatMap((sink) => {
-    const held = account.sinks[sink].replayed;
+    const { replayed: held, notReplayed } = account.sinks[sink];
     const leads = new Set([...held, ...replayed.map((one) => one.split(' ')[1] ?? '')]);
     return [...leads].flatMap((lead) => {
       const asked = count(replayed, `${sink} ${lead}`);
       const most = asked + count(maybeReplayed, `${sink} ${lead}`);
       const there = count(held, lead);
-      if (there >= asked && there <= most) return [];
+      if (there + count(notReplayed, lead) >= asked && there <= most) return [];
       return [`${sink}: ${asked} replays of ${lead} were asked for, and ${there} are there`];
     });
   });

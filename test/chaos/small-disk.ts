@@ -29,6 +29,7 @@ export class SmallDisk {
   readonly #mount: string;
   readonly #folder: string;
   #full = false;
+  #lastFullMs = Number.NEGATIVE_INFINITY;
 
   /** Makes `folder`, as a link into a new file system of `megabytes`. */
   constructor(folder: string, megabytes: number) {
@@ -40,9 +41,9 @@ export class SmallDisk {
     symlinkSync(this.#folder, folder);
   }
 
-  /** Whether nothing more can be written at this moment. */
-  get full(): boolean {
-    return this.#full;
+  /** Whether nothing more could be written at some moment since then, by `performance.now()`. */
+  wasFull(sinceMs: number): boolean {
+    return this.#full || this.#lastFullMs >= sinceMs;
   }
 
   /** Takes up all the room that is left. @throws NotHere */
@@ -60,6 +61,7 @@ export class SmallDisk {
   free(): void {
     this.#requireOwn();
     rmSync(join(this.#mount, 'ballast'), { force: true });
+    if (this.#full) this.#lastFullMs = performance.now();
     this.#full = false;
   }
 

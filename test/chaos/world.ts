@@ -60,7 +60,8 @@ export async function openWorld(
     });
     closes.push(() => scene.close());
     for (const text of CANARIES) scene.stub.addRaw(text);
-    const excuse = () => (disks.data.full ? "the ledger's disk is full" : undefined);
+    const excuse = (sinceMs: number) =>
+      disks.data.wasFull(sinceMs) ? "the ledger's disk was full" : undefined;
     const [daemon, worker] = processes(plan, scene, folder, { say, excuse });
     closes.push(
       () => daemon.end('SIGKILL'),
@@ -110,7 +111,7 @@ function processes(
   plan: Plan,
   scene: Scene,
   folder: string,
-  { say, excuse }: { say: (part: string, text: string) => void; excuse: () => string | undefined },
+  { say, excuse }: { say: (part: string, text: string) => void; excuse: ProcessOptions['excuse'] },
 ): [Process, Process] {
   const logFolder = join(folder, 'logs');
   mkdirSync(logFolder);

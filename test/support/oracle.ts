@@ -12,13 +12,15 @@ export interface SinkAccount {
   readonly twice: readonly string[];
   /** An entry for each replay that the sink holds: a repeat that somebody asked for. */
   readonly replayed: readonly string[];
+  /** And for each that is owed or was given up. */
+  readonly notReplayed: readonly string[];
   /** Leads that the sink has only in an older version, or in an older one after a newer one. */
   readonly stale: readonly string[];
   /** Leads whose text is not, byte for byte, what was served. */
   readonly altered: readonly string[];
   /** Leads that no listing had. */
   readonly foreign: readonly string[];
-  /** Leads that the ledger gave up on or skipped; each must have a reason. */
+  /** Leads whose newest content the sink does not hold, because the ledger gave up or skipped it; each must have a reason. */
   readonly dead: readonly string[];
   readonly skipped: readonly string[];
   readonly withoutReason: readonly string[];
@@ -128,22 +130,25 @@ async function undelivered(scene: Scene): Promise<readonly OwedRow[]> {
 }
 
 function sinkAccount(truth: Truth, held: readonly Held[], owed: readonly OwedRow[]): SinkAccount {
-  const leadsIn = (state: OwedRow['state']) => owed.filter((row) => row.state === state).map(leadOf);
   const seen = firstOfEach(held, (one) => `${one.lead} ${one.under}`);
   const last = new Map(seen.map(({ lead, version }) => [lead, version]));
   const missing = [...truth.newest.keys()].filter((lead) => last.get(lead) !== truth.newest.get(lead));
+  const isMissing = new Set(missing);
   const named = new Set(owed.map((row) => contentOf(row.delivery_id)));
+  const leadsIn = (state: OwedRow['state']) => owed.filter((row) => row.state === state).map(leadOf);
+  const missingIn = (state: OwedRow['state']) => leadsIn(state).filter((lead) => isMissing.has(lead));
   const unaccounted = missing.filter((lead) => !named.has(newestOf(truth, lead)));
   return {
     delivered: [...truth.newest.keys()].filter((lead) => last.has(lead)).length,
     repeated: repeatsOf(held, ({ lead, under }) => `${lead} ${under}`),
     twice: repeatsOf(seen, ({ lead, version, under }) => `${lead} ${version} ${replayIn(under)}`),
     replayed: seen.filter(({ under }) => replayIn(under) !== '').map(({ lead }) => lead),
+    notReplayed: owed.filter((row) => replayIn(row.delivery_id) !== '').map(leadOf),
     stale: [...new Set([...unaccounted.filter((lead) => last.has(lead)), ...outOfOrder(seen)])],
     altered: seen.filter((one) => isAltered(one, truth)).map(({ lead }) => lead),
     foreign: [...last.keys()].filter((lead) => !truth.newest.has(lead) && !truth.besides.has(lead)),
-    dead: leadsIn('dead'),
-    skipped: leadsIn('skipped'),
+    dead: missingIn('dead'),
+    skipped: missingIn('skipped'),
     withoutReason: owed.filter((row) => row.state !== 'pending' && !row.reason).map(leadOf),
     pending: leadsIn('pending'),
     lost: unaccounted.filter((lead) => !last.has(lead)),

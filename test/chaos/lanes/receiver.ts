@@ -33,7 +33,7 @@ const MANNERS: readonly ((chance: Chance) => Manner)[] = [
   (chance) => slow(chance.between(100, 1_500)),
   () => ({ text: 'breaks the connection', answer: (_, res) => void res.socket?.resetAndDestroy() }),
   () => ({ text: 'takes the lead and breaks the connection', answer: takeAndBreak }),
-  () => ({ text: 'answers a byte at a time', answer: trickle }),
+  () => ({ text: 'takes the lead and then answers a byte at a time', answer: trickle }),
   () => ({ text: 'answers with what it was sent, as a failure', answer: echo }),
 ];
 
@@ -76,7 +76,9 @@ function takeAndBreak(request: ReceivedRequest, res: ServerResponse): void {
   res.socket?.destroy();
 }
 
-async function trickle(_: ReceivedRequest, res: ServerResponse): Promise<void> {
+/** A 200 is a 200, whatever comes after it. */
+async function trickle(request: ReceivedRequest, res: ServerResponse): Promise<void> {
+  request.status = 200;
   res.writeHead(200);
   while (!res.destroyed) {
     res.write('.');
