@@ -1,10 +1,10 @@
 import { expect, onTestFinished } from 'vitest';
 import { aScene } from '../support/a-scene.ts';
 import { type RunningLeadsync, startLeadsync } from '../support/leadsync.ts';
-import { type Account, accountOf, faultsOf } from '../support/oracle.ts';
+import type { Account } from '../support/oracle.ts';
 import type { CarrierName, Scene, SceneOptions, SinkName } from '../support/scene.ts';
 import { until } from '../support/until.ts';
-import { expectCalm } from './calm.ts';
+import { expectKept } from './kept.ts';
 
 /** A scene in which single sinks can be kept from getting anything: see `runUntilKilled`. */
 export function aSceneToKillIn(
@@ -55,8 +55,8 @@ export async function runUntilKilled(
 }
 
 /**
- * Starts leadsync as a supervisor would, lets it come to rest with every lead everywhere, stops it, and holds the account
- * against the promise. It is stopped only when the log shows what `logged` looks for.
+ * Starts leadsync as a supervisor would, lets it come to rest, and holds the account against the promise. It is stopped only
+ * when the log shows what `logged` looks for.
  */
 export async function expectRecovery(
   scene: Scene,
@@ -64,13 +64,8 @@ export async function expectRecovery(
   logged: (log: RunningLeadsync['log']) => boolean = () => true,
 ): Promise<{ account: Account; log: RunningLeadsync['log'] }> {
   const daemon = await scene.start();
-  await until('every lead is everywhere', () => scene.complete(), 60_000);
-  await until('the log says what is waited for', () => logged(daemon.log), 30_000);
-  await expectCalm(daemon);
-  expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-  const account = await accountOf(scene);
-  expect(faultsOf(account, allowed)).toEqual([]);
-  return { account, log: daemon.log };
+  await until('the log says what is waited for', () => logged(daemon.log), 60_000);
+  return { account: await expectKept(scene, daemon, allowed), log: daemon.log };
 }
 
 /** The end of a configuration's text that one run can be given a different value for. */

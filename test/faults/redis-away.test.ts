@@ -1,0 +1,160 @@
+// Points 13, 14 and 19: a Redis that is not there. Outages last for seconds; with LEADSYNC_FAULTS_LONG=1 for the minutes
+// that the points name. With the in-process carrier there is no Redis.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { aScene } from '../support/a-scene.ts';
+import { type Daemon, startLeadsync } from '../support/leadsync.ts';
+import type { Scene } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+import { cpuOf } from './calm.ts';
+import { lasting } from './duration.ts';
+import { expectKept } from './kept.ts';
+import { aRedis } from './own-redis.ts';
+import { statusOf, told } from './telling.ts';
+
+const DOWN_AT_START_MS = lasting({ seconds: 5, long: 300 });
+const SHORT_OUTAGE_MS = lasting({ seconds: 3, long: 30 });
+const LONG_OUTAGE_MS = lasting({ seconds: 8, long: 600 });
+/** An outage, and all that comes before and after it. */
+const TIMEOUT_MS = 180_000 + LONG_OUTAGE_MS;
+
+test(
+  '13. Redis down when leadsync starts: polls go on and are recorded, and everything drains when it is back',
+  async () => {
+    const redis = await aRedis();
+    const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 100 } });
+    await redis.crash();
+    const daemon = await startWithoutRedis(scene);
+    await told(daemon, 'carrier-unavailable');
+    await expectRecorded(scene, 100);
+    const half = sleep(DOWN_AT_START_MS / 2);
+    scene.stub.addLeads(100);
+    await half;
+    await expectRecorded(scene, 200);
+    await expectUnready(daemon);
+    await sleep(DOWN_AT_START_MS / 2);
+    expect(scene.receiver.received).toEqual([]);
+    await redis.restart();
+    await told(daemon, 'carrier-recovered');
+    await expectKept(scene, daemon, { repeats: false });
+  },
+  TIMEOUT_MS,
+);
+
+test.each([
+  ['idle', SHORT_OUTAGE_MS],
+  ['idle', LONG_OUTAGE_MS],
+  ['busy', SHORT_OUTAGE_MS],
+  ['busy', LONG_OUTAGE_MS],
+] as const)(
+  '14. Redis killed while leadsync is %s, for %d ms: it is told, and what came meanwhile drains, each lead once',
+  async (what, outageMs) => {
+    const redis = await aRedis();
+    const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 20 } });
+    // Every request takes a while, so that some are under way when Redis goes.
+    scene.receiver.answerAlways((_, res) => void setTimeout(() => res.writeHead(204).end(), 100));
+    const daemon = await scene.start();
+    await until('the first leads have arrived', () => scene.complete(), 60_000);
+    if (what === 'busy') {
+      scene.stub.arrive(30);
+      await until('new leads arrive', () => scene.receiver.received.length > 40, 30_000);
+    }
+    await redis.crash();
+    const outage = sleep(outageMs);
+    await told(daemon, 'carrier-unavailable');
+    await expectUnready(daemon);
+    await outage;
+    scene.stub.arrive(0);
+    await redis.restart();
+    await told(daemon, 'carrier-recovered');
+    scene.stub.addLeads(20);
+    await expectKept(scene, daemon, { repeats: false });
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  '19. SIGTERM while Redis is down and nothing is under way ends leadsync long before the grace period',
+  async () => {
+    const { scene, daemon } = await aSceneWithoutRedis({ grace: '60s' });
+    const { exit, tookMs } = await timed(() => daemon.kill('SIGTERM'));
+    expect(exit).toEqual({ code: 0, signal: null });
+    expect(tookMs).toBeLessThan(20_000);
+    await scene.bringRedisBack();
+    await expectKept(scene, await scene.start(), { repeats: false });
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  '19. SIGTERM while Redis is down and requests hang ends leadsync with the grace period',
+  async () => {
+    const { scene, daemon } = await aSceneWithoutRedis({ grace: '2s', hanging: 10 });
+    const { exit, tookMs } = await timed(() => daemon.kill('SIGTERM'));
+    expect(exit).toEqual({ code: 0, signal: null });
+    expect(tookMs).toBeGreaterThan(1_500);
+    expect(tookMs).toBeLessThan(20_000);
+    await scene.bringRedisBack();
+    await expectKept(scene, await scene.start(), { repeats: false });
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  '19. a second SIGTERM ends leadsync at once, though requests hang, Redis is down and the grace period is long',
+  async () => {
+    const { scene, daemon } = await aSceneWithoutRedis({ grace: '10m', hanging: 10 });
+    daemon.process.kill('SIGTERM');
+    await told(daemon, 'stopping');
+    const { exit, tookMs } = await timed(() => daemon.kill('SIGTERM'));
+    expect(exit).toEqual({ code: 143, signal: null });
+    expect(tookMs).toBeLessThan(5_000);
+    await scene.bringRedisBack();
+    await expectKept(scene, await scene.start(), { repeats: false });
+  },
+  TIMEOUT_MS,
+);
+
+/** A daemon whose Redis has just gone, with leads that wait and, if asked for, requests that are never answered. */
+async function aSceneWithoutRedis({ grace, hanging = 0 }: { grace: string; hanging?: number }) {
+  const redis = await aRedis();
+  const scene = await aScene('bullmq', { redisUrl: redis.url, config: { stop: { grace } } });
+  scene.receiver.answerAlways(() => undefined);
+  const daemon = await scene.start();
+  scene.stub.addLeads(hanging);
+  await until('requests hang', () => scene.receiver.received.length === hanging, 30_000);
+  await redis.crash();
+  await told(daemon, 'carrier-unavailable');
+  scene.stub.addLeads(50);
+  await expectRecorded(scene, hanging + 50);
+  const bringRedisBack = async () => {
+    scene.receiver.answerAlways(204);
+    await redis.restart();
+  };
+  return { scene: { ...scene, bringRedisBack }, daemon };
+}
+
+/** It will not say that it is ready, so it is waited for only until it lives. */
+async function startWithoutRedis({ configFile, adminUrl }: Scene): Promise<Daemon> {
+  const leadsync = startLeadsync(['run', '-c', configFile]);
+  onTestFinished(() => void leadsync.process.kill('SIGKILL'));
+  await until('leadsync lives', async () => (await fetch(`${adminUrl}/livez`)).ok, 30_000);
+  return Object.assign(leadsync, { adminUrl });
+}
+
+async function expectRecorded(scene: Scene, leads: number): Promise<void> {
+  const recorded = async () => (await statusOf(scene)).sources['main']?.leads === leads;
+  await until('the leads are recorded', recorded, 30_000);
+}
+
+async function expectUnready(daemon: Daemon): Promise<void> {
+  expect((await fetch(`${daemon.adminUrl}/livez`)).status).toBe(200);
+  expect((await fetch(`${daemon.adminUrl}/readyz`)).status).toBe(503);
+  await until('leadsync uses little CPU', async () => (await cpuOf(daemon)) < 0.3, 15_000);
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ exit: T; tookMs: number }> {
+  const startMs = performance.now();
+  const exit = await work();
+  return { exit, tookMs: performance.now() - startMs };
+}

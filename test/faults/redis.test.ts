@@ -1,0 +1,168 @@
+// Points 11, 12 and 15 to 18: what can befall a Redis that is there. With the in-process carrier there is none.
+// The flushing of point 12 goes on for seconds; with LEADSYNC_FAULTS_LONG=1 for the minute that the point names.
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { expect, test } from 'vitest';
+import { aScene } from '../support/a-scene.ts';
+import type { Daemon } from '../support/leadsync.ts';
+import type { PrivateRedis } from '../support/private-redis.ts';
+import type { Scene } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+import { cpuOf } from './calm.ts';
+import { lasting } from './duration.ts';
+import { expectKept } from './kept.ts';
+import { aRedis, ask } from './own-redis.ts';
+import { jobsIn } from './queue.ts';
+import { statusOf, told } from './telling.ts';
+
+const FLUSHING_MS = lasting({ seconds: 6, long: 60 });
+/** Longer than a job's lock, which is 6 s. */
+const FROZEN_MS = 9_000;
+
+test('11. a FLUSHALL with 10,000 deliveries queued and 50 requests under way costs nothing, and repeats nothing', async () => {
+  const redis = await aRedis();
+  const crm = { concurrency: 50, batch: { max: 25, wait: '0s' } };
+  const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 10_000 }, sinks: { crm } });
+  const underWay: ServerResponse[] = [];
+  scene.receiver.answerAlways((_, res) => void underWay.push(res));
+  const daemon = await scene.start();
+  const all = async () => underWay.length === 50 && (await jobsIn(scene, 'crm')).length === 10_000 / 25;
+  await until('all of them are on their way', all, 60_000);
+  await ask(redis.url, (client) => client.flushall());
+  expect(await jobsIn(scene)).toEqual([]);
+  scene.receiver.answerAlways(204);
+  for (const res of underWay) res.writeHead(204).end();
+  await expectKept(scene, daemon, { repeats: false });
+}, 180_000);
+
+test('12. FLUSHALL and SCRIPT FLUSH every second: leads go on arriving meanwhile, each once', async () => {
+  const redis = await aRedis();
+  const scene = await aScene('bullmq', { redisUrl: redis.url });
+  const daemon = await scene.start();
+  scene.stub.arrive(30);
+  for (const endMs = performance.now() + FLUSHING_MS; performance.now() < endMs; await sleep(1_000)) {
+    await ask(redis.url, async (client) => {
+      await client.flushall();
+      await client.script('FLUSH');
+    });
+  }
+  scene.stub.arrive(0);
+  expect(scene.receiver.received.length).toBeGreaterThan(scene.stub.shown / 3);
+  await expectKept(scene, daemon, { repeats: false });
+}, 180_000);
+
+test('15. Redis frozen for longer than the lock of a job, with requests under way: what it hands out again is not sent again', async () => {
+  const redis = await aRedis();
+  const scene = await aScene('bullmq', { redisUrl: redis.url });
+  const underWay: ServerResponse[] = [];
+  scene.receiver.answerAlways((_, res) => void underWay.push(res));
+  const daemon = await scene.start();
+  scene.stub.addLeads(50);
+  await until('requests are under way', () => underWay.length === 10, 20_000);
+  redis.process.kill('SIGSTOP');
+  const frozen = sleep(FROZEN_MS);
+  await told(daemon, 'carrier-unavailable');
+  scene.stub.addLeads(50);
+  await expectUnready(scene, daemon, 100);
+  await frozen;
+  redis.process.kill('SIGCONT');
+  await told(daemon, 'carrier-recovered');
+  scene.receiver.answerAlways(204);
+  for (const res of underWay) res.writeHead(204).end();
+  await expectKept(scene, daemon, { repeats: false });
+}, 180_000);
+
+test('16. Redis out of memory: it is told, leads are recorded meanwhile, and go out when there is room', async () => {
+  const redis = await aRedis({ args: ['--maxmemory', '3mb'] });
+  const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 50 } });
+  const daemon = await scene.start();
+  await until('the first leads have arrived', () => scene.complete(), 60_000);
+  await whileFull(redis, async () => {
+    scene.stub.addLeads(100);
+    const { reason } = await told(daemon, 'carrier-unavailable');
+    expect(reason).toContain('OOM');
+    await expectUnready(scene, daemon, 150);
+  });
+  await told(daemon, 'carrier-recovered');
+  await expectKept(scene, daemon, { repeats: false });
+}, 180_000);
+
+test('17. an eviction policy that may throw jobs away is warned of at the start and by check, and used all the same', async () => {
+  const redis = await aRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
+  const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 50 } });
+  const daemon = await scene.start();
+  const warning = await told(daemon, 'carrier-warning');
+  expect(warning).toMatchObject({ level: 'warn', hint: expect.stringContaining('noeviction') });
+  const { stdout, stderr } = await scene.run('check');
+  expect(stdout + stderr).toContain('noeviction');
+  await expectKept(scene, daemon, { repeats: false });
+}, 120_000);
+
+test.each([
+  [
+    'becomes the master again',
+    (redis: PrivateRedis) => ask(redis.url, (client) => client.replicaof('NO', 'ONE')),
+  ],
+  ['is replaced at its address by another master', replacedByAnother],
+])(
+  '18. Redis becomes a read-only replica and %s: it is told, leads are recorded meanwhile, and go out',
+  async (_, endsWell) => {
+    const [redis, other] = [await aRedis(), await aRedis()];
+    const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 50 } });
+    const daemon = await scene.start();
+    await until('the first leads have arrived', () => scene.complete(), 60_000);
+    await ask(redis.url, (client) => client.replicaof('127.0.0.1', other.port));
+    scene.stub.addLeads(100);
+    expect(await told(daemon, 'carrier-unavailable')).toMatchObject({
+      reason: expect.stringContaining('READONLY'),
+    });
+    await expectUnready(scene, daemon, 150);
+    await endsWell(redis);
+    await told(daemon, 'carrier-recovered');
+    await expectKept(scene, daemon, { repeats: false });
+  },
+  180_000,
+);
+
+/** While Redis cannot be used: alive and not ready, polls are recorded, and nothing spins. */
+async function expectUnready(scene: Scene, daemon: Daemon, leads: number): Promise<void> {
+  const recorded = async () => (await statusOf(scene)).sources['main']?.leads === leads;
+  await until('new leads are recorded', recorded, 30_000);
+  expect((await fetch(`${daemon.adminUrl}/livez`)).status).toBe(200);
+  await until('leadsync is not ready', async () => (await fetch(`${daemon.adminUrl}/readyz`)).status === 503);
+  await until('leadsync uses little CPU', async () => (await cpuOf(daemon)) < 0.3, 15_000);
+}
+
+/** Takes all the memory that Redis may have, to the last bytes, as often as some of it comes free; gives it back at the end. */
+async function whileFull(redis: PrivateRedis, work: () => Promise<void>): Promise<void> {
+  const enough = new AbortController();
+  await ask(redis.url, async (client) => {
+    const filling = (async () => {
+      for (; !enough.signal.aborted; await sleep(20)) await fill(client);
+    })();
+    try {
+      await work();
+    } finally {
+      enough.abort();
+      await filling;
+      await client.del('filler');
+    }
+  });
+}
+
+async function fill(client: Redis): Promise<void> {
+  for (const size of [64 * 1024, 1024, 16]) {
+    const refused = await client.rpush('filler', 'x'.repeat(size)).then(
+      () => undefined,
+      (error: unknown) => String(error),
+    );
+    if (refused === undefined) return fill(client);
+    expect(refused).toContain('OOM');
+  }
+}
+
+async function replacedByAnother(redis: PrivateRedis): Promise<void> {
+  await redis.close();
+  await aRedis({ port: redis.port });
+}
