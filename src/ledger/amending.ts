@@ -92,10 +92,16 @@ export class Amending {
     return true;
   }
 
-  /** Also ends a hold: whoever resumes a sink expects it to be tried now. */
+  /** Also ends a hold: whoever resumes a sink expects it to be tried now, with those that waited for the next probe. */
   resume(name: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;
+    const { heldSince, probeAt } = sink.health;
+    if (heldSince && probeAt) {
+      const now = this.#clock.now().getTime();
+      this.#sql.hurry.run(now, sink.sinkNo, now, probeAt.getTime());
+      this.#sql.hurryBatches.run(now, sink.sinkNo, now, probeAt.getTime());
+    }
     this.#rows.setHealth(name, { ...HEALTHY, lastDeliveredAt: sink.health.lastDeliveredAt });
     return true;
   }
@@ -110,6 +116,12 @@ function prepare(db: Database.Database) {
     ),
     due: db.prepare<[number, number]>(
       `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, settled_at = NULL, refused_at = NULL, next_attempt_at = ? WHERE delivery_no = ?`,
+    ),
+    hurry: db.prepare<[number, number, number, number]>(
+      "UPDATE _deliveries SET next_attempt_at = ? WHERE sink_no = +? AND state = 'pending' AND next_attempt_at > +? AND next_attempt_at <= +?",
+    ),
+    hurryBatches: db.prepare<[number, number, number, number]>(
+      'UPDATE _batches SET leased_until = ? WHERE sink_no = +? AND lease = 0 AND leased_until > +? AND leased_until <= +?',
     ),
     wake: db.prepare<[number, number]>(
       'UPDATE _batches SET leased_until = ? WHERE batch_no = ? AND lease = 0',

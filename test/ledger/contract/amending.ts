@@ -254,6 +254,16 @@ export function amendingContract(store: () => OpenLedger): void {
       expect((await on.attemptAll('crm')).flat()).toEqual([1n, 2n]);
     });
 
+    it('ended by hand lets out at once what waited for the next probe, be that an hour away', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3]);
+      const { ref } = await on.take('crm', { window: 1 });
+      await on.settle(ref, { ...unavailable, retryAfterMs: HOUR });
+      expect((await on.claim('crm')).refs).toEqual([]);
+      await on.ledger.resume('crm');
+      expect((await on.attemptAll('crm')).flat().sort()).toEqual([1n, 2n, 3n]);
+    });
+
     it('says when there is no such sink', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       expect(await on.ledger.pause('nobody', 'x')).toBe(false);
