@@ -115,6 +115,11 @@ export class Process {
     this.#starts = [];
   }
 
+  /** How often its log tells of an event, in all of its starts until the last end. */
+  count(event: string): number {
+    return this.written.split(`"event":"${event}"`).length - 1;
+  }
+
   /** Looks at how much memory it holds. */
   measure(): void {
     try {

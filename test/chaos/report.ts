@@ -49,7 +49,7 @@ function outline({ seed, carrier, seconds, kills, died, healedSeconds, peakMb }:
   const healed =
     healedSeconds === undefined ? 'not healed to rest' : `healed to rest in ${healedSeconds.toFixed(1)} s`;
   return (
-    `seed ${seed}, ${carrier}, ${seconds} s: leadsync was killed ${kills} times, ${died} deliveries died and were retried, ` +
+    `seed ${seed}, ${carrier}, ${seconds} s: leadsync was killed ${kills} times, ${died} deliveries died, ` +
     `${healed}, memory at the most ${Math.round(peakMb)} MB`
   );
 }

@@ -28,6 +28,7 @@ const MANNERS: readonly ((chance: Chance) => Manner)[] = [
   () => status(410),
   () => status(422),
   (chance) => refusesSome(chance.between(3, 12)),
+  (chance) => refusesSome(chance.between(2, 4)),
   (chance) => failsSometimes(chance.between(2, 6)),
   () => ({ text: 'never answers', answer: () => undefined }),
   (chance) => slow(chance.between(100, 1_500)),

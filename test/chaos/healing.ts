@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Account, accountOf } from '../support/oracle.ts';
+import { SINKS } from '../support/scene.ts';
+import type { Plan } from './plan.ts';
+import { CANARIES, type World } from './world.ts';
+
+/** What was found when everything was healed and had come to rest. */
+export interface Healed {
+  /** Taken after leadsync was stopped. */
+  readonly account: Account;
+  /** From the end of the last trouble until nothing was owed any more; undefined when that did not come. */
+  readonly seconds: number | undefined;
+  /** What should have come of the healing and did not. */
+  readonly faults: readonly string[];
+}
+
+/** Within this time after the last trouble everything has to be delivered, in s: a held sink is probed every minute. */
+const REST_WITHIN_S = 150;
+const LAST_LEADS = 25;
+
+/** Heals everything, and waits until nothing is owed; then retries the dead, and waits again. */
+export async function healAndRest(
+  plan: Plan,
+  world: World,
+  tell: (part: string, text: string) => void,
+  signal: AbortSignal,
+): Promise<Healed> {
+  const { daemon, worker, operator, service } = world.parts;
+  await world.heal();
+  const startMs = performance.now();
+  tell('all', 'everything is healed');
+  daemon.calm();
+  worker.calm();
+  await worker.end('SIGTERM');
+  if (!plan.healRunning || !daemon.sound) await daemon.end('SIGTERM');
+  daemon.start();
+  service.addLeads(LAST_LEADS);
+  for (const sink of SINKS) await resumeIfPaused(world, sink);
+  let account = await rest(world, signal);
+  const seconds = isAtRest(account) ? (performance.now() - startMs) / 1000 : undefined;
+  if (SINKS.some((sink) => account.sinks[sink].dead.length > 0)) {
+    tell('operator', 'retries what is dead');
+    await operator.run('retry', '--state', 'dead');
+    account = await rest(world, signal);
+  }
+  await daemon.end('SIGTERM');
+  const dead = SINKS.filter((sink) => account.sinks[sink].dead.length > 0);
+  const faults = [
+    ...(seconds === undefined ? [`not at rest ${REST_WITHIN_S} s after everything was healed`] : []),
+    ...dead.map((sink) => `${sink}: ${account.sinks[sink].dead.length} still dead after a retry`),
+  ];
+  return { account: await accountOf(world.scene, { raw: CANARIES }), seconds, faults };
+}
+
+/** A receiver that said 410, or an operator, has paused it: only an operator can end that. */
+async function resumeIfPaused({ scene, parts }: World, sink: string): Promise<void> {
+  const { stdout } = await scene.run('status', '--json');
+  const { sinks } = JSON.parse(stdout) as { sinks: { sink: string; paused_since: string | null }[] };
+  if (sinks.some((one) => one.sink === sink && one.paused_since)) await parts.operator.run('resume', sink);
+}
+
+/** Waits until the account is one of a leadsync at rest, for a bounded time. Gives the last account. */
+async function rest({ scene }: World, signal: AbortSignal): Promise<Account> {
+  const deadline = performance.now() + REST_WITHIN_S * 1000;
+  for (;;) {
+    await sleep(250, undefined, { signal });
+    const late = performance.now() > deadline;
+    if (
+      !late &&
+      (scene.served().length < scene.stub.shown - CANARIES.length || (await isOwing(scene.adminUrl)))
+    )
+      continue;
+    const account = await accountOf(scene, { raw: CANARIES });
+    if (late || isAtRest(account)) return account;
+  }
+}
+
+function isAtRest({ sinks }: Account): boolean {
+  return SINKS.every((sink) => {
+    const { pending, lost, stale } = sinks[sink];
+    return pending.length + lost.length + stale.length === 0;
+  });
+}
+
+/** Whether the daemon says that something is pending, or does not answer. */
+async function isOwing(adminUrl: string): Promise<boolean> {
+  try {
+    const metrics = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(2_000) })).text();
+    return (
+      !/^leadsync_backlog_pending\{.*\} 0$/m.test(metrics) ||
+      /^leadsync_backlog_pending\{.*\} [1-9]/m.test(metrics)
+    );
+  } catch {
+    // It has only just been started.
+    return true;
+  }
+}

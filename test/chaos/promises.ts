@@ -1,0 +1,50 @@
+import { expectNoCanary } from '../support/canary.ts';
+import { type Account, faultsOf } from '../support/oracle.ts';
+import type { Healed } from './healing.ts';
+import type { World } from './world.ts';
+
+/** More than this no leadsync process may hold, in MB. */
+const MEMORY_MB = 350;
+
+/** What broke the promise, in words; empty when nothing did. */
+export function brokenPromises(world: World, healed: Healed): string[] {
+  const { daemon, worker } = world.parts;
+  const tooLarge = [daemon, worker].filter(({ peakMb }) => peakMb > MEMORY_MB);
+  return [
+    ...world.faults(),
+    ...healed.faults,
+    ...faultsOf(healed.account, { repeats: true }),
+    ...wrongReplays(world, healed.account),
+    ...shownData(world),
+    ...tooLarge.map(({ name, peakMb }) => `${name} held ${Math.round(peakMb)} MB`),
+  ];
+}
+
+/** Each replay that was asked for is there once, or was given up (a newer content came before it); and no other. */
+function wrongReplays({ parts }: World, account: Account): string[] {
+  const { replayed, maybeReplayed } = parts.operator;
+  const count = (list: readonly string[], what: string) => list.filter((one) => one === what).length;
+  return (['crm', 'drop'] as const).flatMap((sink) => {
+    const { replayed: held, notReplayed } = account.sinks[sink];
+    const leads = new Set([...held, ...replayed.map((one) => one.split(' ')[1] ?? '')]);
+    return [...leads].flatMap((lead) => {
+      const asked = count(replayed, `${sink} ${lead}`);
+      const most = asked + count(maybeReplayed, `${sink} ${lead}`);
+      const there = count(held, lead);
+      if (there + count(notReplayed, lead) >= asked && there <= most) return [];
+      return [`${sink}: ${asked} replays of ${lead} were asked for, and ${there} are there`];
+    });
+  });
+}
+
+/** Nothing that leadsync writes for its operators may hold what a person typed. */
+function shownData({ parts }: World): string[] {
+  return [parts.daemon, parts.worker, parts.operator].flatMap((part) => {
+    try {
+      expectNoCanary(part.written, 'the output');
+      return [];
+    } catch (error) {
+      return [error instanceof Error ? error.message : String(error)];
+    }
+  });
+}
