@@ -64,6 +64,12 @@ export function apply(action: Action, world: World): void {
       redis?.setDelay(60_000);
       world.until(action.forMs, () => redis?.setDelay(0));
       break;
+    case 'redis-twofold':
+      if (redis) redis.isTwofold = true;
+      world.until(action.forMs, () => {
+        if (redis) redis.isTwofold = false;
+      });
+      break;
     case 'silence':
       processes.setSilent(true);
       world.until(action.forMs, () => processes.setSilent(false));

@@ -30,6 +30,8 @@ export class SimulatedRedis {
   readonly #jobs = new Map<string, Job>();
   readonly #listeners = new Set<() => void>();
   #delayMs = 0;
+  /** Jobs that are added now are run twice. */
+  isTwofold = false;
   isDown = false;
 
   constructor(clock: Clock, chance: Chance) {
@@ -44,7 +46,9 @@ export class SimulatedRedis {
       if (this.isDown) throw new CarrierUnavailable('Redis cannot be reached.', '');
       if (ref.replaces !== undefined) this.#remove(`${ref.batch}-${ref.replaces}`);
       const key = `${ref.batch}-${ref.lease}`;
-      if (!this.#jobs.has(key)) this.#put(key, ref);
+      if (this.#jobs.has(key)) continue;
+      this.#put(key, ref);
+      if (this.isTwofold) this.#put(`${key}-${this.#chance.hex()}`, ref);
     }
   }
 
@@ -105,6 +109,7 @@ export class SimulatedRedis {
 
   heal(): void {
     this.#delayMs = 0;
+    this.isTwofold = false;
     this.setDown(false);
   }
 

@@ -27,7 +27,7 @@ export type Action =
   | { readonly do: 'retire'; readonly sink: number; readonly forMs: number }
   | { readonly do: 'redis'; readonly fault: 'flush' | 'lose' | 'duplicate' }
   | {
-      readonly do: 'redis-down' | 'redis-late' | 'silence' | 'ledger-full' | 'ledger-busy';
+      readonly do: 'redis-down' | 'redis-late' | 'redis-twofold' | 'silence' | 'ledger-full' | 'ledger-busy';
       readonly forMs: number;
     }
   | { readonly do: 'ledger-fails'; readonly after: number; readonly times: number }
@@ -123,7 +123,10 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: one('restart'), process, graceMs: someMs }) },
   { weight: 1, arbitrary: fc.record({ do: one('retire'), sink, forMs }) },
   { weight: 3, arbitrary: fc.record({ do: one('redis'), fault: one('flush', 'lose', 'duplicate') }) },
-  { weight: 3, arbitrary: fc.record({ do: one('redis-down', 'redis-late', 'silence'), forMs }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: one('redis-down', 'redis-late', 'redis-twofold', 'silence'), forMs }),
+  },
   { weight: 2, arbitrary: fc.record({ do: one('ledger-full', 'ledger-busy'), forMs }) },
   {
     weight: 2,
@@ -168,6 +171,28 @@ const episode: fc.Arbitrary<readonly Step[]> = fc
     ...(leads ? [{ atMs: atMs + leads.afterMs, action: leads.action }] : []),
   ]);
 
+/** A process stands still in the middle of an attempt, until somebody else makes it; and that takes its time, or fails. */
+const overlap: fc.Arbitrary<readonly Step[]> = fc
+  .record({
+    atMs,
+    sink,
+    manner: one<DestinationManner>('slow', 'down', 'fine'),
+    process,
+    after: fc.nat({ max: 8 }),
+    forMs,
+  })
+  .map(({ atMs, sink, manner, process, after, forMs }) => [
+    { atMs, action: { do: 'trap', process, trap: { kind: 'freeze', place: 'attempt', after }, forMs } },
+    { atMs: atMs + 1, action: { do: 'add', leads: 3 } },
+    { atMs: atMs + 35 * SECOND, action: { do: 'sink', sink, manner, forMs: 60 * SECOND } },
+  ]);
+
+/** A destination refuses so many leads in a row that it must be its own fault. */
+const rejection: fc.Arbitrary<readonly Step[]> = fc.record({ atMs, sink }).map(({ atMs, sink }) => [
+  { atMs, action: { do: 'sink', sink, manner: 'refusing', forMs: 50 * SECOND } },
+  { atMs: atMs + 1, action: { do: 'add', leads: 8 } },
+]);
+
 function inOrder(steps: readonly Step[]): readonly Step[] {
   return steps.toSorted((one, other) => one.atMs - other.atMs);
 }
@@ -182,7 +207,14 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   leads: fc.nat({ max: 25 }),
   pollEveryMs: fc.constantFrom(10 * SECOND, 30 * SECOND),
   steps: fc
-    .array(episode, { minLength: 2, maxLength: 16, size: 'max' })
+    .array(
+      fc.oneof(
+        { weight: 10, arbitrary: episode },
+        { weight: 1, arbitrary: overlap },
+        { weight: 1, arbitrary: rejection },
+      ),
+      { minLength: 2, maxLength: 16, size: 'max' },
+    )
     .map((episodes) => inOrder(episodes.flat())),
 });
 

@@ -9,6 +9,9 @@ import { Violation } from './violation.ts';
 /** So long at least a ledger that cannot be written is asked again to settle an attempt, in ms from its beginning. */
 const PATIENCE_MS = 25_000;
 
+/** What was on its way when a sink was paused may begin so long after, in ms. */
+const AFTER_PAUSE_MS = 1_000;
+
 /** An attempt as the ledger began it. */
 interface Attempt {
   readonly ref: BatchRef;
@@ -45,6 +48,9 @@ interface Seen {
 export class Witness {
   readonly #attempts = new Map<Batch, Attempt>();
   readonly #open = new Set<Attempt>();
+  /** The attempt of each batch that began last. */
+  readonly #lastOf = new Map<string, Attempt>();
+  readonly #pausedMs = new Map<string, number>();
   readonly #seen = new Map<string, Seen>();
   readonly #delivered = new Map<string, { version: number; at: number }>();
   readonly #lastDeliveredMs = new Map<string, number>();
@@ -78,6 +84,10 @@ export class Witness {
     this.attempts += 1;
     this.#attempts.set(batch, attempt);
     this.#open.add(attempt);
+    this.#lastOf.set(ref.batch, attempt);
+    const pausedMs = this.#pausedMs.get(ref.sink);
+    if (pausedMs !== undefined && this.#nowMs() - pausedMs > AFTER_PAUSE_MS)
+      this.blame(`batch ${ref.batch} was attempted although ${ref.sink} is paused`);
     if (batch.deliveries.length === 0) this.blame(`an attempt of nothing (${batch.id})`);
   }
 
@@ -104,6 +114,16 @@ export class Witness {
     const arrival = { delivery, attempt };
     seen.arrivals.push(arrival);
     this.#arrivals.push(arrival);
+  }
+
+  /** Somebody has paused a sink: soon no attempt begins any more. */
+  paused(sink: string): void {
+    this.#pausedMs.set(sink, this.#nowMs());
+  }
+
+  /** Somebody is about to resume it. */
+  resumed(sink: string): void {
+    this.#pausedMs.delete(sink);
   }
 
   /** The process is told something else than what the destination did, or nothing. */
@@ -137,7 +157,7 @@ export class Witness {
       return;
     }
     attempt.isSettled = true;
-    if ([...this.#open].some((other) => other.ref.batch === ref.batch && other.began > attempt.began))
+    if (this.#lastOf.get(ref.batch) !== attempt)
       this.blame(`batch ${ref.batch} was settled under a lease that another attempt had replaced`);
     const at = this.#next();
     for (const [index, delivery] of attempt.batch.deliveries.entries())

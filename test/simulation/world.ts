@@ -107,8 +107,13 @@ export class World {
     const life = new Life('a command', () => life.die());
     if (!this.#isHealed && this.#chance.oneIn(4))
       life.arm({ kind: 'kill', place: 'write', after: this.#chance.below(8) });
-    command(given, this.sink(given.sink).name, this.store, life).then(
-      (done) => this.narrate(done),
+    const { name } = this.sink(given.sink);
+    if (given.do === 'resume') this.witness.resumed(name);
+    command(given, name, this.store, life).then(
+      (done) => {
+        if (given.do === 'pause') this.witness.paused(name);
+        this.narrate(done);
+      },
       (error: unknown) => {
         this.narrate(`the command failed: ${String(error)}`);
         if (this.#isHealed) void this.#sleep(COMMAND_AGAIN_MS).then(() => this.command(given));
