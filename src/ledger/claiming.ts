@@ -75,17 +75,19 @@ export class Claiming {
     const early = now < (sink.health.probeAt?.getTime() ?? now);
     if (early || this.#onTheirWay(sink, now) > 0) return [];
     const [due] = this.#sql.due.all(sink.sinkNo, now, 1);
-    const [expired] = this.#sql.expired.all(sink.sinkNo, now, 1);
+    const expired = this.#sql.longestWaiting.all(sink.sinkNo, now, 1);
+    const [first] = expired;
     // Whichever waits longest, so that one lead that always fails cannot keep the others from proving that all is well.
-    if (due && (!expired || due.next_attempt_at < expired.leased_until))
+    if (due && (!first || due.next_attempt_at < first.leased_until))
       return this.#makeBatches(sink, [[due]], lease, now);
-    return this.#renew(sink, 1, lease, now);
+    return this.#renew(sink, expired, lease, now);
   }
 
   #due(sink: SinkRow, request: ClaimRequest, lease: Lease, now: number): BatchRef[] {
     const room = request.window - this.#onTheirWay(sink, now);
     if (room <= 0) return [];
-    const refs = this.#renew(sink, room, lease, now);
+    // Those that were probes wait less long than what was never tried since; that must not put them behind it.
+    const refs = this.#renew(sink, this.#sql.oldest.all(sink.sinkNo, now, room), lease, now);
     const due = this.#sql.due.all(sink.sinkNo, now, (room - refs.length) * request.max);
     const batches = divided(withoutUnfilled(due, request, now), request.max);
     return [...refs, ...this.#makeBatches(sink, batches.slice(0, room - refs.length), lease, now)];
@@ -116,9 +118,9 @@ export class Claiming {
   }
 
   /** Offers batches again, as the same batches, whose lease has ended. */
-  #renew(sink: SinkRow, limit: number, { until, holder }: Lease, now: number): BatchRef[] {
+  #renew(sink: SinkRow, expired: readonly BatchRow[], { until, holder }: Lease, now: number): BatchRef[] {
     const refs: BatchRef[] = [];
-    for (const row of this.#sql.expired.all(sink.sinkNo, now, limit)) {
+    for (const row of expired) {
       const lost = row.holder === null ? row.lost : row.lost + 1;
       const delayMs = row.holder !== null ? this.#suspect(sink, row, lost, now) : 0;
       // What is put off is not on its way: without a lease it takes nobody's place and is not offered meanwhile.
@@ -163,7 +165,7 @@ export class Claiming {
     const { pausedSince, heldSince } = sink.health;
     if (!sink.active || pausedSince || heldSince) return { onTheirWay, due: false };
     const due =
-      this.#sql.due.all(sink.sinkNo, now, 1).length + this.#sql.expired.all(sink.sinkNo, now, 1).length;
+      this.#sql.due.all(sink.sinkNo, now, 1).length + this.#sql.oldest.all(sink.sinkNo, now, 1).length;
     return { onTheirWay, due: due > 0 };
   }
 
@@ -227,6 +229,10 @@ function earliest(...times: (number | null | undefined)[]): number | undefined {
  * anew at every run, which takes ten times as long as the run itself.
  */
 function prepare(db: Database.Database) {
+  const expired = (order: string) =>
+    db.prepare<[number, number, number], BatchRow>(
+      `SELECT batch_no, created_at, lease, leased_until, holder, lost FROM _batches WHERE sink_no = +? AND leased_until <= +? ORDER BY ${order} LIMIT +?`,
+    );
   return {
     due: db.prepare<[number, number, number], DueRow>(
       `SELECT delivery_no, owed_at, next_attempt_at, (SELECT octet_length(raw) FROM _versions v WHERE v.version_no = d.version_no) AS bytes
@@ -250,9 +256,8 @@ function prepare(db: Database.Database) {
         'SELECT min(leased_until) FROM _batches WHERE sink_no = +? AND leased_until > +?',
       )
       .pluck(),
-    expired: db.prepare<[number, number, number], BatchRow>(
-      'SELECT batch_no, created_at, lease, leased_until, holder, lost FROM _batches WHERE sink_no = +? AND leased_until <= +? ORDER BY leased_until, batch_no LIMIT +?',
-    ),
+    longestWaiting: expired('leased_until, batch_no'),
+    oldest: expired('batch_no'),
     waiting: db.prepare<[number, number], { batch_no: number; lease: number }>(
       'SELECT batch_no, lease FROM _batches WHERE sink_no = +? AND leased_until > +? AND lease <> 0 AND holder IS NULL ORDER BY batch_no',
     ),

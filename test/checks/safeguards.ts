@@ -41,8 +41,8 @@ export const safeguards: readonly Safeguard[] = [
     name: 'a lease that has ended is renewed',
     without: 'what was on its way when a process died is never offered again',
     file: 'src/ledger/claiming.ts',
-    text: "WHERE sink_no = +? AND leased_until <= +? ORDER BY leased_until, batch_no LIMIT +?'",
-    instead: "WHERE sink_no = +? AND leased_until <= +? AND 0 ORDER BY leased_until, batch_no LIMIT +?'",
+    text: 'WHERE sink_no = +? AND leased_until <= +? ORDER BY ${order} LIMIT +?',
+    instead: 'WHERE sink_no = +? AND leased_until <= +? AND 0 ORDER BY ${order} LIMIT +?',
     tests: ['test/ledger', 'test/simulation'],
   },
   {
