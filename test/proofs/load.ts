@@ -5,16 +5,12 @@
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Redis } from 'ioredis';
-import pg from 'pg';
 import { startStub } from '../stub/stub.ts';
-import { type Daemon, runLeadsync, startDaemon, writeConfig } from '../support/leadsync.ts';
-import { startPostgres } from '../support/private-postgres.ts';
-import { startRedis } from '../support/private-redis.ts';
 import { type CarrierName, carriers } from '../support/scene.ts';
 import { until } from '../support/until.ts';
-import { type CountingReceiver, startCountingReceiver } from './counting-receiver.ts';
+import { BATCH, type Bench, openBench } from './load-bench.ts';
 
 /** Delivered before anything is measured: the tables are made, the code is warm. */
 const FIRST_LEADS = 2_000;
@@ -22,10 +18,10 @@ const FIRST_LEADS = 2_000;
 const PARTS = 6;
 /** How long each of PostgreSQL's transactions is held up. */
 const SLOW_S = 2;
+/** A rate over fewer leads says nothing. */
+const FEWEST = 100;
 const PATIENCE_MS = 900_000;
-const BATCH = 1_000;
-/** So many leads in each of its transactions are few beside what the webhook takes meanwhile. */
-const SLOW_BATCH = 200;
+const LOOK_MS = 100;
 /** A probe that gets through may be younger than what waits; the older ones come right behind, a batch or so later. */
 const LIMITS = { slowed: 0.85, leadsyncMb: 300, jobs: 1_000, placesLate: 2 * BATCH };
 
@@ -47,16 +43,6 @@ interface Backlog {
   readonly rate: number;
   /** Of the lead that had to wait longest for younger ones: for how many. */
   readonly placesLate: number;
-}
-
-/** What the run is made of. */
-interface Bench {
-  readonly daemon: Daemon;
-  readonly receiver: CountingReceiver;
-  readonly drop: string;
-  readonly peaks: { leadsyncMb: number; redisMb: number; jobs: number };
-  command(...args: string[]): Promise<string>;
-  query(sql: string): Promise<Record<string, unknown>[]>;
 }
 
 /** What is open now, in the order in which it was opened. */
@@ -87,12 +73,9 @@ async function measure(carrier: CarrierName, leads: number): Promise<boolean> {
   // With an ETag, polls that find nothing new cost nothing.
   const stub = await startStub({ leads: FIRST_LEADS, etag: 'strong' });
   closes.push(() => stub.close());
-  const bench = await openBench(folder, carrier, stub);
-  await until(
-    'the first leads are everywhere',
-    async () => (await owed(bench)).every((n) => n === 0),
-    60_000,
-  );
+  const bench = await openBench(folder, carrier, stub, closes);
+  const first = async () => (await owed(bench)).every((n) => n === 0) && bench.receiver.leads === FIRST_LEADS;
+  await until('the first leads are everywhere', first, 60_000);
   await slowDown(bench);
   for (const sink of ['crm', 'drop', 'warehouse']) await bench.command('pause', sink);
   say(`${carrier}: ${leads.toLocaleString('en')} leads become owed to three sinks`);
@@ -104,61 +87,13 @@ async function measure(carrier: CarrierName, leads: number): Promise<boolean> {
   return report(carrier, leads, bench, rates, order);
 }
 
-async function openBench(
-  folder: string,
-  carrier: CarrierName,
-  stub: { url: string; clientId: string; clientSecret: string },
-): Promise<Bench> {
-  const server = await startPostgres();
-  closes.push(() => server.close());
-  const redis = carrier === 'bullmq' ? await startRedis() : undefined;
-  if (redis) closes.push(() => redis.close());
-  const receiver = await startCountingReceiver();
-  closes.push(() => receiver.close());
-  const drop = join(folder, 'drop');
-  const config = await writeConfig(folder, {
-    sources: {
-      main: {
-        base_url: stub.url,
-        client_id: stub.clientId,
-        client_secret: stub.clientSecret,
-        poll: { every: '1s' },
-      },
-    },
-    sinks: {
-      crm: { type: 'webhook', url: receiver.url, concurrency: 50 },
-      drop: { type: 'csv', directory: drop, batch: { max: BATCH, wait: '0s' } },
-      warehouse: { type: 'postgres', url: server.url, schema: 'leadsync', batch: { max: SLOW_BATCH } },
-    },
-    log: { format: 'json', level: 'error' },
-    ...(redis ? { queue: { redis_url: redis.url } } : {}),
-  });
-  const daemon = await startDaemon(config.configFile, config.adminUrl);
-  closes.push(() => daemon.kill('SIGKILL'));
-  const client = new pg.Client({ connectionString: server.url });
-  await client.connect();
-  closes.push(() => client.end());
-  const peaks = { leadsyncMb: 0, redisMb: 0, jobs: 0 };
-  const redisClient = redis && new Redis(redis.url);
-  const watching = setInterval(() => void look(daemon, redisClient, peaks), 200);
-  closes.push(() => {
-    clearInterval(watching);
-    redisClient?.disconnect();
-  });
-  return {
-    daemon,
-    receiver,
-    drop,
-    peaks,
-    command: async (...args) => (await runLeadsync([...args, '-c', config.configFile])).stdout,
-    query: async (sql) => (await client.query<Record<string, unknown>>(sql)).rows,
-  };
-}
-
-/** Deliveries that are pending, by sink in the order of the configuration. */
-async function owed({ command }: Bench): Promise<number[]> {
-  const { sinks } = JSON.parse(await command('status', '--json')) as { sinks: { pending: number }[] };
-  return sinks.map(({ pending }) => pending);
+/** Deliveries that are pending, by sink in the order of the configuration. Asked for now and then only. */
+async function owed({ daemon }: Bench): Promise<number[]> {
+  await sleep(LOOK_MS);
+  const metrics = await (await fetch(`${daemon.adminUrl}/metrics`)).text();
+  const pending = (sink: string) =>
+    Number(new RegExp(`^leadsync_backlog_pending\\{.*sink="${sink}".*\\} (\\d+)$`, 'm').exec(metrics)?.[1]);
+  return ['crm', 'drop', 'warehouse'].map(pending);
 }
 
 /** Makes every transaction of the PostgreSQL sink wait. */
@@ -184,6 +119,7 @@ async function drainByTurns(bench: Bench, leads: number): Promise<Rates> {
     const begun = receiver.arrivedMs.length;
     // What came while the commands ran is nobody's part.
     const end = begun + Math.ceil((from + leads - begun) / (PARTS - part + 1));
+    if (end - begun < FEWEST) throw new Error('It was over before it could be measured: take more --leads.');
     await until('a part is drained', () => receiver.arrivedMs.length >= end, PATIENCE_MS);
     const tookMs = (receiver.arrivedMs[end - 1] ?? 0) - (receiver.arrivedMs[begun] ?? 0);
     const rate = (end - begun) / (tookMs / 1000);
@@ -200,8 +136,7 @@ async function healAndDrain(bench: Bench, leads: number): Promise<Backlog> {
   const startMs = performance.now();
   await query('DROP TRIGGER slow ON leadsync.leads');
   renameSync(`${drop}.away`, drop);
-  const drained = () => idsIn(drop, before).length >= leads;
-  await until('the folder has its backlog', drained, PATIENCE_MS);
+  await until('the folder has its backlog', async () => (await owed(bench))[1] === 0, PATIENCE_MS);
   const rate = leads / ((performance.now() - startMs) / 1000);
   await until('nothing is owed', async () => (await owed(bench)).every((n) => n === 0), PATIENCE_MS);
   const ids = idsIn(drop, before);
@@ -218,24 +153,6 @@ function idsIn(folder: string, except: ReadonlySet<string>): number[] {
     .toSorted((a, b) => Number(a.at - b.at))
     .flatMap(({ name }) => [...readFileSync(join(folder, name), 'utf8').matchAll(/^(\d+),/gm)])
     .map(([, id]) => Number(id));
-}
-
-async function look(daemon: Daemon, redis: Redis | undefined, peaks: Bench['peaks']): Promise<void> {
-  peaks.leadsyncMb = Math.max(peaks.leadsyncMb, residentMb(daemon.process.pid));
-  if (!redis) return;
-  const memory = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1] ?? 0) / 2 ** 20;
-  const jobs = (await redis.keys('*')).filter((key) => /:b[0-9a-z]+-\d+$/.test(key)).length;
-  peaks.redisMb = Math.max(peaks.redisMb, memory);
-  peaks.jobs = Math.max(peaks.jobs, jobs);
-}
-
-/** The most memory that the process has ever held, in MB. Linux only. */
-function residentMb(pid: number | undefined): number {
-  try {
-    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
-  } catch {
-    return 0; // it has ended
-  }
 }
 
 async function report(
