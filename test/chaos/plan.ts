@@ -56,7 +56,7 @@ function drawStub(chance: Chance, seed: number): NonNullable<SceneOptions['stub'
   return {
     seed,
     firstId: FIRST_ID,
-    leads: chance.between(0, 400),
+    leads: oneOf(chance, [0, 300, 2_000]),
     tokenLifetimeSeconds: oneOf(chance, [4, 20, 7_200]),
     doorkeeper: chance.oneIn(2),
     gzip: chance.oneIn(2),

@@ -5,8 +5,8 @@ import type { Operator } from '../operator.ts';
 
 /** What the operator does on the command line while all of this goes on. */
 export function drawOperator(chance: Chance, endMs: number): Deed<Operator>[] {
-  return spells(chance, endMs, [1_000, 5_000], [300, 4_000]).flatMap((spell) =>
-    oneOf(chance, [replay, replay, retry, pause, resume, look])(chance, spell),
+  return spells(chance, endMs, [500, 2_500], [300, 4_000]).flatMap((spell) =>
+    oneOf(chance, [replay, replay, retry, pause, resume, resume, resume, look])(chance, spell),
   );
 }
 

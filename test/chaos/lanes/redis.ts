@@ -5,7 +5,7 @@ import { type Deed, lengthOf, oneOf, type Range, type Spell, spells } from '../d
 
 /** How Redis fares: killed, frozen for shorter and longer than a job's lock, emptied, full, made a replica. */
 export function drawRedis(chance: Chance, endMs: number): Deed<PrivateRedis>[] {
-  return spells(chance, endMs, [800, 7_000], [200, 2_000], [200, 5_000], BEYOND_LOCK).flatMap((spell) =>
+  return spells(chance, endMs, [300, 4_000], [200, 1_500], [200, 4_000], BEYOND_LOCK).flatMap((spell) =>
     oneOf(chance, [killed, frozen, frozen, flushed, flushed, scripts, cut, full, replica])(spell),
   );
 }

@@ -75,7 +75,7 @@ function arrive(chance: Chance): Drawn {
 }
 
 function burst(chance: Chance): Drawn {
-  const count = chance.between(1, 300);
+  const count = oneOf(chance, [1, 30, 300, 1_000]);
   return { text: `${count} leads at once`, act: (stub) => void stub.addLeads(count) };
 }
 
