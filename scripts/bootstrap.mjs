@@ -98,7 +98,7 @@ async function run(path, programArgs) {
 function runOnInstalledNode(path, programArgs) {
   // A shell, or a program started later, must find the new Node as well, wherever the old one is on PATH.
   const PATH = `${dirname(installedNode)}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH ?? ''}`;
-  const child = spawn(installedNode, [path, ...programArgs], {
+  const child = spawn(installedNode, [...process.execArgv, path, ...programArgs], {
     stdio: 'inherit',
     env: { ...process.env, PATH },
   });

@@ -1,5 +1,5 @@
 import type { Config, SinkConfig } from '../config/config.ts';
-import { BullmqCarrier, type CarrierState } from '../delivery/bullmq-carrier.ts';
+import type { CarrierState } from '../delivery/bullmq-carrier.ts';
 import type { AttemptBatch, Carrier } from '../delivery/carrier.ts';
 import { InProcessCarrier } from '../delivery/in-process-carrier.ts';
 import type { ClaimRequest } from '../ledger/ledger.ts';
@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 
 /** The carrier that the configuration asks for: BullMQ where a Redis is named, else this process. */
-export function openCarrier(
+export async function openCarrier(
   config: Config,
   sinks: readonly SinkConfig[],
   parts: {
@@ -18,10 +18,12 @@ export function openCarrier(
     emit: Emit;
     onReady: () => void;
   },
-): Carrier {
+): Promise<Carrier> {
   const { attempt, clock, deliver } = parts;
   const { redisUrl, prefix } = config.queue;
   if (!redisUrl) return new InProcessCarrier(attempt, clock);
+  // Only now: the queue's packages take 20 MB, which an install without Redis need not spend.
+  const { BullmqCarrier } = await import('../delivery/bullmq-carrier.ts');
   return new BullmqCarrier({
     redisUrl,
     // The braces keep a ledger's keys together on a Redis Cluster.

@@ -3,7 +3,6 @@ import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Config, SinkConfig, SourceConfig } from '../config/config.ts';
 import { CarrierUnavailable } from '../delivery/carrier.ts';
-import { checkRedis } from '../delivery/check-redis.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import type { Secret } from '../platform/secret.ts';
 import { SinkUnavailable } from '../sinks/sink.ts';
@@ -140,6 +139,7 @@ async function readListing(source: Source, signal: AbortSignal): Promise<string>
 }
 
 async function checkQueue(url: Secret, signal: AbortSignal): Promise<string> {
+  const { checkRedis } = await import('../delivery/check-redis.ts'); // with the queue's packages, which few need
   const warning = await checkRedis(url, signal);
   return warning === undefined ? 'Redis answers.' : `Redis answers, but ${warning}.`;
 }

@@ -61,7 +61,7 @@ export interface Parts {
  * Opens every part and wires them: what is opened is pushed to `closers` at once. No connection is needed for it.
  * @throws DataDirHeld, DataDirUnusable, LedgerError
  */
-export function compose(options: DaemonOptions, closers: Closers): Parts {
+export async function compose(options: DaemonOptions, closers: Closers): Promise<Parts> {
   const { config, role } = options;
   const clock = options.clock ?? systemClock;
   const random = options.random ?? Math.random;
@@ -84,7 +84,7 @@ export function compose(options: DaemonOptions, closers: Closers): Parts {
   const opened = openSinks(sinks, clock);
   for (const { sink } of opened.values()) closers.push(() => sink.close());
   const onSettled = (sink: string) => wakes.notify(sink);
-  const carrier = openCarrier(config, sinks, {
+  const carrier = await openCarrier(config, sinks, {
     ledgerId: ledger.id,
     attempt: deliverBatch({ ledger, sinks: opened, clock, emit, onSettled }),
     deliver: delivers,

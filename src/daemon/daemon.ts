@@ -43,7 +43,7 @@ export class Daemon {
   static async start(options: DaemonOptions): Promise<Daemon> {
     const closers = new Closers();
     try {
-      const daemon = new Daemon(compose(options, closers), closers);
+      const daemon = new Daemon(await compose(options, closers), closers);
       await daemon.#start(options.admin);
       return daemon;
     } catch (error) {

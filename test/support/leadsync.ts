@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
@@ -7,6 +7,8 @@ import { freePort } from './server-process.ts';
 import { until } from './until.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/leadsync.js', import.meta.url));
+/** The flags for Node that the program's first line asks for: whoever runs it by its name gets them. */
+const FLAGS = /^#!.* node (.*)$/m.exec(readFileSync(PROGRAM, 'utf8'))?.[1]?.split(' ') ?? [];
 
 /** How a process ended: by a code or by a signal. */
 export interface Exit {
@@ -44,7 +46,7 @@ export interface LeadsyncOptions {
 
 /** Starts `leadsync ARGUMENT …` and returns at once. */
 export function startLeadsync(args: readonly string[], options: LeadsyncOptions = {}): RunningLeadsync {
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const child = spawn(process.execPath, [...FLAGS, PROGRAM, ...args], {
     cwd: options.cwd,
     env: { ...ownEnvironment(), ...options.env },
     stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
