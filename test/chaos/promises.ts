@@ -16,6 +16,7 @@ export function brokenPromises(world: World, healed: Healed): string[] {
     ...faultsOf(healed.account, { repeats: true }),
     ...wrongReplays(world, healed.account),
     ...shownData(world),
+    ...world.reader.changed().map((name) => `${name} changed after it had appeared`),
     ...tooLarge.map(({ name, peakMb }) => `${name} held ${Math.round(peakMb)} MB`),
   ];
 }

@@ -37,6 +37,9 @@ export interface RunOptions {
   readonly signal: AbortSignal;
 }
 
+/** How often it is looked what leadsync holds and has dropped, in ms. */
+const LOOK_MS = 200;
+
 /** Plays the run that a seed names, heals everything, waits for rest, and takes the account. */
 export async function playRun({ seed, carrier, seconds, say, signal }: RunOptions): Promise<RunResult> {
   const plan = drawPlan(seed, carrier, seconds);
@@ -45,7 +48,7 @@ export async function playRun({ seed, carrier, seconds, say, signal }: RunOption
     say(`${((performance.now() - startMs) / 1000).toFixed(1).padStart(6)}  ${part.padEnd(13)}  ${text}`);
   const world = await openWorld(plan, carrier, tell);
   let kept = true;
-  const measuring = setInterval(() => measure(world), 500);
+  const measuring = setInterval(() => look(world), LOOK_MS);
   try {
     await perform(plan, world, tell, signal);
     const healed = await healAndRest(plan, world, tell, signal);
@@ -71,9 +74,10 @@ export async function playRun({ seed, carrier, seconds, say, signal }: RunOption
   }
 }
 
-function measure({ parts }: World): void {
+function look({ parts, reader }: World): void {
   parts.daemon.measure();
   parts.worker.measure();
+  reader.look();
 }
 
 /** Does to each part what the plan has for it, each in its own time. */

@@ -6,6 +6,7 @@ import { type PrivatePostgres, startPostgres } from '../support/private-postgres
 import { type PrivateRedis, startRedis } from '../support/private-redis.ts';
 import { type CarrierName, openScene, type Scene } from '../support/scene.ts';
 import { until } from '../support/until.ts';
+import { EagerReader } from './eager-reader.ts';
 import { healRedis } from './lanes/redis.ts';
 import { Operator } from './operator.ts';
 import type { Parts } from './parts.ts';
@@ -21,6 +22,8 @@ export interface World {
   readonly folder: string;
   readonly scene: Scene;
   readonly parts: Parts;
+  /** Whoever works with the CSV files. */
+  readonly reader: EagerReader;
   /** Ends every trouble: all parts but leadsync are as they should be, and nothing more arrives. */
   heal(): Promise<void>;
   /** What leadsync, its commands and its logs did wrong by themselves. */
@@ -86,6 +89,7 @@ export async function openWorld(
       folder,
       scene,
       parts,
+      reader: new EagerReader(scene.drop),
       heal: () => heal(parts),
       faults: () => [daemon, worker, operator].flatMap((part) => part.faults),
       close: closeAll,

@@ -1,0 +1,40 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { csvFiles } from '../support/scene.ts';
+
+/** Somebody who takes each CSV file as soon as it appears: it must be whole then, and never change again. */
+export class EagerReader {
+  readonly #folder: string;
+  readonly #taken = new Map<string, string>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Takes what has appeared since the last time. */
+  look(): void {
+    for (const name of csvFiles(this.#folder)) {
+      if (!this.#taken.has(name)) this.#take(name);
+    }
+  }
+
+  /** The files that are not, byte for byte, what was taken. */
+  changed(): string[] {
+    return [...this.#taken].filter(([name, taken]) => this.#read(name) !== taken).map(([name]) => name);
+  }
+
+  #take(name: string): void {
+    const content = this.#read(name);
+    if (content !== undefined) this.#taken.set(name, content);
+  }
+
+  #read(name: string): string | undefined {
+    try {
+      return hash('sha256', readFileSync(join(this.#folder, name)));
+    } catch {
+      // The folder was taken away in between.
+      return undefined;
+    }
+  }
+}
