@@ -96,9 +96,12 @@ export class Daemon {
 
   async #unready(): Promise<readonly string[]> {
     if (this.#loops.signal.aborted) return ['leadsync is stopping'];
-    await this.#parts.ledger.listingMark(''); // rejects when the ledger cannot be read
-    const carrier = this.#parts.carrier.unready();
-    return carrier ? [carrier] : [];
+    const { ledger, carrier } = this.#parts;
+    await ledger.listingMark(''); // rejects when the ledger cannot be read
+    const failing = ledger.failing();
+    return [failing && `${failing.message} ${failing.hint}`, carrier.unready()].filter(
+      (reason) => reason !== undefined,
+    );
   }
 
   #startSink(sink: SinkConfig): void {

@@ -37,7 +37,7 @@ export function toLedgerError(error: unknown, file: string): LedgerError {
     return new LedgerError(
       'full',
       `There is no room on the disk for the ledger ${file}.`,
-      'Free some space; leadsync goes on by itself.',
+      'Free some space; a leadsync that runs goes on by itself.',
       error,
     );
   }
@@ -81,7 +81,7 @@ export function toLedgerError(error: unknown, file: string): LedgerError {
     return new LedgerError(
       'io',
       `Reading or writing the ledger ${file} failed (${code}).`,
-      'Check the disk; leadsync tries again.',
+      'Check the disk; a leadsync that runs tries again by itself.',
       error,
     );
   }

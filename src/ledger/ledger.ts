@@ -4,6 +4,7 @@ import type { LeadId } from '../leads/lead.ts';
 import type { ListedItem } from '../leads/listed-lead.ts';
 import type { Outcome } from '../leads/outcome.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
+import type { LedgerError } from './ledger-error.ts';
 
 /** Identifies a poll in this ledger; grows with time. */
 export type PollId = number;
@@ -258,6 +259,8 @@ export interface Ledger {
   endLeasesOf(holder: string): Promise<number>;
   /** How many batches of a sink are on their way, and whether more could be claimed at this moment. */
   activity(sink: string): Promise<{ readonly onTheirWay: number; readonly due: boolean }>;
+  /** Why nothing can be recorded at present: what the last write failed of, until something has been recorded again. */
+  failing(): LedgerError | undefined;
   /** True once after another process has written to the ledger. */
   changedElsewhere(): boolean;
 

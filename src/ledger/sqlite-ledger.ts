@@ -106,6 +106,7 @@ class SqliteLedger implements Ledger {
   /** By lease: what was claimed and begun in one commit, until its attempt asks for it. Never more than is on its way. */
   readonly #begun = new Map<number, Begun>();
   #dataVersion: unknown;
+  #failing: LedgerError | undefined;
 
   constructor(db: Database.Database, { clock, random, judge, holder = 'nobody' }: LedgerOptions) {
     this.#db = db;
@@ -138,15 +139,15 @@ class SqliteLedger implements Ledger {
   }
 
   startPoll(source: string): Promise<PollId> {
-    return this.#guard(async () => this.#recording.startPoll(source));
+    return this.#recorded(async () => this.#recording.startPoll(source));
   }
 
   record(poll: PollId, items: readonly ListedItem[]) {
-    return this.#guard(async () => this.#recording.record(poll, items));
+    return this.#noted(async () => this.#recording.record(poll, items));
   }
 
   finishPoll(poll: PollId, end: PollEnd) {
-    return this.#guard(() => this.#recording.finishPoll(poll, end));
+    return this.#noted(() => this.#recording.finishPoll(poll, end));
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {
@@ -174,7 +175,11 @@ class SqliteLedger implements Ledger {
   }
 
   settle(ref: BatchRef, attempt: Attempt): Promise<Settled | undefined> {
-    return this.#write(() => this.#settling.settle(ref, attempt));
+    return this.#recorded(() => this.#commits.run(() => this.#settling.settle(ref, attempt)));
+  }
+
+  failing(): LedgerError | undefined {
+    return this.#failing;
   }
 
   holders() {
@@ -296,8 +301,24 @@ class SqliteLedger implements Ledger {
     await this.#commits.run(() => unused.map((one) => this.#settling.giveBack(one))).catch(() => undefined);
   }
 
-  #write<T>(work: () => T): Promise<T> {
-    return this.#guard(() => this.#commits.run(work));
+  async #write<T>(work: () => T): Promise<T> {
+    return this.#noted(() => this.#commits.run(work));
+  }
+
+  /** For what always writes something: that it works shows that the disk takes it again. */
+  async #recorded<T>(work: () => Promise<T>): Promise<T> {
+    const result = await this.#noted(work);
+    this.#failing = undefined;
+    return result;
+  }
+
+  async #noted<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#guard(work);
+    } catch (error) {
+      if (error instanceof LedgerError && error.passing) this.#failing = error;
+      throw error;
+    }
   }
 
   #read<T>(work: () => T): Promise<T> {

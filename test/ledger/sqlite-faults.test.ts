@@ -63,9 +63,12 @@ describe('a ledger file in trouble', () => {
       hint: expect.stringMatching(/space/),
     });
     expect(disk.contents()).toEqual(before);
+    expect(on.ledger.failing()).toMatchObject({ code: 'full' });
     disk.makeRoom();
     expect(await on.ledger.record(poll, big)).toMatchObject({ new: 100 });
     expect(await on.owed('crm')).toHaveLength(150);
+    await on.ledger.startPoll('main');
+    expect(on.ledger.failing()).toBeUndefined();
   });
 
   it('settles a batch whole or not at all when the disk is full, and can be asked again', async () => {
