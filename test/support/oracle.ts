@@ -105,7 +105,10 @@ function truthOf(services: readonly Stub[], raw: readonly string[]): Truth {
     served.ids().map((id) => [String(id), { served, version: served.versions(id).at(-1) ?? 1 }] as const),
   );
   const newest = new Map(generated);
-  const texts = new Map(services.flatMap(({ served }) => served.raw()).map((text) => [idIn(text), text]));
+  // What stands around an element is the listing's, and not the lead's.
+  const texts = new Map(
+    services.flatMap(({ served }) => served.raw()).map((text) => [idIn(text), text.trim()]),
+  );
   return {
     newest: new Map([
       ...generated.map(([lead, { version }]) => [lead, version] as const),

@@ -1,0 +1,86 @@
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { aScene } from '../support/a-scene.ts';
+import { accountOf, faultsOf } from '../support/oracle.ts';
+import { carriers, type Scene } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+import { expectCalm } from './calm.ts';
+import { logged, statusOf, told } from './telling.ts';
+
+// Point 41, the machine's clock: a real process whose `Date` is set ahead and back from outside. (What the service's own
+// clock does is in service.test.ts.)
+
+const DAY_MS = 86_400_000;
+const CLOCK = fileURLToPath(new URL('jumping-clock.ts', import.meta.url));
+
+describe.each(carriers)('a clock that is set, over the %s carrier', (carrier) => {
+  test('41. a day ahead and two days back, there is no storm and no stall, and a sink that is held is probed all the same', async () => {
+    const scene = await aScene(carrier, {
+      stub: { leads: 10 },
+      sinks: { drop: { batch: { max: 100, wait: '1s' } } },
+      receivers: { down: {} },
+    });
+    const down = scene.receivers['down'] ?? expect.unreachable('there is no such receiver');
+    down.answerAlways(503);
+    const env = { NODE_OPTIONS: `--import=${CLOCK}`, CLOCK_OFFSET_FILE: clockOf(scene) };
+    setClock(scene, 0);
+    const daemon = await scene.start({ env });
+    await until('the first leads have arrived', () => haveArrived(scene), 60_000);
+    await told(daemon, 'sink-held', { sink: 'down' });
+
+    setClock(scene, DAY_MS);
+    await expectNeitherStormNorStall(scene);
+
+    setClock(scene, -DAY_MS);
+    await told(daemon, 'clock-set-back');
+    await expectNeitherStormNorStall(scene);
+    const { probe_at } = (await statusOf(scene)).sinks['down'] ?? {};
+    expect(Date.parse(probe_at ?? '') - (Date.now() - DAY_MS)).toBeLessThan(75_000);
+    // In a minute and a half it gets as many probes as it would have got without all this.
+    expect(down.received.length).toBeLessThan(25);
+    down.answerAlways(204);
+    await until('every lead is everywhere', () => scene.complete(), 120_000);
+    await expectCalm(daemon);
+    expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+
+    // The ledger of a time that is to come.
+    setClock(scene, -3 * DAY_MS);
+    const again = await scene.start({ env });
+    await expectNeitherStormNorStall(scene);
+    await until('every lead is everywhere', () => scene.complete(), 120_000);
+    await expectCalm(again);
+    expect(logged(again, 'sink-held')).toEqual([]);
+    expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+  }, 300_000);
+});
+
+/** New leads arrive as ever, and for a while the service is asked once a second and gives one token at most. */
+async function expectNeitherStormNorStall(scene: Scene): Promise<void> {
+  const { stub } = scene;
+  const startMs = performance.now();
+  const before = { listing: stub.listingRequests, token: stub.tokenRequests };
+  stub.addLeads(10);
+  await until('the new leads have arrived', () => haveArrived(scene), 60_000);
+  await until('three more polls were made', () => stub.listingRequests >= before.listing + 4, 60_000);
+  const seconds = (performance.now() - startMs) / 1000;
+  expect(stub.listingRequests - before.listing).toBeLessThanOrEqual(Math.ceil(seconds) + 2);
+  expect(stub.tokenRequests - before.token).toBeLessThanOrEqual(2);
+}
+
+/** Whether every lead is at the sinks that take any. */
+async function haveArrived(scene: Scene): Promise<boolean> {
+  const { crm, drop, warehouse } = await scene.held();
+  return [crm, drop, warehouse].every(
+    (held) => new Set(held.map(({ lead }) => lead)).size === scene.stub.shown,
+  );
+}
+
+function clockOf(scene: Scene): string {
+  return join(dirname(scene.configFile), 'clock-offset-ms');
+}
+
+function setClock(scene: Scene, offsetMs: number): void {
+  writeFileSync(clockOf(scene), String(offsetMs));
+}

@@ -1,0 +1,141 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { SmallDisk } from '../chaos/small-disk.ts';
+import { aScene } from '../support/a-scene.ts';
+import type { Daemon } from '../support/leadsync.ts';
+import { accountOf, faultsOf } from '../support/oracle.ts';
+import { carriers, type Scene } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+import { expectCalm } from './calm.ts';
+import { EagerReader } from './eager-reader.ts';
+import { logged, mustRun, statusOf } from './telling.ts';
+
+// Points 32 and 33. The disk is a small file system of its own where this machine lets us mount one (root, on Linux); the
+// steps that it cannot break, and all of them elsewhere, are broken by failpoints.
+
+const SOON = { schedule: ['200ms', '1s', '1s', '1s'], jitter: 0 };
+
+describe.each(carriers)('a drop folder in trouble, over the %s carrier', (carrier) => {
+  test('32. on a full, read-only or missing disk nothing half is visible, others go on, and so does this when it is mended', async (context) => {
+    const scene = await aScene(carrier, {
+      stub: { leads: 10 },
+      sinks: { drop: { batch: { max: 100, wait: '100ms' }, retry: SOON } },
+    });
+    const disk = new SmallDisk(scene.drop, 1);
+    onTestFinished(() => disk.close());
+    if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
+    const reader = anEagerReader(scene);
+    const daemon = await scene.start();
+    await until('the first leads are everywhere', () => scene.complete(), 60_000);
+    await expectHeldWhile(
+      scene,
+      daemon,
+      'ENOSPC',
+      () => disk.fill(),
+      () => disk.free(),
+    );
+    await expectHeldWhile(
+      scene,
+      daemon,
+      'EROFS',
+      () => disk.protect(),
+      () => disk.unprotect(),
+    );
+    await expectHeldWhile(
+      scene,
+      daemon,
+      'ENOENT',
+      () => disk.hide(),
+      () => disk.show(),
+    );
+    await expectCalm(daemon);
+    reader.stop();
+    expect(reader.complaints).toEqual([]);
+    expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+  }, 240_000);
+
+  test('32. when writing, syncing or renaming fails, by failpoint, nothing half is visible, and the same leads are in one file afterwards', async () => {
+    const scene = await aScene(carrier, {
+      stub: { leads: 10 },
+      sinks: { drop: { batch: { max: 100, wait: '100ms' }, retry: SOON } },
+    });
+    // The token is on disk before anything is armed.
+    await mustRun(scene, 'sync');
+    const reader = anEagerReader(scene);
+    for (const fault of ['file-write=ENOSPC*3', 'file-sync=ENOSPC*3', 'file-rename=EIO*3']) {
+      const daemon = await scene.start({ env: { LEADSYNC_FAILPOINTS: fault } });
+      const code = /=(\w+)/.exec(fault)?.[1] ?? '';
+      await expectHeldWhile(
+        scene,
+        daemon,
+        code,
+        () => undefined,
+        () => undefined,
+      );
+      await expectCalm(daemon);
+      expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    }
+    reader.stop();
+    expect(reader.complaints).toEqual([]);
+    expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+  }, 240_000);
+});
+
+test('33. a reader that picks files up the moment they appear never sees a part of one, though leadsync is killed again and again', async () => {
+  const scene = await aScene('in-process', {
+    stub: { leads: 2_000 },
+    sinks: { drop: { batch: { max: 500, wait: '50ms' } } },
+  });
+  const reader = anEagerReader(scene);
+  for (const kills of [1, 2, 3]) {
+    const daemon = await scene.start();
+    const before = reader.files.size;
+    await until(`a file was read, for the ${kills}. time`, () => reader.files.size > before, 60_000);
+    await daemon.kill('SIGKILL');
+    scene.stub.addLeads(500);
+  }
+  const daemon = await scene.start();
+  const there = () => leadsIn(reader) === scene.stub.shown;
+  await until('every lead was read', there, 120_000);
+  await until('every lead is everywhere', () => scene.complete(), 120_000);
+  await expectCalm(daemon);
+  reader.stop();
+  expect(reader.complaints).toEqual([]);
+  expect(faultsOf(await accountOf(scene), { repeats: true })).toEqual([]);
+}, 300_000);
+
+/** Breaks the disk, sees the sink held for that reason while the others get their leads, mends it, and sees it go on. */
+async function expectHeldWhile(
+  scene: Scene,
+  daemon: Daemon,
+  code: string,
+  breakIt: () => void | Promise<void>,
+  mendIt: () => void,
+): Promise<void> {
+  await breakIt();
+  const before = logged(daemon, 'sink-held').length;
+  scene.stub.addLeads(20);
+  await until(`the sink is held for ${code}`, () => logged(daemon, 'sink-held').length > before, 60_000);
+  const { drop, crm, warehouse } = (await statusOf(scene)).sinks;
+  expect(drop).toMatchObject({
+    state: 'held',
+    held_reason: expect.stringContaining(`(${code})`),
+    pending: 20,
+    dead: 0,
+  });
+  expect([crm?.state, warehouse?.state]).toEqual(['ok', 'ok']);
+  mendIt();
+  await mustRun(scene, 'resume', 'drop');
+  await until('every lead is everywhere', () => scene.complete(), 60_000);
+}
+
+function anEagerReader(scene: Scene): EagerReader {
+  const reader = new EagerReader(scene.drop);
+  onTestFinished(() => reader.stop());
+  return reader;
+}
+
+/** How many different leads the files that a reader saw hold. */
+function leadsIn(reader: EagerReader): number {
+  const ids = [...reader.files.values()].flatMap((text) => [...text.matchAll(/(?:^|\r\n)(\d+),/g)]);
+  return new Set(ids.map(([, id]) => id)).size;
+}

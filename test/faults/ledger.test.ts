@@ -1,0 +1,145 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { SmallDisk } from '../chaos/small-disk.ts';
+import { aScene } from '../support/a-scene.ts';
+import { startLeadsync } from '../support/leadsync.ts';
+import { accountOf, faultsOf } from '../support/oracle.ts';
+import type { Scene } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+import { expectCalm } from './calm.ts';
+import { logged, statusOf, told } from './telling.ts';
+
+// Point 34. The carrier has no part in it: what is broken is the file that both write to in the same way.
+
+test('34. a second leadsync on the same data directory is refused with 75, and the first does not notice', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 10 } });
+  const daemon = await scene.start();
+  for (const command of ['run', 'sync']) {
+    const second = await scene.run(command);
+    expect(second).toMatchObject({ code: 75, stdout: '', stderr: expect.stringContaining(scene.dataDir) });
+  }
+  scene.stub.addLeads(10);
+  await until('every lead is everywhere', () => scene.complete(), 60_000);
+  await expectCalm(daemon);
+  expect(logged(daemon, 'ledger-failed')).toEqual([]);
+  expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+}, 120_000);
+
+test('34. a file that is no database is refused with what to do, and stays as it is', async () => {
+  const scene = await aScene('in-process');
+  const text = 'a letter about leads, and no database at all. '.repeat(200);
+  await expectRefusal(scene, text, /data_dir/);
+});
+
+test('34. a ledger of a newer leadsync is refused with what to do, and stays as it is', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 3 } });
+  expect(await scene.run('sync')).toMatchObject({ code: 0 });
+  const file = ledgerOf(scene);
+  const db = new Database(file);
+  db.pragma('user_version = 99');
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.close();
+  await expectRefusal(scene, readFileSync(file), /newer leadsync/);
+});
+
+test('34. on a full disk nothing is seen that is not owed, it is said, and all goes on when there is room', async (context) => {
+  const scene = await aScene('in-process', { stub: { leads: 10 } });
+  const disk = new SmallDisk(scene.dataDir, 4);
+  onTestFinished(() => disk.close());
+  if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
+  const daemon = await scene.start();
+  await until('the first leads are everywhere', () => scene.complete(), 60_000);
+  disk.fill();
+  scene.stub.addLeads(1_000);
+  const { code } = await told(daemon, 'poll-failed', { code: 'ledger-full' });
+  expect(code).toBe('ledger-full');
+  // It is alive, and says of itself what it knows.
+  expect((await fetch(`${daemon.adminUrl}/livez`)).status).toBe(200);
+  const { sources } = await statusOf(scene);
+  expect(sources['main']?.last_poll?.status).not.toBe('success');
+  disk.free();
+  await until('every lead is everywhere', () => scene.complete(), 120_000);
+  await expectCalm(daemon);
+  expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+}, 240_000);
+
+test('34. when writing to the ledger fails, nothing is seen that is not owed, it is said, and all goes on afterwards', async (context) => {
+  if (!mayLimit()) context.skip('needs prlimit(1), by which writes to files are made to fail');
+  const scene = await aScene('in-process', { stub: { leads: 10 } });
+  const daemon = await scene.start();
+  await until('the first leads are everywhere', () => scene.complete(), 60_000);
+  // Beyond this many bytes every write of the process fails (EFBIG), which SQLite takes for a disk that fails.
+  limitFiles(daemon.process.pid, '4096');
+  scene.stub.addLeads(300);
+  await told(daemon, 'poll-failed', { code: 'ledger-io' });
+  expect((await fetch(`${daemon.adminUrl}/livez`)).status).toBe(200);
+  limitFiles(daemon.process.pid, 'unlimited');
+  await until('every lead is everywhere', () => scene.complete(), 120_000);
+  await expectCalm(daemon);
+  expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+}, 240_000);
+
+test('34. while a reader holds a snapshot of the ledger leads flow, and afterwards its log is given back', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 10 } });
+  const daemon = await scene.start();
+  await until('the first leads are everywhere', () => scene.complete(), 60_000);
+  const reader = new Database(ledgerOf(scene), { readonly: true });
+  onTestFinished(() => void reader.close());
+  reader.exec('BEGIN');
+  const leads = () => reader.prepare('SELECT count(*) FROM leads').pluck().get();
+  expect(leads()).toBe(10);
+  for (let more = 0; more < 3; more += 1) {
+    scene.stub.addLeads(1_000);
+    await until('they are everywhere', () => scene.complete(), 120_000);
+  }
+  expect(leads()).toBe(10);
+  const logBytes = () => statSync(`${ledgerOf(scene)}-wal`).size;
+  const grown = logBytes();
+  expect(grown).toBeGreaterThan(4e6);
+  reader.exec('COMMIT');
+  await until(
+    'the log has shrunk',
+    () => {
+      scene.stub.addLeads(1);
+      return logBytes() < grown / 2;
+    },
+    120_000,
+  );
+  await until('every lead is everywhere', () => scene.complete(), 120_000);
+  await expectCalm(daemon);
+  expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+}, 400_000);
+
+function ledgerOf(scene: Scene): string {
+  return join(scene.dataDir, 'ledger.db');
+}
+
+/** Puts this content in the place of the ledger, and expects leadsync to end at once, to say why, and not to touch it. */
+async function expectRefusal(scene: Scene, content: string | Buffer, hint: RegExp): Promise<void> {
+  mkdirSync(scene.dataDir, { recursive: true });
+  writeFileSync(ledgerOf(scene), content);
+  const leadsync = startLeadsync(['run', '-c', scene.configFile]);
+  onTestFinished(() => void leadsync.process.kill('SIGKILL'));
+  const exit = await leadsync.exited;
+  expect(exit).toEqual({ code: 1, signal: null });
+  expect(leadsync.stderr).toMatch(hint);
+  expect(leadsync.stderr).toContain(ledgerOf(scene));
+  expect(readFileSync(ledgerOf(scene))).toEqual(Buffer.from(content));
+  expect(scene.stub.listingRequests).toBeLessThanOrEqual(1);
+}
+
+function mayLimit(): boolean {
+  try {
+    limitFiles(process.pid, 'unlimited');
+    return true;
+  } catch {
+    return false; // no Linux, or no util-linux
+  }
+}
+
+function limitFiles(pid: number | undefined, bytes: string): void {
+  execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`], { stdio: 'ignore' });
+}

@@ -1,0 +1,103 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { aScene } from '../support/a-scene.ts';
+import type { Daemon } from '../support/leadsync.ts';
+import { accountOf, faultsOf } from '../support/oracle.ts';
+import { until } from '../support/until.ts';
+import { expectCalm } from './calm.ts';
+import { logged, statusOf, told } from './telling.ts';
+
+// What of points 35 and 36 is a matter of size. A million leads take minutes: `npm run proof:million` brings them; here the
+// same way is taken by as many as fit into a suite.
+
+const MANY = 40_000;
+
+test('35. a gzip bomb is left off unread, in bounded memory, while leadsync answers its probes', async () => {
+  const scene = await aScene('in-process', {
+    stub: { leads: 5 },
+    source: { deadline: '5s' },
+    // Read beside it, by the same process.
+    services: { other: { leads: 5, firstId: 1_000 } },
+  });
+  scene.stub.misbehave({ listing: 'gzip-bomb' });
+  const daemon = await scene.start();
+  await told(daemon, 'poll-failed', { source: 'main' });
+  // A deadline that is not kept would be noticed: the bomb takes far longer.
+  expect(logged(daemon, 'poll-failed', { source: 'main' })[0]).toMatchObject({ code: 'incomplete' });
+  await expectAnswers(daemon);
+  expect(peakMb(daemon)).toBeLessThan(700);
+  scene.stub.behave();
+  await until('every lead is everywhere', () => scene.complete(), 90_000);
+  await expectCalm(daemon);
+  const services = Object.values(scene.services);
+  expect(faultsOf(await accountOf(scene, { services }), { repeats: false })).toEqual([]);
+}, 240_000);
+
+test('36. a lead of 50 MB reaches every sink, to the last byte', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 5 }, source: { max_lead_size: '60mb' } });
+  scene.stub.misbehave({ listing: 'huge-lead' });
+  const daemon = await scene.start();
+  const huge = '7003000';
+  await until(
+    'it is everywhere',
+    async () => Object.values(await scene.held()).every((held) => held.some(({ lead }) => lead === huge)),
+    120_000,
+  );
+  await expectAnswers(daemon);
+  scene.stub.behave();
+  await until('every lead is everywhere', () => scene.complete(), 60_000);
+  await expectCalm(daemon);
+  const raw = scene.stub.served.raw();
+  expect(faultsOf(await accountOf(scene, { raw }), { repeats: false })).toEqual([]);
+}, 300_000);
+
+test('36. of a lead that is larger than max_lead_size the others hear nothing', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 5 }, source: { max_lead_size: '8mb' } });
+  scene.stub.misbehave({ listing: 'huge-lead' });
+  const daemon = await scene.start();
+  await told(daemon, 'leads-rejected');
+  await until('the others are everywhere', () => scene.complete(), 60_000);
+  expect((await statusOf(scene)).sources['main']).toMatchObject({ leads: 5, leads_rejected: 1 });
+  await expectCalm(daemon);
+  expect(peakMb(daemon)).toBeLessThan(400);
+  expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+}, 120_000);
+
+test(`36. ${MANY.toLocaleString('en')} leads at once are recorded in bounded memory, while leadsync answers its probes`, async () => {
+  const scene = await aScene('in-process', {
+    stub: { leads: MANY },
+    sinks: { drop: { batch: { max: 10_000, wait: '1s' } }, crm: { enabled: false } },
+  });
+  const daemon = await scene.start();
+  const recorded = async () => (await statusOf(scene)).sources['main']?.leads === MANY;
+  await until('they are recorded', recorded, 120_000);
+  await expectAnswers(daemon);
+  await until(
+    'they are delivered',
+    async () => {
+      const { drop, warehouse } = (await statusOf(scene)).sinks;
+      return drop?.delivered === MANY && warehouse?.delivered === MANY;
+    },
+    180_000,
+  );
+  await expectCalm(daemon);
+  expect(peakMb(daemon)).toBeLessThan(500);
+  const account = await accountOf(scene);
+  expect(faultsOf(account, { repeats: false, at: ['drop', 'warehouse'] })).toEqual([]);
+}, 400_000);
+
+/** Its probes answer while it is at work. */
+async function expectAnswers({ adminUrl }: Daemon): Promise<void> {
+  for (let times = 0; times < 5; times += 1) {
+    expect((await fetch(`${adminUrl}/livez`, { signal: AbortSignal.timeout(10_000) })).status).toBe(200);
+    await sleep(20);
+  }
+}
+
+/** The most memory that it has held, in MB; 0 where there is no /proc. */
+function peakMb({ process: { pid } }: Daemon): number {
+  const path = `/proc/${pid}/status`;
+  if (!existsSync(path)) return 0;
+  return Number(/VmHWM:\s*(\d+) kB/.exec(readFileSync(path, 'utf8'))?.[1]) / 1024;
+}
