@@ -4,8 +4,8 @@ import { expect } from 'vitest';
 import type { Daemon } from '../support/leadsync.ts';
 import { until } from '../support/until.ts';
 
-/** Of one core, the polls of every second included. */
-const MOST_CPU = 0.3;
+/** What a daemon with nothing to do may use of one core, the polls of every second included. */
+export const MOST_CPU = 0.3;
 /** So often does /proc count the time of a process, per second (USER_HZ on Linux). */
 const TICKS_PER_SECOND = 100;
 

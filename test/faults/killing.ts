@@ -6,6 +6,9 @@ import type { CarrierName, Scene, SceneOptions, SinkName } from '../support/scen
 import { until } from '../support/until.ts';
 import { expectKept } from './kept.ts';
 
+/** Longer than any test: what a dead process held is free because it is dead, and not when a lease ends. */
+const TIMEOUT = '10m';
+
 /** A scene in which single sinks can be kept from getting anything: see `runUntilKilled`. */
 export function aSceneToKillIn(
   carrier: CarrierName,
@@ -15,9 +18,9 @@ export function aSceneToKillIn(
     stub: { leads },
     ...options,
     sinks: {
-      ...sinks,
-      drop: { batch: { max: 1_000, wait: waitOf('drop') } },
-      warehouse: { batch: { max: 1_000, wait: waitOf('warehouse') } },
+      crm: { timeout: TIMEOUT, ...sinks.crm },
+      drop: { timeout: TIMEOUT, batch: { max: 1_000, wait: waitOf('drop') } },
+      warehouse: { timeout: TIMEOUT, batch: { max: 1_000, wait: waitOf('warehouse') } },
     },
   });
 }
