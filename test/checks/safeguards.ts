@@ -83,7 +83,7 @@ export const safeguards: readonly Safeguard[] = [
     file: 'src/platform/files.ts',
     text: 'const temporary = join(folder, `.${basename(path)}.${nonce}.tmp`);',
     instead: 'const temporary = path; void nonce; void basename;',
-    tests: ['test/sinks/csv', 'test/faults'],
+    tests: ['test/sinks/csv', 'test/faults/csv.test.ts'],
   },
   {
     name: 'the refresh token is on disk before the new access token is used',
@@ -92,7 +92,7 @@ export const safeguards: readonly Safeguard[] = [
     text: "    await this.#parts.file.write(token);\n    reach('token-saved');\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
     instead:
       "    void this.#parts.file.write(token).then(() => reach('token-saved'), () => undefined);\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
-    tests: ['test/source/tokens.test.ts', 'test/faults'],
+    tests: ['test/source/tokens.test.ts', 'test/faults/killed-while-renewing.test.ts'],
   },
   {
     name: 'one renewal for any number of waiters',
@@ -116,7 +116,7 @@ export const safeguards: readonly Safeguard[] = [
     file: 'src/source/listing-body.ts',
     text: '      throw brokenOff(error, this.#bytes);',
     instead: '      void brokenOff(error, this.#bytes);',
-    tests: ['test/source', 'test/faults'],
+    tests: ['test/source', 'test/faults/service.test.ts'],
   },
   {
     name: 'the same batch again, not a new one',
@@ -141,7 +141,7 @@ export const safeguards: readonly Safeguard[] = [
     file: 'src/platform/lock.ts',
     text: "db.exec('BEGIN EXCLUSIVE');",
     instead: "db.exec('BEGIN');",
-    tests: ['test/faults', 'test/cli', 'test/platform'],
+    tests: ['test/faults/ledger.test.ts', 'test/cli', 'test/platform'],
   },
   {
     name: 'leads and answers in one transaction of PostgreSQL',
@@ -149,7 +149,7 @@ export const safeguards: readonly Safeguard[] = [
     file: 'src/sinks/postgres/transaction.ts',
     text: '    BEGIN ISOLATION LEVEL READ COMMITTED ${mode};\n',
     instead: '    SELECT 1;\n',
-    tests: ['test/sinks/postgres', 'test/faults'],
+    tests: ['test/sinks/postgres', 'test/faults/postgres.test.ts'],
   },
   {
     name: 'delivered only after the COMMIT',
