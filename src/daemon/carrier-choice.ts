@@ -40,8 +40,8 @@ export async function openCarrier(
  * a batch begins as it is claimed, in the same commit, and its attempt may take `attemptMs`.
  */
 export function pace(
-  config: Config,
-  sink: SinkConfig,
+  config: { readonly queue: Pick<Config['queue'], 'redisUrl'> },
+  sink: Pick<SinkConfig, 'concurrency'>,
   attemptMs: number,
 ): Pick<ClaimRequest, 'window' | 'leaseMs' | 'beginForMs'> {
   if (!config.queue.redisUrl) return { window: sink.concurrency, leaseMs: attemptMs, beginForMs: attemptMs };

@@ -269,8 +269,11 @@ class SqliteLedger implements Ledger {
     });
   }
 
-  clockWentBack(byMs: number) {
-    return this.#write(() => this.#amending.clockWentBack(byMs));
+  async clockWentBack(byMs: number): Promise<number> {
+    const moved = await this.#write(() => this.#amending.clockWentBack(byMs));
+    // Their leases have been pulled back as well: whoever has not asked yet comes too late.
+    this.#begun.clear();
+    return moved;
   }
 
   lastPolledAt() {

@@ -197,8 +197,8 @@ function checkFiles(world: World, sink: SinkSetup, { deliveries }: Held): void {
     for (const row of rows) {
       const id = row['_leadsync_delivery_id'] ?? '';
       const other = inFiles.get(id);
-      if (other && world.witness.lostAttemptsOf(id) < LOST_BEFORE_SPLIT)
-        throw new Violation(`${id} is in two files, ${other} and ${name}`);
+      const mayBeSplit = world.processes.deaths + world.witness.lostAttemptsOf(id) >= LOST_BEFORE_SPLIT;
+      if (other && !mayBeSplit) throw new Violation(`${id} is in two files, ${other} and ${name}`);
       inFiles.set(id, name);
     }
   }

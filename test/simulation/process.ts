@@ -1,8 +1,10 @@
 import { backfill } from '../../src/daemon/backfill.ts';
-import { deliverBatch, type OpenSink } from '../../src/daemon/deliver.ts';
+import { pace } from '../../src/daemon/carrier-choice.ts';
+import { attemptLeaseMs, deliverBatch, type OpenSink } from '../../src/daemon/deliver.ts';
 import { dispatch } from '../../src/daemon/dispatch.ts';
 import { freeTheDead, showOwnLife } from '../../src/daemon/free-the-dead.ts';
 import { pollLoop } from '../../src/daemon/poll-loop.ts';
+import { tidyLedger } from '../../src/daemon/tidy-ledger.ts';
 import { Wake } from '../../src/daemon/wake.ts';
 import { watchClock } from '../../src/daemon/watch-clock.ts';
 import { watchWorkers } from '../../src/daemon/watch-workers.ts';
@@ -12,6 +14,7 @@ import type { LeadEvent } from '../../src/leads/delivery.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { Closers } from '../../src/platform/closers.ts';
+import { Secret } from '../../src/platform/secret.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { Emit } from '../../src/telemetry/events.ts';
 import { BUDGET_MS } from './destination.ts';
@@ -64,6 +67,8 @@ export interface ProcessParts {
 
 /** How often a process looks whether others wrote to the ledger; the daemon does so twenty times as often. */
 const LOOK_ELSEWHERE_MS = 2_000;
+/** Stands for the Redis that is simulated. */
+const REDIS_URL = new Secret('redis://simulated');
 const WATCH_PROCESSES_MS = 2_000;
 const AFTER_FAULT_MS = 1_000;
 
@@ -78,6 +83,7 @@ export class SimulatedProcess {
   readonly #closers = new Closers();
   readonly #loops: Promise<void>[] = [];
   readonly #wakes = new Map<string, Wake>();
+  readonly #open = new Map<string, OpenSink>();
   readonly #ledger: Ledger;
   readonly #drop: () => void;
   readonly #carrier: Carrier;
@@ -149,12 +155,11 @@ export class SimulatedProcess {
 
   #openCarrier(): Carrier {
     const { redis, sinks, duties, openSink } = this.#parts;
-    const open = new Map<string, OpenSink>(
-      sinks.map((sink) => [sink.name, { sink: openSink(sink, this.life), budgetMs: BUDGET_MS }]),
-    );
+    for (const sink of sinks)
+      this.#open.set(sink.name, { sink: openSink(sink, this.life), budgetMs: BUDGET_MS });
     const attempt = deliverBatch({
       ledger: this.#ledger,
-      sinks: open,
+      sinks: this.#open,
       clock: this.#clock,
       emit: this.#emit,
       onSettled: (sink) => this.#wakes.get(sink)?.notify(),
@@ -174,18 +179,18 @@ export class SimulatedProcess {
 
   #startDispatch(): void {
     const { redis, sinks } = this.#parts;
+    const config = { queue: { redisUrl: redis && REDIS_URL } };
     const [ledger, carrier, clock, emit] = [this.#ledger, this.#carrier, this.#clock, this.#emit];
     for (const sink of sinks) {
       const wake = this.#wakes.get(sink.name) as Wake;
-      const { name, max, waitMs, concurrency } = sink;
-      const pace = redis
-        ? { window: concurrency * 8, leaseMs: 600_000 }
-        : { window: concurrency, leaseMs: 60_000 };
-      const request = { sink: name, max, waitMs, ...pace };
+      const { name, max, waitMs } = sink;
+      const leaseMs = attemptLeaseMs(this.#open.get(name) as OpenSink);
+      const request = { sink: name, max, waitMs, ...pace(config, sink, leaseMs) };
       this.#loop((signal) => dispatch(request, { ledger, carrier, clock, emit, wake }, signal));
       this.#loop((signal) => backfill(name, { ledger, emit, wake }, signal));
     }
     this.#loop((signal) => watchClock(ledger, clock, emit, signal));
+    this.#loop((signal) => tidyLedger(ledger, clock, emit, signal));
     this.#loop((signal) => this.#lookElsewhere(signal));
     this.#loop((signal) => this.#watchProcesses(signal));
   }

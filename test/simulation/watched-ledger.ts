@@ -14,6 +14,11 @@ interface Watching {
 /** The ledger as one process has it: it can end at every call, and the witness sees what was written. */
 export function watched(ledger: Ledger, { life, witness, onCall, shown }: Watching): Ledger {
   const seen: Partial<Ledger> = {
+    claim: async (request) => {
+      const claimed = await ledger.claim(request);
+      if (request.beginForMs !== undefined) witness.claimed(life, claimed.refs);
+      return claimed;
+    },
     begin: async (ref, leaseMs) => {
       const batch = await ledger.begin(ref, leaseMs);
       if (batch) witness.began(life, ref, batch);
@@ -28,6 +33,14 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown }: Watchi
         witness.notSettled(life, ref);
         throw error;
       }
+    },
+    clockWentBack: async (byMs) => {
+      // It pulls every lease back, those of attempts that began after the clock was set as well.
+      const excuse = () => witness.excuseOpen('the clock was set');
+      excuse();
+      const moved = await ledger.clockWentBack(byMs);
+      excuse();
+      return moved;
     },
     record: async (poll, items) => {
       const recorded = await ledger.record(poll, items);

@@ -50,6 +50,8 @@ export class Witness {
   readonly #open = new Set<Attempt>();
   /** The attempt of each batch that began last. */
   readonly #lastOf = new Map<string, Attempt>();
+  /** What began as it was claimed, and was not asked for yet, by its lease. */
+  readonly #claimed = new Map<number, { readonly life: Life; excuse: string | undefined }>();
   readonly #pausedMs = new Map<string, number>();
   readonly #seen = new Map<string, Seen>();
   readonly #delivered = new Map<string, { version: number; at: number }>();
@@ -71,6 +73,11 @@ export class Witness {
     this.#nowMs = nowMs;
   }
 
+  /** The leases of these run from now on. */
+  claimed(life: Life, refs: readonly BatchRef[]): void {
+    for (const { lease } of refs) this.#claimed.set(lease, { life, excuse: undefined });
+  }
+
   began(life: Life, ref: BatchRef, batch: Batch): void {
     const attempt: Attempt = {
       ref,
@@ -78,10 +85,11 @@ export class Witness {
       batch,
       began: this.#next(),
       beganMs: this.#nowMs(),
-      excuse: undefined,
+      excuse: this.#claimed.get(ref.lease)?.excuse,
       isSettled: false,
     };
     this.attempts += 1;
+    this.#claimed.delete(ref.lease);
     this.#attempts.set(batch, attempt);
     this.#open.add(attempt);
     this.#lastOf.set(ref.batch, attempt);
@@ -134,7 +142,8 @@ export class Witness {
 
   /** What is under way (of one process) may be repeated. */
   excuseOpen(why: string, life?: Life): void {
-    for (const attempt of this.#open) if (life === undefined || attempt.life === life) attempt.excuse ??= why;
+    for (const one of [...this.#open, ...this.#claimed.values()])
+      if (life === undefined || one.life === life) one.excuse ??= why;
   }
 
   /** The ledger could not be written. It is asked again, so only in the long run may that lead to a repeat. */

@@ -175,8 +175,6 @@ export class World {
   }
 
   #hear(life: Life, event: Event): void {
-    // Every lease has been pulled back, those of attempts that began after it was set as well.
-    if (event.type === 'clock-set-back') this.witness.excuseOpen('the clock was set');
     if (event.type === 'poll-started' && this.#isHealed) this.#pollsAnew.add(event.poll);
     if (event.type === 'poll-finished' && this.#pollsAnew.has(event.poll)) this.hasReadAnew = true;
     this.narrate(`${life.name}: ${JSON.stringify(event)}`);

@@ -48,6 +48,16 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.settle(current, delivered)).toBeDefined();
     });
 
+    it('fences it as well when the clock was set back in between, and the lease with it', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const [late] = (await on.claim('crm', atOnce)).refs as [BatchRef];
+      on.clock.setBack(HOUR);
+      await on.ledger.clockWentBack(HOUR);
+      on.clock.jump(MINUTE + 1);
+      expect(await on.ledger.begin(late, MINUTE)).toBeUndefined();
+    });
+
     it('gives back what was not attempted when the ledger is closed: the next process attempts it at once', async () => {
       const open = store();
       const on = await LedgerUnderTest.with(open, 'crm');
