@@ -119,7 +119,7 @@ beforeAll(async () => {
   const all = { ...Object.fromEntries(names.map((name) => [name, {}])), ...CALM };
   scene = await openScene(folder, 'in-process', {
     stub: options,
-    source: { timeout: '2s', deadline: '5s', poll: { every: '2s' } },
+    source: { timeout: '2s', deadline: '5s' },
     sinks: {
       crm: { events: ['created', 'updated'] },
       drop: { events: ['created', 'updated'], batch: { max: 1_000, wait: '500ms' } },

@@ -68,15 +68,16 @@ describe.each(carriers)('webhooks that fail, over the %s carrier', (carrier) => 
     await told(daemon, 'sink-held', { sink: 'down' });
     const { received } = at('down');
     const probes = () => afterBurst(received);
-    await until('two probes went out', () => probes().length >= 2, 90_000);
-    expect(probes().filter((request) => !inFlight.wasAlone(request))).toEqual([]);
+    await until('a probe went out', () => probes().length > 0, 90_000);
     const triedBefore = new Set(received.map(leadIn));
-    const [first, second] = probes().map(({ at: when }) => when.getTime());
-    expect(Number(second) - Number(first)).toBeGreaterThan(7_000); // 10 s, by 20 % at most
     at('down').answerAlways(inFlight.answering(204, 20));
     const from = received.length;
     // By itself: nobody has to tell it that the receiver is back.
     await until('the backlog is there', () => leadsAt('down').size === LEADS, 90_000);
+    const [first, second] = probes();
+    expect([first, second].filter((probe) => !probe || !inFlight.wasAlone(probe))).toEqual([]);
+    const wait = Number(second?.at) - Number(first?.at);
+    expect(wait).toBeGreaterThan(7_000); // 10 s by then, within 20 %
     expect(inFlight.most).toBeLessThanOrEqual(CONCURRENCY);
     const ages = received
       .slice(from)
