@@ -2,7 +2,7 @@ import { Chance } from '../simulation/chance.ts';
 import type { CarrierName, SceneOptions } from '../support/scene.ts';
 import { type Deed, oneOf } from './deed.ts';
 import { drawDropDisk, drawLedgerDisk } from './lanes/disk.ts';
-import { drawProcess, drawStarts } from './lanes/leadsync.ts';
+import { DAEMON_TROUBLES, drawProcess, drawStarts, WORKER_TROUBLES } from './lanes/leadsync.ts';
 import { drawOperator } from './lanes/operator.ts';
 import { drawPostgres } from './lanes/postgres.ts';
 import { drawReceiver } from './lanes/receiver.ts';
@@ -39,8 +39,8 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
       "ledger's disk": drawLedgerDisk(of('ledger disk'), endMs),
       postgres: drawPostgres(of('postgres'), endMs),
       redis: queued ? drawRedis(of('redis'), endMs) : [],
-      daemon: drawProcess(of('daemon'), endMs),
-      worker: queued ? drawProcess(of('worker'), endMs) : [],
+      daemon: drawProcess(of('daemon'), endMs, DAEMON_TROUBLES),
+      worker: queued ? drawProcess(of('worker'), endMs, WORKER_TROUBLES) : [],
       operator: drawOperator(of('operator'), endMs),
     },
     scene: { stub: drawStub(of('stub'), seed), sinks: drawSinks(of('sinks')) },

@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const BLOCK = Buffer.alloc(256 * 1024);
 
 /** What this machine does not let us do. */
-export class NotHere extends Error {
+class NotHere extends Error {
   override readonly name = 'NotHere';
 }
 

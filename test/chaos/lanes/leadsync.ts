@@ -24,9 +24,9 @@ const SELDOM = [
   'file-rename',
 ] as const;
 
-/** How a leadsync process fares: killed, stopped in order, frozen. */
-export function drawProcess(chance: Chance, endMs: number): Deed<Process>[] {
-  return spells(chance, endMs, [1_000, 6_000], SHORT, SHORT, SHORT, SHORT, BEYOND_LOCK).flatMap((spell) =>
+/** How a leadsync process fares: killed, stopped in order, frozen. Each spell is as long as one of `troubles` says. */
+export function drawProcess(chance: Chance, endMs: number, troubles: readonly Range[]): Deed<Process>[] {
+  return spells(chance, endMs, [1_000, 6_000], ...troubles).flatMap((spell) =>
     oneOf(chance, [killed, killed, stopped, frozen])(spell),
   );
 }
@@ -34,6 +34,12 @@ export function drawProcess(chance: Chance, endMs: number): Deed<Process>[] {
 const SHORT: Range = [50, 1_500];
 /** Longer than the lock of a job. */
 const BEYOND_LOCK: Range = [6_500, 11_000];
+/** Longer than an attempt may take, so that its batch is given to somebody else. */
+const BEYOND_LEASE: Range = [23_000, 27_000];
+
+/** How long the daemon is in trouble, and how long a worker, whose place others can take. */
+export const DAEMON_TROUBLES = [SHORT, SHORT, SHORT, SHORT, BEYOND_LOCK];
+export const WORKER_TROUBLES = [...DAEMON_TROUBLES, BEYOND_LEASE];
 
 /** How it is started, one time after the other: what is armed in it, and whether it delivers itself. */
 export function drawStarts(chance: Chance, options: { mayLeaveDeliveries: boolean }): Start[] {

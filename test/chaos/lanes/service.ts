@@ -89,13 +89,14 @@ function fromThePast(chance: Chance): Drawn {
 }
 
 function change(chance: Chance): Drawn {
-  const places = Array.from({ length: chance.between(1, 20) }, () => chance.random());
+  // Mostly young ones: those may still be on their way.
+  const places = Array.from({ length: chance.between(1, 20) }, () => 1 - chance.random() ** 4);
   return {
     text: `${places.length} leads change`,
     act: (stub) => {
       const ids = stub.served.ids();
       for (const place of places) {
-        const id = ids[Math.floor(place * ids.length)];
+        const id = ids[Math.ceil(place * ids.length) - 1];
         if (id !== undefined) stub.changeLead(id);
       }
     },
