@@ -141,7 +141,7 @@ export const safeguards: readonly Safeguard[] = [
     file: 'src/platform/lock.ts',
     text: "db.exec('BEGIN EXCLUSIVE');",
     instead: "db.exec('BEGIN');",
-    tests: ['test/faults/ledger.test.ts', 'test/cli', 'test/platform'],
+    tests: ['test/faults/ledger.test.ts', 'test/cli'],
   },
   {
     name: 'leads and answers in one transaction of PostgreSQL',
