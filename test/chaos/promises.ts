@@ -4,7 +4,7 @@ import type { Healed } from './healing.ts';
 import type { World } from './world.ts';
 
 /** More than this no leadsync process may hold, in MB. */
-const MEMORY_MB = 350;
+const MEMORY_MB = 450;
 
 /** What broke the promise, in words; empty when nothing did. */
 export function brokenPromises(world: World, healed: Healed): string[] {

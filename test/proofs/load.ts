@@ -23,7 +23,7 @@ const FEWEST = 100;
 const PATIENCE_MS = 900_000;
 const LOOK_MS = 100;
 /** A probe that gets through may be younger than what waits; the older ones come right behind, a batch or so later. */
-const LIMITS = { slowed: 0.85, leadsyncMb: 300, jobs: 1_000, placesLate: 2 * BATCH };
+const LIMITS = { slowed: 0.85, leadsyncMb: 450, jobs: 1_000, placesLate: 2 * BATCH };
 
 interface Options {
   readonly leads: number;
