@@ -90,7 +90,7 @@ function fromThePast(chance: Chance): Drawn {
 
 function change(chance: Chance): Drawn {
   // Mostly young ones: those may still be on their way.
-  const places = Array.from({ length: chance.between(1, 20) }, () => 1 - chance.random() ** 4);
+  const places = Array.from({ length: oneOf(chance, [1, 20, 200]) }, () => 1 - chance.random() ** 4);
   return {
     text: `${places.length} leads change`,
     act: (stub) => {
