@@ -41,7 +41,7 @@ export function runSeed(seed: number, narrate?: (line: string) => void): Promise
 }
 
 /** Runs a scenario to its end, and judges it. @throws Violation */
-export async function run(
+async function run(
   scenario: Scenario,
   narrate: (line: string) => void = () => undefined,
 ): Promise<Run> {
