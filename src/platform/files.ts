@@ -78,17 +78,29 @@ export const disk: Files = {
   remove: (path) => rm(path, { force: true }),
 };
 
+/** What must not be passed over when a folder is synced; whatever else it says of one above ours, that one is not ours to sync. */
+const FAILED_DISK: readonly (string | undefined)[] = ['EIO', 'ENOSPC', 'EDQUOT'];
+
 /**
- * Makes a folder with those above it, so that they survive a power cut. Does nothing when it is there.
+ * Makes a folder with those above it, so that they survive a power cut.
  * @returns whether anything was made
  */
 export async function makeFolderDurably(files: Files, folder: string, mode: number): Promise<boolean> {
   const topmost = await files.makeFolder(folder, mode);
-  if (topmost === undefined) return false;
   // Each new name is kept by the folder above it.
-  for (let made = folder; ; made = dirname(made)) {
-    await files.syncFolder(dirname(made));
-    if (made === topmost || made === dirname(made)) return true;
+  for (let made = folder; made !== dirname(made); made = dirname(made)) {
+    await syncAbove(files, made, topmost !== undefined);
+    if (made === topmost) break;
+  }
+  return topmost !== undefined;
+}
+
+/** One that is there may have been made by a process that was killed before it was synced; or long ago, by somebody else. */
+async function syncAbove(files: Files, folder: string, isNew: boolean): Promise<void> {
+  try {
+    await files.syncFolder(dirname(folder));
+  } catch (error) {
+    if (isNew || FAILED_DISK.includes(codeOf(error))) throw error;
   }
 }
 

@@ -48,6 +48,8 @@ interface Held {
 /** What keeps a run from its rest. */
 export interface Unrest {
   readonly pending: number;
+  /** Replays that were asked for, and are not owed to their end. */
+  readonly replays: number;
   /** Sinks that wait for somebody to resume them. */
   readonly paused: readonly string[];
   /** Leads whose present content the ledger does not have. */
@@ -58,6 +60,7 @@ export interface Unrest {
 export class Lookout {
   readonly #world: World;
   readonly #pending: Database.Statement<[], number>;
+  readonly #replays: Database.Statement<[], number>;
   readonly #paused: Database.Statement<[], string>;
   readonly #current: Database.Statement<[], Current>;
 
@@ -65,6 +68,7 @@ export class Lookout {
     const db = world.store.observer;
     this.#world = world;
     this.#pending = db.prepare<[], number>('SELECT coalesce(sum(pending), 0) FROM v_sink_health').pluck();
+    this.#replays = db.prepare<[], number>('SELECT count(*) FROM _replays WHERE through < bound').pluck();
     this.#paused = db
       .prepare<[], string>('SELECT sink FROM v_sink_health WHERE paused_since IS NOT NULL')
       .pluck();
@@ -75,6 +79,7 @@ export class Lookout {
     const current = new Map(this.#current.all().map(({ id, hash }) => [BigInt(id), hash]));
     return {
       pending: this.#pending.get() ?? 0,
+      replays: this.#replays.get() ?? 0,
       paused: this.#paused.all(),
       unread: [...this.#world.service.shown()].filter(([id, hash]) => current.get(id) !== hash).length,
     };

@@ -1,6 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { makeFolderDurably } from '../../src/platform/files.ts';
 import { CsvSink } from '../../src/sinks/csv/csv.ts';
 import type { Token } from '../../src/source/token.ts';
 import { TokenFile } from '../../src/source/token-file.ts';
@@ -87,8 +86,6 @@ describe('a CSV file and the power', () => {
     const whole = await wholeFile();
     for (let run = 0; run < MOST_STEPS * CUTS; run += 1) {
       const disk = newDisk(run);
-      // The folder has long been there.
-      await endsAfter(MOST_STEPS, (life) => makeFolderDurably(disk.filesOf(life), FOLDER, 0o750));
       await endsAfter(Math.floor(run / CUTS), deliver(disk));
       const isDone = await endsAfter(MOST_STEPS, deliver(disk));
       disk.cutPower();

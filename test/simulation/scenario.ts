@@ -143,7 +143,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       byMs: fc.constantFrom(DAY, -DAY, 3_600 * SECOND, -3_600 * SECOND, 90 * SECOND, -90 * SECOND),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: one('disk'), code: one('ENOSPC', 'EIO', 'EROFS'), forMs }) },
+  { weight: 1, arbitrary: fc.record({ do: one('disk'), code: one('ENOSPC', 'EIO', 'EDQUOT'), forMs }) },
   { weight: 1, arbitrary: fc.record({ do: one('power-cut'), forMs }) },
   { weight: 2, arbitrary: fc.record({ do: one('pause', 'resume'), sink }) },
   { weight: 3, arbitrary: fc.record({ do: one('retry'), sink, dead: fc.boolean() }) },

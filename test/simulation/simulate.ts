@@ -41,10 +41,7 @@ export function runSeed(seed: number, narrate?: (line: string) => void): Promise
 }
 
 /** Runs a scenario to its end, and judges it. @throws Violation */
-async function run(
-  scenario: Scenario,
-  narrate: (line: string) => void = () => undefined,
-): Promise<Run> {
+async function run(scenario: Scenario, narrate: (line: string) => void = () => undefined): Promise<Run> {
   const world = new World(scenario, narrate);
   const { clock, witness } = world;
   try {
@@ -83,8 +80,8 @@ async function rest(world: World): Promise<number> {
     await world.clock.pass(LOOK_EVERY_MS);
     if (world.witness.violation) throw world.witness.violation;
     const tookMs = world.clock.monotonicMs() - startMs;
-    const { pending, paused, unread } = lookout.look();
-    if (pending + paused.length + unread === 0 && world.hasReadAnew) return tookMs;
+    const { pending, replays, paused, unread } = lookout.look();
+    if (pending + replays + paused.length + unread === 0 && world.hasReadAnew) return tookMs;
     if (tookMs > REST_WITHIN_MS) {
       const minutes = REST_WITHIN_MS / 60_000;
       throw new Violation(

@@ -154,7 +154,9 @@ describe('a broken disk', () => {
   test('that loses the folder sync has not delivered; the repeat syncs the same file', async () => {
     const directory = tempDir();
     const synced: string[] = [];
-    const faulty = { ...disk, syncFolder: failing('EIO') as Files['syncFolder'] };
+    const fails = failing('EIO') as Files['syncFolder'];
+    const syncFolder = (path: string) => (path === directory ? fails(path) : disk.syncFolder(path));
+    const faulty = { ...disk, syncFolder };
     const sink = openCsv({ directory }, faulty);
     expect(await failure(sink.deliver(aBatch(1), NEVER))).toBeInstanceOf(SinkUnavailable);
     faulty.syncFolder = async (path) => void synced.push(path);
