@@ -46,10 +46,7 @@ export class Destination {
   readonly #witness: Witness;
   /** Leads that it takes exception to, whatever its manner. */
   readonly #disliked = new Map<bigint, Outcome>();
-  readonly #everDisliked = new Set<bigint>();
-  #manner: DestinationManner = 'fine';
-  /** How often it began to refuse everything. */
-  refusals = 0;
+  manner: DestinationManner = 'fine';
 
   constructor(clock: Clock, chance: Chance, witness: Witness) {
     this.#clock = clock;
@@ -57,23 +54,8 @@ export class Destination {
     this.#witness = witness;
   }
 
-  get manner(): DestinationManner {
-    return this.#manner;
-  }
-
-  set manner(manner: DestinationManner) {
-    if (manner === 'refusing') this.refusals += 1;
-    this.#manner = manner;
-  }
-
-  /** Whether it has ever had something against this lead alone. */
-  hasDisliked(lead: bigint): boolean {
-    return this.#everDisliked.has(lead);
-  }
-
   /** From now on it refuses this lead, or breaks over it. */
   dislike(lead: number, how: 'refuses' | 'breaks'): void {
-    this.#everDisliked.add(BigInt(lead));
     this.#disliked.set(BigInt(lead), how === 'refuses' ? REFUSED : DOWN);
   }
 

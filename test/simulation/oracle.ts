@@ -1,6 +1,5 @@
 import type Database from 'better-sqlite3';
 import { parse } from 'csv-parse/sync';
-import { REFUSALS_BEFORE_HOLD } from '../../src/delivery/judge.ts';
 import type { SinkSetup } from './process.ts';
 import { Violation } from './violation.ts';
 import type { World } from './world.ts';
@@ -97,7 +96,6 @@ export function judgeEnd(world: World): void {
   for (const sink of world.scenario.sinks) {
     checkOwed(sink, held);
     checkCounts(sink, held);
-    checkDead(world, sink, held);
     checkArrived(world, sink, held);
     if (sink.type === 'csv') checkFiles(world, sink, held);
   }
@@ -150,18 +148,6 @@ function checkCounts(sink: SinkSetup, { deliveries, counted }: Held): void {
         `${sink.name} has ${there} deliveries that are ${state}, and ${count?.[state]} are counted`,
       );
   }
-}
-
-/** A destination that refuses everything is to blame for it, and not the leads: before it is found out, a few may die. */
-function checkDead(world: World, sink: SinkSetup, { deliveries }: Held): void {
-  const destination = world.destinations.get(sink.name);
-  const innocent = deliveries.filter(
-    (row) => row.sink === sink.name && row.state === 'dead' && !destination?.hasDisliked(BigInt(row.lead_id)),
-  );
-  const most = (destination?.refusals ?? 0) * (REFUSALS_BEFORE_HOLD - 1);
-  const refused = innocent.filter(({ reason }) => !reason?.startsWith('Given up'));
-  if (refused.length > most)
-    throw new Violation(`${refused.length} leads died of ${sink.name}, which had nothing against them`);
 }
 
 function checkArrived(world: World, sink: SinkSetup, { deliveries }: Held): void {

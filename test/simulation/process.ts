@@ -110,6 +110,11 @@ export class SimulatedProcess {
     this.#carrier = this.#openCarrier();
   }
 
+  /** How many sinks its configuration has. */
+  get sinks(): number {
+    return this.#parts.sinks.length;
+  }
+
   /** As the daemon's own start. */
   async start(): Promise<void> {
     const parts = { ledger: this.#ledger, carrier: this.#carrier, clock: this.#clock, emit: this.#emit };

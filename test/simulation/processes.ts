@@ -80,13 +80,15 @@ export class Processes {
     for (const { process } of this.#places) process?.setSilent(isSilent);
   }
 
-  /** All run, and nothing more is to happen to them. Workers that are silent stay so: there is a watchdog for them. */
+  /** All run, with the configuration of now, and nothing more is to happen to them. Workers that are silent stay so: there is a watchdog for them. */
   heal(): void {
     for (const { process } of this.#places) {
       process?.life.disarm();
       if (process) this.#thaw(process);
     }
     this.startAll();
+    const { sinks } = this.#around.parts();
+    for (const place of this.#places) if (place.process?.sinks !== sinks.length) void this.#restart(place, 0);
   }
 
   async close(): Promise<void> {

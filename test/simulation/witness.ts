@@ -1,3 +1,4 @@
+import { REFUSALS_BEFORE_HOLD } from '../../src/delivery/judge.ts';
 import type { Batch, BatchRef, Delivery } from '../../src/leads/delivery.ts';
 import type { ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
@@ -52,6 +53,8 @@ export class Witness {
   readonly #lastOf = new Map<string, Attempt>();
   /** What began as it was claimed, and was not asked for yet, by its lease. */
   readonly #claimed = new Map<number, { readonly life: Life; excuse: string | undefined }>();
+  /** How many leads died of each sink since something got through to it. */
+  readonly #refused = new Map<string, number>();
   readonly #pausedMs = new Map<string, number>();
   readonly #seen = new Map<string, Seen>();
   readonly #delivered = new Map<string, { version: number; at: number }>();
@@ -94,7 +97,7 @@ export class Witness {
     this.#open.add(attempt);
     this.#lastOf.set(ref.batch, attempt);
     const pausedMs = this.#pausedMs.get(ref.sink);
-    if (pausedMs !== undefined && this.#nowMs() - pausedMs > AFTER_PAUSE_MS)
+    if (pausedMs !== undefined && attempt.excuse === undefined && this.#nowMs() - pausedMs > AFTER_PAUSE_MS)
       this.blame(`batch ${ref.batch} was attempted although ${ref.sink} is paused`);
     if (batch.deliveries.length === 0) this.blame(`an attempt of nothing (${batch.id})`);
   }
@@ -171,8 +174,19 @@ export class Witness {
     const at = this.#next();
     for (const [index, delivery] of attempt.batch.deliveries.entries())
       this.#settledOne(attempt, delivery, outcomes[index], settled, index, at);
+    this.#checkRefusals(ref.sink, settled);
     if (outcomes.some((outcome) => outcome.kind === 'delivered'))
       this.#lastDeliveredMs.set(attempt.batch.sink, this.#nowMs());
+  }
+
+  /** A sink that refuses lead after lead is to blame for it, and not the leads: when it is found out, they are owed again. */
+  #checkRefusals(sink: string, { before, after, verdicts, revived }: Settled): void {
+    const isFoundOut = before.refusals < REFUSALS_BEFORE_HOLD && after.refusals >= REFUSALS_BEFORE_HOLD;
+    const died = before.refusals === 0 ? 0 : (this.#refused.get(sink) ?? 0);
+    if (isFoundOut && died > 1 && revived === 0)
+      this.blame(`${died} leads stay dead of ${sink}, which refuses every one`);
+    const dead = verdicts.filter(({ state }) => state === 'dead').length;
+    this.#refused.set(sink, after.refusals === 0 ? 0 : died + dead);
   }
 
   #underWay(life: Life, ref: BatchRef): Attempt | undefined {

@@ -135,10 +135,8 @@ export class World {
     this.store.heal();
     for (const destination of this.destinations.values()) destination.heal();
     this.redis?.heal();
-    const isLess = this.#retired.size > 0;
     this.#retired.clear();
     this.processes.heal();
-    if (isLess) this.processes.restartAll(0);
   }
 
   /** What an operator does in the end: a sink that is paused is resumed. */
