@@ -6,23 +6,45 @@ import type { Scene } from '../support/scene.ts';
 import { until } from '../support/until.ts';
 import { expectCalm } from './calm.ts';
 
-/** To look whether every lead is everywhere takes its time when there are many. */
+/** The least time between two looks whether every lead is everywhere. */
 const LOOK_MS = 200;
+/** Looking takes seconds when leads are many, and the receiver of webhooks is served by this very process. */
+const LOOKING_PART = 0.1;
+const REST_MS = 90_000;
 
 /**
- * Lets a daemon come to rest with every lead everywhere, stops it, and holds the account against the promise.
+ * Lets a daemon come to rest with every lead everywhere, for which it has `restMs`, stops it, and holds the account against
+ * the promise.
  * @returns the account
  */
 export async function expectKept(
   scene: Scene,
   daemon: Daemon,
   allowed: { repeats: boolean },
+  restMs = REST_MS,
 ): Promise<Account> {
-  const complete = async () => (await scene.complete()) || sleep(LOOK_MS, false);
-  await until('every lead is everywhere', complete, 90_000);
+  await expectComplete(scene, daemon, restMs);
   await expectCalm(daemon);
   expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   const account = await accountOf(scene);
   expect(faultsOf(account, allowed)).toEqual([]);
   return account;
+}
+
+/** Waits until every lead is everywhere; in vain, it says what is where, and what leadsync logged last. */
+async function expectComplete(scene: Scene, daemon: Daemon, restMs: number): Promise<void> {
+  const complete = async () => {
+    const startMs = performance.now();
+    if (await scene.complete()) return true;
+    return await sleep(Math.max(LOOK_MS, (performance.now() - startMs) / LOOKING_PART), false);
+  };
+  try {
+    await until('every lead is everywhere', complete, restMs);
+  } catch (cause) {
+    const held = Object.entries(await scene.held()).map(([sink, leads]) => `${sink} ${leads.length}`);
+    const { stdout } = await scene.run('status');
+    const last = daemon.stderr.split('\n').slice(-20).join('\n');
+    const where = `${scene.served().length} leads were served; the sinks hold ${held.join(', ')}.`;
+    throw new Error(`${where}\n${stdout}\n${last}`, { cause });
+  }
 }
