@@ -22,6 +22,14 @@ const open = (file: string, create = true) =>
   });
 
 describe('a ledger file in trouble', () => {
+  it('syncs its log with every commit, in the log mode that lets others read meanwhile', async () => {
+    const disk = new SqliteFile();
+    await LedgerUnderTest.with(disk.open, 'crm');
+    // 2 is FULL (https://www.sqlite.org/pragma.html#pragma_synchronous): a power cut undoes nothing that was told as done.
+    expect(disk.connection.pragma('synchronous', { simple: true })).toBe(2);
+    expect(disk.connection.pragma('journal_mode', { simple: true })).toBe('wal');
+  });
+
   it('holds both or neither: a fault between seeing and owing leaves nothing seen', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm', 'drop');
