@@ -53,8 +53,10 @@ export class Witness {
   readonly #lastOf = new Map<string, Attempt>();
   /** What began as it was claimed, and was not asked for yet, by its lease. */
   readonly #claimed = new Map<number, { readonly life: Life; excuse: string | undefined }>();
-  /** How many leads died of each sink since something got through to it. */
-  readonly #refused = new Map<string, number>();
+  /** What died at each sink since something got through to it. */
+  readonly #refused = new Map<string, readonly Delivery[]>();
+  /** The newest version of each lead that was attempted at each sink. */
+  readonly #newest = new Map<string, number>();
   readonly #pausedMs = new Map<string, number>();
   readonly #seen = new Map<string, Seen>();
   readonly #delivered = new Map<string, { version: number; at: number }>();
@@ -95,6 +97,10 @@ export class Witness {
     this.#claimed.delete(ref.lease);
     this.#attempts.set(batch, attempt);
     this.#open.add(attempt);
+    for (const one of batch.deliveries) {
+      const lead = leadOf(one, ref.sink);
+      this.#newest.set(lead, Math.max(this.#newest.get(lead) ?? 0, one.version));
+    }
     this.#lastOf.set(ref.batch, attempt);
     const pausedMs = this.#pausedMs.get(ref.sink);
     if (pausedMs !== undefined && attempt.excuse === undefined && this.#nowMs() - pausedMs > AFTER_PAUSE_MS)
@@ -130,6 +136,11 @@ export class Witness {
   /** Somebody has paused a sink: soon no attempt begins any more. */
   paused(sink: string): void {
     this.#pausedMs.set(sink, this.#nowMs());
+  }
+
+  /** Somebody is about to make the dead due again. */
+  retried(sink: string): void {
+    this.#refused.delete(sink);
   }
 
   /** Somebody is about to resume it. */
@@ -174,19 +185,23 @@ export class Witness {
     const at = this.#next();
     for (const [index, delivery] of attempt.batch.deliveries.entries())
       this.#settledOne(attempt, delivery, outcomes[index], settled, index, at);
-    this.#checkRefusals(ref.sink, settled);
+    this.#checkRefusals(attempt.batch, settled);
     if (outcomes.some((outcome) => outcome.kind === 'delivered'))
       this.#lastDeliveredMs.set(attempt.batch.sink, this.#nowMs());
   }
 
-  /** A sink that refuses lead after lead is to blame for it, and not the leads: when it is found out, they are owed again. */
-  #checkRefusals(sink: string, { before, after, verdicts, revived }: Settled): void {
+  /**
+   * A sink that refuses lead after lead is to blame for it, and not the leads: when it is found out, they are owed again,
+   * unless a newer content of theirs is.
+   */
+  #checkRefusals({ sink, deliveries }: Batch, { before, after, verdicts, revived }: Settled): void {
     const isFoundOut = before.refusals < REFUSALS_BEFORE_HOLD && after.refusals >= REFUSALS_BEFORE_HOLD;
-    const died = before.refusals === 0 ? 0 : (this.#refused.get(sink) ?? 0);
-    if (isFoundOut && died > 1 && revived === 0)
-      this.blame(`${died} leads stay dead of ${sink}, which refuses every one`);
-    const dead = verdicts.filter(({ state }) => state === 'dead').length;
-    this.#refused.set(sink, after.refusals === 0 ? 0 : died + dead);
+    const died = before.refusals === 0 ? [] : (this.#refused.get(sink) ?? []);
+    const present = died.filter((one) => (this.#newest.get(leadOf(one, sink)) ?? 0) <= one.version);
+    if (isFoundOut && present.length > 1 && revived === 0)
+      this.blame(`${present.length} leads stay dead of ${sink}, which refuses every one`);
+    const dead = deliveries.filter((_, index) => verdicts[index]?.state === 'dead');
+    this.#refused.set(sink, after.refusals === 0 ? [] : [...died, ...dead]);
   }
 
   #underWay(life: Life, ref: BatchRef): Attempt | undefined {

@@ -109,6 +109,7 @@ export class World {
       life.arm({ kind: 'kill', place: 'write', after: this.#chance.below(8) });
     const { name } = this.sink(given.sink);
     if (given.do === 'resume') this.witness.resumed(name);
+    if (given.do === 'retry') this.witness.retried(name);
     command(given, name, this.store, life).then(
       (done) => {
         if (given.do === 'pause') this.witness.paused(name);
