@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { drained } from '../../test/support/drained.ts';
 import { now } from './now.ts';
 import type { RenderedListing } from './rendered-listing.ts';
 
@@ -61,17 +62,4 @@ function answerToken(req: IncomingMessage, res: ServerResponse): void {
       refresh_token: 'bench-refresh',
     }),
   );
-}
-
-/** Also resolves when the reader is gone: then there is nobody to wait for. */
-function drained(res: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      res.off('drain', done);
-      res.off('close', done);
-      resolve();
-    };
-    res.once('drain', done);
-    res.once('close', done);
-  });
 }

@@ -17,8 +17,8 @@ export async function watchClock(
   emit: Emit,
   signal: AbortSignal,
 ): Promise<void> {
-  const lastPolledAt = (await ledger.lastPolledAt())?.getTime() ?? 0;
-  let ahead = Math.max(lastPolledAt, clock.now().getTime()) - clock.monotonicMs();
+  const clockAt = (await ledger.clockAt()).getTime();
+  let ahead = Math.max(clockAt, clock.now().getTime()) - clock.monotonicMs();
   while (!signal.aborted) {
     const aheadNow = clock.now().getTime() - clock.monotonicMs();
     // What the ledger could not be told is told with the next look; it must not be forgotten.

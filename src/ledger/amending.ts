@@ -68,15 +68,13 @@ export class Amending {
         refusingSince: earlier(health.refusingSince),
       });
     }
+    // In the same transaction: a set-back is reckoned with once, whoever dies when.
+    this.#db.prepare('UPDATE _ledger SET clock_at = ?').run(now);
     return moved;
   }
 
-  lastPolledAt(): Date | undefined {
-    const at = this.#db
-      .prepare<[], string>('SELECT started_at FROM polls ORDER BY poll_id DESC LIMIT 1')
-      .pluck()
-      .get();
-    return at === undefined ? undefined : new Date(at);
+  clockAt(): Date {
+    return new Date(Number(this.#db.prepare('SELECT clock_at FROM _ledger').pluck().get()));
   }
 
   pause(name: string, reason: string): boolean {

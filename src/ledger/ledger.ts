@@ -292,8 +292,8 @@ export interface Ledger {
   clockWentBack(byMs: number): Promise<number>;
   /** Brings what was written to its final place, as far as nobody still reads an older state of the ledger. */
   tidy(): Promise<Tidied>;
-  /** When the ledger was last written to by a poll, by the clock of then. */
-  lastPolledAt(): Promise<Date | undefined>;
+  /** How far the clock had come when a poll last began, or `clockWentBack` was last told: what is due was reckoned by it. */
+  clockAt(): Promise<Date>;
   /** False when there is no such sink. */
   pause(sink: string, reason: string): Promise<boolean>;
   resume(sink: string): Promise<boolean>;

@@ -3,34 +3,13 @@ import type Database from 'better-sqlite3';
 import type { ListedItem, ListedLead, RejectedLead } from '../leads/listed-lead.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
-import { IdSet } from './id-set.ts';
-import type { ListingMark, PollEnd, PollId, PollSummary, Recorded } from './ledger.ts';
+import type { PollId, Recorded } from './ledger.ts';
+import type { OpenPoll } from './open-poll.ts';
 import type { Owing } from './owing.ts';
 import type { Transactions } from './transactions.ts';
 
-/** How far the service's clock may be behind ours before a new lead could be taken for an old one, in ms. */
-const CLOCKS_APART_MS = 3_600_000;
-
 /** So many different reasons for rejected leads are told of a poll. */
 const REASONS_KEPT = 5;
-
-/** What one poll has met so far. */
-interface OpenPoll {
-  readonly id: PollId;
-  readonly source: string;
-  /** A lead that is new in this poll and was created before this time was listed before the source's sinks were there. */
-  readonly oldBefore: number;
-  readonly listedBefore: number;
-  readonly completeBefore: number | null;
-  /** The leads met, by number: tells a repeat within the listing, and which known leads it no longer has. */
-  readonly seen: IdSet;
-  /** Leads of which so far only a content was met that is set aside: it is taken at the end, unless the known one comes. */
-  readonly heldBack: IdSet;
-  rejectedFor: ReadonlySet<string>;
-  new: number;
-  changed: number;
-  rejected: number;
-}
 
 /** What one chunk adds; it becomes true for the poll when it is on disk. */
 interface Addition {
@@ -62,20 +41,11 @@ interface SetAsideRow {
   first_no: number;
 }
 
-interface SourceRow {
-  mark: string | null;
-  complete_at: number | null;
-  first_listed_at: number | null;
-  listed: number;
-  current: number;
-}
-
-/** The first half of the ledger: from a listing to what is seen and owed. */
+/** From what stands in a listing to what is seen and owed. */
 export class Recording {
   readonly #clock: Clock;
   readonly #transactions: Transactions;
   readonly #owing: Owing;
-  readonly #open = new Map<PollId, OpenPoll>();
   readonly #sql;
 
   constructor(db: Database.Database, transactions: Transactions, clock: Clock, owing: Owing) {
@@ -85,41 +55,8 @@ export class Recording {
     this.#sql = prepare(db);
   }
 
-  listingMark(source: string): ListingMark | undefined {
-    const mark = this.#sql.source.get(source)?.mark;
-    return mark ? JSON.parse(mark) : undefined;
-  }
-
-  /** A source has one poll under way: one that was never finished is forgotten. */
-  startPoll(source: string): PollId {
-    for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
-    const poll = this.#transactions.write(() => this.#addPoll(source));
-    this.#open.set(poll.id, poll);
-    return poll.id;
-  }
-
-  #addPoll(source: string): OpenPoll {
-    const now = iso(this.#clock.now());
-    this.#sql.addSource.run(source);
-    this.#sql.endForgotten.run(now, source);
-    const row = this.#sql.source.get(source);
-    return {
-      id: Number(this.#sql.addPoll.run(source, now).lastInsertRowid),
-      source,
-      oldBefore: oldBefore(row),
-      listedBefore: row?.listed ?? 0,
-      completeBefore: row?.complete_at ?? null,
-      seen: new IdSet(),
-      heldBack: new IdSet(),
-      rejectedFor: new Set(),
-      new: 0,
-      changed: 0,
-      rejected: 0,
-    };
-  }
-
-  record(pollId: PollId, items: readonly ListedItem[]): Recorded {
-    const poll = this.#poll(pollId);
+  /** Seen and owed, on disk, when it returns; after a throw, nothing of these items is. */
+  record(poll: OpenPoll, items: readonly ListedItem[]): Recorded {
     const before = { ...poll };
     // Looked up before a transaction that writes: a chunk in which nothing is new must not take the write lock.
     const news = this.#transactions.read(() => items.filter((item) => !this.#known(poll, item)));
@@ -245,33 +182,8 @@ export class Recording {
       poll.rejectedFor = new Set(poll.rejectedFor).add(path ? `${path}: ${reason}` : reason);
   }
 
-  /** Ends the poll; between the chunks of a long sweep the event loop gets its turn. */
-  async finishPoll(pollId: PollId, end: PollEnd): Promise<PollSummary> {
-    const poll = this.#poll(pollId);
-    if (end.status === 'success') {
-      await this.#takeHeldBack(poll);
-      await this.#markUnlisted(poll);
-    }
-    this.#transactions.write(() => {
-      if (end.status === 'success') this.#complete(pollId, poll, end.mark);
-      if (end.status === 'unchanged') this.#sql.stillComplete.run(this.#clock.now().getTime(), poll.source);
-      if (end.status === 'unchanged' && end.mark) this.#sql.remark.run(JSON.stringify(end.mark), poll.source);
-      this.#closePoll(pollId, poll, end);
-    });
-    this.#open.delete(pollId);
-    const listed = end.status === 'unchanged' ? poll.listedBefore : poll.seen.size;
-    return {
-      listed,
-      new: poll.new,
-      changed: poll.changed,
-      rejected: poll.rejected,
-      listedBefore: poll.listedBefore,
-      rejectedFor: [...poll.rejectedFor],
-    };
-  }
-
   /** The listing has ended without the known content of these leads: what was set aside beside it is the lead now. */
-  async #takeHeldBack(poll: OpenPoll): Promise<void> {
+  async takeHeldBack(poll: OpenPoll): Promise<void> {
     for (let after = 0; poll.heldBack.size > 0; await turn()) {
       const rows = this.#sql.setAsideAfter.all(poll.source, poll.id, after);
       const last = rows.at(-1);
@@ -303,74 +215,10 @@ export class Recording {
       throw error;
     }
   }
-
-  #complete(pollId: PollId, poll: OpenPoll, mark: ListingMark | undefined): void {
-    const now = this.#clock.now();
-    const kept = mark === undefined ? null : JSON.stringify(mark);
-    this.#sql.complete.run(kept, now.getTime(), pollId, poll.seen.size, poll.rejected, poll.source);
-    this.#sql.resolveRejected.run(iso(now), poll.source, pollId);
-  }
-
-  #closePoll(pollId: PollId, poll: OpenPoll, end: PollEnd): void {
-    const bytes = 'bytes' in end ? end.bytes : 0;
-    const error = 'error' in end ? end.error : null;
-    const listed = end.status === 'unchanged' ? poll.listedBefore : poll.seen.size;
-    this.#sql.closePoll.run(
-      iso(this.#clock.now()),
-      end.status,
-      listed,
-      poll.new,
-      poll.changed,
-      poll.rejected,
-      bytes,
-      end.httpStatus ?? null,
-      error,
-      pollId,
-    );
-  }
-
-  /** Notes since when leads are no longer listed. They stay what they are: nothing is removed. */
-  async #markUnlisted(poll: OpenPoll): Promise<void> {
-    const { source, seen } = poll;
-    if (seen.size === this.#sql.source.get(source)?.current) return;
-    const lastListedAt = poll.completeBefore ?? this.#clock.now().getTime();
-    let after = '-9223372036854775808';
-    for (;;) {
-      const rows = this.#sql.listedAfter.all(source, BigInt(after));
-      const missing = rows.filter((row) => !seen.has(row.first_no));
-      if (missing.length > 0) {
-        this.#transactions.write(() => {
-          for (const row of missing) this.#sql.unlist.run(lastListedAt, source, BigInt(row.id));
-          this.#sql.count.run(0, -missing.length, source);
-        });
-      }
-      const last = rows.at(-1);
-      if (!last) return;
-      after = last.id;
-      await turn();
-    }
-  }
-
-  #poll(id: PollId): OpenPoll {
-    const poll = this.#open.get(id);
-    if (!poll) throw new Error(`poll ${id} is not under way`);
-    return poll;
-  }
 }
 
 function prepare(db: Database.Database) {
   return {
-    source: db.prepare<[string], SourceRow>(
-      'SELECT mark, complete_at, first_listed_at, listed, current FROM _sources WHERE source = ?',
-    ),
-    addSource: db.prepare('INSERT INTO _sources (source) VALUES (?) ON CONFLICT DO NOTHING'),
-    endForgotten: db.prepare(
-      "UPDATE polls SET status = 'failed', finished_at = ?, error = 'leadsync ended while this poll was under way' WHERE source = ? AND status = 'running'",
-    ),
-    addPoll: db.prepare("INSERT INTO polls (source, started_at, status) VALUES (?, ?, 'running')"),
-    closePoll: db.prepare(
-      'UPDATE polls SET finished_at = ?, status = ?, leads_listed = ?, leads_new = ?, leads_changed = ?, leads_rejected = ?, bytes = ?, http_status = ?, error = ? WHERE poll_id = ?',
-    ),
     lead: db.prepare<[string, bigint], LeadRow>(
       'SELECT version_no, first_no, version, hash, last_listed_at FROM _leads WHERE source = ? AND id = ?',
     ),
@@ -387,11 +235,7 @@ function prepare(db: Database.Database) {
       'UPDATE _leads SET version_no = ?, version = ?, hash = ? WHERE source = ? AND id = ?',
     ),
     relist: db.prepare('UPDATE _leads SET last_listed_at = NULL WHERE source = ? AND id = ?'),
-    unlist: db.prepare('UPDATE _leads SET last_listed_at = ? WHERE source = ? AND id = ?'),
     count: db.prepare('UPDATE _sources SET leads = leads + ?, current = current + ? WHERE source = ?'),
-    listedAfter: db.prepare<[string, bigint], { id: string; first_no: number }>(
-      'SELECT CAST(id AS TEXT) AS id, first_no FROM _leads WHERE source = ? AND id > ? AND last_listed_at IS NULL ORDER BY _leads.id LIMIT 1000',
-    ),
     reject: db.prepare(
       `INSERT INTO rejected_leads (source, poll_id, last_poll_id, position, lead_id, reason, path, hash, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (source, hash) DO UPDATE SET last_poll_id = excluded.last_poll_id, position = excluded.position, resolved_at = NULL`,
@@ -408,28 +252,10 @@ function prepare(db: Database.Database) {
       'SELECT hash, raw FROM rejected_leads WHERE rejected_id = ?',
     ),
     resolve: db.prepare('UPDATE rejected_leads SET resolved_at = ? WHERE rejected_id = ?'),
-    resolveRejected: db.prepare(
-      `UPDATE rejected_leads SET resolved_at = ? WHERE source = ? AND resolved_at IS NULL AND last_poll_id < ? AND EXISTS
-       (SELECT 1 FROM _leads l WHERE l.source = rejected_leads.source AND l.id = rejected_leads.lead_id AND l.last_listed_at IS NULL)`,
-    ),
-    complete: db.prepare(
-      'UPDATE _sources SET mark = ?, complete_at = ?, complete_poll = ?, listed = ?, rejected = ? WHERE source = ?',
-    ),
     noteFirst: db.prepare(
       'UPDATE _sources SET first_listed_at = ? WHERE source = ? AND first_listed_at IS NULL',
     ),
-    remark: db.prepare('UPDATE _sources SET mark = ? WHERE source = ?'),
-    stillComplete: db.prepare('UPDATE _sources SET complete_at = ? WHERE source = ?'),
   };
-}
-
-/**
- * Whatever the first poll records is old. Should it break off, the next ones go on with it: of what they add, only what
- * was created well before it began is old. Once a listing was recorded to its end, whatever is new is new.
- */
-function oldBefore(row: SourceRow | undefined): number {
-  if (row?.complete_at != null) return Number.NEGATIVE_INFINITY;
-  return row?.first_listed_at == null ? Number.POSITIVE_INFINITY : row.first_listed_at - CLOCKS_APART_MS;
 }
 
 function isOld(raw: string, before: number): boolean {

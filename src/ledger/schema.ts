@@ -164,6 +164,10 @@ const migrations: readonly string[] = [
   );
   CREATE INDEX _rejected_open ON rejected_leads (source, lead_id) WHERE resolved_at IS NULL;
   `,
+  `
+  -- The latest time that a poll began at, since a clock that was set back was last reckoned with.
+  ALTER TABLE _ledger ADD COLUMN clock_at INTEGER NOT NULL DEFAULT 0;
+  `,
 ];
 
 /**

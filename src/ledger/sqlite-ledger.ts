@@ -25,6 +25,7 @@ import type {
 } from './ledger.ts';
 import { LedgerError, toLedgerError } from './ledger-error.ts';
 import { Owing } from './owing.ts';
+import { Polls } from './polls.ts';
 import { Recording } from './recording.ts';
 import { Replaying } from './replaying.ts';
 import { migrate, recognise } from './schema.ts';
@@ -96,6 +97,7 @@ class SqliteLedger implements Ledger {
   readonly #rows: SinkRows;
   readonly #owing: Owing;
   readonly #recording: Recording;
+  readonly #polls: Polls;
   readonly #claiming: Claiming;
   readonly #settling: Settling;
   readonly #inspection: Inspection;
@@ -118,6 +120,7 @@ class SqliteLedger implements Ledger {
     this.#commits = new GroupCommit(this.#transactions);
     this.#owing = new Owing(db, this.#rows);
     this.#recording = new Recording(db, this.#transactions, clock, this.#owing);
+    this.#polls = new Polls(db, this.#transactions, clock, this.#recording);
     this.#claiming = new Claiming(db, clock, random, this.#rows);
     this.#settling = new Settling(db, clock, this.#rows, judge);
     this.#inspection = new Inspection(db, this.#rows);
@@ -135,19 +138,19 @@ class SqliteLedger implements Ledger {
   }
 
   listingMark(source: string) {
-    return this.#read(() => this.#recording.listingMark(source));
+    return this.#read(() => this.#polls.listingMark(source));
   }
 
   startPoll(source: string): Promise<PollId> {
-    return this.#recorded(async () => this.#recording.startPoll(source));
+    return this.#recorded(async () => this.#polls.start(source));
   }
 
   record(poll: PollId, items: readonly ListedItem[]) {
-    return this.#noted(async () => this.#recording.record(poll, items));
+    return this.#noted(async () => this.#recording.record(this.#polls.underWay(poll), items));
   }
 
   finishPoll(poll: PollId, end: PollEnd) {
-    return this.#noted(() => this.#recording.finishPoll(poll, end));
+    return this.#noted(() => this.#polls.finish(poll, end));
   }
 
   async claim(request: ClaimRequest): Promise<Claimed> {
@@ -276,8 +279,8 @@ class SqliteLedger implements Ledger {
     return moved;
   }
 
-  lastPolledAt() {
-    return this.#read(() => this.#amending.lastPolledAt());
+  clockAt() {
+    return this.#read(() => this.#amending.clockAt());
   }
 
   pause(sink: string, reason: string) {

@@ -1,10 +1,10 @@
 import type { Stub } from '../stub/stub.ts';
 import type { PrivateRedis } from '../support/private-redis.ts';
+import type { SmallDisk } from '../support/small-disk.ts';
 import type { WebhookReceiver } from '../support/webhook-receiver.ts';
 import type { Database } from './lanes/postgres.ts';
 import type { Operator } from './operator.ts';
 import type { Process } from './process.ts';
-import type { SmallDisk } from './small-disk.ts';
 
 /** What things are done to, by the name under which they are told. */
 export interface Parts {

@@ -5,6 +5,7 @@ import { canaryLead } from '../support/canary.ts';
 import { type PrivatePostgres, startPostgres } from '../support/private-postgres.ts';
 import { type PrivateRedis, startRedis } from '../support/private-redis.ts';
 import { type CarrierName, openScene, type Scene } from '../support/scene.ts';
+import { SmallDisk } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
 import { EagerReader } from './eager-reader.ts';
 import { healRedis } from './lanes/redis.ts';
@@ -12,7 +13,6 @@ import { Operator } from './operator.ts';
 import type { Parts } from './parts.ts';
 import type { Plan } from './plan.ts';
 import { Process, type ProcessOptions } from './process.ts';
-import { SmallDisk } from './small-disk.ts';
 
 /** Leads whose text can be recognised wherever it shows up; there from the start, and to be delivered like any other. */
 export const CANARIES = [9_000_001, 9_000_002, 9_000_003].map(canaryLead);

@@ -105,9 +105,9 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'the mark of a listing only after its end was recorded',
     without: 'leads of a listing that broke off are never read again',
-    file: 'src/ledger/recording.ts',
-    text: "if (end.status === 'success') this.#complete(pollId, poll, end.mark);",
-    instead: "this.#complete(pollId, poll, 'mark' in end ? end.mark : undefined);",
+    file: 'src/ledger/polls.ts',
+    text: "if (end.status === 'success') this.#complete(poll, end.mark);",
+    instead: "this.#complete(poll, 'mark' in end ? end.mark : undefined);",
     tests: ['test/ledger', 'test/daemon', 'test/simulation'],
   },
   {

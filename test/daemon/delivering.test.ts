@@ -286,6 +286,26 @@ describe('a clock that is set back by a day', () => {
     expect(await bench.states()).toEqual(['delivered']);
     expect(bench.reported.of('ledger-failed')).toHaveLength(1);
   });
+
+  it('is noted by the next process when this one died between a poll and its look, and only once', async () => {
+    const bench = await Bench.open({ scheduleMs: [MINUTE] });
+    bench.sink.answer = failing;
+    await bench.list(1);
+    bench.clock.setBack(24 * HOUR);
+    // This poll began by the new time, and nobody has looked yet.
+    await bench.list(1);
+    bench.sink.answer = delivering;
+    for (let started = 0; started < 2; started += 1) {
+      const stop = new AbortController();
+      onTestFinished(() => stop.abort());
+      void watchClock(bench.ledger, bench.clock, bench.reported.emit, stop.signal);
+      await bench.clock.pass(1);
+      stop.abort();
+    }
+    expect(bench.reported.of('clock-set-back')).toHaveLength(1);
+    await bench.clock.pass(3 * MINUTE);
+    expect(await bench.states()).toEqual(['delivered']);
+  });
 });
 
 describe('a ledger whose disk is full', () => {

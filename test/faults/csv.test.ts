@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { SmallDisk } from '../chaos/small-disk.ts';
 import { aScene } from '../support/a-scene.ts';
 import type { Daemon } from '../support/leadsync.ts';
 import { accountOf, faultsOf } from '../support/oracle.ts';
 import { carriers, type Scene } from '../support/scene.ts';
+import { SmallDisk } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
 import { expectCalm } from './calm.ts';
 import { EagerReader } from './eager-reader.ts';

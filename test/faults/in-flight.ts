@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { drained } from '../support/drained.ts';
 import type { ReceivedRequest, ReceiverAnswer } from '../support/webhook-receiver.ts';
 
 /** Answers that take their time, and what was seen of them: how many at once, how much was sent, who was left waiting. */
@@ -62,17 +63,4 @@ export class InFlight {
       if (!res.writableFinished) this.left.set(name, (this.left.get(name) ?? 0) + 1);
     });
   }
-}
-
-/** Resolves when more may be written, or nobody wants it any more. */
-function drained(res: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      res.off('drain', done);
-      res.off('close', done);
-      resolve();
-    };
-    res.on('drain', done);
-    res.on('close', done);
-  });
 }

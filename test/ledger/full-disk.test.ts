@@ -1,11 +1,12 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { LedgerError } from '../../src/ledger/ledger-error.ts';
 import { aListedLead } from '../support/a-lead.ts';
+import { SmallDisk } from '../support/small-disk.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { faultsOf } from './ledger-check.ts';
 import { delivered, ids, LedgerUnderTest } from './ledger-under-test.ts';
-import { smallDisk } from './small-disk.ts';
 import { SqliteFile, sqliteStore } from './sqlite-store.ts';
 
 const complete = { status: 'success', bytes: 1, httpStatus: 200, mark: undefined } as const;
@@ -64,11 +65,13 @@ function large(from: number, to: number) {
 }
 
 async function onSmallDisk() {
-  const disk = smallDisk(8);
-  if (disk) {
-    const file = join(disk.folder, 'ledger.db');
+  const folder = join(tempDir(), 'data');
+  const disk = new SmallDisk(folder, 8);
+  onTestFinished(() => disk.close());
+  if (disk.own) {
+    const file = join(folder, 'ledger.db');
     const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
-    return { on, file, fill: () => disk.fill(), makeRoom: () => disk.makeRoom() };
+    return { on, file, fill: () => disk.fill(), makeRoom: () => disk.free() };
   }
   const limited = new SqliteFile();
   const on = await LedgerUnderTest.with(limited.open, 'crm');

@@ -142,7 +142,7 @@ describe('a ledger file in trouble', () => {
     const db = new Database(file);
     const views = db.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'view'").pluck().get();
     expect(views).toBeGreaterThan(10);
-    expect(db.pragma('user_version', { simple: true })).toBe(1);
+    expect(db.pragma('user_version', { simple: true })).toBeGreaterThan(0);
     db.close();
   });
 });

@@ -1,6 +1,6 @@
 import type { Chance } from '../../simulation/chance.ts';
+import type { SmallDisk } from '../../support/small-disk.ts';
 import { type Deed, lengthOf, oneOf, type Spell, spells } from '../deed.ts';
-import type { SmallDisk } from '../small-disk.ts';
 
 /** How the folder of the CSV files fares: full, read-only, or not there at all. */
 export function drawDropDisk(chance: Chance, endMs: number): Deed<SmallDisk>[] {

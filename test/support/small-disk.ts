@@ -119,7 +119,7 @@ export class SmallDisk {
 function mounted(folder: string, megabytes: number): boolean {
   try {
     const options = `size=${megabytes}m,mode=0755`;
-    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'leadsync-chaos', folder], { stdio: 'ignore' });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'leadsync-test', folder], { stdio: 'ignore' });
     return true;
   } catch {
     // No Linux, or not allowed: what needs it says so when its time comes.

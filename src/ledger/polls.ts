@@ -1,0 +1,193 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type Database from 'better-sqlite3';
+import type { Clock } from '../platform/clock.ts';
+import { IdSet } from './id-set.ts';
+import type { ListingMark, PollEnd, PollId, PollSummary } from './ledger.ts';
+import type { OpenPoll } from './open-poll.ts';
+import type { Recording } from './recording.ts';
+import type { Transactions } from './transactions.ts';
+
+/** How far the service's clock may be behind ours before a new lead could be taken for an old one, in ms. */
+const CLOCKS_APART_MS = 3_600_000;
+
+interface SourceRow {
+  mark: string | null;
+  complete_at: number | null;
+  first_listed_at: number | null;
+  listed: number;
+  current: number;
+}
+
+/** The polls of each source: one is under way at a time, and what it ends with decides what the next one may skip. */
+export class Polls {
+  readonly #clock: Clock;
+  readonly #transactions: Transactions;
+  readonly #recording: Recording;
+  readonly #open = new Map<PollId, OpenPoll>();
+  readonly #sql;
+
+  constructor(db: Database.Database, transactions: Transactions, clock: Clock, recording: Recording) {
+    this.#clock = clock;
+    this.#transactions = transactions;
+    this.#recording = recording;
+    this.#sql = prepare(db);
+  }
+
+  listingMark(source: string): ListingMark | undefined {
+    const mark = this.#sql.source.get(source)?.mark;
+    return mark ? JSON.parse(mark) : undefined;
+  }
+
+  /** A source has one poll under way: one that was never finished is forgotten. */
+  start(source: string): PollId {
+    for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
+    const poll = this.#transactions.write(() => this.#add(source));
+    this.#open.set(poll.id, poll);
+    return poll.id;
+  }
+
+  #add(source: string): OpenPoll {
+    const at = this.#clock.now();
+    const now = iso(at);
+    this.#sql.noteClock.run(at.getTime());
+    this.#sql.addSource.run(source);
+    this.#sql.endForgotten.run(now, source);
+    const row = this.#sql.source.get(source);
+    return {
+      id: Number(this.#sql.add.run(source, now).lastInsertRowid),
+      source,
+      oldBefore: oldBefore(row),
+      listedBefore: row?.listed ?? 0,
+      completeBefore: row?.complete_at ?? null,
+      seen: new IdSet(),
+      heldBack: new IdSet(),
+      rejectedFor: new Set(),
+      new: 0,
+      changed: 0,
+      rejected: 0,
+    };
+  }
+
+  /** @throws Error when the poll is not under way: its caller has lost count */
+  underWay(id: PollId): OpenPoll {
+    const poll = this.#open.get(id);
+    if (!poll) throw new Error(`poll ${id} is not under way`);
+    return poll;
+  }
+
+  /** Ends the poll; between the chunks of a long sweep the event loop gets its turn. */
+  async finish(id: PollId, end: PollEnd): Promise<PollSummary> {
+    const poll = this.underWay(id);
+    if (end.status === 'success') {
+      await this.#recording.takeHeldBack(poll);
+      await this.#markUnlisted(poll);
+    }
+    this.#transactions.write(() => {
+      if (end.status === 'success') this.#complete(poll, end.mark);
+      if (end.status === 'unchanged') this.#sql.stillComplete.run(this.#clock.now().getTime(), poll.source);
+      if (end.status === 'unchanged' && end.mark) this.#sql.remark.run(JSON.stringify(end.mark), poll.source);
+      this.#close(poll, end);
+    });
+    this.#open.delete(id);
+    const listed = end.status === 'unchanged' ? poll.listedBefore : poll.seen.size;
+    return {
+      listed,
+      new: poll.new,
+      changed: poll.changed,
+      rejected: poll.rejected,
+      listedBefore: poll.listedBefore,
+      rejectedFor: [...poll.rejectedFor],
+    };
+  }
+
+  #complete(poll: OpenPoll, mark: ListingMark | undefined): void {
+    const now = this.#clock.now();
+    const kept = mark === undefined ? null : JSON.stringify(mark);
+    this.#sql.complete.run(kept, now.getTime(), poll.id, poll.seen.size, poll.rejected, poll.source);
+    this.#sql.resolveRejected.run(iso(now), poll.source, poll.id);
+  }
+
+  #close(poll: OpenPoll, end: PollEnd): void {
+    const bytes = 'bytes' in end ? end.bytes : 0;
+    const error = 'error' in end ? end.error : null;
+    const listed = end.status === 'unchanged' ? poll.listedBefore : poll.seen.size;
+    this.#sql.close.run(
+      iso(this.#clock.now()),
+      end.status,
+      listed,
+      poll.new,
+      poll.changed,
+      poll.rejected,
+      bytes,
+      end.httpStatus ?? null,
+      error,
+      poll.id,
+    );
+  }
+
+  /** Notes since when leads are no longer listed. They stay what they are: nothing is removed. */
+  async #markUnlisted(poll: OpenPoll): Promise<void> {
+    const { source, seen } = poll;
+    if (seen.size === this.#sql.source.get(source)?.current) return;
+    const lastListedAt = poll.completeBefore ?? this.#clock.now().getTime();
+    let after = '-9223372036854775808';
+    for (;;) {
+      const rows = this.#sql.listedAfter.all(source, BigInt(after));
+      const missing = rows.filter((row) => !seen.has(row.first_no));
+      if (missing.length > 0) {
+        this.#transactions.write(() => {
+          for (const row of missing) this.#sql.unlist.run(lastListedAt, source, BigInt(row.id));
+          this.#sql.lessCurrent.run(missing.length, source);
+        });
+      }
+      const last = rows.at(-1);
+      if (!last) return;
+      after = last.id;
+      await turn();
+    }
+  }
+}
+
+function prepare(db: Database.Database) {
+  return {
+    source: db.prepare<[string], SourceRow>(
+      'SELECT mark, complete_at, first_listed_at, listed, current FROM _sources WHERE source = ?',
+    ),
+    noteClock: db.prepare('UPDATE _ledger SET clock_at = max(clock_at, ?)'),
+    addSource: db.prepare('INSERT INTO _sources (source) VALUES (?) ON CONFLICT DO NOTHING'),
+    endForgotten: db.prepare(
+      "UPDATE polls SET status = 'failed', finished_at = ?, error = 'leadsync ended while this poll was under way' WHERE source = ? AND status = 'running'",
+    ),
+    add: db.prepare("INSERT INTO polls (source, started_at, status) VALUES (?, ?, 'running')"),
+    close: db.prepare(
+      'UPDATE polls SET finished_at = ?, status = ?, leads_listed = ?, leads_new = ?, leads_changed = ?, leads_rejected = ?, bytes = ?, http_status = ?, error = ? WHERE poll_id = ?',
+    ),
+    unlist: db.prepare('UPDATE _leads SET last_listed_at = ? WHERE source = ? AND id = ?'),
+    listedAfter: db.prepare<[string, bigint], { id: string; first_no: number }>(
+      'SELECT CAST(id AS TEXT) AS id, first_no FROM _leads WHERE source = ? AND id > ? AND last_listed_at IS NULL ORDER BY _leads.id LIMIT 1000',
+    ),
+    resolveRejected: db.prepare(
+      `UPDATE rejected_leads SET resolved_at = ? WHERE source = ? AND resolved_at IS NULL AND last_poll_id < ? AND EXISTS
+       (SELECT 1 FROM _leads l WHERE l.source = rejected_leads.source AND l.id = rejected_leads.lead_id AND l.last_listed_at IS NULL)`,
+    ),
+    complete: db.prepare(
+      'UPDATE _sources SET mark = ?, complete_at = ?, complete_poll = ?, listed = ?, rejected = ? WHERE source = ?',
+    ),
+    remark: db.prepare('UPDATE _sources SET mark = ? WHERE source = ?'),
+    stillComplete: db.prepare('UPDATE _sources SET complete_at = ? WHERE source = ?'),
+    lessCurrent: db.prepare('UPDATE _sources SET current = current - ? WHERE source = ?'),
+  };
+}
+
+/**
+ * Whatever the first poll records is old. Should it break off, the next ones go on with it: of what they add, only what
+ * was created well before it began is old. Once a listing was recorded to its end, whatever is new is new.
+ */
+function oldBefore(row: SourceRow | undefined): number {
+  if (row?.complete_at != null) return Number.NEGATIVE_INFINITY;
+  return row?.first_listed_at == null ? Number.POSITIVE_INFINITY : row.first_listed_at - CLOCKS_APART_MS;
+}
+
+function iso(date: Date): string {
+  return date.toISOString();
+}
