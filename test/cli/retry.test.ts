@@ -30,6 +30,19 @@ describe('leadsync retry', () => {
     expect(await statesOf(ledger, 'crm')).toEqual(['1 delivered', '2 pending', '3 delivered', '4 pending']);
   });
 
+  test('says why it left what is dead for good: a newer delivery of its lead has come after it', async () => {
+    const { install, ledger } = await twoDead();
+    const name = await nameOf(ledger, 2n);
+    await ledger.replay('crm', { lead: 2n });
+    await attemptDue(ledger, 'crm', install.clock, () => delivered);
+    const { stdout, stderr, code } = await install.run(['retry', '--lead', '2', '--state', 'dead']);
+    expect({ stdout, code }).toEqual({ stdout: '0 deliveries are due now.\n', code: 0 });
+    expect(stderr).toContain(
+      `${name}, for one, was left dead: a newer delivery of the same lead has come after it`,
+    );
+    expect(stderr).toContain('`leadsync replay --sink crm --source main --lead 2`');
+  });
+
   test('takes deliveries by name', async () => {
     const { install, ledger } = await twoDead();
     const name = await nameOf(ledger, 2n);

@@ -47,7 +47,7 @@ export const retry = defineCommand<Options>({
       const code =
         ids.length > 0
           ? await retryEach(ids, filter, ledger, surroundings, commandShown(options, surroundings))
-          : await retryAll(filter, ledger, surroundings);
+          : await retryAll(filter, ledger, surroundings, commandShown(options, surroundings));
       const sinks = ids.length > 0 ? ids.map((id) => id.replace(/:.*/, '')) : options.sink && [options.sink];
       await sayWhatWaits(config, ledger, options, surroundings, sinks || undefined);
       return code;
@@ -77,9 +77,21 @@ function requireChoice(options: Options, ids: readonly string[]): void {
   );
 }
 
-async function retryAll(filter: DeliveryFilter, ledger: Ledger, { stdout }: Surroundings): Promise<number> {
+async function retryAll(
+  filter: DeliveryFilter,
+  ledger: Ledger,
+  { stdout, stderr }: Surroundings,
+  command: ShowCommand,
+): Promise<number> {
   const n = await ledger.retry(filter);
   stdout.write(`${countOf(n, 'delivery')} ${n === 1 ? 'is' : 'are'} due now.\n`);
+  if (n > 0) return ExitCode.done;
+  // None, although `status` counts some: that needs a word.
+  const [left] = await ledger.deliveries(
+    { ...filter, states: filter.states ?? ['dead', 'pending'] },
+    { limit: 1 },
+  );
+  if (left) stderr.write(`${printable(left.delivery)}, for one, ${whyLeft(left, command)}\n`);
   return ExitCode.done;
 }
 
@@ -110,8 +122,14 @@ function whyLeft(row: DeliveryRow | undefined, command: ShowCommand): string {
       return `is not in the ledger; ${command('deliveries')} shows the names of deliveries.`;
     case 'delivered':
     case 'skipped':
-      return `is ${row.state}; ${command(`replay --sink ${row.sink} --source ${row.source} --lead ${row.lead}`)} sends the lead again.`;
+      return `is ${row.state}; ${replayOf(row, command)} sends the lead again.`;
+    case 'dead':
+      return `was left dead: a newer delivery of the same lead has come after it, or the other options exclude it; ${replayOf(row, command)} sends the lead as it is now.`;
     default:
       return 'was left alone: it is being attempted at this moment, or the other options exclude it.';
   }
+}
+
+function replayOf({ sink, source, lead }: DeliveryRow, command: ShowCommand): string {
+  return command(`replay --sink ${sink} --source ${source} --lead ${lead}`);
 }
