@@ -30,7 +30,8 @@ test('11. a FLUSHALL with 10,000 deliveries queued and 50 requests under way cos
   const all = async () => underWay.length === 50 && (await jobsIn(scene, 'crm')).length === 10_000 / 25;
   await until('all of them are on their way', all, 60_000);
   await ask(redis.url, (client) => client.flushall());
-  expect(await jobsIn(scene)).toEqual([]);
+  // The other two sinks are at work, and may have been offered more by now.
+  expect(await jobsIn(scene, 'crm')).toEqual([]);
   scene.receiver.answerAlways(204);
   for (const res of underWay) res.writeHead(204).end();
   await expectKept(scene, daemon, { repeats: false });
