@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { PollSchedule } from '../../src/config/config.ts';
 import { pollLoop } from '../../src/daemon/poll-loop.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
@@ -9,7 +9,6 @@ import { SourceError, type SourceErrorCode } from '../../src/source/source.ts';
 import { aLead, hashOf } from '../support/a-lead.ts';
 import { HeldClock, rest } from '../support/held-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
 import { HOUR, MINUTE, SECOND } from './bench.ts';
 import { listingOf, Reported, ScriptedSource } from './fakes.ts';
 
@@ -242,7 +241,16 @@ describe('a poll that fails', () => {
 
 describe('polling by cron', () => {
   it('waits for its time, and polls once for times that pass during a poll', async () => {
-    // Every second: node-cron keeps to the real clock.
+    // node-cron keeps to the clock of the process, which stands still here until the test moves it.
+    vi.useFakeTimers({
+      now: new Date('2026-11-20T10:00:00.400Z'),
+      toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'],
+    });
+    onTestFinished(() => void vi.useRealTimers());
+    const pass = async (ms: number) => {
+      await vi.advanceTimersByTimeAsync(ms);
+      await rest();
+    };
     let release: () => void = () => undefined;
     const polling = await Polling.start({ cron: '* * * * * *', timezone: 'Australia/Sydney' }, (polling) => {
       polling.source.answer = async () => {
@@ -252,13 +260,20 @@ describe('polling by cron', () => {
         return listingOf([]);
       };
     });
+    await pass(500);
     expect(polling.source.asked).toHaveLength(0);
-    await until('the first time has come', () => polling.source.asked.length === 1);
-    await new Promise((resolve) => setTimeout(resolve, 2_200)); // two more times pass while the poll is under way
+    await pass(200);
+    expect(polling.source.asked).toHaveLength(1);
+    await pass(2_200); // two more times pass while the poll is under way
     expect(polling.source.asked).toHaveLength(1);
     polling.source.answer = () => listingOf([]);
     release();
-    await until('one poll makes up for both', () => polling.source.asked.length === 2, 900);
+    await rest();
+    expect(polling.source.asked).toHaveLength(2); // one poll makes up for both
+    await pass(200);
+    expect(polling.source.asked).toHaveLength(2);
+    await pass(1_000);
+    expect(polling.source.asked).toHaveLength(3);
     expect(polling.source.most).toBe(1);
   });
 });
