@@ -9,7 +9,6 @@ import type { Emit } from '../telemetry/events.ts';
 /** The carrier that the configuration asks for: BullMQ where a Redis is named, else this process. */
 export async function openCarrier(
   config: Config,
-  sinks: readonly SinkConfig[],
   parts: {
     ledgerId: string;
     attempt: AttemptBatch;
@@ -28,7 +27,6 @@ export async function openCarrier(
     redisUrl,
     // The braces keep a ledger's keys together on a Redis Cluster.
     prefix: `{${prefix}:${parts.ledgerId}}`,
-    sinks,
     attempt: deliver ? attempt : undefined,
     clock,
     onState: reportState(clock, parts.emit, parts.onReady),

@@ -1,21 +1,16 @@
 import { startAdmin } from '../admin/server.ts';
-import type { SinkConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import type { LedgerStatus } from '../ledger/ledger.ts';
 import { Closers } from '../platform/closers.ts';
 import { version } from '../platform/version.ts';
-import type { Source } from '../source/source.ts';
-import { backfill } from './backfill.ts';
-import { pace } from './carrier-choice.ts';
-import { compose, type DaemonOptions, type Parts } from './compose.ts';
-import { attemptLeaseMs } from './deliver.ts';
-import { dispatch } from './dispatch.ts';
+import { compose, type DaemonOptions, enabledSinks, type Parts } from './compose.ts';
 import { freeTheDead } from './free-the-dead.ts';
+import { Installation } from './installation.ts';
 import { Loops } from './loops.ts';
-import { type PollFailure, type PollParts, poll } from './poll.ts';
-import { pollLoop } from './poll-loop.ts';
+import type { PollFailure } from './poll.ts';
+import type { SourceUnit } from './source-unit.ts';
 import { tidyLedger } from './tidy-ledger.ts';
 import { watchClock } from './watch-clock.ts';
-import { watchWorkers } from './watch-workers.ts';
 
 /** How often it is looked whether another process wrote to the ledger, in ms. */
 const LOOK_ELSEWHERE_MS = 100;
@@ -31,19 +26,22 @@ export class Daemon {
   readonly #parts: Parts;
   readonly #closers: Closers;
   readonly #loops: Loops;
-  readonly #backfills: Promise<void>[] = [];
+  readonly #installation: Installation;
 
-  private constructor(parts: Parts, closers: Closers) {
+  private constructor(parts: Parts, sources: Map<string, SourceUnit>, closers: Closers) {
     this.#parts = parts;
     this.#closers = closers;
     this.#loops = new Loops(parts.clock, parts.telemetry);
+    this.#installation = new Installation(parts, sources);
   }
 
   /** Starts a leadsync. When starting fails, what was opened is closed again. @throws DataDirHeld, DataDirUnusable, LedgerError, AdminAddressError */
   static async start(options: DaemonOptions): Promise<Daemon> {
     const closers = new Closers();
+    const sources = new Map<string, SourceUnit>();
     try {
-      const daemon = new Daemon(await compose(options, closers), closers);
+      const parts = await compose(options, (name) => sources.get(name)?.tokenExpiresAt(), closers);
+      const daemon = new Daemon(parts, sources, closers);
       await daemon.#start(options.admin);
       return daemon;
     } catch (error) {
@@ -53,39 +51,25 @@ export class Daemon {
   }
 
   async #start(listen: DaemonOptions['admin']): Promise<void> {
-    const { config, role, sinks, sources, ledger, carrier } = this.#parts;
-    if (this.#parts.delivers) this.#checkSinks();
+    const { role, ledger, carrier } = this.#parts;
     if (listen) await this.#openAdmin(listen);
     this.#emit({
       type: 'started',
       version,
       carrier: carrier.kind,
-      sources: sources.length,
-      sinks: sinks.length,
-      dataDir: config.dataDir,
+      sources: role.kind === 'worker' ? 0 : this.config.sources.length,
+      sinks: enabledSinks(this.config).length,
+      dataDir: this.config.dataDir,
     });
-    if (role.kind !== 'worker') {
-      await ledger.declareSinks(sinks);
-      await freeTheDead(ledger, config.dataDir);
-      for (const sink of sinks) this.#startSink(sink);
-      this.#startWatching();
-    }
-    for (const { name } of sinks)
-      this.#loops.start(`watching the worker of ${name}`, (signal) =>
-        watchWorkers(name, this.#jointParts(), signal),
-      );
-    if (role.kind === 'run') for (const source of sources) this.#startPolling(source);
+    await this.#installation.declare();
+    if (role.kind !== 'worker') await freeTheDead(ledger, this.config.dataDir);
+    await this.#installation.start();
+    if (role.kind !== 'worker') this.#startWatching();
   }
 
-  /** Says at once what would otherwise show with the first lead. Deliveries do not wait for it. */
-  #checkSinks(): void {
-    const { signal } = this.#loops;
-    for (const [name, { sink }] of this.#parts.openSinks) {
-      sink.check(signal).catch((error: { message: string; hint?: string }) => {
-        if (signal.aborted) return;
-        this.#emit({ type: 'check-failed', sink: name, reason: error.message, hint: error.hint ?? '' });
-      });
-    }
+  /** The configuration in force. */
+  get config(): Config {
+    return this.#parts.current.config;
   }
 
   async #openAdmin({ host, port }: { host: string; port: number }): Promise<void> {
@@ -104,44 +88,12 @@ export class Daemon {
     );
   }
 
-  #startSink(sink: SinkConfig): void {
-    const { config, openSinks, role, wakes } = this.#parts;
-    const { name } = sink;
-    const open = openSinks.get(name);
-    if (!open) throw new Error(`sink ${name} is not open`);
-    const parts = { ...this.#jointParts(), wake: wakes.of(name) };
-    const waitMs = role.kind === 'sync' ? 0 : sink.batch.waitMs;
-    const request = { sink: name, max: sink.batch.max, waitMs, ...pace(config, sink, attemptLeaseMs(open)) };
-    this.#loops.start(`dispatching to ${name}`, (signal) => dispatch(request, parts, signal));
-    const done = this.#loops.start(`backfilling ${name}`, (signal) => backfill(name, parts, signal));
-    this.#backfills.push(done);
-  }
-
   #startWatching(): void {
     const { ledger, clock } = this.#parts;
     this.#loops.start('watching the clock', (signal) => watchClock(ledger, clock, this.#emit, signal));
     this.#loops.start('watching the ledger', (signal) => this.#lookElsewhere(signal));
     this.#loops.start('tidying the ledger', (signal) => tidyLedger(ledger, clock, this.#emit, signal));
     this.#loops.start('watching the other processes', (signal) => this.#watchProcesses(signal));
-  }
-
-  #startPolling(source: Source): void {
-    const { config, random } = this.#parts;
-    const schedule = config.sources.find(({ name }) => name === source.name)?.poll;
-    if (!schedule) return;
-    const parts = { ...this.#pollParts(source), schedule, random };
-    this.#loops.start(`polling ${source.name}`, (signal) => pollLoop(parts, signal));
-  }
-
-  /** What joints of ledger and carrier share. */
-  #jointParts() {
-    const { ledger, carrier, clock } = this.#parts;
-    return { ledger, carrier, clock, emit: this.#emit };
-  }
-
-  #pollParts(source: Source): PollParts {
-    const { ledger, clock, wakes } = this.#parts;
-    return { source, ledger, clock, emit: this.#emit, onOwed: () => wakes.notifyAll() };
   }
 
   get #emit() {
@@ -159,18 +111,17 @@ export class Daemon {
 
   /** Goes on with what processes held or had begun that were killed. */
   async #watchProcesses(signal: AbortSignal): Promise<void> {
-    const { config, ledger, clock, wakes } = this.#parts;
+    const { ledger, clock, wakes } = this.#parts;
     while (!signal.aborted) {
       await clock.sleep(WATCH_PROCESSES_MS, signal);
-      const freed = await freeTheDead(ledger, config.dataDir);
+      const freed = await freeTheDead(ledger, this.config.dataDir);
       if (freed + (await ledger.finishReplays()) > 0) wakes.notifyAll();
     }
   }
 
   /** Polls every source once, at the same time. Gives the failures. */
-  async pollOnce(signal: AbortSignal): Promise<readonly PollFailure[]> {
-    const polls = this.#parts.sources.map((source) => poll(this.#pollParts(source), signal));
-    return (await Promise.all(polls)).filter((failure) => failure !== undefined);
+  pollOnce(signal: AbortSignal): Promise<readonly PollFailure[]> {
+    return this.#installation.pollOnce(signal);
   }
 
   /**
@@ -180,7 +131,7 @@ export class Daemon {
   async drained(signal: AbortSignal): Promise<void> {
     const { carrier, clock } = this.#parts;
     let owed = false;
-    void Promise.all(this.#backfills).then(() => {
+    void this.#installation.owed().then(() => {
       owed = true;
     });
     let readyMs = clock.monotonicMs();
@@ -192,16 +143,15 @@ export class Daemon {
   }
 
   async #busy(): Promise<boolean> {
-    const { sinks, ledger } = this.#parts;
-    const activities = await Promise.all(sinks.map(({ name }) => ledger.activity(name)));
+    const { ledger } = this.#parts;
+    const activities = await Promise.all(enabledSinks(this.config).map(({ name }) => ledger.activity(name)));
     return activities.some(({ onTheirWay, due }) => onTheirWay > 0 || due);
   }
 
   /** How many deliveries wait for the sinks that there are. */
   async pending(): Promise<number> {
-    const { ledger, sinks } = this.#parts;
-    const names = new Set(sinks.map(({ name }) => name));
-    return (await ledger.backlog())
+    const names = new Set(enabledSinks(this.config).map(({ name }) => name));
+    return (await this.#parts.ledger.backlog())
       .filter(({ sink }) => names.has(sink))
       .reduce((total, { pending }) => total + pending, 0);
   }
@@ -228,7 +178,9 @@ export class Daemon {
   }
 
   async #close(graceMs: number): Promise<boolean> {
-    await Promise.all([this.#parts.carrier.close(graceMs), this.#loops.ended()]);
+    const stopped = this.#installation.stop();
+    await Promise.all([this.#parts.carrier.close(graceMs), this.#loops.ended(), stopped]);
+    await this.#installation.left();
     const failures = await this.#closers.closeAll();
     for (const failure of failures) this.#parts.telemetry.logger.fault('closing', failure);
     return failures.length === 0;

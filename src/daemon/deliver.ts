@@ -15,9 +15,16 @@ export interface OpenSink {
   readonly budgetMs: number;
 }
 
+/** Finds the sink of an attempt, and keeps it open until the attempt has ended. */
+export interface SinkChoice {
+  /** Gives undefined, without calling `attempt`, when there is no such sink. */
+  use<T>(name: string, attempt: (open: OpenSink) => Promise<T>): Promise<T | undefined>;
+}
+
 export interface DeliverParts {
   readonly ledger: Ledger;
-  readonly sinks: ReadonlyMap<string, OpenSink>;
+  /** What is open to be delivered to. */
+  readonly sinks: SinkChoice;
   readonly clock: Clock;
   readonly emit: Emit;
   /** Told the sink's name after something of it was settled. */
@@ -43,7 +50,8 @@ export function attemptLeaseMs({ budgetMs }: OpenSink): number {
 export function deliverBatch(parts: DeliverParts): AttemptBatch {
   return async (ref, signal) => {
     try {
-      await attempt(parts, ref, signal);
+      // Without such a sink in the configuration of this process, another process or a later one has it.
+      await parts.sinks.use(ref.sink, (open) => attempt(parts, open, ref, signal));
     } catch (error) {
       const { message: reason, hint } = error instanceof LedgerError ? error : unexpected(error);
       parts.emit({
@@ -56,10 +64,13 @@ export function deliverBatch(parts: DeliverParts): AttemptBatch {
   };
 }
 
-async function attempt(parts: DeliverParts, ref: BatchRef, signal: AbortSignal): Promise<void> {
+async function attempt(
+  parts: DeliverParts,
+  open: OpenSink,
+  ref: BatchRef,
+  signal: AbortSignal,
+): Promise<void> {
   const { ledger, clock, emit } = parts;
-  const open = parts.sinks.get(ref.sink);
-  if (!open) return; // the configuration of this process has no such sink; another process or a later one has
   const batch = await ledger.begin(ref, attemptLeaseMs(open));
   if (!batch) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
   const startedAt = clock.now();

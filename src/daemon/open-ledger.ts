@@ -62,12 +62,19 @@ function unusable(dataDir: string, cause: unknown): DataDirUnusable {
   return new DataDirUnusable(`The data directory ${dataDir} cannot be used (${String(code)}).`, { cause });
 }
 
+export interface LedgerParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly create: boolean;
+  readonly holder?: string;
+  /** The sinks at this moment, whose retry policies count. Absent: those of the configuration. */
+  readonly sinks?: () => LedgerConfig['sinks'];
+}
+
 /** Opens the ledger of a configuration, with the retry policies of its sinks. @throws LedgerError */
-export function openConfiguredLedger(
-  config: LedgerConfig,
-  parts: { clock: Clock; random: Random; create: boolean; holder?: string },
-): Ledger {
-  const policies = new Map(config.sinks.map((sink) => [sink.name, sink.retry]));
-  const policyOf = (sink: string) => policies.get(sink) ?? { scheduleMs: [], jitter: 0 };
+export function openConfiguredLedger(config: LedgerConfig, parts: LedgerParts): Ledger {
+  const sinks = parts.sinks ?? (() => config.sinks);
+  const policyOf = (name: string) =>
+    sinks().find((sink) => sink.name === name)?.retry ?? { scheduleMs: [], jitter: 0 };
   return openLedger({ ...parts, file: ledgerFile(config.dataDir), judge: judgeBy(policyOf, parts.random) });
 }

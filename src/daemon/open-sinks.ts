@@ -19,13 +19,60 @@ export function openSink(sink: SinkConfig, clock: Clock): Sink {
   });
 }
 
-/** Opens sinks for delivery, by name. */
-export function openSinks(sinks: readonly SinkConfig[], clock: Clock): ReadonlyMap<string, OpenSink> {
-  return new Map(
-    sinks.map((sink) => {
-      // A batch may be split to find the lead that is refused, which takes several calls.
-      const calls = sink.batch.max === 1 ? 1 : 4;
-      return [sink.name, { sink: openSink(sink, clock), budgetMs: calls * sink.timeoutMs + OVERHEAD_MS }];
-    }),
-  );
+interface Entry extends OpenSink {
+  underWay: number;
+  /** Called when nothing is under way any more. */
+  onIdle: (() => void) | undefined;
+}
+
+/** The sinks that are open for delivery, by name. One that another takes the place of is closed when its last attempt has ended. */
+export class OpenSinks {
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Opens a sink. */
+  open(config: SinkConfig): OpenSink {
+    // A batch may be split to find the lead that is refused, which takes several calls.
+    const calls = config.batch.max === 1 ? 1 : 4;
+    const sink = openSink(config, this.#clock);
+    const entry = { sink, budgetMs: calls * config.timeoutMs + OVERHEAD_MS, underWay: 0, onIdle: undefined };
+    this.#entries.set(config.name, entry);
+    return entry;
+  }
+
+  /** Begins no attempt at a sink any more. Resolves when those under way have ended and it is closed. */
+  async retire(name: string): Promise<void> {
+    const entry = this.#entries.get(name);
+    if (!entry) return;
+    this.#entries.delete(name);
+    if (entry.underWay > 0)
+      await new Promise<void>((resolve) => {
+        entry.onIdle = resolve;
+      });
+    await entry.sink.close();
+  }
+
+  /** Runs an attempt on a sink, which stays open for it; undefined when there is no such sink. */
+  async use<T>(name: string, attempt: (open: OpenSink) => Promise<T>): Promise<T | undefined> {
+    const entry = this.#entries.get(name);
+    if (!entry) return undefined;
+    entry.underWay += 1;
+    try {
+      return await attempt(entry);
+    } finally {
+      entry.underWay -= 1;
+      if (entry.underWay === 0) entry.onIdle?.();
+    }
+  }
+
+  /** Closes all of them, whatever is under way. */
+  async close(): Promise<void> {
+    const entries = [...this.#entries.values()];
+    this.#entries.clear();
+    await Promise.all(entries.map(({ sink }) => sink.close()));
+  }
 }

@@ -15,6 +15,8 @@ const LONGEST_RETRY_AFTER_MS = 3_600_000;
 export interface PollLoopParts extends PollParts {
   readonly schedule: PollSchedule;
   readonly random: Random;
+  /** Aborts when no further poll is to begin; the one under way ends by itself. Absent: only the stop ends the loop. */
+  readonly retired?: AbortSignal;
 }
 
 /**
@@ -23,19 +25,20 @@ export interface PollLoopParts extends PollParts {
  */
 export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promise<void> {
   const { clock, schedule, emit } = parts;
+  const over = parts.retired ? AbortSignal.any([signal, parts.retired]) : signal;
   const ticks = 'cron' in schedule ? startCron(schedule, clock) : undefined;
   let failures = 0;
   try {
-    if (ticks) await ticks.wake.sleep(undefined, signal);
-    while (!signal.aborted) {
+    if (ticks) await ticks.wake.sleep(undefined, over);
+    while (!over.aborted) {
       const startMs = clock.monotonicMs();
       const failure = await poll(parts, signal);
       if (signal.aborted) return;
       failures = failure ? failures + 1 : 0;
-      if (failure) await clock.sleep(report(failure, failures, parts.random, emit), signal);
-      else if (ticks) await ticks.wake.sleep(undefined, signal);
+      if (failure) await clock.sleep(report(failure, failures, parts.random, emit), over);
+      else if (ticks) await ticks.wake.sleep(undefined, over);
       else if ('everyMs' in schedule)
-        await clock.sleep(Math.max(0, schedule.everyMs - (clock.monotonicMs() - startMs)), signal);
+        await clock.sleep(Math.max(0, schedule.everyMs - (clock.monotonicMs() - startMs)), over);
     }
   } finally {
     ticks?.stop();

@@ -30,15 +30,18 @@ export class Wake {
 
 /** A wake for the loop of each sink. */
 export class Wakes {
-  readonly #wakes: ReadonlyMap<string, Wake>;
+  readonly #clock: Clock;
+  readonly #wakes = new Map<string, Wake>();
 
-  constructor(sinks: readonly string[], clock: Clock) {
-    this.#wakes = new Map(sinks.map((sink) => [sink, new Wake(clock)]));
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
-  /** The wake of a sink that was named when this was made. */
-  of(sink: string): Wake {
-    return this.#wakes.get(sink) as Wake;
+  /** A new wake for a sink whose loop begins, in the place of the one before. */
+  open(sink: string): Wake {
+    const wake = new Wake(this.#clock);
+    this.#wakes.set(sink, wake);
+    return wake;
   }
 
   /** Something of this sink may be due, or have room. */

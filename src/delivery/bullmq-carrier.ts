@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { JobData } from './bullmq-worker.ts';
 import { BullmqWorkers } from './bullmq-workers.ts';
-import { type AttemptBatch, type Carrier, CarrierUnavailable } from './carrier.ts';
+import { type AttemptBatch, type CarriedSink, type Carrier, CarrierUnavailable } from './carrier.ts';
 import { type RedisFailure, redisFailure } from './redis-failure.ts';
 import { RedisLink } from './redis-link.ts';
 import { RunningAttempts } from './running-attempts.ts';
@@ -13,8 +13,6 @@ export interface BullmqOptions {
   readonly redisUrl: Secret;
   /** Goes before every key; differs between ledgers, so that two installations can share a Redis. */
   readonly prefix: string;
-  /** One queue each. */
-  readonly sinks: readonly { readonly name: string; readonly concurrency: number }[];
   /** Makes an attempt; undefined where other processes make them (`run --no-deliver`). */
   readonly attempt: AttemptBatch | undefined;
   readonly clock: Clock;
@@ -40,10 +38,12 @@ export class BullmqCarrier implements Carrier {
   readonly #options: BullmqOptions;
   readonly #link: RedisLink;
   readonly #queues = new Map<string, Queue<JobData>>();
+  /** One queue each. */
+  #sinks: readonly CarriedSink[] = [];
   readonly #clock: Clock;
 
   constructor(options: BullmqOptions) {
-    const { redisUrl, prefix, clock, attempt, sinks } = options;
+    const { redisUrl, prefix, clock, attempt } = options;
     this.#options = options;
     this.#clock = clock;
     this.#link = new RedisLink({
@@ -55,7 +55,25 @@ export class BullmqCarrier implements Carrier {
       onUnusable: (failure) => this.#unusable(failure),
     });
     if (!attempt) return;
-    this.workers = new BullmqWorkers(sinks, new RunningAttempts(attempt, clock), { redisUrl, prefix });
+    this.workers = new BullmqWorkers(new RunningAttempts(attempt, clock), { redisUrl, prefix });
+  }
+
+  async serve(sinks: readonly CarriedSink[]): Promise<void> {
+    this.#sinks = sinks;
+    this.workers?.serve(sinks);
+    const names = new Set(sinks.map(({ name }) => name));
+    for (const [name, queue] of [...this.#queues]) {
+      if (names.has(name)) continue;
+      this.#queues.delete(name);
+      void queue.close().catch(() => undefined); // with Redis away it may never end, and nothing depends on it
+    }
+    if (this.unready()) return; // all that is missing is opened when Redis can be used
+    try {
+      await this.#link.answered(this.#openQueues());
+      this.workers?.open();
+    } catch (error) {
+      this.#link.failed(error);
+    }
   }
 
   async offer(refs: readonly BatchRef[]): Promise<void> {
@@ -112,7 +130,7 @@ export class BullmqCarrier implements Carrier {
 
   /** Only when the connection is ready: a queue that is made before that fails, and stays so. */
   async #openQueues(): Promise<void> {
-    for (const { name } of this.#options.sinks) {
+    for (const { name } of this.#sinks) {
       if (this.#queues.has(name)) continue;
       const queue = this.#openQueue(name, this.#options.prefix);
       await queue.waitUntilReady();

@@ -2,6 +2,7 @@ import { type Job, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { BatchRef } from '../leads/delivery.ts';
 import type { Secret } from '../platform/secret.ts';
+import type { CarriedSink } from './carrier.ts';
 import { codeOf } from './redis-failure.ts';
 import { COMMAND_MS, retryStrategy } from './redis-link.ts';
 
@@ -14,7 +15,7 @@ export interface JobData {
 export interface BullmqWorkerOptions {
   readonly redisUrl: Secret;
   readonly prefix: string;
-  readonly sink: { readonly name: string; readonly concurrency: number };
+  readonly sink: CarriedSink;
   readonly start: (ref: BatchRef) => Promise<void>;
 }
 
@@ -51,6 +52,11 @@ export class BullmqWorker {
       removeOnFail: { count: 0 },
     });
     this.#worker.on('error', () => undefined); // the producer's connection finds it out as well, and reports it
+  }
+
+  /** How many attempts may be under way at once, from now on. */
+  setConcurrency(concurrency: number): void {
+    this.#worker.concurrency = concurrency;
   }
 
   /** Takes no more jobs. What is under way is not touched. */

@@ -1,26 +1,30 @@
 import type { BatchRef } from '../leads/delivery.ts';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker.ts';
-import type { Pulse, Workers } from './carrier.ts';
+import type { CarriedSink, Pulse, Workers } from './carrier.ts';
 import type { RunningAttempts } from './running-attempts.ts';
-
-type Sink = BullmqWorkerOptions['sink'];
 
 /** The workers of this process, one for each sink. There are none while Redis refuses whatever they ask. */
 export class BullmqWorkers implements Workers {
-  readonly #sinks: readonly Sink[];
+  #sinks: readonly CarriedSink[] = [];
   readonly #running: RunningAttempts;
   readonly #parts: Omit<BullmqWorkerOptions, 'sink' | 'start'>;
   readonly #workers = new Map<string, BullmqWorker>();
   #stopped = false;
 
-  constructor(
-    sinks: readonly Sink[],
-    running: RunningAttempts,
-    parts: Omit<BullmqWorkerOptions, 'sink' | 'start'>,
-  ) {
-    this.#sinks = sinks;
+  constructor(running: RunningAttempts, parts: Omit<BullmqWorkerOptions, 'sink' | 'start'>) {
     this.#running = running;
     this.#parts = parts;
+  }
+
+  /** From now on there are workers for these sinks alone; `open` opens those that are missing. */
+  serve(sinks: readonly CarriedSink[]): void {
+    this.#sinks = sinks;
+    const concurrency = new Map(sinks.map((sink) => [sink.name, sink.concurrency]));
+    for (const [name, worker] of [...this.#workers]) {
+      const now = concurrency.get(name);
+      if (now === undefined) this.#release(name);
+      else worker.setConcurrency(now);
+    }
   }
 
   /** Opens those that are missing. */
@@ -57,7 +61,7 @@ export class BullmqWorkers implements Workers {
     await Promise.allSettled([...this.#workers.values()].map((worker) => worker.close()));
   }
 
-  #open(sink: Sink): void {
+  #open(sink: CarriedSink): void {
     const start = (ref: BatchRef) => this.#running.start(ref);
     this.#workers.set(sink.name, new BullmqWorker({ ...this.#parts, sink, start }));
   }

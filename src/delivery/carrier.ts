@@ -3,6 +3,13 @@ import type { BatchRef } from '../leads/delivery.ts';
 /** Makes the one attempt of a batch and settles it in the ledger before it resolves. Never rejects: it reports what fails. */
 export type AttemptBatch = (ref: BatchRef, signal: AbortSignal) => Promise<void>;
 
+/** A sink as far as a carrier has to know it. */
+export interface CarriedSink {
+  readonly name: string;
+  /** How many of its batches may be attempted at once. */
+  readonly concurrency: number;
+}
+
 /** How batches travel to where they are attempted. */
 export interface Carrier {
   readonly kind: 'in-process' | 'bullmq';
@@ -13,6 +20,8 @@ export interface Carrier {
    * Offering what is on its way already changes nothing. @throws CarrierUnavailable
    */
   offer(refs: readonly BatchRef[]): Promise<void>;
+  /** From now on carries for these sinks, and for no others. What is under way goes on. */
+  serve(sinks: readonly CarriedSink[]): Promise<void>;
   /** Undefined when batches can travel now, else why not. */
   unready(): string | undefined;
   /** Lets attempts under way end for up to `graceMs`, then aborts them. Resolves soon after, whatever happens. */

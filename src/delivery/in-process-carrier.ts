@@ -16,6 +16,9 @@ export class InProcessCarrier implements Carrier {
     for (const ref of refs) void this.#running.start(ref);
   }
 
+  /** Nothing is to be prepared: as many are attempted at once as are offered. */
+  async serve(): Promise<void> {}
+
   unready(): string | undefined {
     return undefined;
   }

@@ -12,6 +12,11 @@ export class Secret {
     return this.#value;
   }
 
+  /** Whether both hold the same value. */
+  equals(other: Secret): boolean {
+    return this.#value === other.#value;
+  }
+
   toString(): string {
     return '[secret]';
   }

@@ -32,6 +32,8 @@ export interface Logger {
    * Its message stays out: an unforeseen error may quote a lead.
    */
   fault(doing: string, error: unknown): void;
+  /** Writes lines of at least this level from now on. */
+  setLevel(level: LogLevel): void;
 }
 
 /** Makes a logger. Each line is handed to the stream before the call returns, so that a crash loses none. */
@@ -63,6 +65,9 @@ export function createLogger({ level, format, stream, time = ownTime }: LoggerOp
       const message = `A fault in leadsync while ${doing}; please report it.`;
       const kind = JSON.stringify({ ...fields, doing: undefined });
       repeats.take(kind, (more) => log.error(...counted(fields, message, more)));
+    },
+    setLevel(next) {
+      log.level = next;
     },
   };
 }

@@ -5,11 +5,9 @@ import { Instruments } from './instruments.ts';
 import { SinkMetrics } from './sink-metrics.ts';
 import { SourceMetrics } from './source-metrics.ts';
 
-export interface MetricsOptions {
+/** `sources` and `sinks` are shown from the start. */
+export interface MetricsOptions extends MetricNames {
   readonly version: string;
-  /** The configured names; each is shown from the start. */
-  readonly sources: readonly string[];
-  readonly sinks: readonly string[];
   readonly now: () => Date;
   /** Asked whenever the metrics are shown. */
   readonly backlog: () => Promise<readonly SinkBacklog[]>;
@@ -20,14 +18,24 @@ export interface MetricsOptions {
 /** How long a scrape waits for the backlog. Prometheus itself waits 10 s for the whole by default. */
 const BACKLOG_PATIENCE_MS = 2_000;
 
+/** The names that metrics are shown for. */
+export interface MetricNames {
+  readonly sources: readonly string[];
+  readonly sinks: readonly string[];
+}
+
+export interface Metrics {
+  readonly registry: Registry;
+  readonly observe: (event: Event) => void;
+  /** From now on the metrics are those of these names: new ones begin at 0, others are shown no more. */
+  readonly rename: (names: MetricNames) => void;
+}
+
 /**
  * Makes the metrics, in a registry of their own, and the function that takes events in.
  * Names follow https://prometheus.io/docs/practices/naming/: `leadsync_`, the unit, `_total` on counters.
  */
-export function createMetrics(options: MetricsOptions): {
-  registry: Registry;
-  observe: (event: Event) => void;
-} {
+export function createMetrics(options: MetricsOptions): Metrics {
   const registry = new Registry();
   const make = new Instruments(registry);
   make
@@ -113,5 +121,22 @@ export function createMetrics(options: MetricsOptions): {
         event satisfies never;
     }
   };
-  return { registry, observe };
+  let shown: MetricNames = options;
+  const rename = (names: MetricNames): void => {
+    exchange(make, 'source', shown.sources, names.sources);
+    exchange(make, 'sink', shown.sinks, names.sinks);
+    source.names = names.sources;
+    shown = names;
+  };
+  return { registry, observe, rename };
+}
+
+function exchange(
+  make: Instruments,
+  label: string,
+  before: readonly string[],
+  after: readonly string[],
+): void {
+  for (const value of before) if (!after.includes(value)) make.remove(label, value);
+  for (const value of after) if (!before.includes(value)) make.add(label, value);
 }

@@ -9,6 +9,8 @@ const POLL_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600
 
 /** What is measured of each source. */
 export class SourceMetrics {
+  /** The sources there are. */
+  names: readonly string[];
   readonly #now: () => Date;
   readonly #listed;
   readonly #new;
@@ -29,6 +31,7 @@ export class SourceMetrics {
     now: () => Date,
   ) {
     const by = { source: sources };
+    this.names = sources;
     this.#now = now;
     this.#listed = make.counter(
       'leadsync_leads_listed_total',
@@ -72,7 +75,8 @@ export class SourceMetrics {
       'When the access token in hand ends; 0 without one, or when the service did not say.',
       by,
       (gauge) => {
-        for (const source of sources) gauge.set({ source }, (tokenExpiresAt(source)?.getTime() ?? 0) / 1000);
+        for (const source of this.names)
+          gauge.set({ source }, (tokenExpiresAt(source)?.getTime() ?? 0) / 1000);
       },
     );
   }

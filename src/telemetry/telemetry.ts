@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Emit } from './events.ts';
 import { createLogger, type Logger, type LoggerOptions } from './logger.ts';
-import { createMetrics, type MetricsOptions } from './metrics.ts';
+import { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
 
 export interface TelemetryOptions extends MetricsOptions {
   readonly log: LoggerOptions;
@@ -14,16 +14,18 @@ export interface Telemetry {
   readonly emit: Emit;
   readonly logger: Logger;
   readonly registry: Registry;
+  /** From now on the metrics are those of these names. */
+  readonly rename: Metrics['rename'];
 }
 
 /** Wires everything that listens to the events. */
 export function createTelemetry(options: TelemetryOptions): Telemetry {
   const logger = createLogger(options.log);
-  const { registry, observe } = createMetrics(options);
+  const { registry, observe, rename } = createMetrics(options);
   const emit = fanOut([logger.event, observe, ...(options.subscribers ?? [])], (error) =>
     logger.fault('reporting an event', error),
   );
-  return { emit, logger, registry };
+  return { emit, logger, registry, rename };
 }
 
 /** Gives an event to each subscriber. One that throws keeps it neither from the others nor troubles the emitter. */

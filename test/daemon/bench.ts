@@ -10,6 +10,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { HeldClock, rest } from '../support/held-clock.ts';
+import { sinkChoice } from '../support/sink-choice.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { Reported, ScriptedSink } from './fakes.ts';
 
@@ -73,7 +74,7 @@ export class Bench {
     const sinks = new Map<string, OpenSink>([['crm', { sink: this.sink, budgetMs }]]);
     const attempt = deliverBatch({
       ledger: this.ledger,
-      sinks,
+      sinks: sinkChoice(sinks),
       clock,
       emit: this.reported.emit,
       onSettled: () => this.wake.notify(),

@@ -158,7 +158,6 @@ it('a BullMQ worker whose connections have died without a word is replaced, its 
   const carrier = new BullmqCarrier({
     redisUrl: new Secret(redis.href),
     prefix: `{${uniqueName('watched')}}`,
-    sinks: [{ name: 'crm', concurrency: 2 }],
     attempt: async (one) => {
       begun.push(one.batch);
       waiting.delete(one.batch);
@@ -167,6 +166,7 @@ it('a BullMQ worker whose connections have died without a word is replaced, its 
     onState: () => undefined,
   });
   onTestFinished(() => carrier.close(0));
+  await carrier.serve([{ name: 'crm', concurrency: 2 }]);
   const offer = (one: BatchRef) => {
     waiting.set(one.batch, one);
     return carrier.offer([one]);

@@ -26,11 +26,11 @@ export function openBullmq(
   const carrier = new BullmqCarrier({
     redisUrl: new Secret(redisUrl),
     prefix: `{${prefix}}`,
-    sinks: SINKS,
     attempt,
     clock: systemClock,
     onState: (state) => states.push(state),
   });
+  void carrier.serve(SINKS);
   onTestFinished(() => carrier.close(0));
   return { carrier, states };
 }

@@ -17,6 +17,7 @@ import { Closers } from '../../src/platform/closers.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { Emit } from '../../src/telemetry/events.ts';
+import { sinkChoice } from '../support/sink-choice.ts';
 import { BUDGET_MS } from './destination.ts';
 import type { Life } from './life.ts';
 import { RedisCarrier, type SimulatedRedis } from './redis.ts';
@@ -164,7 +165,7 @@ export class SimulatedProcess {
       this.#open.set(sink.name, { sink: openSink(sink, this.life), budgetMs: BUDGET_MS });
     const attempt = deliverBatch({
       ledger: this.#ledger,
-      sinks: this.#open,
+      sinks: sinkChoice(this.#open),
       clock: this.#clock,
       emit: this.#emit,
       onSettled: (sink) => this.#wakes.get(sink)?.notify(),
@@ -172,14 +173,15 @@ export class SimulatedProcess {
     if (!redis) return new InProcessCarrier(attempt, this.#clock);
     const works = duties.delivers ? attempt : undefined;
     const { life } = this;
-    return new RedisCarrier({
+    const carrier = new RedisCarrier({
       redis,
       life,
-      sinks,
       attempt: works,
       clock: this.#clock,
       onReady: this.#wakeAll,
     });
+    void carrier.serve(sinks);
+    return carrier;
   }
 
   #startDispatch(): void {

@@ -1,5 +1,6 @@
 import {
   type AttemptBatch,
+  type CarriedSink,
   type Carrier,
   CarrierUnavailable,
   type Workers,
@@ -133,7 +134,7 @@ export class RedisCarrier implements Carrier {
   readonly kind = 'bullmq';
   readonly #redis: SimulatedRedis;
   readonly #life: Life;
-  readonly #sinks: readonly { readonly name: string; readonly concurrency: number }[];
+  #sinks: readonly CarriedSink[] = [];
   readonly #running: RunningAttempts | undefined;
   readonly #underWay = new Map<string, number>();
   readonly #forget: () => void;
@@ -146,14 +147,12 @@ export class RedisCarrier implements Carrier {
   constructor(parts: {
     redis: SimulatedRedis;
     life: Life;
-    sinks: readonly { readonly name: string; readonly concurrency: number }[];
     attempt: AttemptBatch | undefined;
     clock: Clock;
     onReady: () => void;
   }) {
     this.#redis = parts.redis;
     this.#life = parts.life;
-    this.#sinks = parts.sinks;
     this.#running = parts.attempt && new RunningAttempts(parts.attempt, parts.clock);
     this.workers = this.#running && this.#watched(this.#running);
     this.#wasDown = this.#redis.isDown;
@@ -164,6 +163,10 @@ export class RedisCarrier implements Carrier {
         this.pump();
       });
     });
+  }
+
+  async serve(sinks: readonly CarriedSink[]): Promise<void> {
+    this.#sinks = sinks;
   }
 
   offer(refs: readonly BatchRef[]): Promise<void> {

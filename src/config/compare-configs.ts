@@ -1,0 +1,115 @@
+import { Secret } from '../platform/secret.ts';
+import type { Config, SinkConfig, SourceConfig } from './config.ts';
+
+/** One sink or source that is configured otherwise than before. */
+export interface Altered {
+  readonly name: string;
+  /** Its options that differ, by the name they have in the YAML: `url`, `batch`. */
+  readonly options: readonly string[];
+}
+
+export interface Changes {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly altered: readonly Altered[];
+}
+
+/** What differs between two configurations. A sink that is not enabled counts as not there. */
+export interface ConfigChanges {
+  readonly sources: Changes;
+  readonly sinks: Changes;
+  /** Options outside of sources and sinks that a running leadsync takes over: `log.level`. */
+  readonly live: readonly string[];
+  /** Those that only a restart changes: `data_dir`. */
+  readonly restart: readonly string[];
+}
+
+/** Compares what leadsync makes of two configurations, so that a default that is written out is no change. */
+export function compareConfigs(before: Config, after: Config): ConfigChanges {
+  const differing = (options: readonly Option[]) =>
+    options.filter(({ of }) => !isSame(of(before), of(after))).map(({ name }) => name);
+  return {
+    sources: compareEntries(before.sources, after.sources, sourceOptions),
+    sinks: compareEntries(before.sinks.filter(isEnabled), after.sinks.filter(isEnabled), sinkOptions),
+    live: differing(LIVE),
+    restart: differing(RESTART),
+  };
+}
+
+/** True when the two differ in nothing. */
+export function isUnchanged({ sources, sinks, live, restart }: ConfigChanges): boolean {
+  const lists = [sources, sinks].flatMap(({ added, removed, altered }) => [added, removed, altered]);
+  return [...lists, live, restart].every((list) => list.length === 0);
+}
+
+/** The new configuration, as far as a running leadsync can take it over: what only a restart changes stays as it is. */
+export function withoutRestart(running: Config, next: Config): Config {
+  const { dataDir, queue, admin, tokenKey } = running;
+  return { ...next, dataDir, queue, admin, tokenKey, log: { ...next.log, format: running.log.format } };
+}
+
+interface Option {
+  readonly name: string;
+  readonly of: (config: Config) => unknown;
+}
+
+const LIVE: readonly Option[] = [
+  { name: 'log.level', of: ({ log }) => log.level },
+  { name: 'stop.grace', of: ({ gracePeriodMs }) => gracePeriodMs },
+];
+
+const RESTART: readonly Option[] = [
+  { name: 'data_dir', of: ({ dataDir }) => dataDir },
+  { name: 'queue.redis_url', of: ({ queue }) => queue.redisUrl },
+  { name: 'queue.prefix', of: ({ queue }) => queue.prefix },
+  { name: 'admin.listen', of: ({ admin }) => admin },
+  { name: 'tokens.encryption_key', of: ({ tokenKey }) => tokenKey },
+  { name: 'log.format', of: ({ log }) => log.format },
+];
+
+function isEnabled({ enabled }: SinkConfig): boolean {
+  return enabled;
+}
+
+function compareEntries<Entry extends { readonly name: string }>(
+  before: readonly Entry[],
+  after: readonly Entry[],
+  optionsOf: (entry: Entry) => Record<string, unknown>,
+): Changes {
+  const old = new Map(before.map((entry) => [entry.name, entry]));
+  const names = new Set(after.map(({ name }) => name));
+  const kept = after.flatMap((entry) => {
+    const was = old.get(entry.name);
+    return was ? [{ name: entry.name, options: differingKeys(optionsOf(was), optionsOf(entry)) }] : [];
+  });
+  return {
+    added: after.map(({ name }) => name).filter((name) => !old.has(name)),
+    removed: before.map(({ name }) => name).filter((name) => !names.has(name)),
+    altered: kept.filter(({ options }) => options.length > 0),
+  };
+}
+
+function sinkOptions({ name: _, enabled: __, type, options, timeoutMs, ...common }: SinkConfig) {
+  return { ...common, ...options, timeout: timeoutMs, type: type.type };
+}
+
+function sourceOptions({ options, poll }: SourceConfig) {
+  return { ...options, poll };
+}
+
+function differingKeys(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].filter((key) => !isSame(before[key], after[key]));
+}
+
+/** Whether two values of options are the same. Secrets are compared by what they hold, which nothing else can see. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one instanceof Secret) return other instanceof Secret && one.equals(other);
+  if (!isComposite(one) || !isComposite(other)) return Object.is(one, other);
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  return differingKeys(one, other).length === 0;
+}
+
+function isComposite(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,71 @@
+import type { Config, SinkConfig } from '../config/config.ts';
+import { backfill } from './backfill.ts';
+import { pace } from './carrier-choice.ts';
+import type { Parts } from './compose.ts';
+import { attemptLeaseMs, type OpenSink } from './deliver.ts';
+import { dispatch } from './dispatch.ts';
+import { Loops } from './loops.ts';
+import { watchWorkers } from './watch-workers.ts';
+
+/** One sink at work, as one configuration has it. */
+export class SinkUnit {
+  /** Resolves when what was listed before the sink was there is owed, or skipped. */
+  readonly owed: Promise<void>;
+  readonly #name: string;
+  readonly #parts: Parts;
+  readonly #loops: Loops;
+
+  /** Opens the sink and starts its loops: dispatch and backfill, unless this process only delivers. */
+  constructor(config: Config, sink: SinkConfig, parts: Parts) {
+    this.#name = sink.name;
+    this.#parts = parts;
+    this.#loops = new Loops(parts.clock, parts.telemetry);
+    const open = parts.openSinks.open(sink);
+    if (parts.delivers) this.#check(open);
+    this.owed = parts.role.kind === 'worker' ? Promise.resolve() : this.#startDispatch(config, sink, open);
+    this.#loops.start(`watching the worker of ${sink.name}`, (signal) =>
+      watchWorkers(sink.name, this.#jointParts(), signal),
+    );
+  }
+
+  /** Claims no more. Resolves when its loops have ended; attempts go on. */
+  async stop(): Promise<void> {
+    this.#loops.stop();
+    await this.#loops.ended();
+  }
+
+  /** Stops, and closes the sink when its last attempt has ended. */
+  async retire(): Promise<void> {
+    await this.stop();
+    await this.#parts.openSinks.retire(this.#name);
+  }
+
+  #startDispatch(config: Config, { name, batch, concurrency }: SinkConfig, open: OpenSink): Promise<void> {
+    const { role, wakes } = this.#parts;
+    const parts = { ...this.#jointParts(), wake: wakes.open(name) };
+    const request = {
+      sink: name,
+      max: batch.max,
+      waitMs: role.kind === 'sync' ? 0 : batch.waitMs,
+      ...pace(config, { concurrency }, attemptLeaseMs(open)),
+    };
+    this.#loops.start(`dispatching to ${name}`, (signal) => dispatch(request, parts, signal));
+    return this.#loops.start(`backfilling ${name}`, (signal) => backfill(name, parts, signal));
+  }
+
+  /** Says at once what would otherwise show with the first lead. Deliveries do not wait for it. */
+  #check({ sink }: OpenSink): void {
+    const { signal } = this.#loops;
+    sink.check(signal).catch((error: { message: string; hint?: string }) => {
+      if (signal.aborted) return;
+      const { message: reason, hint = '' } = error;
+      this.#parts.telemetry.emit({ type: 'check-failed', sink: this.#name, reason, hint });
+    });
+  }
+
+  /** What joints of ledger and carrier share. */
+  #jointParts() {
+    const { ledger, carrier, clock, telemetry } = this.#parts;
+    return { ledger, carrier, clock, emit: telemetry.emit };
+  }
+}

@@ -1,0 +1,11 @@
+import type { OpenSink, SinkChoice } from '../../src/daemon/deliver.ts';
+
+/** Sinks that stay open for as long as the test takes. */
+export function sinkChoice(sinks: ReadonlyMap<string, OpenSink>): SinkChoice {
+  return {
+    async use(name, attempt) {
+      const open = sinks.get(name);
+      return open && attempt(open);
+    },
+  };
+}
