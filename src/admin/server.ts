@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { isOurHost } from './host-rule.ts';
@@ -11,6 +12,10 @@ export interface AdminOptions {
   /** Why leadsync cannot do its work now, each in one plain sentence; none: it can. */
   readonly ready: () => readonly string[] | Promise<readonly string[]>;
   readonly registry: { readonly contentType: string; metrics(): Promise<string> };
+  /** Which configuration is in force. */
+  readonly configState: () => ConfigState;
+  /** Puts the configuration's present text in force. */
+  readonly reload: () => Promise<ReloadResult>;
   readonly monotonicMs?: () => number;
 }
 
@@ -21,13 +26,26 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
+/** Which configuration is in force; what is told over HTTP. */
+export interface ConfigState {
+  readonly generation: number;
+  readonly loadedAt: Date;
+  readonly stale: { readonly since: Date; readonly faults: readonly string[] } | undefined;
+}
+
+/** What came of a reload: what has changed, or what is wrong with the configuration. */
+export type ReloadResult = { readonly applied: boolean; readonly generation: number } & Record<
+  string,
+  unknown
+>;
+
 /** How old an answer may be that is computed from the daemon's state, in ms: however often it is asked for. */
 const SHARED_MS = 250;
 const READY_PATIENCE_MS = 2_000;
 const MAX_CONNECTIONS = 256;
 
 /**
- * Starts the HTTP side of the daemon: probes and metrics, to be read and never to be written to.
+ * Starts the HTTP side of the daemon: probes and metrics, and the reload of its configuration.
  * @throws AdminAddressError when the address cannot be listened on
  */
 export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
@@ -67,14 +85,29 @@ function refuseStrangers(app: FastifyInstance, host: string): void {
     // RFC 9110, section 15.5.20: not a host that this server answers for.
     if (!isOurHost(request.headers.host, host))
       return plain(reply, 421, 'This host name is not answered here');
-    if (request.method === 'GET' || request.method === 'HEAD') return;
-    const known = app.hasRoute({ method: 'GET', url: request.url.split('?', 1)[0] ?? '' });
-    if (!known) return plain(reply, 404, 'There is nothing here');
-    return plain(reply.header('allow', 'GET, HEAD'), 405, 'This can only be read');
+    const url = request.url.split('?', 1)[0] ?? '';
+    const methods = (['GET', 'POST'] as const).filter((method) => app.hasRoute({ method, url }));
+    const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    if (allowed.length === 0) return plain(reply, 404, 'There is nothing here');
+    if (!allowed.includes(request.method)) {
+      const what = methods.includes('GET') ? 'This can only be read' : 'This is asked for by POST';
+      return plain(reply.header('allow', allowed.join(', ')), 405, what);
+    }
+    if (request.method === 'POST' && !isOwnPage(request.headers))
+      return plain(reply, 403, 'A page of another origin cannot ask for this');
   });
 }
 
-function addRoutes(app: FastifyInstance, { ready, registry, ...options }: AdminOptions): void {
+/** A browser says which page asks (https://fetch.spec.whatwg.org/#origin-header, https://www.w3.org/TR/fetch-metadata/); other clients say nothing. */
+function isOwnPage({ origin, host, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
+  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return false;
+  return site === undefined || site === 'same-origin' || site === 'none';
+}
+
+function addRoutes(
+  app: FastifyInstance,
+  { ready, registry, configState, reload, ...options }: AdminOptions,
+): void {
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const metrics = sharedFor(SHARED_MS, () => registry.metrics(), monotonicMs);
   const unready = sharedFor(SHARED_MS, () => reasonsOf(ready), monotonicMs);
@@ -83,6 +116,14 @@ function addRoutes(app: FastifyInstance, { ready, registry, ...options }: AdminO
     const reasons = await unready();
     const ready = reasons.length === 0;
     return reply.code(ready ? 200 : 503).send({ ready, reasons });
+  });
+  app.get('/api/v1/configuration', async (_request, reply) => {
+    const { generation, loadedAt, stale } = configState();
+    return reply.send({ generation, loaded_at: loadedAt, stale: stale ?? null });
+  });
+  app.post('/-/reload', async (_request, reply) => {
+    const result = await reload();
+    return reply.code(result.applied ? 200 : 422).send(result);
   });
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await metrics()));
 }

@@ -1,4 +1,4 @@
-import { get } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import type { Address } from './address.ts';
 
 /** How long the running leadsync may take to answer, in ms; it waits for its own parts for less than that. */
@@ -8,18 +8,22 @@ const MAX_BYTES = 64 * 1024;
 /** What an HTTP address of the running leadsync answers, or in a few words why it does not. */
 export type DaemonAnswer = { readonly status: number; readonly body: string } | { readonly failure: string };
 
-/** Asks the running leadsync for one of its paths. Never rejects. */
-export function askDaemon(address: Address, path: string): Promise<DaemonAnswer> {
+/** Asks the running leadsync for one of its paths, by GET unless said otherwise. Never rejects. */
+export function askDaemon(
+  address: Address,
+  path: string,
+  { method = 'GET', withinMs = ANSWER_MS } = {},
+): Promise<DaemonAnswer> {
   const { host, port } = reachable(address);
   return new Promise((resolve) => {
-    const signal = AbortSignal.timeout(ANSWER_MS);
+    const signal = AbortSignal.timeout(withinMs);
     const fail = (error: NodeJS.ErrnoException) =>
       resolve({
         failure: signal.aborted
-          ? `no answer within ${ANSWER_MS / 1_000} s`
+          ? `no answer within ${withinMs / 1_000} s`
           : `no connection (${error.code ?? error.name})`,
       });
-    const request = get({ host, port, path, signal, agent: false }, (response) => {
+    const request = httpRequest({ host, port, path, method, signal, agent: false }, (response) => {
       let body = '';
       response.setEncoding('utf8').on('data', (text: string) => {
         body += text;
@@ -29,6 +33,7 @@ export function askDaemon(address: Address, path: string): Promise<DaemonAnswer>
       response.on('error', fail);
     });
     request.on('error', fail);
+    request.end();
   });
 }
 
@@ -41,6 +46,20 @@ export async function unreadyReasons(address: Address): Promise<readonly string[
     return Array.isArray(reasons) ? reasons.filter((reason) => typeof reason === 'string') : undefined;
   } catch {
     return undefined; // whoever listens there is no leadsync
+  }
+}
+
+/** Why the running leadsync keeps to an earlier configuration: since when its file is not valid, and each fault; undefined when it does not. */
+export async function staleConfig(
+  address: Address,
+): Promise<{ readonly since: Date; readonly faults: readonly string[] } | undefined> {
+  const answer = await askDaemon(address, '/api/v1/configuration');
+  if ('failure' in answer) return undefined;
+  try {
+    const { stale } = JSON.parse(answer.body) as { stale?: { since: string; faults: unknown[] } | null };
+    return stale ? { since: new Date(stale.since), faults: stale.faults.map(String) } : undefined;
+  } catch {
+    return undefined; // whoever listens there is no leadsync, or an older one
   }
 }
 

@@ -7,6 +7,7 @@ import { healthcheck } from './commands/healthcheck.ts';
 import { init } from './commands/init.ts';
 import { login } from './commands/login.ts';
 import { pause } from './commands/pause.ts';
+import { reload } from './commands/reload.ts';
 import { replay } from './commands/replay.ts';
 import { resume } from './commands/resume.ts';
 import { retry } from './commands/retry.ts';
@@ -50,7 +51,7 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
   addHelp(root);
   for (const add of [init, validate, check, login, schema]) add(root, surroundings, exit);
   root.commandsGroup('Run:');
-  for (const add of [run, sync, worker, healthcheck]) add(root, surroundings, exit);
+  for (const add of [run, reload, sync, worker, healthcheck]) add(root, surroundings, exit);
   root.commandsGroup('Look and mend, whether leadsync is running or not:');
   for (const add of [status, trace, deliveries, retry, replay, pause, resume]) add(root, surroundings, exit);
   return root;

@@ -13,6 +13,8 @@ export interface Circumstances {
   readonly running: boolean;
   /** Why the running leadsync cannot do its work, as it says itself. */
   readonly unready: readonly string[];
+  /** It keeps to an earlier configuration: since when the file is not valid, and each fault. */
+  readonly stale: { readonly since: Date; readonly faults: readonly string[] } | undefined;
   /** Deliveries travel through Redis, or may do so. */
   readonly queued: boolean;
   /** How a command is shown that is the next step. */
@@ -36,6 +38,7 @@ export function statusReport(
 ): string {
   const attention = [
     ...(given.running ? given.unready.map(notReady) : [notRunning(given)]),
+    ...staleness(given),
     ...sources.flatMap((source) => sourceAttention(source, given)),
     ...sinks.flatMap((sink) => sinkAttention(sink, given)),
   ];
@@ -51,6 +54,15 @@ function notRunning({ command }: Circumstances): string {
 
 function notReady(reason: string): string {
   return `leadsync is running, and cannot do all of its work: ${printable(reason)}`;
+}
+
+function staleness({ stale, now, command }: Circumstances): string[] {
+  if (!stale) return [];
+  return [
+    `leadsync keeps to an earlier configuration: the file is not valid since ${printMomentAndAge(stale.since, now)}.`,
+    ...stale.faults.slice(0, 3).map((fault) => `  ${printable(fault)}`),
+    `  ${command('validate')} shows every fault; ${command('reload')} takes it over once they are mended.`,
+  ];
 }
 
 function sourceTable(sources: readonly SourceView[], { now, columns: width }: Circumstances): string {

@@ -36,12 +36,6 @@ export function compareConfigs(before: Config, after: Config): ConfigChanges {
   };
 }
 
-/** True when the two differ in nothing. */
-export function isUnchanged({ sources, sinks, live, restart }: ConfigChanges): boolean {
-  const lists = [sources, sinks].flatMap(({ added, removed, altered }) => [added, removed, altered]);
-  return [...lists, live, restart].every((list) => list.length === 0);
-}
-
 /** The new configuration, as far as a running leadsync can take it over: what only a restart changes stays as it is. */
 export function withoutRestart(running: Config, next: Config): Config {
   const { dataDir, queue, admin, tokenKey } = running;
@@ -55,6 +49,7 @@ interface Option {
 
 const LIVE: readonly Option[] = [
   { name: 'log.level', of: ({ log }) => log.level },
+  { name: 'watch', of: ({ watch }) => watch },
   { name: 'stop.grace', of: ({ gracePeriodMs }) => gracePeriodMs },
 ];
 

@@ -53,6 +53,7 @@ export class ConfigReader {
       admin: daemon.admin.listen,
       log: { level: daemon.log.level, format: daemon.log.format },
       tokenKey: daemon.tokens.encryption_key,
+      watch: daemon.watch,
       gracePeriodMs: daemon.stop.grace,
     };
   }

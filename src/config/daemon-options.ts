@@ -63,6 +63,12 @@ export const daemonOptions = z.strictObject({
     })
     .prefault({})
     .describe('HTTP for `/livez`, `/readyz` and `/metrics`.'),
+  watch: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Takes a change of this file over by itself, a second or two after it was saved. Otherwise `leadsync reload` or SIGHUP does.',
+    ),
   log: z
     .strictObject({
       level: z

@@ -8,9 +8,11 @@ import { freeTheDead } from './free-the-dead.ts';
 import { Installation } from './installation.ts';
 import { Loops } from './loops.ts';
 import type { PollFailure } from './poll.ts';
+import { Reloading, type ReloadResult, type ReloadTrigger } from './reloading.ts';
 import type { SourceUnit } from './source-unit.ts';
 import { tidyLedger } from './tidy-ledger.ts';
 import { watchClock } from './watch-clock.ts';
+import { watchConfig } from './watch-config.ts';
 
 /** How often it is looked whether another process wrote to the ledger, in ms. */
 const LOOK_ELSEWHERE_MS = 100;
@@ -27,12 +29,14 @@ export class Daemon {
   readonly #closers: Closers;
   readonly #loops: Loops;
   readonly #installation: Installation;
+  readonly #reloading: Reloading;
 
-  private constructor(parts: Parts, sources: Map<string, SourceUnit>, closers: Closers) {
+  private constructor(parts: Parts, sources: Map<string, SourceUnit>, load: () => Config, closers: Closers) {
     this.#parts = parts;
     this.#closers = closers;
     this.#loops = new Loops(parts.clock, parts.telemetry);
     this.#installation = new Installation(parts, sources);
+    this.#reloading = new Reloading(this.#installation, load, parts.clock, this.#emit);
   }
 
   /** Starts a leadsync. When starting fails, what was opened is closed again. @throws DataDirHeld, DataDirUnusable, LedgerError, AdminAddressError */
@@ -41,7 +45,7 @@ export class Daemon {
     const sources = new Map<string, SourceUnit>();
     try {
       const parts = await compose(options, (name) => sources.get(name)?.tokenExpiresAt(), closers);
-      const daemon = new Daemon(parts, sources, closers);
+      const daemon = new Daemon(parts, sources, options.load ?? (() => options.config), closers);
       await daemon.#start(options.admin);
       return daemon;
     } catch (error) {
@@ -65,6 +69,14 @@ export class Daemon {
     if (role.kind !== 'worker') await freeTheDead(ledger, this.config.dataDir);
     await this.#installation.start();
     if (role.kind !== 'worker') this.#startWatching();
+    this.#loops.start('watching the configuration', (signal) =>
+      watchConfig(
+        this.config.file,
+        async () => this.config.watch && this.reload('watch'),
+        this.#parts.clock,
+        signal,
+      ),
+    );
   }
 
   /** The configuration in force. */
@@ -72,9 +84,21 @@ export class Daemon {
     return this.#parts.current.config;
   }
 
+  /** Puts the configuration's present text in force; one that is not valid changes nothing. */
+  reload(trigger: ReloadTrigger): Promise<ReloadResult> {
+    return this.#reloading.reload(trigger);
+  }
+
   async #openAdmin({ host, port }: { host: string; port: number }): Promise<void> {
     const { registry } = this.#parts.telemetry;
-    const admin = await startAdmin({ host, port, ready: () => this.#unready(), registry });
+    const admin = await startAdmin({
+      host,
+      port,
+      ready: () => this.#unready(),
+      registry,
+      configState: () => this.#reloading.state,
+      reload: () => this.reload('request'),
+    });
     this.#closers.push(() => admin.close());
   }
 

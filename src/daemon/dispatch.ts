@@ -19,9 +19,13 @@ export interface DispatchParts {
 const OFFER_AGAIN_MS = 5_000;
 const AFTER_LEDGER_FAILURE_MS = 1_000;
 
-/** The joint between ledger and carrier, for one sink: claims what is due and offers it, until the signal aborts. */
+/**
+ * The joint between ledger and carrier, for one sink: claims what is due and offers it, until the signal aborts. Each time as
+ * much as `requestNow` says.
+ */
 export async function dispatch(
-  request: ClaimRequest,
+  sink: string,
+  requestNow: () => Omit<ClaimRequest, 'sink'>,
   parts: DispatchParts,
   signal: AbortSignal,
 ): Promise<void> {
@@ -32,7 +36,7 @@ export async function dispatch(
     try {
       // While nothing can travel, nothing is claimed: it would only wait under a lease.
       if (carrier.unready() === undefined) {
-        const claimed = await ledger.claim(request);
+        const claimed = await ledger.claim({ sink, ...requestNow() });
         until = claimed.nextAt;
         if (claimed.refs.length > 0) {
           reach('claimed');
@@ -42,12 +46,12 @@ export async function dispatch(
       }
       if (clock.monotonicMs() >= offerAgainMs) {
         offerAgainMs = clock.monotonicMs() + OFFER_AGAIN_MS;
-        const waiting = await ledger.waiting(request.sink);
+        const waiting = await ledger.waiting(sink);
         if (waiting.length > 0) await carrier.offer(waiting);
       }
     } catch (error) {
       // A carrier that is away says so itself; what was claimed is offered again until it begins or its lease ends.
-      if (!(error instanceof CarrierUnavailable)) until = reportFailure(error, request.sink, clock, emit);
+      if (!(error instanceof CarrierUnavailable)) until = reportFailure(error, sink, clock, emit);
     }
     await wake.sleep(earlier(until, new Date(clock.now().getTime() + OFFER_AGAIN_MS)), signal);
   }

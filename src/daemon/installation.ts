@@ -51,8 +51,9 @@ export class Installation {
     current.config = config;
     telemetry.rename(namesOf(config));
     telemetry.logger.setLevel(config.log.level);
-    await this.#endSinks([...changes.sinks.removed, ...changes.sinks.altered.map(({ name }) => name)]);
-    await carrier.serve(enabledSinks(config));
+    const altered = changes.sinks.altered.map(({ name }) => name);
+    await this.#endSinks([...changes.sinks.removed, ...altered]);
+    await carrier.serve(enabledSinks(config), altered);
     this.#startSinks();
     if (this.#parts.role.kind === 'run') this.#exchangeSources(changes);
     return changes;

@@ -29,6 +29,8 @@ interface Entry extends OpenSink {
 export class OpenSinks {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
+  /** By name: retired, with attempts under way. */
+  readonly #leaving = new Map<string, Set<Entry>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -49,11 +51,20 @@ export class OpenSinks {
     const entry = this.#entries.get(name);
     if (!entry) return;
     this.#entries.delete(name);
-    if (entry.underWay > 0)
+    if (entry.underWay > 0) {
+      const leaving = this.#leaving.get(name) ?? new Set();
+      this.#leaving.set(name, leaving.add(entry));
       await new Promise<void>((resolve) => {
         entry.onIdle = resolve;
       });
+      leaving.delete(entry);
+    }
     await entry.sink.close();
+  }
+
+  /** How many attempts are under way at what was retired under this name. */
+  leaving(name: string): number {
+    return [...(this.#leaving.get(name) ?? [])].reduce((sum, { underWay }) => sum + underWay, 0);
   }
 
   /** Runs an attempt on a sink, which stays open for it; undefined when there is no such sink. */

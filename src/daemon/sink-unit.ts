@@ -41,15 +41,13 @@ export class SinkUnit {
   }
 
   #startDispatch(config: Config, { name, batch, concurrency }: SinkConfig, open: OpenSink): Promise<void> {
-    const { role, wakes } = this.#parts;
+    const { role, wakes, openSinks } = this.#parts;
     const parts = { ...this.#jointParts(), wake: wakes.open(name) };
-    const request = {
-      sink: name,
-      max: batch.max,
-      waitMs: role.kind === 'sync' ? 0 : batch.waitMs,
-      ...pace(config, { concurrency }, attemptLeaseMs(open)),
-    };
-    this.#loops.start(`dispatching to ${name}`, (signal) => dispatch(request, parts, signal));
+    const waitMs = role.kind === 'sync' ? 0 : batch.waitMs;
+    const request = { max: batch.max, waitMs, ...pace(config, { concurrency }, attemptLeaseMs(open)) };
+    // What hangs at the former destination takes no place from the present one.
+    const requestNow = () => ({ ...request, window: request.window + openSinks.leaving(name) });
+    this.#loops.start(`dispatching to ${name}`, (signal) => dispatch(name, requestNow, parts, signal));
     return this.#loops.start(`backfilling ${name}`, (signal) => backfill(name, parts, signal));
   }
 

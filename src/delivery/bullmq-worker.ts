@@ -54,11 +54,6 @@ export class BullmqWorker {
     this.#worker.on('error', () => undefined); // the producer's connection finds it out as well, and reports it
   }
 
-  /** How many attempts may be under way at once, from now on. */
-  setConcurrency(concurrency: number): void {
-    this.#worker.concurrency = concurrency;
-  }
-
   /** Takes no more jobs. What is under way is not touched. */
   pause(): void {
     void this.#worker.pause(true).catch(() => undefined); // nothing depends on it: new attempts are refused elsewhere

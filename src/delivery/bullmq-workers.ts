@@ -16,15 +16,11 @@ export class BullmqWorkers implements Workers {
     this.#parts = parts;
   }
 
-  /** From now on there are workers for these sinks alone; `open` opens those that are missing. */
-  serve(sinks: readonly CarriedSink[]): void {
+  /** From now on there are workers for these sinks alone, new ones for those in `anew`; `open` opens what is missing. */
+  serve(sinks: readonly CarriedSink[], anew: readonly string[]): void {
     this.#sinks = sinks;
-    const concurrency = new Map(sinks.map((sink) => [sink.name, sink.concurrency]));
-    for (const [name, worker] of [...this.#workers]) {
-      const now = concurrency.get(name);
-      if (now === undefined) this.#release(name);
-      else worker.setConcurrency(now);
-    }
+    const kept = new Set(sinks.map(({ name }) => name)).difference(new Set(anew));
+    for (const name of [...this.#workers.keys()]) if (!kept.has(name)) this.#release(name);
   }
 
   /** Opens those that are missing. */

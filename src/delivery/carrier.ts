@@ -20,8 +20,11 @@ export interface Carrier {
    * Offering what is on its way already changes nothing. @throws CarrierUnavailable
    */
   offer(refs: readonly BatchRef[]): Promise<void>;
-  /** From now on carries for these sinks, and for no others. What is under way goes on. */
-  serve(sinks: readonly CarriedSink[]): Promise<void>;
+  /**
+   * From now on carries for these sinks, and for no others. Those in `anew` begin anew. What is under way goes on, and
+   * takes no place from what comes.
+   */
+  serve(sinks: readonly CarriedSink[], anew?: readonly string[]): Promise<void>;
   /** Undefined when batches can travel now, else why not. */
   unready(): string | undefined;
   /** Lets attempts under way end for up to `graceMs`, then aborts them. Resolves soon after, whatever happens. */

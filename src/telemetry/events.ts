@@ -11,6 +11,16 @@ export type Event =
       sinks: number;
       dataDir: string;
     }
+  | {
+      type: 'reloaded';
+      trigger: string;
+      generation: number;
+      changes: readonly string[];
+      /** Options that take effect with the next restart. */
+      restart: readonly string[];
+    }
+  /** The last valid configuration stays in force. */
+  | { type: 'reload-failed'; trigger: string; generation: number; faults: readonly string[] }
   | { type: 'stopping'; signal: string; graceMs: number }
   | { type: 'stopped'; clean: boolean }
   | { type: 'poll-started'; source: string; poll: number }

@@ -33,6 +33,7 @@ function levelOf(event: Event): LogLevel {
       return event.unavailable > 0 ? 'warn' : event.refused > 0 ? 'info' : 'debug';
     case 'started':
     case 'stopping':
+    case 'reloaded':
     case 'poll-progress':
     case 'token-renewed':
     case 'backfill':
@@ -59,6 +60,7 @@ function levelOf(event: Event): LogLevel {
     case 'delivery-dead':
     case 'carrier-unavailable':
     case 'ledger-failed':
+    case 'reload-failed':
       return 'error';
     default:
       return event satisfies never;
@@ -84,7 +86,9 @@ export function kindOf(event: Event, level: LogLevel): string | undefined {
   const { type } = event;
   if (type === 'delivery-dead' || type === 'stopped') return undefined;
   if (level !== 'warn' && level !== 'error' && !CAN_REPEAT.has(type)) return undefined;
-  const { source, sink, code, reason, reasons, operation } = event as Partial<Record<string, unknown>>;
+  const { source, sink, code, reason, reasons, operation, faults } = event as Partial<
+    Record<string, unknown>
+  >;
   const about = [
     type,
     source,
@@ -92,10 +96,14 @@ export function kindOf(event: Event, level: LogLevel): string | undefined {
     code,
     reason,
     reasons,
+    faults,
     String(operation).replace(/batch \S+/, 'a batch'),
   ];
   return JSON.stringify(about).replace(VARYING, '#');
 }
+
+/** So many faults of a configuration stand in a line. */
+const FAULTS_SHOWN = 3;
 
 /** Failures of a poll that waiting does not mend. */
 const NEEDS_SOMEBODY: ReadonlySet<string> = new Set(['credentials', 'unauthorized', 'forbidden']);
@@ -104,6 +112,10 @@ function messageOf(event: Event): string {
   switch (event.type) {
     case 'started':
       return `leadsync ${event.version} runs: ${count(event.sources, 'source')}, ${count(event.sinks, 'sink')}, carrier ${event.carrier}, data in ${event.dataDir}.`;
+    case 'reloaded':
+      return reloaded(event);
+    case 'reload-failed':
+      return reloadFailed(event);
     case 'stopping':
       return event.graceMs > 0
         ? `Stopping on ${event.signal}; what is under way has ${seconds(event.graceMs)}.`
@@ -167,6 +179,18 @@ function messageOf(event: Event): string {
     default:
       return event satisfies never;
   }
+}
+
+function reloaded({ trigger, generation, changes, restart }: Extract<Event, { type: 'reloaded' }>): string {
+  const what = changes.length > 0 ? `${changes.join('; ')}.` : 'Nothing has changed.';
+  const later = restart.length > 0 ? ` Only a restart changes ${restart.join(', ')}.` : '';
+  return `The configuration was reloaded (${trigger}), generation ${generation}. ${what}${later}`;
+}
+
+function reloadFailed({ trigger, generation, faults }: Extract<Event, { type: 'reload-failed' }>): string {
+  const left = faults.length - FAULTS_SHOWN;
+  const more = left > 0 ? ` And ${left} more.` : '';
+  return `The configuration was not reloaded (${trigger}); generation ${generation} stays in force. ${faults.slice(0, FAULTS_SHOWN).join('. ')}.${more} \`leadsync validate\` shows every fault.`;
 }
 
 function pollFinished(event: Extract<Event, { type: 'poll-finished' }>): string {

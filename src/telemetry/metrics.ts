@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { BacklogMetrics, type SinkBacklog } from './backlog-metrics.ts';
+import { ConfigMetrics } from './config-metrics.ts';
 import type { Event } from './events.ts';
 import { Instruments } from './instruments.ts';
 import { SinkMetrics } from './sink-metrics.ts';
@@ -51,6 +52,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const carrierUp = make.gauge('leadsync_carrier_up', '0 while the queue is known to be unreachable.');
   carrierUp.set(1);
   const ledgerFailures = make.counter('leadsync_ledger_failures_total', 'Times the ledger failed.');
+  const config = new ConfigMetrics(make, options.now);
   collectDefaultMetrics({ register: registry, prefix: 'leadsync_' });
 
   const observe = (event: Event): void => {
@@ -102,6 +104,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
         break;
       case 'ledger-failed':
         ledgerFailures.inc();
+        break;
+      case 'reloaded':
+        config.reloaded(event);
+        break;
+      case 'reload-failed':
+        config.failed();
         break;
       case 'started':
       case 'stopping':

@@ -20,6 +20,8 @@ async function start(options: Partial<AdminOptions> = {}): Promise<AdminServer> 
     port: 0,
     ready: () => [],
     registry: { contentType: 'text/plain; version=0.0.4', metrics: async () => 'leadsync_up 1\n' },
+    configState: () => ({ generation: 1, loadedAt: new Date('2026-11-20T10:00:00Z'), stale: undefined }),
+    reload: async () => ({ applied: true, generation: 2, changes: [], restart: [] }),
     ...options,
   });
   open.push(server);

@@ -253,6 +253,7 @@ describe('leadsync status', () => {
     expect(await install.json('status')).toEqual({
       running: false,
       unready: [],
+      config_stale: null,
       sources: [
         {
           source: 'main',

@@ -92,7 +92,8 @@ export class Bench {
       .then(() => options.before?.(this.ledger))
       .then(() =>
         dispatch(
-          { sink: 'crm', window: concurrency, max, waitMs, leaseMs: MINUTE },
+          'crm',
+          () => ({ window: concurrency, max, waitMs, leaseMs: MINUTE }),
           { ledger: counted, carrier: this.carrier, clock, emit: this.reported.emit, wake: this.wake },
           this.#stop.signal,
         ),

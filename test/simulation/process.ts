@@ -192,8 +192,8 @@ export class SimulatedProcess {
       const wake = this.#wakes.get(sink.name) as Wake;
       const { name, max, waitMs } = sink;
       const leaseMs = attemptLeaseMs(this.#open.get(name) as OpenSink);
-      const request = { sink: name, max, waitMs, ...pace(config, sink, leaseMs) };
-      this.#loop((signal) => dispatch(request, { ledger, carrier, clock, emit, wake }, signal));
+      const request = { max, waitMs, ...pace(config, sink, leaseMs) };
+      this.#loop((signal) => dispatch(name, () => request, { ledger, carrier, clock, emit, wake }, signal));
       this.#loop((signal) => backfill(name, { ledger, emit, wake }, signal));
     }
     this.#loop((signal) => watchClock(ledger, clock, emit, signal));

@@ -1,6 +1,6 @@
-import type { Role } from '../../daemon/compose.ts';
+import type { DaemonOptions, Role } from '../../daemon/compose.ts';
 import { Daemon } from '../../daemon/daemon.ts';
-import { listenForStop } from '../../platform/stop-signals.ts';
+import { listenForReload, listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
 import { configOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
@@ -12,7 +12,7 @@ export const run = defineCommand<{ deliver: boolean }>({
   summary: 'the daemon: polls on schedule and delivers until it is stopped',
   examples: ['leadsync run', 'leadsync run -c /etc/leadsync.yaml', 'leadsync run --no-deliver'],
   notes:
-    'SIGTERM or Ctrl-C lets what is under way end (stop.grace); a second one ends at once. Nothing is lost.',
+    'SIGHUP and `leadsync reload` take a changed configuration over while it runs. SIGTERM or Ctrl-C lets what is under way end (stop.grace); a second one ends at once. Nothing is lost.',
   declare: (command) => command.option('--no-deliver', 'leave the deliveries to `leadsync worker`'),
   run: async ({ deliver, ...options }, surroundings) => {
     const config = configOf(options, surroundings);
@@ -24,22 +24,20 @@ export const run = defineCommand<{ deliver: boolean }>({
       );
     }
     const role: Role = { kind: 'run', deliver };
-    return untilStopped(
-      { config, role, admin: config.admin, log: surroundings.stderr },
-      config.gracePeriodMs,
-    );
+    const load = () => configOf(options, surroundings);
+    return untilStopped({ config, load, role, admin: config.admin, log: surroundings.stderr });
   },
 });
 
-/** Keeps a daemon running until the first signal, and ends at once with the second. */
-export async function untilStopped(
-  options: Parameters<typeof Daemon.start>[0],
-  graceMs: number,
-): Promise<number> {
+/** Keeps a daemon running until the first signal to stop, and ends at once with the second. SIGHUP reloads. */
+export async function untilStopped(options: DaemonOptions): Promise<number> {
   const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
-  const daemon = await Daemon.start(options);
+  const started = Daemon.start(options);
+  const endReloads = listenForReload(() => void started.then((daemon) => daemon.reload('SIGHUP')));
+  const daemon = await started;
   if (!stop.signal.aborted)
     await new Promise((resolve) => stop.signal.addEventListener('abort', resolve, { once: true }));
-  await daemon.stop(String(stop.signal.reason), graceMs);
+  endReloads();
+  await daemon.stop(String(stop.signal.reason), daemon.config.gracePeriodMs);
   return ExitCode.done;
 }

@@ -1,5 +1,5 @@
 import { isDataDirHeld } from '../../daemon/open-ledger.ts';
-import { unreadyReasons } from '../ask-daemon.ts';
+import { staleConfig, unreadyReasons } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
@@ -17,13 +17,16 @@ export const status = defineCommand<{ json?: boolean }>({
     const config = ledgerConfigOf(options, surroundings);
     const known = await withLedger(config, surroundings, (ledger) => ledger.status());
     const running = isDataDirHeld(config.dataDir);
-    const unready = (running && config.admin && (await unreadyReasons(config.admin))) || [];
+    const asked = running ? config.admin : undefined;
+    const unready = (asked && (await unreadyReasons(asked))) ?? [];
+    const stale = asked && (await staleConfig(asked));
     const text = options.json
-      ? printJson({ running, unready, ...statusJson(config, known) })
+      ? printJson({ running, unready, config_stale: stale ?? null, ...statusJson(config, known) })
       : statusReport(viewSources(config, known), viewSinks(config, known), {
           now: surroundings.clock.now(),
           running,
           unready,
+          stale,
           queued: config.queue.redisUrl !== undefined,
           command: commandShown(options, surroundings),
           columns: widthOf(surroundings),

@@ -10,7 +10,8 @@ export const worker = defineCommand<{ listen?: Address }>({
   usage: 'worker',
   summary: 'deliveries alone, beside a `run --no-deliver`',
   examples: ['leadsync worker', 'leadsync worker --listen 127.0.0.1:9465'],
-  notes: 'Start as many as you like, on the machine where `leadsync run` is: they share its ledger.',
+  notes:
+    'Start as many as you like, on the machine where `leadsync run` is: they share its ledger. SIGHUP takes a changed configuration over.',
   declare: (command) =>
     command.option('--listen <host:port>', 'serve probes and metrics of this worker there', readAddress),
   run: async (options, surroundings) => {
@@ -22,9 +23,13 @@ export const worker = defineCommand<{ listen?: Address }>({
         'Set queue.redis_url; or run no worker, for without a queue `leadsync run` delivers by itself.',
       );
     }
-    return untilStopped(
-      { config, role: { kind: 'worker' }, admin: options.listen, log: surroundings.stderr },
-      config.gracePeriodMs,
-    );
+    const load = () => configOf(options, surroundings);
+    return untilStopped({
+      config,
+      load,
+      role: { kind: 'worker' },
+      admin: options.listen,
+      log: surroundings.stderr,
+    });
   },
 });

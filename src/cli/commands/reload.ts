@@ -1,0 +1,65 @@
+import { askDaemon } from '../ask-daemon.ts';
+import { defineCommand } from '../command.ts';
+import { ledgerConfigOf } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { printable, printJson } from '../printable.ts';
+
+/** A poll's end is not waited for, but sinks and the queue are told. */
+const RELOAD_MS = 30_000;
+
+/** `leadsync reload`: lets the running leadsync take its changed configuration over. */
+export const reload = defineCommand<{ json?: boolean }>({
+  usage: 'reload',
+  summary: 'lets the running leadsync take its changed configuration over',
+  examples: ['leadsync reload', 'leadsync validate && leadsync reload'],
+  notes:
+    'What is under way ends under the old configuration. One that is not valid changes nothing: exit 78, with every fault.\nSIGHUP does the same; with `watch: true` in the configuration it happens by itself.',
+  declare: (command) => command.option('--json', 'print the result as JSON'),
+  run: async ({ json, ...options }, surroundings) => {
+    // Of a configuration with faults the address may be all right; it is for the running one to say what is wrong.
+    const { admin } = ledgerConfigOf(options, surroundings);
+    if (!admin)
+      throw new CommandFailure(
+        ExitCode.usage,
+        'admin.listen is off, so the running leadsync cannot be asked.',
+        'Send it SIGHUP instead: kill -HUP and its process id.',
+      );
+    const answer = await askDaemon(admin, '/-/reload', { method: 'POST', withinMs: RELOAD_MS });
+    const result = 'failure' in answer ? undefined : readResult(answer.body);
+    if (!result) {
+      const { host, port } = admin;
+      const why = 'failure' in answer ? answer.failure : `something else answers (${answer.status})`;
+      throw new CommandFailure(
+        ExitCode.unreachable,
+        `The running leadsync could not be asked at ${host}:${port}: ${why}.`,
+        'See whether it runs; if admin.listen is what has changed, restart it.',
+      );
+    }
+    if (json) surroundings.stdout.write(printJson(result));
+    else if (result.applied) surroundings.stdout.write(`${applied(result)}\n`);
+    else for (const fault of result.faults) surroundings.stderr.write(`${printable(fault)}\n`);
+    if (!result.applied && !json)
+      surroundings.stderr.write(`Nothing has changed: generation ${result.generation} stays in force.\n`);
+    return result.applied ? ExitCode.done : ExitCode.configuration;
+  },
+});
+
+type Result =
+  | { applied: true; generation: number; changes: string[]; restart: string[] }
+  | { applied: false; generation: number; faults: string[] };
+
+function readResult(body: string): Result | undefined {
+  try {
+    const result = JSON.parse(body) as Partial<Result> | null;
+    return typeof result?.applied === 'boolean' ? (result as Result) : undefined;
+  } catch {
+    return undefined; // whoever listens there is no leadsync
+  }
+}
+
+function applied({ generation, changes, restart }: Extract<Result, { applied: true }>): string {
+  const what = changes.length > 0 ? `${changes.map(printable).join('\n')}\n` : 'Nothing has changed.\n';
+  const later = restart.length > 0 ? `Only a restart changes ${restart.join(', ')}.\n` : '';
+  return `${what}${later}Generation ${generation} is in force.`;
+}

@@ -1,0 +1,85 @@
+import type { Config } from '../config/config.ts';
+import { ConfigError, formatFault } from '../config/config-error.ts';
+import { describeChanges } from '../config/describe-changes.ts';
+import { LedgerError } from '../ledger/ledger-error.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Emit } from '../telemetry/events.ts';
+import type { Installation } from './installation.ts';
+
+/** Who asked for a reload. */
+export type ReloadTrigger = 'SIGHUP' | 'request' | 'watch';
+
+/** Which configuration is in force. */
+interface ConfigState {
+  /** Counts the configurations that were put in force since the start; the first is 1. */
+  readonly generation: number;
+  readonly loadedAt: Date;
+  /** The file, or what it names, is no valid configuration since then, and why; undefined when it is. */
+  readonly stale: { readonly since: Date; readonly faults: readonly string[] } | undefined;
+}
+
+export type ReloadResult =
+  | {
+      readonly applied: true;
+      readonly generation: number;
+      /** In a few words each; none: the configuration is the one that was in force. */
+      readonly changes: readonly string[];
+      /** Options that have changed and take effect with the next restart. */
+      readonly restart: readonly string[];
+    }
+  | { readonly applied: false; readonly generation: number; readonly faults: readonly string[] };
+
+/** Puts the configuration's present text in force, one reload at a time. One that fails leaves the last valid one in force. */
+export class Reloading {
+  readonly #installation: Installation;
+  readonly #load: () => Config;
+  readonly #clock: Clock;
+  readonly #emit: Emit;
+  #state: ConfigState;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(installation: Installation, load: () => Config, clock: Clock, emit: Emit) {
+    this.#installation = installation;
+    this.#load = load;
+    this.#clock = clock;
+    this.#emit = emit;
+    this.#state = { generation: 1, loadedAt: clock.now(), stale: undefined };
+  }
+
+  get state(): ConfigState {
+    return this.#state;
+  }
+
+  /** Never rejects for what an operator can cause: the result says what is wrong, and so does the log. */
+  reload(trigger: ReloadTrigger): Promise<ReloadResult> {
+    const reload = this.#last.then(() => this.#reload(trigger));
+    this.#last = reload.catch(() => undefined);
+    return reload;
+  }
+
+  async #reload(trigger: ReloadTrigger): Promise<ReloadResult> {
+    const { generation } = this.#state;
+    try {
+      const { restart, ...applied } = await this.#installation.apply(this.#load());
+      const changes = describeChanges(applied);
+      const now = changes.length > 0 ? generation + 1 : generation;
+      this.#state = { generation: now, loadedAt: this.#clock.now(), stale: undefined };
+      this.#emit({ type: 'reloaded', trigger, generation: now, changes, restart });
+      return { applied: true, generation: now, changes, restart };
+    } catch (error) {
+      const faults = faultsOf(error);
+      this.#state = {
+        ...this.#state,
+        stale: { since: this.#state.stale?.since ?? this.#clock.now(), faults },
+      };
+      this.#emit({ type: 'reload-failed', trigger, generation, faults });
+      return { applied: false, generation, faults };
+    }
+  }
+}
+
+function faultsOf(error: unknown): readonly string[] {
+  if (error instanceof ConfigError) return error.faults.map(formatFault);
+  if (error instanceof LedgerError) return [`${error.message} ${error.hint}`];
+  throw error;
+}

@@ -1,0 +1,204 @@
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { aScene } from '../support/a-scene.ts';
+import type { Daemon } from '../support/leadsync.ts';
+import { accountOf, faultsOf } from '../support/oracle.ts';
+import { carriers, type Scene, SECRET } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a configuration as it is written, whose shape is the test's business
+type Written = any;
+
+/** Writes the scene's configuration anew, changed. */
+function rewrite(scene: Pick<Scene, 'configFile'>, change: (config: Written) => void): void {
+  const config: Written = parse(readFileSync(scene.configFile, 'utf8'));
+  change(config);
+  writeFileSync(scene.configFile, stringify(config));
+}
+
+/** Sends SIGHUP and waits until the log tells what came of it. */
+async function hangUp(daemon: Daemon): Promise<Record<string, unknown>> {
+  const before = reloads(daemon).length;
+  daemon.process.kill('SIGHUP');
+  await until('the reload is told', () => reloads(daemon).length > before);
+  return reloads(daemon).at(-1) as Record<string, unknown>;
+}
+
+function reloads(daemon: Daemon) {
+  return daemon.log.filter(({ event }) => event === 'reloaded' || event === 'reload-failed');
+}
+
+async function aReceiver(): Promise<WebhookReceiver> {
+  const receiver = await startWebhookReceiver();
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+async function metric(daemon: Daemon, name: string): Promise<number> {
+  const text = await (await fetch(`${daemon.adminUrl}/metrics`)).text();
+  return Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.slice(name.length),
+  );
+}
+
+describe.each(carriers)('a reload, over the %s carrier', (carrier) => {
+  test('moves a sink to another address while requests are under way and leads arrive: all arrive, none twice', async () => {
+    const scene = await aScene(carrier, { stub: { leads: 5 }, sinks: { crm: { concurrency: 4 } } });
+    const second = await aReceiver();
+    const held: (() => void)[] = [];
+    scene.receiver.answerAlways((_request, res) => void held.push(() => res.writeHead(204).end()));
+    const daemon = await scene.start();
+    await until('four requests are under way', () => held.length === 4);
+    rewrite(scene, ({ sinks }) => {
+      sinks.crm.url = second.url;
+      sinks.crm.concurrency = 2;
+    });
+    expect(await hangUp(daemon)).toMatchObject({
+      event: 'reloaded',
+      generation: 2,
+      changes: ['sink crm: concurrency, url'],
+    });
+    scene.stub.addLeads(20);
+    await until('the new address has what the old one does not', () => second.received.length === 21);
+    expect(held).toHaveLength(4);
+    for (const answer of held) answer();
+    await until(
+      'nothing is pending',
+      async () => (await metric(daemon, 'leadsync_backlog_pending{sink="crm"}')) === 0,
+    );
+    const ids = [...scene.receiver.received, ...second.received].map(({ headers }) => headers['webhook-id']);
+    expect(new Set(ids).size).toBe(25);
+    expect(ids).toHaveLength(25);
+  });
+
+  test('adds, removes and brings back sinks and sources, and what was listed meanwhile is made up for', async () => {
+    const scene = await aScene(carrier, {
+      stub: { leads: 10 },
+      services: { other: { leads: 5, firstId: 5_000 } },
+    });
+    const { configFile } = scene;
+    const whole = readFileSync(configFile, 'utf8');
+    rewrite(scene, (config) => {
+      config.sinks = { crm: config.sinks.crm };
+      config.sources = { main: config.sources.main };
+    });
+    const daemon = await scene.start();
+    await until('the webhook has the first', () => scene.receiver.received.length === 10);
+    writeFileSync(configFile, whole);
+    expect(await hangUp(daemon)).toMatchObject({
+      changes: ['source other is new', 'sink drop is new', 'sink warehouse is new'],
+    });
+    await until('all sinks have all leads', () => scene.complete(), 30_000);
+    rewrite(scene, ({ sinks }) => {
+      sinks.crm.enabled = false;
+    });
+    expect(await hangUp(daemon)).toMatchObject({ changes: ['sink crm is gone'] });
+    scene.stub.addLeads(7);
+    await until('the others have them', async () => (await scene.held()).warehouse.length === 22, 30_000);
+    expect(scene.receiver.received).toHaveLength(15);
+    writeFileSync(configFile, whole);
+    expect(await hangUp(daemon)).toMatchObject({ changes: ['sink crm is new'], generation: 4 });
+    await until('the webhook has them too', () => scene.complete(), 30_000);
+    expect(
+      faultsOf(await accountOf(scene, { services: Object.values(scene.services) }), { repeats: false }),
+    ).toEqual([]);
+  }, 120_000);
+});
+
+test('that fails says where and why, leaves everything in force, and is seen in status and metrics until one works', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 2 } });
+  const daemon = await scene.start();
+  const valid = readFileSync(scene.configFile, 'utf8');
+  writeFileSync(scene.configFile, valid.replace(/( {4}secret: ).*/, '$1${NOT_SET}'));
+  const line = await hangUp(daemon);
+  expect(line).toMatchObject({ event: 'reload-failed', level: 'error', generation: 1 });
+  expect(String(line['msg'])).toMatch(
+    /leadsync\.yaml:\d+:\d+: sinks\.crm\.secret: the variable NOT_SET is not set/,
+  );
+  expect(await metric(daemon, 'leadsync_config_stale')).toBe(1);
+  const { stdout } = await scene.run('status');
+  expect(stdout).toContain('leadsync keeps to an earlier configuration');
+  expect(stdout).toContain('the variable NOT_SET is not set');
+  scene.stub.addLeads(3);
+  await until('leads go on arriving', () => scene.complete(), 30_000);
+  writeFileSync(scene.configFile, valid);
+  expect(await hangUp(daemon)).toMatchObject({ event: 'reloaded', generation: 1, changes: [] });
+  expect(await metric(daemon, 'leadsync_config_stale')).toBe(0);
+});
+
+test('by command prints what has changed and what takes a restart, and with faults exits 78 and changes nothing', async () => {
+  const scene = await aScene('in-process');
+  await scene.start();
+  rewrite(scene, (config) => {
+    config.log = { format: 'json', level: 'debug' };
+    config.sinks.crm.timeout = '3s';
+    config.data_dir = './elsewhere';
+  });
+  expect(await scene.run('reload')).toMatchObject({
+    stdout: 'sink crm: timeout\nlog.level\nOnly a restart changes data_dir.\nGeneration 2 is in force.\n',
+    stderr: '',
+    code: 0,
+  });
+  expect(await scene.run('reload', '--json')).toMatchObject({
+    stdout: expect.stringContaining('"restart": ['),
+    code: 0,
+  });
+  rewrite(scene, ({ sinks }) => {
+    sinks.crm.url = 'nowhere';
+  });
+  const { stderr, code } = await scene.run('reload');
+  expect(code).toBe(78);
+  expect(stderr).toMatch(/leadsync\.yaml:\d+:\d+: sinks\.crm\.url/);
+}, 60_000);
+
+test('without a running leadsync says that nobody could be asked', async () => {
+  const scene = await aScene('in-process');
+  const { stderr, code } = await scene.run('reload');
+  expect(code).toBe(69);
+  expect(stderr).toContain('could not be asked');
+});
+
+test('happens by itself with watch: true, also where a link is swapped, as a mounted ConfigMap does it', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 1 }, config: { watch: true } });
+  const folder = dirname(scene.configFile);
+  const text = readFileSync(scene.configFile, 'utf8');
+  for (const name of ['one', 'two']) mkdirSync(join(folder, name));
+  const moved = await aReceiver();
+  writeFileSync(join(folder, 'one/leadsync.yaml'), text);
+  writeFileSync(join(folder, 'two/leadsync.yaml'), text.replace(scene.receiver.url, moved.url));
+  symlinkSync('one', join(folder, '..data'));
+  renameSync(scene.configFile, join(folder, 'before.yaml'));
+  symlinkSync('..data/leadsync.yaml', scene.configFile);
+  const daemon = await scene.start();
+  await until('the first address has a lead', () => scene.receiver.received.length === 1);
+  symlinkSync('two', join(folder, '..next'));
+  renameSync(join(folder, '..next'), join(folder, '..data'));
+  await until('it was noticed', () => reloads(daemon).length === 1);
+  expect(reloads(daemon)[0]).toMatchObject({ trigger: 'watch', changes: ['sink crm: url'] });
+  scene.stub.addLeads(1);
+  await until('the second address has the next', () => moved.received.length === 1);
+});
+
+test('of a worker beside a run that does not deliver: both take it over', async () => {
+  const scene = await aScene('bullmq', { stub: { leads: 3 }, sinks: { crm: { secret: SECRET } } });
+  const second = await aReceiver();
+  const run = await scene.start({ args: ['run', '--no-deliver'] });
+  const worker = await scene.start({ args: ['worker', '--listen', '127.0.0.1:0'] });
+  await until('the first address has them', () => scene.receiver.received.length === 3);
+  rewrite(scene, ({ sinks }) => {
+    sinks.crm.url = second.url;
+    sinks.later = { ...sinks.crm, url: second.url };
+  });
+  expect(await hangUp(worker)).toMatchObject({ changes: ['sink later is new', 'sink crm: url'] });
+  expect(await hangUp(run)).toMatchObject({ changes: ['sink later is new', 'sink crm: url'] });
+  await until('the new sink has what was listed before it', () => second.received.length === 3);
+  scene.stub.addLeads(2);
+  await until('both sinks have the new leads', () => second.received.length === 7);
+  expect(scene.receiver.received).toHaveLength(3);
+});
