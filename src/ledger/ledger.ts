@@ -104,7 +104,7 @@ export interface DeliveryFilter {
 export interface LeadChoice {
   readonly source?: string | undefined;
   readonly lead?: LeadId | undefined;
-  /** First seen at or after, first seen before. */
+  /** At or after, before: when a lead was first seen, or its current content first listed; one of the two is enough. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
 }

@@ -1,11 +1,16 @@
 import type Database from 'better-sqlite3';
-import type { LeadEvent } from '../leads/delivery.ts';
+import type { DeliveryState, LeadEvent } from '../leads/delivery.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 
 const LISTED_BEFORE =
   'listed before leadsync brought leads of this source to this sink, and its backfill is off';
+const GAVE_WAY = 'a newer delivery of the same lead has taken its place';
 const BACKFILL_CHUNK = 300;
+
+/** The deliveries of one lead that one sink is still owed: source, id, sink. */
+const PENDING = `SELECT o.delivery_no FROM _versions v JOIN _deliveries o ON o.version_no = v.version_no
+  WHERE v.source = +? AND v.id = +? AND o.sink_no = +? AND o.state = 'pending'`;
 
 interface CurrentVersion {
   version_no: number;
@@ -40,10 +45,23 @@ export class Owing {
         `INSERT INTO _deliveries (version_no, sink_no, event, state, reason, owed_at, settled_at)
          SELECT value, ?, 'created', 'skipped', ?, ?, ? FROM json_each(?)`,
       ),
-      last: db.prepare<[string, bigint, number], { delivery_no: number }>(
-        `SELECT d.delivery_no FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no
+      last: db.prepare<[string, bigint, number], { delivery_no: number; state: DeliveryState }>(
+        `SELECT d.delivery_no, d.state FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no
          WHERE v.source = +? AND v.id = +? AND d.sink_no = +? ORDER BY d.delivery_no DESC LIMIT 1`,
       ),
+      // Never attempted, so that nobody knows its name or its content.
+      moveOn: db.prepare(
+        `UPDATE _deliveries AS d SET version_no = ? WHERE delivery_no IN (${PENDING}) AND d.batch_no IS NULL AND d.first_attempt_at IS NULL`,
+      ),
+      waiting: db.prepare<[string, bigint, number], { delivery_no: number; batch_no: number | null }>(
+        `SELECT d.delivery_no, d.batch_no FROM _deliveries d LEFT JOIN _batches b ON b.batch_no = d.batch_no
+         WHERE d.delivery_no IN (${PENDING}) AND d.first_attempt_at IS NOT NULL AND (d.batch_no IS NULL OR (b.lease = 0 AND NOT EXISTS
+         (SELECT 1 FROM _deliveries e WHERE e.batch_no = d.batch_no AND e.delivery_no <> d.delivery_no)))`,
+      ),
+      giveWay: db.prepare<[string, number, number]>(
+        `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, batch_no = NULL WHERE delivery_no = ?`,
+      ),
+      endBatch: db.prepare<[number]>('DELETE FROM _batches WHERE batch_no = ?'),
       between: db.prepare<[{ after: number; to: number; limit: number }], CurrentVersion>(
         // Of each lead the current version: the one in this range, or a newer one that came since the sink is there.
         `SELECT v.version_no, l.version_no AS current_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
@@ -83,14 +101,50 @@ export class Owing {
     this.#rows.count(sink.name, 'skipped', versions.length);
   }
 
+  /**
+   * A lead has another content: what waits for a sink gives way to it, and a sink that asks for updates is owed one. To others
+   * it is owed as a new lead when the one that they were owed is dead: what they refused may be mended.
+   */
   updated(versionNo: number, source: string, id: LeadId, now: number): void {
     for (const sink of this.#sinks) {
-      if (sink.events.includes('updated')) this.again(sink, versionNo, source, id, 'updated', 0, now);
+      const asks = sink.events.includes('updated');
+      if (asks) this.#giveWay(sink, source, id, now);
+      if (this.#sql.moveOn.run(versionNo, source, id, sink.sinkNo).changes > 0) continue;
+      if (asks) this.#oweBehind(sink, versionNo, source, id, 'updated', 0, now);
+      else if (this.#sql.last.get(source, id, sink.sinkNo)?.state === 'dead')
+        this.#oweBehind(sink, versionNo, source, id, 'created', 0, now);
     }
   }
 
+  /** Owes a lead once more, as a replay that was asked for then; what failed before and waits for its next attempt gives way. */
+  replay(
+    sink: SinkRow,
+    versionNo: number,
+    source: string,
+    id: LeadId,
+    askedAt: number,
+    now: number,
+  ): boolean {
+    this.#giveWay(sink, source, id, now);
+    return this.#oweBehind(sink, versionNo, source, id, 'created', askedAt, now);
+  }
+
+  /**
+   * An older content that was attempted and waits for its next attempt would hold the newer one up, for as long as its
+   * retries take. One that is on its way, or in a batch with others that has to stay as it is, is waited for.
+   */
+  #giveWay(sink: SinkRow, source: string, id: LeadId, now: number): void {
+    const waiting = this.#sql.waiting.all(source, id, sink.sinkNo);
+    for (const { delivery_no, batch_no } of waiting) {
+      this.#sql.giveWay.run(GAVE_WAY, now, delivery_no);
+      if (batch_no !== null) this.#sql.endBatch.run(batch_no);
+    }
+    this.#rows.count(sink.name, 'pending', -waiting.length);
+    this.#rows.count(sink.name, 'skipped', waiting.length);
+  }
+
   /** Owes a lead behind whatever this sink is still owed of it, so that an older content never overtakes a newer one. */
-  again(
+  #oweBehind(
     sink: SinkRow,
     versionNo: number,
     source: string,
@@ -128,7 +182,7 @@ export class Owing {
           now,
           now,
         ).changes;
-      else if (this.again(sink, version.current_no, version.source, BigInt(version.id), event, 0, now))
+      else if (this.#oweBehind(sink, version.current_no, version.source, BigInt(version.id), event, 0, now))
         owed += 1;
     }
     this.#rows.count(name, 'skipped', skipped);

@@ -87,7 +87,7 @@ export class Replaying {
   #owe(sink: SinkRow, leads: readonly CurrentLead[], askedAt: number): number {
     const now = this.#clock.now().getTime();
     const owed = leads.filter(({ version_no, source, id }) =>
-      this.#owing.again(sink, version_no, source, BigInt(id), 'created', askedAt, now),
+      this.#owing.replay(sink, version_no, source, BigInt(id), askedAt, now),
     );
     return owed.length;
   }
@@ -97,6 +97,10 @@ function times({ since, until }: Pick<LeadChoice, 'since' | 'until'>): { since: 
   return { since: since?.getTime() ?? 0, until: until?.getTime() ?? Number.MAX_SAFE_INTEGER };
 }
 
+/** A lead is meant by when it was first seen, and by when its content changed: both are missing in a sink that lost that time. */
+const MEANT = `(:source IS NULL OR v.source = :source)
+  AND (v.first_seen_at >= :since AND v.first_seen_at < :until OR v.valid_from >= :since AND v.valid_from < :until)`;
+
 type Choice = { source: string | null; since: number; until: number };
 
 function prepare(db: Database.Database) {
@@ -104,7 +108,7 @@ function prepare(db: Database.Database) {
     ofLead: db.prepare<[Choice & { lead: LeadId }], CurrentLead>(
       `SELECT 0 AS at, l.version_no, l.source, CAST(l.id AS TEXT) AS id FROM _sources s
        JOIN _leads l ON l.source = s.source AND l.id = :lead JOIN _versions v ON v.version_no = l.version_no
-       WHERE (:source IS NULL OR l.source = :source) AND v.first_seen_at >= :since AND v.first_seen_at < :until`,
+       WHERE ${MEANT}`,
     ),
     ask: db.prepare<[Choice & { sink: number; now: number }]>(
       `INSERT INTO _replays (sink_no, asked_at, touched_at, source, since, until, bound)
@@ -114,11 +118,12 @@ function prepare(db: Database.Database) {
       'SELECT r.*, s.sink FROM _replays r JOIN _sinks s ON s.sink_no = r.sink_no WHERE r.replay_no = ?',
     ),
     between: db.prepare<[Choice & { after: number; to: number; bound: number; limit: number }], CurrentLead>(
-      // Of each lead the current version: the one in this range, or a newer one that came while the replay went on.
+      // Of each lead the version that was current when the replay was asked for, or a newer one that came while it went on.
       `SELECT v.version_no AS at, l.version_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
        JOIN _leads l ON l.source = v.source AND l.id = v.id
-       WHERE v.version_no > :after AND v.version_no <= :to AND (l.version_no = v.version_no OR l.version_no > :bound)
-       AND (:source IS NULL OR v.source = :source) AND v.first_seen_at >= :since AND v.first_seen_at < :until
+       WHERE v.version_no > :after AND v.version_no <= :to AND (l.version_no = v.version_no OR l.version_no > :bound
+         AND v.version_no = (SELECT max(o.version_no) FROM _versions o WHERE o.source = v.source AND o.id = v.id AND o.version_no <= :bound))
+       AND ${MEANT}
        ORDER BY v.version_no LIMIT :limit`,
     ),
     progress: db.prepare<[number, number, number, number]>(

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type Database from 'better-sqlite3';
 import type { Batch, BatchRef, Delivery } from '../leads/delivery.ts';
-import type { Judge, Verdict } from '../leads/judge.ts';
+import type { Attempted, Judge, Verdict } from '../leads/judge.ts';
 import type { Outcome } from '../leads/outcome.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
@@ -126,7 +126,7 @@ export class Settling {
       outcome: attempt.outcomes[index] as Outcome,
     }));
     const judgement = this.#judge(ref.sink, sink.health, attempted, now);
-    const kept = this.#keepOrEnd(batchNo, judgement.verdicts);
+    const kept = this.#keepOrEnd(batchNo, attempted, judgement.verdicts);
     const results = attempted.map(({ outcome }, index) => ({
       outcome,
       verdict: judgement.verdicts[index] as Verdict,
@@ -147,12 +147,16 @@ export class Settling {
     return { verdicts: judgement.verdicts, before: sink.health, after: judgement.health, revived };
   }
 
-  /** A batch of which nothing is settled is attempted again as the same batch, under a new lease, when its time has come. */
-  #keepOrEnd(batchNo: number, verdicts: readonly Verdict[]): boolean {
+  /**
+   * A batch of which nothing is settled is attempted again as the same batch, under a new lease, when its time has come.
+   * One that was tried in part is not: the leads that were refused would stand before the others again.
+   */
+  #keepOrEnd(batchNo: number, attempted: readonly Attempted[], verdicts: readonly Verdict[]): boolean {
     const due = verdicts.map((verdict) =>
       verdict.state === 'pending' ? verdict.nextAttemptAt?.getTime() : undefined,
     );
-    const whole = due.every((time) => time !== undefined);
+    const untried = attempted.some(({ outcome }) => outcome.kind === 'untried');
+    const whole = !untried && due.every((time) => time !== undefined);
     if (whole) this.#sql.keep.run(Math.min(...due), batchNo);
     else this.#sql.end.run(batchNo);
     return whole;
@@ -162,6 +166,10 @@ export class Settling {
   #write(sql: WriteSql, key: number, { outcome, verdict }: Result, settling: SettlingNow): void {
     const { attempt, now, batchNo, kept } = settling;
     const startedAt = attempt.startedAt.getTime();
+    if (outcome.kind === 'untried') {
+      sql.leave.run(verdict.nextAttemptAt?.getTime() ?? null, startedAt, key);
+      return;
+    }
     const failed = outcome.kind === 'delivered' ? undefined : outcome;
     sql.addAttempts.run(
       batchNo,
@@ -252,6 +260,10 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
        first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?,
        refused_at = coalesce(refused_at, ?), batch_no = ?
        WHERE ${key} = +?`,
+    ),
+    // It was in a message that was refused as a whole, so its name and content are known there.
+    leave: db.prepare(
+      `UPDATE _deliveries SET next_attempt_at = ?, first_attempt_at = coalesce(first_attempt_at, ?), batch_no = NULL WHERE ${key} = +?`,
     ),
   };
 }

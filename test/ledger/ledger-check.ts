@@ -19,10 +19,11 @@ export function faultsOf(file: string): string[] {
 
 /** Each query finds what breaks the rule. */
 const RULES = {
-  'every version that was seen is owed to, or skipped by, every sink that asks for it': `
+  'every version that was seen, or a newer one of its lead, is owed to, or skipped by, every sink that asks for it': `
     SELECT 1 FROM _versions v JOIN _sinks s ON s.active AND v.version_no > s.backfill_to
       AND instr(s.events, iif(v.version = 1, 'created', 'updated'))
-    WHERE NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.version_no = v.version_no AND d.sink_no = s.sink_no)`,
+    WHERE NOT EXISTS (SELECT 1 FROM _versions w JOIN _deliveries d ON d.version_no = w.version_no AND d.sink_no = s.sink_no
+      WHERE w.source = v.source AND w.id = v.id AND w.version >= v.version)`,
   'every version belongs to a lead, and a lead’s newest is its current one': `
     SELECT 1 FROM _versions v LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id
     WHERE l.id IS NULL OR v.version > l.version OR (v.version = l.version AND v.version_no <> l.version_no)`,

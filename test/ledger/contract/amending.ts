@@ -323,8 +323,10 @@ export function amendingContract(store: () => OpenLedger): void {
         'owed',
         'unavailable',
         'changed',
+        'owed',
         'refused',
         'dead',
+        'pending',
       ]);
       expect(trace.map((entry) => entry.detail ?? '').join()).not.toContain('Anna');
       expect(trace.find((entry) => entry.what === 'refused')?.answer).toBe('her name is Anna');
