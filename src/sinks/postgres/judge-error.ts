@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { Refused } from '../../leads/outcome.ts';
 import { networkFailure } from '../../platform/network-failure.ts';
 import { SinkUnavailable } from '../sink.ts';
+import { NotWritten } from './upsert.ts';
 
 /** What an error means: this lead is not wanted, or the database cannot be used; `again`: the same may work at once. */
 export type Judged = Refused | SinkUnavailable | 'again';
@@ -16,6 +17,7 @@ const NAMES_ONLY = /^(28|3D|3F|42|53|57)/;
 /** By SQLSTATE, or by its class (PostgreSQL manual, appendix A). */
 const HINTS: Readonly<Record<string, string>> = {
   '08': 'If it stays so, see whether a pooler lies between, and its log.',
+  '0A000': 'See whether somebody put a rule on the table `leads`: PostgreSQL then cannot upsert. Drop it.',
   '25006': 'Set `url` to the primary: this server or user is read-only.',
   '28': 'See whether user and password in `url` are right, and what pg_hba.conf allows.',
   '3D': 'Create the database, or correct its name in `url`.',
@@ -33,6 +35,10 @@ const HINTS: Readonly<Record<string, string>> = {
 
 /** Decides what an error of PostgreSQL, or of the way to it, means. Does not look at its text. */
 export function judgeError(where: string, error: unknown): Judged {
+  if (error instanceof NotWritten) {
+    const reason = `${where} did not write the lead to ${error.table} and reported no error: a trigger or a rule on that table leaves it out, or changes its key. Change or drop that.`;
+    return { kind: 'refused', reason };
+  }
   if (!(error instanceof pg.DatabaseError)) {
     const { what, hint } = networkFailure(error);
     return new SinkUnavailable(`${where} ${what}.`, { hint, cause: error });

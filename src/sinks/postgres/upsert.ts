@@ -31,9 +31,22 @@ export function partsOf(deliveries: readonly Delivery[]): Delivery[][] {
   return parts;
 }
 
+/** PostgreSQL took rows and reported no error, and some of them are not in the table: something there swallowed them. */
+export class NotWritten extends Error {
+  override readonly name = 'NotWritten';
+  /** As it is spelled in SQL. */
+  readonly table: string;
+
+  constructor(table: string) {
+    super(`Rows were not written to ${table}.`);
+    this.table = table;
+  }
+}
+
 /**
  * Writes rows, no lead twice, inside the caller's transaction. A row that holds something newer is left as it is, with
  * its answers. Writing the same again changes nothing but `_leadsync_synced_at`.
+ * @throws NotWritten, or what PostgreSQL says; the transaction must then be rolled back
  */
 export async function upsert(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {
   // In one order everywhere, so that two writers of the same leads wait for each other and do not lock up.
@@ -48,11 +61,10 @@ export async function upsert(client: ClientBase, schema: string, rows: readonly 
     ),
   );
   const keys = new Set(written.map(({ source, id }) => `${source} ${id}`));
-  await replaceAnswers(
-    client,
-    quoted(schema),
-    sorted.filter((row) => keys.has(keyOf(row))),
-  );
+  const isWritten = (row: LeadRow) => keys.has(keyOf(row));
+  const left = sorted.filter((row) => !isWritten(row));
+  await expectStored(client, quoted(schema), left);
+  await replaceAnswers(client, quoted(schema), sorted.filter(isWritten));
 }
 
 function upsertLeads(schema: string): string {
@@ -63,19 +75,37 @@ function upsertLeads(schema: string): string {
     SELECT given.*, now() FROM unnest(${arrays.join(', ')}) AS given
     ON CONFLICT (source, id) DO UPDATE SET
       ${changing.map((name) => `${name} = excluded.${name}`).join(', ')}, _leadsync_synced_at = excluded._leadsync_synced_at
-    WHERE ${NOT_NEWER}
+    WHERE NOT ${isOlder('excluded')}
     RETURNING source, id`;
 }
 
 /**
- * Within one ledger, which the time of first listing shows, versions count up whatever the clock did. A ledger that was
- * made anew begins at version 1 again: then the later listing wins.
+ * Older than the stored row by its version *and* by its time; at equal times the version decides. Neither is enough alone.
+ * Within one ledger versions count up whatever the clock did, and the ledger itself keeps the order of one lead's
+ * deliveries. A ledger that was restored counts on from an earlier version, and one that was made anew from 1: of what
+ * they list after that only the time tells that it is newer.
  */
-const NOT_NEWER = `
-  CASE WHEN stored._leadsync_first_seen_at = excluded._leadsync_first_seen_at
-    THEN stored._leadsync_version <= excluded._leadsync_version
-    ELSE stored._leadsync_changed_at <= excluded._leadsync_changed_at
-  END`;
+function isOlder(given: string): string {
+  return `(${given}._leadsync_version < stored._leadsync_version
+    AND ${given}._leadsync_changed_at <= stored._leadsync_changed_at)`;
+}
+
+/**
+ * Of rows that were not written, the table must hold something newer, or the very same. The upsert has locked those that
+ * it left out as older, so they are still what they were; what is not there was swallowed, by a trigger for example.
+ */
+async function expectStored(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  const columns = ['source', 'id', '_leadsync_version', '_leadsync_changed_at', '_leadsync_hash'] as const;
+  const { rows: stored } = await client.query(
+    `SELECT FROM unnest(${columns.map((name, at) => `$${at + 1}::${leadColumns[name]}[]`).join(', ')})
+      AS given (${columns.join(', ')})
+    JOIN ${schema}.leads AS stored USING (source, id)
+    WHERE ${isOlder('given')} OR (given._leadsync_version, given._leadsync_hash) = (stored._leadsync_version, stored._leadsync_hash)`,
+    columns.map((name) => rows.map((row) => row.columns[name])),
+  );
+  if (stored.length < rows.length) throw new NotWritten(`${schema}.leads`);
+}
 
 async function replaceAnswers(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {
   if (rows.length === 0) return;
@@ -90,7 +120,7 @@ async function replaceAnswers(client: ClientBase, schema: string, rows: readonly
   if (answers.length === 0) return;
   const columns = ['source', 'id', 'position', 'question', 'slug', 'answer'] as const;
   const types = ['text', 'bigint', 'integer', 'text', 'text', 'text'];
-  await client.query(
+  const { rowCount } = await client.query(
     `INSERT INTO ${schema}.lead_answers (source, lead_id, position, question, slug, answer)
     SELECT * FROM unnest(${types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')})`,
     columns.map((name, at) =>
@@ -100,6 +130,7 @@ async function replaceAnswers(client: ClientBase, schema: string, rows: readonly
       ),
     ),
   );
+  if (rowCount !== answers.length) throw new NotWritten(`${schema}.lead_answers`);
 }
 
 function keyOf({ columns }: LeadRow): string {

@@ -122,18 +122,56 @@ describe('a stored lead', () => {
     expect(await database.query('SELECT * FROM lead_answers')).toEqual([]);
   });
 
-  test('is not overwritten by an older version, whatever the clock did, nor are its answers', async () => {
+  test.each([
+    ['earlier', '2026-11-19T00:00:00Z'],
+    ['at the same time', '2026-11-20T00:00:00Z'],
+  ])('is not overwritten by a lower version listed %s, nor are its answers', async (_, listed) => {
     const sink = open();
-    const newer = { version: 2, changedAt: new Date('2026-11-19T00:00:00Z') };
+    const newer = { version: 2, changedAt: new Date('2026-11-20T00:00:00Z') };
     await deliver(
       sink,
       aDelivery({ ...newer, raw: aLead({ client_name: 'Newer', service_question_answers: [] }) }),
     );
-    expect(kinds(await deliver(sink, aDelivery({ raw: aLead({ client_name: 'Older' }) })))).toEqual([
-      'delivered',
-    ]);
+    const older = { changedAt: new Date(listed), raw: aLead({ client_name: 'Older' }) };
+    expect(kinds(await deliver(sink, aDelivery(older)))).toEqual(['delivered']);
     expect(await database.query('SELECT client_name FROM leads')).toEqual([{ client_name: 'Newer' }]);
     expect(await database.query('SELECT * FROM lead_answers')).toEqual([]);
+  });
+
+  test('is overwritten by a higher version, although the clock was set back', async () => {
+    const sink = open();
+    await deliver(sink, aDelivery());
+    const changed = { version: 2, changedAt: new Date('2026-11-19T00:00:00Z') };
+    await deliver(sink, aDelivery({ ...changed, raw: aLead({ client_name: 'Changed' }) }));
+    expect(await database.query('SELECT client_name FROM leads')).toEqual([{ client_name: 'Changed' }]);
+  });
+
+  test('is overwritten by a restored ledger, although that counts versions from an earlier one', async () => {
+    const sink = open();
+    await deliver(sink, aDelivery({ version: 3, changedAt: new Date('2026-11-22T00:00:00Z') }));
+    const changed = { version: 2, changedAt: new Date('2026-11-23T00:00:00Z') };
+    const raw = aLead({
+      client_name: 'After the restore',
+      service_question_answers: [{ question: 'When?', slug: 'when', answer: 'soon' }],
+    });
+    expect(kinds(await deliver(sink, aDelivery({ ...changed, raw, event: 'updated' })))).toEqual([
+      'delivered',
+    ]);
+    expect(await database.query('SELECT client_name, _leadsync_version FROM leads')).toEqual([
+      { client_name: 'After the restore', _leadsync_version: 2 },
+    ]);
+    expect(await database.query('SELECT answer FROM lead_answers')).toEqual([{ answer: 'soon' }]);
+  });
+
+  test('keeps its answers when a lead of another source with the same id is written', async () => {
+    const sink = open();
+    await deliver(sink, aDelivery({ source: 'one' }), aDelivery({ source: 'two' }));
+    const raw = aLead({ service_question_answers: [] });
+    await deliver(sink, aDelivery({ source: 'one', version: 2, raw }));
+    expect(await database.query('SELECT source, lead_id, position FROM lead_answers ORDER BY 3')).toEqual([
+      { source: 'two', lead_id: '42', position: 0 },
+      { source: 'two', lead_id: '42', position: 1 },
+    ]);
   });
 
   test('is overwritten by a ledger that was made anew, although that counts versions from 1', async () => {
@@ -151,6 +189,16 @@ describe('a stored lead', () => {
         _leadsync_first_seen_at: new Date('2026-11-20T10:00:00Z'),
       },
     ]);
+  });
+
+  test('is overwritten by what follows from a ledger that was made anew, although the clock was set back', async () => {
+    const sink = open();
+    const later = new Date('2026-11-23T00:00:00Z');
+    await deliver(sink, aDelivery());
+    await deliver(sink, aDelivery({ firstSeenAt: later, changedAt: later }));
+    const changed = { version: 2, firstSeenAt: later, changedAt: new Date('2026-11-22T00:00:00Z') };
+    await deliver(sink, aDelivery({ ...changed, raw: aLead({ client_name: 'Changed' }) }));
+    expect(await database.query('SELECT client_name FROM leads')).toEqual([{ client_name: 'Changed' }]);
   });
 
   test('may be in one batch twice', async () => {
