@@ -1,6 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { isOurHost } from './host-rule.ts';
 import { sharedFor } from './shared-for.ts';
 
@@ -99,7 +98,7 @@ function refuseStrangers(app: FastifyInstance, host: string): void {
 }
 
 /** A browser says which page asks (https://fetch.spec.whatwg.org/#origin-header, https://www.w3.org/TR/fetch-metadata/); other clients say nothing. */
-function isOwnPage({ origin, host, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
+function isOwnPage({ origin, host, 'sec-fetch-site': site }: FastifyRequest['headers']): boolean {
   if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return false;
   return site === undefined || site === 'same-origin' || site === 'none';
 }

@@ -37,12 +37,27 @@ export function askDaemon(
   });
 }
 
-/** Why the running leadsync cannot do its work, as it says itself; undefined when it says nothing. */
-export async function unreadyReasons(address: Address): Promise<readonly string[] | undefined> {
+/** How a running leadsync is, in whole sentences: why it cannot do its work, as it says itself, or that it says nothing. */
+export interface Readiness {
+  readonly answers: boolean;
+  readonly unready: readonly string[];
+}
+
+/** Asks the leadsync that holds the data directory how it is. Never rejects. */
+export async function askReadiness(address: Address): Promise<Readiness> {
   const answer = await askDaemon(address, '/readyz');
-  if ('failure' in answer) return undefined;
+  const unready = 'failure' in answer ? undefined : reasonsIn(answer.body);
+  if (unready) return { answers: true, unready };
+  const { host, port } = reachable(address);
+  const shown = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const why = 'failure' in answer ? answer.failure : `something else answers (${answer.status})`;
+  const silence = `A leadsync holds the data directory and does not answer at ${shown}: ${why}. It may be starting or stopping, or admin.listen may have changed since it started; if it stays so, its process hangs or is frozen, and nothing is polled or delivered: end that process and start leadsync again. Nothing is lost by that.`;
+  return { answers: false, unready: [silence] };
+}
+
+function reasonsIn(body: string): readonly string[] | undefined {
   try {
-    const { reasons } = JSON.parse(answer.body) as { reasons?: unknown };
+    const { reasons } = JSON.parse(body) as { reasons?: unknown };
     return Array.isArray(reasons) ? reasons.filter((reason) => typeof reason === 'string') : undefined;
   } catch {
     return undefined; // whoever listens there is no leadsync

@@ -3,10 +3,13 @@ import { didYouMean } from '../config/suggest.ts';
 import { version } from '../platform/version.ts';
 import { check } from './commands/check.ts';
 import { deliveries } from './commands/deliveries.ts';
+import { forget } from './commands/forget.ts';
 import { healthcheck } from './commands/healthcheck.ts';
 import { init } from './commands/init.ts';
 import { login } from './commands/login.ts';
+import { moved } from './commands/moved.ts';
 import { pause } from './commands/pause.ts';
+import { plan } from './commands/plan.ts';
 import { reload } from './commands/reload.ts';
 import { replay } from './commands/replay.ts';
 import { resume } from './commands/resume.ts';
@@ -49,11 +52,12 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
 
   root.commandsGroup('Set up:').helpCommand(false); // its own says nothing about a command that does not exist
   addHelp(root);
-  for (const add of [init, validate, check, login, schema]) add(root, surroundings, exit);
+  for (const add of [init, validate, plan, check, login, schema]) add(root, surroundings, exit);
   root.commandsGroup('Run:');
   for (const add of [run, reload, sync, worker, healthcheck]) add(root, surroundings, exit);
   root.commandsGroup('Look and mend, whether leadsync is running or not:');
-  for (const add of [status, trace, deliveries, retry, replay, pause, resume]) add(root, surroundings, exit);
+  for (const add of [status, trace, deliveries, retry, replay, pause, resume, forget, moved])
+    add(root, surroundings, exit);
   return root;
 }
 

@@ -11,7 +11,9 @@ export interface Circumstances {
   readonly now: Date;
   /** A `run` or `sync` holds the data directory. */
   readonly running: boolean;
-  /** Why the running leadsync cannot do its work, as it says itself. */
+  /** Whether the running leadsync answers, where it can be asked. */
+  readonly answers: boolean;
+  /** Why the running leadsync cannot do its work, as it says itself; when it does not answer, that it does not. */
   readonly unready: readonly string[];
   /** It keeps to an earlier configuration: since when the file is not valid, and each fault. */
   readonly stale: { readonly since: Date; readonly faults: readonly string[] } | undefined;
@@ -37,7 +39,7 @@ export function statusReport(
   given: Circumstances,
 ): string {
   const attention = [
-    ...(given.running ? given.unready.map(notReady) : [notRunning(given)]),
+    ...(given.running ? notReady(given) : [notRunning(given)]),
     ...staleness(given),
     ...sources.flatMap((source) => sourceAttention(source, given)),
     ...sinks.flatMap((sink) => sinkAttention(sink, given)),
@@ -52,8 +54,9 @@ function notRunning({ command }: Circumstances): string {
   return `No leadsync is running on this data directory: nothing is polled, and nothing delivered. ${command('run')} starts it.`;
 }
 
-function notReady(reason: string): string {
-  return `leadsync is running, and cannot do all of its work: ${printable(reason)}`;
+function notReady({ answers, unready }: Circumstances): string[] {
+  const before = answers ? 'leadsync is running, and cannot do all of its work: ' : '';
+  return unready.map((reason) => `${before}${printable(reason)}`);
 }
 
 function staleness({ stale, now, command }: Circumstances): string[] {

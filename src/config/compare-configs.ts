@@ -84,12 +84,35 @@ function compareEntries<Entry extends { readonly name: string }>(
   };
 }
 
-function sinkOptions({ name: _, enabled: __, type, options, timeoutMs, ...common }: SinkConfig) {
+function sinkOptions({
+  name: _,
+  enabled: __,
+  formerly: ___,
+  type,
+  options,
+  timeoutMs,
+  ...common
+}: SinkConfig) {
   return { ...common, ...options, timeout: timeoutMs, type: type.type };
 }
 
 function sourceOptions({ options, poll }: SourceConfig) {
   return { ...options, poll };
+}
+
+/** What a sink's configuration is, as JSON without secrets: to be kept, and compared by `differingOptions`. */
+export function describeSink(sink: SinkConfig): string {
+  return JSON.stringify(sinkOptions(sink));
+}
+
+/** The same of a source. */
+export function describeSource(source: SourceConfig): string {
+  return JSON.stringify(sourceOptions(source));
+}
+
+/** The names of the options in which two descriptions differ; what is secret is not compared. */
+export function differingOptions(before: string, after: string): readonly string[] {
+  return differingKeys(JSON.parse(before), JSON.parse(after));
 }
 
 function differingKeys(before: Record<string, unknown>, after: Record<string, unknown>): string[] {

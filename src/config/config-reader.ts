@@ -43,6 +43,7 @@ export class ConfigReader {
     const daemon = this.#validate(daemonOptions, this.#tree.root, []);
     const sources = this.#entries('sources').map(([name, value]) => this.#readSource(name, value));
     const sinks = this.#entries('sinks').map(([name, value]) => this.#readSink(name, value));
+    this.#refuseFormerNames(sinks);
     if (daemon === undefined) return undefined;
     return {
       file: this.#file,
@@ -65,6 +66,7 @@ export class ConfigReader {
       this.#validate(daemonOptions, root, []) ?? this.#validate(daemonOptions, withoutSecrets(root), []);
     const sources = this.#entries('sources').map(([name, value]) => this.#readPoll(name, value));
     const sinks = this.#entries('sinks').map(([name, value]) => this.#readCommon(name, value));
+    this.#refuseFormerNames(sinks);
     if (daemon === undefined) return undefined;
     return {
       file: this.#file,
@@ -131,6 +133,24 @@ export class ConfigReader {
     return type && shared && commonOf(name, type, shared);
   }
 
+  /** A former name that is in use here would mean two sinks, and one that two sinks had could not go on under both. */
+  #refuseFormerNames(sinks: readonly (Pick<SinkConfig, 'name' | 'formerly'> | undefined)[]): void {
+    const former = new Set<string>();
+    for (const { name, formerly } of sinks.filter((sink) => sink !== undefined)) {
+      if (formerly === undefined) continue;
+      const at = ['sinks', name, 'formerly'];
+      if (sinks.some((sink) => sink?.name === formerly))
+        this.#validator.fault(at, `there is a sink "${formerly}" here`, 'leave `formerly` out, or that sink');
+      else if (former.has(formerly))
+        this.#validator.fault(
+          at,
+          `another sink was "${formerly}" as well`,
+          'leave `formerly` out of one of them',
+        );
+      former.add(formerly);
+    }
+  }
+
   #sinkParts(name: string, value: unknown): SinkPieces {
     const at = ['sinks', name];
     if (!isMap(value)) {
@@ -190,6 +210,7 @@ function commonOf(name: string, type: SinkType, shared: SinkOptions): Omit<SinkC
     name,
     type,
     enabled: shared.enabled,
+    formerly: shared.formerly,
     events: shared.events,
     batch: { max: shared.batch.max, waitMs: shared.batch.wait },
     concurrency: shared.concurrency,

@@ -51,6 +51,8 @@ export interface SinkConfig {
   /** What the type's own schema made of the YAML. */
   readonly options: Record<string, unknown>;
   readonly enabled: boolean;
+  /** The name it had before. */
+  readonly formerly: string | undefined;
   readonly events: readonly LeadEvent[];
   readonly batch: { readonly max: number; readonly waitMs: number };
   readonly concurrency: number;

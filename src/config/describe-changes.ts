@@ -1,8 +1,8 @@
 import type { Changes, ConfigChanges } from './compare-configs.ts';
 
-/** What has changed, in a few words each: `sink crm: url, timeout`. What only a restart changes is not among them. */
-export function describeChanges({ sources, sinks, live }: Omit<ConfigChanges, 'restart'>): string[] {
-  return [...describe('source', sources), ...describe('sink', sinks), ...live];
+/** What has become of sources and sinks, in a few words each: `sink crm: url, timeout`. */
+export function describeChanges({ sources, sinks }: Pick<ConfigChanges, 'sources' | 'sinks'>): string[] {
+  return [...describe('source', sources), ...describe('sink', sinks)];
 }
 
 function describe(kind: string, { added, removed, altered }: Changes): string[] {

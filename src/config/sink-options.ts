@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SinkType } from '../sinks/sink.ts';
-import { durationBetween, printDuration } from './option-limits.ts';
+import { durationBetween, nameOption, printDuration } from './option-limits.ts';
 
 /** From the first failed attempt to the last; after it a delivery is dead. About three days in all. */
 const DEFAULT_RETRY_SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'];
@@ -15,6 +15,11 @@ export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
       .default(true)
       .describe(
         '`false`: nothing is delivered. When it is enabled again, `backfill` decides about the leads of the meantime.',
+      ),
+    formerly: nameOption
+      .optional()
+      .describe(
+        'The name that this sink had before: what it was owed and has got under that name goes on under this one. May stay here.',
       ),
     events: z
       .array(z.enum(['created', 'updated']))

@@ -16,6 +16,8 @@ import { watchConfig } from './watch-config.ts';
 
 /** How often it is looked whether another process wrote to the ledger, in ms. */
 const LOOK_ELSEWHERE_MS = 100;
+/** How often it is looked whether the ledger's file is still the one that was opened, in ms. */
+const LOOK_AT_FILE_MS = 1_000;
 /** How often it is looked whether a process died in the middle of something, in ms. */
 const WATCH_PROCESSES_MS = 2_000;
 /** How long `sync` waits for a carrier that is away, in ms. */
@@ -30,6 +32,7 @@ export class Daemon {
   readonly #loops: Loops;
   readonly #installation: Installation;
   readonly #reloading: Reloading;
+  readonly #failed = Promise.withResolvers<string>();
 
   private constructor(parts: Parts, sources: Map<string, SourceUnit>, load: () => Config, closers: Closers) {
     this.#parts = parts;
@@ -65,10 +68,13 @@ export class Daemon {
       sinks: enabledSinks(this.config).length,
       dataDir: this.config.dataDir,
     });
+    const changes = await this.#installation.plan(this.config);
+    if (changes.length > 0) this.#emit({ type: 'configured', changes });
     await this.#installation.declare();
     if (role.kind !== 'worker') await freeTheDead(ledger, this.config.dataDir);
     await this.#installation.start();
     if (role.kind !== 'worker') this.#startWatching();
+    this.#loops.start('watching the file of the ledger', (signal) => this.#watchFile(signal));
     this.#loops.start('watching the configuration', (signal) =>
       watchConfig(
         this.config.file,
@@ -82,6 +88,11 @@ export class Daemon {
   /** The configuration in force. */
   get config(): Config {
     return this.#parts.current.config;
+  }
+
+  /** Resolves, with why, when leadsync cannot go on: whoever runs it has to stop it, and start it anew. */
+  get failed(): Promise<string> {
+    return this.#failed.promise;
   }
 
   /** Puts the configuration's present text in force; one that is not valid changes nothing. */
@@ -130,6 +141,17 @@ export class Daemon {
     while (!signal.aborted) {
       if (ledger.changedElsewhere()) wakes.notifyAll();
       await clock.sleep(LOOK_ELSEWHERE_MS, signal);
+    }
+  }
+
+  async #watchFile(signal: AbortSignal): Promise<void> {
+    const { ledger, clock } = this.#parts;
+    while (!signal.aborted) {
+      await clock.sleep(LOOK_AT_FILE_MS, signal);
+      if (signal.aborted || !ledger.isReplaced()) continue;
+      this.#emit({ type: 'ledger-replaced', dataDir: this.config.dataDir });
+      this.#failed.resolve('the ledger was replaced');
+      return;
     }
   }
 

@@ -129,7 +129,7 @@ function complete(outcomes: readonly Outcome[], batch: Batch): readonly Outcome[
 }
 
 function isOutcome(value: Outcome | null | undefined): boolean {
-  return value?.kind === 'delivered' || value?.kind === 'refused' || value?.kind === 'unavailable';
+  return ['delivered', 'refused', 'unavailable', 'untried'].includes(value?.kind ?? '');
 }
 
 /** A ledger that cannot write for a moment must not make the sink get everything again: it is tried while the lease lasts. */
@@ -173,7 +173,7 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settled, now: Date): 
       refused: count('refused'),
       unavailable: count('unavailable'),
       durationMs: Math.round(attempt.durationMs),
-      reason: attempt.outcomes.find((outcome) => outcome.kind !== 'delivered')?.reason,
+      reason: attempt.outcomes.find((outcome) => 'reason' in outcome)?.reason,
       secondsToDelivery: delivered.map((delivery) => (now.getTime() - delivery.changedAt.getTime()) / 1000),
     },
   ];

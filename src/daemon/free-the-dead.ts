@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Ledger } from '../ledger/ledger.ts';
-import { isAlive, showLife } from '../platform/life-sign.ts';
+import { isDead, keepShowingLife, removeSign, showLife } from '../platform/life-sign.ts';
 
 /** Where the processes of a data directory show that they live. */
 const folderOf = (dataDir: string) => join(dataDir, 'processes');
@@ -12,12 +12,17 @@ export function showOwnLife(dataDir: string, holder: string): { release(): void 
 
 /**
  * Frees what processes held that were killed in the middle of an attempt, so that it is attempted again at once and not
- * only when its lease ends. Gives how many batches that were.
+ * only when its lease ends. Gives how many batches that were. What this process holds is never freed, nor what a process
+ * holds of which nothing is known; this one's own sign is made anew where somebody deleted it.
  */
 export async function freeTheDead(ledger: Ledger, dataDir: string): Promise<number> {
+  const folder = folderOf(dataDir);
+  keepShowingLife(folder);
   let freed = 0;
   for (const holder of await ledger.holders()) {
-    if (!isAlive(folderOf(dataDir), holder)) freed += await ledger.endLeasesOf(holder);
+    if (!isDead(folder, holder)) continue;
+    freed += await ledger.endLeasesOf(holder);
+    removeSign(folder, holder); // only now: without it nobody would know that the process is dead
   }
   return freed;
 }

@@ -1,6 +1,14 @@
-import { type ConfigChanges, compareConfigs, withoutRestart } from '../config/compare-configs.ts';
+import {
+  type ConfigChanges,
+  compareConfigs,
+  describeSink,
+  describeSource,
+  withoutRestart,
+} from '../config/compare-configs.ts';
 import type { Config } from '../config/config.ts';
+import { describeChanges } from '../config/describe-changes.ts';
 import { enabledSinks, namesOf, type Parts } from './compose.ts';
+import { describePlan, planOf } from './plan.ts';
 import type { PollFailure } from './poll.ts';
 import { SinkUnit } from './sink-unit.ts';
 import { SourceUnit } from './source-unit.ts';
@@ -23,7 +31,18 @@ export class Installation {
   /** Tells the ledger which sinks there are. @throws LedgerError */
   async declare(config = this.#parts.current.config): Promise<void> {
     const { ledger, role } = this.#parts;
-    if (role.kind !== 'worker') await ledger.declareSinks(enabledSinks(config));
+    if (role.kind === 'worker') return;
+    await ledger.declareSources(
+      config.sources.map((source) => ({ name: source.name, config: describeSource(source) })),
+    );
+    await ledger.declareSinks(enabledSinks(config).map((sink) => ({ ...sink, config: describeSink(sink) })));
+  }
+
+  /** What a configuration would do, in a sentence for each thing. */
+  async plan(config: Config, exact?: ConfigChanges): Promise<readonly string[]> {
+    // A worker finds in the ledger what the daemon beside it has told.
+    if (this.#parts.role.kind === 'worker') return exact ? describeChanges(exact) : [];
+    return describePlan(planOf(await this.#parts.ledger.lastDeclared(), config, exact));
   }
 
   /** Starts what the configuration in force names. */
@@ -43,10 +62,13 @@ export class Installation {
    * Puts another configuration in force, as far as that needs no restart. What is under way ends under the old one. Gives
    * what has changed. @throws LedgerError, and then the old configuration stays in force
    */
-  async apply(next: Config): Promise<ConfigChanges> {
+  async apply(
+    next: Config,
+  ): Promise<{ readonly changes: readonly string[]; readonly restart: readonly string[] }> {
     const { current, carrier, telemetry } = this.#parts;
     const changes = compareConfigs(current.config, next);
     const config = withoutRestart(current.config, next);
+    const plan = await this.plan(config, changes);
     await this.declare(config);
     current.config = config;
     telemetry.rename(namesOf(config));
@@ -56,7 +78,7 @@ export class Installation {
     await carrier.serve(enabledSinks(config), altered);
     this.#startSinks();
     if (this.#parts.role.kind === 'run') this.#exchangeSources(changes);
-    return changes;
+    return { changes: [...plan, ...changes.live], restart: changes.restart };
   }
 
   /** Polls every source once, at the same time. Gives the failures. */

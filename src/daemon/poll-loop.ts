@@ -8,8 +8,9 @@ import { Wake } from './wake.ts';
 
 const FIRST_BACK_OFF_MS = 1_000;
 const LAST_BACK_OFF_MS = 300_000;
-/** A wrong secret does not come right by asking: such failures wait at least this long, in ms. */
-const CREDENTIALS_BACK_OFF_MS = 60_000;
+/** A wrong secret or address does not come right by asking: such failures wait at least this long, in ms. */
+const SOMEBODY_BACK_OFF_MS = 60_000;
+const NEEDS_SOMEBODY: ReadonlySet<string> = new Set(['credentials', 'other-origin']);
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
 export interface PollLoopParts extends PollParts {
@@ -47,7 +48,7 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
 
 /** Tells of the failure and gives the wait before the next try, in ms. */
 function report(failure: PollFailure, failures: number, random: Random, emit: Emit): number {
-  const first = failure.code === 'credentials' ? CREDENTIALS_BACK_OFF_MS : FIRST_BACK_OFF_MS;
+  const first = NEEDS_SOMEBODY.has(failure.code) ? SOMEBODY_BACK_OFF_MS : FIRST_BACK_OFF_MS;
   const asked = Math.min(failure.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
   const retryInMs = Math.max(asked, backOffMs(failures - 1, first, LAST_BACK_OFF_MS, random));
   emit({ ...failure.report, retryInMs, failures });

@@ -55,6 +55,7 @@ export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollF
   try {
     id = await ledger.startPoll(source.name);
     emit({ type: 'poll-started', source: source.name, poll: id });
+    requireOrigin(source, await ledger.keepOrigin(source.name, source.origin));
     const listing = await source.list(await ledger.listingMark(source.name), signal);
     if (listing.kind === 'changed') await record(parts, id, listing, progress, startMs);
     const end = endOf(listing);
@@ -64,6 +65,18 @@ export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollF
   } catch (error) {
     return await fail(parts, id, error, progress, clock.monotonicMs() - startMs);
   }
+}
+
+/** The leads of another service would be taken for changes of those that are known under the same ids. */
+function requireOrigin({ name, origin }: Source, kept: string): void {
+  if (origin === kept) return;
+  throw new SourceError(
+    'other-origin',
+    `The ledger's leads of source ${name} are those of ${kept}, and it now names ${origin}.`,
+    {
+      hint: `If that is another service or account, give the source another name. If the same service has moved, \`leadsync moved ${name}\` says so.`,
+    },
+  );
 }
 
 async function record(

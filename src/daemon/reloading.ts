@@ -1,6 +1,5 @@
 import type { Config } from '../config/config.ts';
 import { ConfigError, formatFault } from '../config/config-error.ts';
-import { describeChanges } from '../config/describe-changes.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
@@ -60,8 +59,7 @@ export class Reloading {
   async #reload(trigger: ReloadTrigger): Promise<ReloadResult> {
     const { generation } = this.#state;
     try {
-      const { restart, ...applied } = await this.#installation.apply(this.#load());
-      const changes = describeChanges(applied);
+      const { changes, restart } = await this.#installation.apply(this.#load());
       const now = changes.length > 0 ? generation + 1 : generation;
       this.#state = { generation: now, loadedAt: this.#clock.now(), stale: undefined };
       this.#emit({ type: 'reloaded', trigger, generation: now, changes, restart });

@@ -1,13 +1,11 @@
 import type { Attempted, Judge, Judgement, Verdict } from '../leads/judge.ts';
 import type { Refused, Unavailable } from '../leads/outcome.ts';
-import { HEALTHY, type SinkHealth } from '../leads/sink-health.ts';
+import { HEALTHY, REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
 import type { Random } from '../platform/clock.ts';
 import { backOffMs, type RetryPolicy, retryWaitMs } from './retry-policy.ts';
 
 /** So many attempts in a row that find a destination unavailable hold the sink. */
 export const FAILURES_BEFORE_HOLD = 3;
-/** So many leads in a row that are refused, with none getting through, hold the sink. */
-export const REFUSALS_BEFORE_HOLD = 5;
 
 const FIRST_PROBE_MS = 5_000;
 const LAST_PROBE_MS = 60_000;
@@ -27,6 +25,7 @@ export function judgeBy(policyOf: (sink: string) => RetryPolicy, random: Random)
     const refusing = holding && after.refusals >= REFUSALS_BEFORE_HOLD;
     const verdicts = attempted.map((one): Verdict => {
       if (one.outcome.kind === 'delivered') return settled('delivered', one, undefined);
+      if (one.outcome.kind === 'untried') return untried(one, now);
       if (one.outcome.kind === 'refused') {
         if (refusing) return waiting(one, after, now);
         return isNews(one)
@@ -71,9 +70,9 @@ function nextHealth(
   return { ...released(next), failures: 0 };
 }
 
-/** Counts the leads whose refusal may be the endpoint's fault. */
+/** Counts the leads whose refusal may be the endpoint's fault. Somebody who retries what is still wrong must not hold the sink up. */
 function withRefusals(health: SinkHealth, attempted: readonly Attempted[], now: Date): SinkHealth {
-  const telling = attempted.filter((one) => one.outcome.kind === 'refused' && isNews(one));
+  const telling = attempted.filter((one) => one.outcome.kind === 'refused' && isNews(one) && !one.retried);
   if (telling.length === 0) return health;
   const refusals = health.refusals + telling.length;
   return { ...health, refusals, refusingSince: health.refusingSince ?? now };
@@ -116,7 +115,7 @@ function held(
     backOffMs(probes, FIRST_PROBE_MS, LAST_PROBE_MS, random),
     limited(Math.max(0, ...asked)),
   );
-  const failed = outcomes.find((outcome) => outcome.kind !== 'delivered');
+  const failed = outcomes.find((outcome) => outcome.kind === 'refused' || outcome.kind === 'unavailable');
   const refusing =
     failed?.kind === 'refused'
       ? `It refuses every lead, so the fault is its own: ${failed.reason} What it answers: leadsync trace LEAD --show-data.`
@@ -159,8 +158,13 @@ function settled(state: 'delivered' | 'dead', one: Attempted, reason: string | u
 
 /** Waits with its sink; the attempt does not count. Due when the next probe is, behind those that wait longer. */
 function waiting(one: Attempted, after: SinkHealth, now: Date): Verdict {
-  const reason = one.outcome.kind === 'delivered' ? undefined : one.outcome.reason;
+  const reason = 'reason' in one.outcome ? one.outcome.reason : undefined;
   return { state: 'pending', attempts: one.attempts, nextAttemptAt: after.probeAt ?? now, reason };
+}
+
+/** Due before those that were tried, so that the next attempt is not made with the same leads that were refused. */
+function untried({ attempts }: Attempted, now: Date): Verdict {
+  return { state: 'pending', attempts, nextAttemptAt: now, reason: undefined };
 }
 
 /** Nobody got through either, so the attempt does not count; a few more like it, and the sink is held. */

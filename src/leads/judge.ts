@@ -10,6 +10,8 @@ export interface Attempted {
   readonly waitingSince: Date;
   /** When this delivery was first refused, if ever. */
   readonly refusedAt: Date | undefined;
+  /** Somebody asked for it once more although it had been refused. */
+  readonly retried: boolean;
   readonly outcome: Outcome;
 }
 

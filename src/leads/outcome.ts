@@ -3,7 +3,7 @@
  * `reason` is one plain sentence without any of the lead's text: it is logged. `answer` is what the
  * destination said (at most 1,000 characters): it may repeat the lead, so it is kept in the ledger and never logged.
  */
-export type Outcome = Delivered | Refused | Unavailable;
+export type Outcome = Delivered | Refused | Unavailable | Untried;
 
 export interface Delivered {
   readonly kind: 'delivered';
@@ -28,4 +28,9 @@ export interface Unavailable {
   readonly retryAfterMs?: number | undefined;
   /** The destination says it is gone for good (410): the sink is paused until somebody resumes it. */
   readonly gone?: boolean | undefined;
+}
+
+/** Nobody asked for this lead alone, because the destination refused every lead before it: the lead waits for its turn. */
+export interface Untried {
+  readonly kind: 'untried';
 }

@@ -1,3 +1,6 @@
+/** So many leads in a row that are refused, with none getting through, hold the sink. */
+export const REFUSALS_BEFORE_HOLD = 5;
+
 /** How a sink is doing, as the ledger keeps it. Shared by every process that delivers. */
 export interface SinkHealth {
   /** Attempts in a row that found the destination unavailable. */

@@ -39,7 +39,7 @@ export class Amending {
     const retried = deliveries.flatMap((delivery) => {
       const row = this.#sql.waits.get(delivery);
       if (!row) return [];
-      this.#sql.due.run(now, delivery);
+      this.#sql.due.run(now, now, delivery);
       if (row.batch_no !== null) this.#sql.wake.run(now, row.batch_no);
       return [row];
     });
@@ -112,8 +112,9 @@ function prepare(db: Database.Database) {
        LEFT JOIN _batches b ON b.batch_no = d.batch_no
        WHERE d.delivery_no = ? AND (d.state = 'pending' OR (d.state = 'dead' AND NOT ${OVERTAKEN})) AND (b.batch_no IS NULL OR b.lease = 0)`,
     ),
-    due: db.prepare<[number, number]>(
-      `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, settled_at = NULL, refused_at = NULL, next_attempt_at = ? WHERE delivery_no = ?`,
+    due: db.prepare<[number, number, number]>(
+      `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, settled_at = NULL, next_attempt_at = ?,
+       retried_at = iif(refused_at IS NULL, retried_at, ?), refused_at = NULL WHERE delivery_no = ?`,
     ),
     hurry: db.prepare<[number, number, number, number]>(
       "UPDATE _deliveries SET next_attempt_at = ? WHERE sink_no = +? AND state = 'pending' AND next_attempt_at > +? AND next_attempt_at <= +?",

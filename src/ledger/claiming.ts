@@ -70,17 +70,26 @@ export class Claiming {
     return { refs, nextAt: nextAt === undefined ? undefined : new Date(nextAt) };
   }
 
-  /** While a sink is held, one batch at a time finds out whether it works again: a lost one, or the lead that is due first. */
+  /**
+   * While a sink is held, one batch at a time finds out whether it works again: a lost one, or the lead that is due first. One that
+   * was refused finds out little, so it is the last to be asked.
+   */
   #probe(sink: SinkRow, lease: Lease, now: number): BatchRef[] {
     const early = now < (sink.health.probeAt?.getTime() ?? now);
     if (early || this.#onTheirWay(sink, now) > 0) return [];
-    const [due] = this.#sql.due.all(sink.sinkNo, now, 1);
-    const expired = this.#sql.longestWaiting.all(sink.sinkNo, now, 1);
-    const [first] = expired;
+    const { telling, any } = this.#sql.probes;
+    const refs = this.#probeBy(telling, sink, lease, now);
+    return refs.length > 0 ? refs : this.#probeBy(any, sink, lease, now);
+  }
+
+  #probeBy({ due, expired }: ProbeSql, sink: SinkRow, lease: Lease, now: number): BatchRef[] {
+    const [lead] = due.all(sink.sinkNo, now, 1);
+    const batches = expired.all(sink.sinkNo, now, 1);
+    const [first] = batches;
     // Whichever waits longest, so that one lead that always fails cannot keep the others from proving that all is well.
-    if (due && (!first || due.next_attempt_at < first.leased_until))
-      return this.#makeBatches(sink, [[due]], lease, now);
-    return this.#renew(sink, expired, lease, now);
+    if (lead && (!first || lead.next_attempt_at < first.leased_until))
+      return this.#makeBatches(sink, [[lead]], lease, now);
+    return this.#renew(sink, batches, lease, now);
   }
 
   #due(sink: SinkRow, request: ClaimRequest, lease: Lease, now: number): BatchRef[] {
@@ -219,6 +228,14 @@ function divided(due: readonly DueRow[], max: number): DueRow[][] {
   return batches;
 }
 
+/** The delivery `d` was refused, before a retry or since. */
+const REFUSED = '(d.refused_at IS NOT NULL OR d.retried_at IS NOT NULL)';
+
+interface ProbeSql {
+  readonly due: Database.Statement<[number, number, number], DueRow>;
+  readonly expired: Database.Statement<[number, number, number], BatchRow>;
+}
+
 function earliest(...times: (number | null | undefined)[]): number | undefined {
   const known = times.filter((time) => time != null);
   return known.length > 0 ? Math.min(...known) : undefined;
@@ -229,17 +246,31 @@ function earliest(...times: (number | null | undefined)[]): number | undefined {
  * anew at every run, which takes ten times as long as the run itself.
  */
 function prepare(db: Database.Database) {
-  const expired = (order: string) =>
+  const expired = (order: string, also = '') =>
     db.prepare<[number, number, number], BatchRow>(
-      `SELECT batch_no, created_at, lease, leased_until, holder, lost FROM _batches WHERE sink_no = +? AND leased_until <= +? ORDER BY ${order} LIMIT +?`,
+      `SELECT batch_no, created_at, lease, leased_until, holder, lost FROM _batches b WHERE sink_no = +? AND leased_until <= +? ${also}
+       ORDER BY ${order} LIMIT +?`,
     );
-  return {
-    due: db.prepare<[number, number, number], DueRow>(
+  const due = (also = '') =>
+    db.prepare<[number, number, number], DueRow>(
       `SELECT delivery_no, owed_at, next_attempt_at, (SELECT octet_length(raw) FROM _versions v WHERE v.version_no = d.version_no) AS bytes
        FROM _deliveries d WHERE sink_no = +? AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= +?
-       AND ${UNBLOCKED}
+       AND ${UNBLOCKED} ${also}
        ORDER BY next_attempt_at, delivery_no LIMIT +?`,
-    ),
+    );
+  const anyDue = due();
+  return {
+    due: anyDue,
+    probes: {
+      telling: {
+        due: due(`AND NOT ${REFUSED}`),
+        expired: expired(
+          'leased_until, batch_no',
+          `AND NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no AND ${REFUSED})`,
+        ),
+      },
+      any: { due: anyDue, expired: expired('leased_until, batch_no') },
+    },
     nextDue: db
       .prepare<[number, number], number | null>(
         `SELECT min(max(next_attempt_at, owed_at + ?)) FROM (SELECT next_attempt_at, owed_at FROM _deliveries d
@@ -256,7 +287,6 @@ function prepare(db: Database.Database) {
         'SELECT min(leased_until) FROM _batches WHERE sink_no = +? AND leased_until > +?',
       )
       .pluck(),
-    longestWaiting: expired('leased_until, batch_no'),
     oldest: expired('batch_no'),
     waiting: db.prepare<[number, number], { batch_no: number; lease: number }>(
       'SELECT batch_no, lease FROM _batches WHERE sink_no = +? AND leased_until > +? AND lease <> 0 AND holder IS NULL ORDER BY batch_no',

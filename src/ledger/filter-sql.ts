@@ -37,7 +37,7 @@ function deliveryTerm(id: string): [string, ...(string | number | bigint)[]] {
     string?,
   ];
   return [
-    's.sink = ? AND v.source = ? AND v.id = ? AND v.version = ? AND substr(v.hash, 1, 8) = ? AND d.replay = ?',
+    'coalesce(s.named, s.sink) = ? AND v.source = ? AND v.id = ? AND v.version = ? AND substr(v.hash, 1, 8) = ? AND d.replay = ?',
     sink,
     source,
     BigInt.asIntN(64, BigInt(lead)),

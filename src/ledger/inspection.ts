@@ -219,6 +219,8 @@ export class Inspection {
           http_status: number | null;
           error: string | null;
           answer: string | null;
+          times: number;
+          last_at: number | null;
         }
       >(
         `SELECT ${deliveryId} AS delivery, s.sink, a.* FROM _attempts a JOIN ${JOINED} WHERE a.delivery_no = d.delivery_no AND ${where} ORDER BY a.attempt_no`,
@@ -229,7 +231,12 @@ export class Inspection {
       what: row.outcome,
       sink: row.sink,
       delivery: row.delivery,
-      detail: [`${row.duration_ms} ms`, row.http_status && `HTTP ${row.http_status}`, row.error]
+      detail: [
+        `${row.duration_ms} ms`,
+        row.http_status && `HTTP ${row.http_status}`,
+        row.error,
+        repeatsOf(row),
+      ]
         .filter(Boolean)
         .join(', '),
       answer: row.answer ?? undefined,
@@ -306,4 +313,9 @@ function toDeliveryRow(row: RawDelivery): DeliveryRow {
 
 function dateOf(ms: number | null | undefined): Date | undefined {
   return ms == null ? undefined : new Date(ms);
+}
+
+/** How often an attempt failed alike, and until when; nothing for a single one. */
+function repeatsOf({ times, last_at }: { times: number; last_at: number | null }): string | undefined {
+  return last_at === null ? undefined : `${times} times alike, last at ${new Date(last_at).toISOString()}`;
 }

@@ -29,6 +29,10 @@ export class LedgerError extends Error {
   }
 }
 
+/** A log of the file before, left beside the one that was put back, is what damages most. */
+const RESTORE =
+  'Restore it from a backup, after its -wal and -shm were removed as well, or recover it with the sqlite3 command `.recover`.';
+
 /** Says what SQLite's error code means for the operator. @see https://www.sqlite.org/rescode.html */
 export function toLedgerError(error: unknown, file: string): LedgerError {
   if (error instanceof LedgerError) return error;
@@ -58,10 +62,13 @@ export function toLedgerError(error: unknown, file: string): LedgerError {
     );
   }
   if (code.startsWith('SQLITE_CORRUPT')) {
+    return new LedgerError('damaged', `The ledger ${file} is damaged.`, RESTORE, error);
+  }
+  if (code.startsWith('SQLITE_CONSTRAINT')) {
     return new LedgerError(
       'damaged',
-      `The ledger ${file} is damaged.`,
-      'Restore it from a backup, or recover it with the sqlite3 command `.recover`.',
+      `The ledger ${file} contradicts itself (${code}).`,
+      `The sqlite3 command \`PRAGMA integrity_check\` shows whether the file is damaged. ${RESTORE} If it is whole, this is a fault in leadsync: please report it.`,
       error,
     );
   }

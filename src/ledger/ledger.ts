@@ -15,6 +15,34 @@ export interface DeclaredSink {
   readonly events: readonly LeadEvent[];
   /** Whether leads that were listed before the sink was there are owed to it, or recorded as skipped. */
   readonly backfill: boolean;
+  /** The name it had before: what the ledger has under that name goes on under this one. */
+  readonly formerly?: string | undefined;
+  /** How it is configured, as JSON without secrets; kept to tell what a changed configuration changes. */
+  readonly config?: string | undefined;
+}
+
+/** A source as it is configured: JSON without secrets. */
+export interface DeclaredSource {
+  readonly name: string;
+  readonly config: string;
+}
+
+/** What the ledger was last told of the configuration. */
+export interface LastDeclared {
+  readonly sources: readonly {
+    readonly name: string;
+    readonly config: string | undefined;
+    readonly leads: number;
+  }[];
+  /** Those that are no longer declared too. */
+  readonly sinks: readonly {
+    readonly name: string;
+    readonly active: boolean;
+    readonly config: string | undefined;
+    readonly pending: number;
+    /** Leads that were listed, or have changed, while it was not declared. */
+    readonly missed: number;
+  }[];
 }
 
 /** What is remembered of the last listing that was recorded to its end. The ledger keeps it and reads nothing into it. */
@@ -294,6 +322,20 @@ export interface Ledger {
   tidy(): Promise<Tidied>;
   /** How far the clock had come when a poll last began, or `clockWentBack` was last told: what is due was reckoned by it. */
   clockAt(): Promise<Date>;
+  /** Keeps where the leads of a source come from, unless something is kept already. Gives what is kept. */
+  keepOrigin(source: string, origin: string): Promise<string>;
+  /** Whatever its next poll says is kept then. False when there is no such source. */
+  forgetOrigin(source: string): Promise<boolean>;
+  /** Tells how the sources are configured. */
+  declareSources(sources: readonly DeclaredSource[]): Promise<void>;
+  lastDeclared(): Promise<LastDeclared>;
+  /**
+   * Skips what a sink is owed that is no longer declared, for good; what is on its way is left alone. Gives how many deliveries
+   * that were, or undefined when there is no such sink or it is declared.
+   */
+  forget(sink: string): Promise<number | undefined>;
+  /** Whether the file that was opened is no longer the one under its name: it was removed, or another was put there. */
+  isReplaced(): boolean;
   /** False when there is no such sink. */
   pause(sink: string, reason: string): Promise<boolean>;
   resume(sink: string): Promise<boolean>;

@@ -38,6 +38,19 @@ export class Polls {
     return mark ? JSON.parse(mark) : undefined;
   }
 
+  /** Keeps where the leads of a source come from, unless something is kept already. Gives what is kept. */
+  keepOrigin(source: string, origin: string): string {
+    const kept = this.#sql.origin.get(source);
+    if (kept !== undefined && kept !== null) return kept;
+    this.#transactions.write(() => this.#sql.keepOrigin.run(origin, source));
+    return origin;
+  }
+
+  /** False when there is no such source. */
+  forgetOrigin(source: string): boolean {
+    return this.#transactions.write(() => this.#sql.keepOrigin.run(null, source)).changes > 0;
+  }
+
   /** A source has one poll under way: one that was never finished is forgotten. */
   start(source: string): PollId {
     for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
@@ -153,6 +166,8 @@ function prepare(db: Database.Database) {
     source: db.prepare<[string], SourceRow>(
       'SELECT mark, complete_at, first_listed_at, listed, current FROM _sources WHERE source = ?',
     ),
+    origin: db.prepare<[string], string | null>('SELECT origin FROM _sources WHERE source = ?').pluck(),
+    keepOrigin: db.prepare<[string | null, string]>('UPDATE _sources SET origin = ? WHERE source = ?'),
     noteClock: db.prepare('UPDATE _ledger SET clock_at = max(clock_at, ?)'),
     addSource: db.prepare('INSERT INTO _sources (source) VALUES (?) ON CONFLICT DO NOTHING'),
     endForgotten: db.prepare(

@@ -167,6 +167,20 @@ const migrations: readonly string[] = [
   `
   -- The latest time that a poll began at, since a clock that was set back was last reckoned with.
   ALTER TABLE _ledger ADD COLUMN clock_at INTEGER NOT NULL DEFAULT 0;
+  -- Which file it is on this machine: tells a copy.
+  ALTER TABLE _ledger ADD COLUMN file TEXT;
+  -- Where the leads come from that the ledger has of a source; null until a poll says it.
+  ALTER TABLE _sources ADD COLUMN origin TEXT;
+  -- When somebody asked for it once more although it had been refused.
+  ALTER TABLE _deliveries ADD COLUMN retried_at INTEGER;
+  -- The name in the ids of its deliveries, where the sink has been renamed since.
+  ALTER TABLE _sinks ADD COLUMN named TEXT;
+  -- JSON, without secrets: as it was last configured.
+  ALTER TABLE _sinks ADD COLUMN config TEXT;
+  ALTER TABLE _sources ADD COLUMN config TEXT;
+  -- A sink that is down for a night is probed hundreds of times: those that failed alike, one after another, are one row.
+  ALTER TABLE _attempts ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
+  ALTER TABLE _attempts ADD COLUMN last_at INTEGER;  -- when the last of them started; null for a single one
   `,
 ];
 

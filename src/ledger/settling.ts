@@ -40,6 +40,7 @@ interface PendingRow {
   delivery_no: number;
   attempts: number;
   refused_at: number | null;
+  retried_at: number | null;
   waiting_since: number;
 }
 
@@ -47,6 +48,8 @@ interface PendingRow {
 interface Result {
   outcome: Outcome;
   verdict: Verdict;
+  /** The attempt did not count: the sink was probed, or more are to show whether it is down. */
+  uncounted: boolean;
 }
 
 interface SettlingNow {
@@ -123,14 +126,15 @@ export class Settling {
       attempts: row.attempts,
       waitingSince: new Date(row.waiting_since),
       refusedAt: row.refused_at === null ? undefined : new Date(row.refused_at),
+      retried: row.retried_at !== null,
       outcome: attempt.outcomes[index] as Outcome,
     }));
     const judgement = this.#judge(ref.sink, sink.health, attempted, now);
     const kept = this.#keepOrEnd(batchNo, attempted, judgement.verdicts);
-    const results = attempted.map(({ outcome }, index) => ({
-      outcome,
-      verdict: judgement.verdicts[index] as Verdict,
-    }));
+    const results = attempted.map(({ outcome, attempts }, index) => {
+      const verdict = judgement.verdicts[index] as Verdict;
+      return { outcome, verdict, uncounted: verdict.state === 'pending' && verdict.attempts === attempts };
+    });
     const times = { attempt, now: now.getTime(), batchNo, kept };
     if (results.length > 1 && areAlike(results))
       this.#write(this.#sql.wholeBatch, batchNo, results[0] as Result, times);
@@ -163,7 +167,7 @@ export class Settling {
   }
 
   /** Writes what became of the deliveries that `sql` finds by `key`, and the attempt that it came of. */
-  #write(sql: WriteSql, key: number, { outcome, verdict }: Result, settling: SettlingNow): void {
+  #write(sql: WriteSql, key: number, { outcome, verdict, uncounted }: Result, settling: SettlingNow): void {
     const { attempt, now, batchNo, kept } = settling;
     const startedAt = attempt.startedAt.getTime();
     if (outcome.kind === 'untried') {
@@ -171,16 +175,21 @@ export class Settling {
       return;
     }
     const failed = outcome.kind === 'delivered' ? undefined : outcome;
-    sql.addAttempts.run(
+    const told = {
+      key,
       batchNo,
       startedAt,
-      Math.round(attempt.durationMs),
-      outcome.kind,
-      outcome.httpStatus ?? null,
-      failed?.reason ?? null,
-      failed?.answer ?? null,
-      key,
-    );
+      durationMs: Math.round(attempt.durationMs),
+      outcome: outcome.kind,
+      httpStatus: outcome.httpStatus ?? null,
+      error: failed?.reason ?? null,
+      answer: failed?.answer ?? null,
+    };
+    if (!uncounted) sql.addAttempts.run(told);
+    else {
+      sql.repeatAttempts.run(told);
+      sql.addOtherAttempts.run(told);
+    }
     sql.settle.run(
       verdict.state,
       verdict.reason ?? null,
@@ -249,11 +258,36 @@ function areAlike(results: readonly Result[]): boolean {
   });
 }
 
+/** An attempt as it is written for each delivery of a batch, or for one. */
+interface AttemptTold {
+  readonly key: number;
+  readonly batchNo: number;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly outcome: Outcome['kind'];
+  readonly httpStatus: number | null;
+  readonly error: string | null;
+  readonly answer: string | null;
+}
+
 function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
-  return {
-    addAttempts: db.prepare(
+  const addAttempts = (also = '') =>
+    db.prepare<[AttemptTold]>(
       `INSERT INTO _attempts (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer)
-       SELECT delivery_no, ?, ?, ?, ?, ?, ?, ? FROM _deliveries WHERE ${key} = +? ORDER BY delivery_no`,
+       SELECT delivery_no, :batchNo, :startedAt, :durationMs, :outcome, :httpStatus, :error, :answer
+       FROM _deliveries d WHERE ${key} = +:key ${also} ORDER BY delivery_no`,
+    );
+  return {
+    addAttempts: addAttempts(),
+    // What failed in the same way in the same batch right before becomes one row with it.
+    repeatAttempts: db.prepare<[AttemptTold]>(
+      `UPDATE _attempts SET times = times + 1, last_at = :startedAt, duration_ms = :durationMs, answer = :answer
+       WHERE attempt_no IN (SELECT max(a.attempt_no) FROM _deliveries d JOIN _attempts a ON a.delivery_no = d.delivery_no
+         WHERE d.${key} = +:key GROUP BY d.delivery_no)
+       AND batch_no = :batchNo AND outcome = :outcome AND http_status IS :httpStatus AND error IS :error`,
+    ),
+    addOtherAttempts: addAttempts(
+      'AND NOT EXISTS (SELECT 1 FROM _attempts a WHERE a.delivery_no = d.delivery_no AND a.batch_no = :batchNo AND a.last_at = :startedAt)',
     ),
     settle: db.prepare(
       `UPDATE _deliveries SET state = ?, reason = ?, attempts = ?, next_attempt_at = ?, settled_at = ?,
@@ -292,7 +326,7 @@ function prepare(db: Database.Database) {
     ),
     end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
     pending: db.prepare<[number, number], PendingRow>(
-      `SELECT delivery_no, attempts, refused_at, coalesce(last_attempt_at, owed_at) AS waiting_since
+      `SELECT delivery_no, attempts, refused_at, retried_at, coalesce(last_attempt_at, owed_at) AS waiting_since
        FROM _deliveries d JOIN _batches b ON b.batch_no = d.batch_no WHERE d.batch_no = +? AND b.lease = +? ORDER BY delivery_no`,
     ),
     oneDelivery: prepareWrite(db, 'delivery_no'),

@@ -16,6 +16,8 @@ export interface SinkRow {
   readonly health: SinkHealth;
   /** How many deliveries the sink has in each state. */
   readonly counts: Readonly<Record<DeliveryState, number>>;
+  /** As it was last configured: JSON without secrets. */
+  readonly config: string | undefined;
 }
 
 interface RawRow {
@@ -31,6 +33,7 @@ interface RawRow {
   delivered: number;
   dead: number;
   skipped: number;
+  config: string | null;
 }
 
 /** A sink that was read in the open transaction. */
@@ -51,6 +54,8 @@ export class SinkRows implements Held {
   readonly #insert: Database.Statement;
   readonly #redeclare: Database.Statement;
   readonly #save: Database.Statement<[string, number, number, number, number, number, number]>;
+  readonly #rename: Database.Statement<[string, string]>;
+  readonly #namesInIds: Database.Statement<[], string>;
   readonly #newestVersion: Database.Statement<[], number>;
 
   constructor(db: Database.Database) {
@@ -58,14 +63,16 @@ export class SinkRows implements Held {
     this.#get = db.prepare('SELECT * FROM _sinks WHERE sink = ?');
     this.#all = db.prepare('SELECT * FROM _sinks ORDER BY sink_no');
     this.#insert = db.prepare(
-      'INSERT INTO _sinks (sink, active, events, backfill, owed_through, backfill_to, health) VALUES (?, 1, ?, ?, 0, ?, ?)',
+      'INSERT INTO _sinks (sink, active, events, backfill, owed_through, backfill_to, health, named, config) VALUES (?, 1, ?, ?, 0, ?, ?, ?, ?)',
     );
     this.#redeclare = db.prepare(
-      'UPDATE _sinks SET active = ?, events = ?, backfill = ?, owed_through = ?, backfill_to = ? WHERE sink_no = ?',
+      'UPDATE _sinks SET active = ?, events = ?, backfill = ?, owed_through = ?, backfill_to = ?, config = ? WHERE sink_no = ?',
     );
     this.#save = db.prepare(
       'UPDATE _sinks SET health = ?, owed_through = ?, pending = ?, delivered = ?, dead = ?, skipped = ? WHERE sink_no = ?',
     );
+    this.#rename = db.prepare('UPDATE _sinks SET named = coalesce(named, sink), sink = ? WHERE sink = ?');
+    this.#namesInIds = db.prepare<[], string>('SELECT coalesce(named, sink) FROM _sinks').pluck();
     this.#newestVersion = db
       .prepare<[], number>('SELECT coalesce(max(version_no), 0) FROM _versions')
       .pluck();
@@ -124,12 +131,21 @@ export class SinkRows implements Held {
   /** Makes the active sinks exactly these. What was listed while a sink was not active becomes its backfill. */
   declare(sinks: readonly DeclaredSink[]): void {
     const newest = this.#newestVersion.get() ?? 0;
+    for (const sink of sinks) this.#renameFormer(sink, sinks);
     const known = new Map(this.all().map((row) => [row.name, row]));
     for (const sink of sinks) {
       const row = known.get(sink.name);
       known.delete(sink.name);
       if (!row)
-        this.#insert.run(sink.name, sink.events.join(), Number(sink.backfill), newest, encodeHealth(HEALTHY));
+        this.#insert.run(
+          sink.name,
+          sink.events.join(),
+          Number(sink.backfill),
+          newest,
+          encodeHealth(HEALTHY),
+          this.#nameInIds(sink.name),
+          sink.config ?? null,
+        );
       else {
         const backfillTo = row.active ? row.backfillTo : newest;
         this.#redeclare.run(
@@ -138,6 +154,7 @@ export class SinkRows implements Held {
           Number(sink.backfill),
           row.owedThrough,
           backfillTo,
+          sink.config ?? row.config ?? null,
           row.sinkNo,
         );
       }
@@ -149,7 +166,22 @@ export class SinkRows implements Held {
   #retire(row: SinkRow, newest: number): void {
     // A backfill that was not finished goes on from where it stood when the sink is back.
     const owedThrough = row.owedThrough < row.backfillTo ? row.owedThrough : newest;
-    this.#redeclare.run(0, row.events.join(), Number(row.backfill), owedThrough, newest, row.sinkNo);
+    const { events, backfill, config = null, sinkNo } = row;
+    this.#redeclare.run(0, events.join(), Number(backfill), owedThrough, newest, config, sinkNo);
+  }
+
+  /** Deliveries keep the name in their ids: a receiver remembers it. Once renamed, the former name means nothing any more. */
+  #renameFormer({ name, formerly }: DeclaredSink, all: readonly DeclaredSink[]): void {
+    if (formerly === undefined || all.some((sink) => sink.name === formerly)) return;
+    if (this.#get.get(name) === undefined) this.#rename.run(name, formerly);
+  }
+
+  /** A new sink under the former name of another must not give its deliveries ids that the other's had; null: its own name will do. */
+  #nameInIds(name: string): string | null {
+    const taken = new Set(this.#namesInIds.all());
+    let free = name;
+    for (let n = 2; taken.has(free); n += 1) free = `${name}~${n}`;
+    return free === name ? null : free;
   }
 }
 
@@ -164,6 +196,7 @@ function toSinkRow(row: RawRow): SinkRow {
     backfillTo: row.backfill_to,
     health: decodeHealth(row.health),
     counts: { pending: row.pending, delivered: row.delivered, dead: row.dead, skipped: row.skipped },
+    config: row.config ?? undefined,
   };
 }
 

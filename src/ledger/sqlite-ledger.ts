@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { Batch, BatchRef } from '../leads/delivery.ts';
@@ -8,6 +8,7 @@ import type { ListedItem } from '../leads/listed-lead.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { Amending } from './amending.ts';
 import { Claiming } from './claiming.ts';
+import { Declaring } from './declaring.ts';
 import { GroupCommit } from './group-commit.ts';
 import { Inspection } from './inspection.ts';
 import type {
@@ -15,6 +16,7 @@ import type {
   Claimed,
   ClaimRequest,
   DeclaredSink,
+  DeclaredSource,
   DeliveryFilter,
   LeadChoice,
   Ledger,
@@ -82,6 +84,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     db.pragma(`journal_size_limit = ${LOG_KEPT_BYTES}`);
     db.pragma('foreign_keys = ON');
     migrate(db);
+    if (create) renameCopy(db);
     return new SqliteLedger(db, options);
   } catch (error) {
     db?.close();
@@ -89,8 +92,28 @@ export function openLedger(options: LedgerOptions): Ledger {
   }
 }
 
+/** Tells a file from every other on this machine; undefined when there is none. */
+function fileIdentity(file: string): string | undefined {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat && `${stat.dev}:${stat.ino}`;
+}
+
+/**
+ * A ledger that was copied, or restored from a backup, gets another id: what a queue still holds for the one that it was made of is
+ * not meant for it. Only for whoever holds the data directory.
+ */
+function renameCopy(db: Database.Database): void {
+  const identity = fileIdentity(db.name);
+  if (db.prepare('SELECT file FROM _ledger').pluck().get() === identity) return;
+  db.prepare('UPDATE _ledger SET id = iif(file IS NULL, id, lower(hex(randomblob(8)))), file = ?').run(
+    identity,
+  );
+}
+
 class SqliteLedger implements Ledger {
   readonly id: string;
+  /** Which file was opened. */
+  readonly #file: string | undefined;
   readonly #db: Database.Database;
   readonly #transactions: Transactions;
   readonly #commits: GroupCommit;
@@ -98,6 +121,7 @@ class SqliteLedger implements Ledger {
   readonly #owing: Owing;
   readonly #recording: Recording;
   readonly #polls: Polls;
+  readonly #declaring: Declaring;
   readonly #claiming: Claiming;
   readonly #settling: Settling;
   readonly #inspection: Inspection;
@@ -114,13 +138,15 @@ class SqliteLedger implements Ledger {
     this.#db = db;
     this.#clock = clock;
     this.#holder = holder;
-    this.id = db.prepare('SELECT id FROM _ledger').pluck().get() as string;
+    this.#file = fileIdentity(db.name);
+    this.id = this.#queueId();
     this.#rows = new SinkRows(db);
     this.#transactions = new Transactions(db, this.#rows);
     this.#commits = new GroupCommit(this.#transactions);
     this.#owing = new Owing(db, this.#rows);
     this.#recording = new Recording(db, this.#transactions, clock, this.#owing);
     this.#polls = new Polls(db, this.#transactions, clock, this.#recording);
+    this.#declaring = new Declaring(db, clock, this.#rows);
     this.#claiming = new Claiming(db, clock, random, this.#rows);
     this.#settling = new Settling(db, clock, this.#rows, judge);
     this.#inspection = new Inspection(db, this.#rows);
@@ -133,12 +159,39 @@ class SqliteLedger implements Ledger {
     return this.#write(() => this.#rows.declare(sinks));
   }
 
+  declareSources(sources: readonly DeclaredSource[]): Promise<void> {
+    return this.#write(() => this.#declaring.sources(sources));
+  }
+
+  lastDeclared() {
+    return this.#read(() => this.#declaring.last());
+  }
+
+  async forget(sink: string): Promise<number | undefined> {
+    if (!(await this.#read(() => this.#declaring.isOrphan(sink)))) return undefined;
+    let skipped = 0;
+    await inTurns(async () => {
+      const some = await this.#write(() => this.#declaring.forgetSome(sink));
+      skipped += some;
+      return some === 0;
+    });
+    return skipped;
+  }
+
   backfill(sink: string) {
     return this.#write(() => this.#owing.backfill(sink, this.#clock.now().getTime()));
   }
 
   listingMark(source: string) {
     return this.#read(() => this.#polls.listingMark(source));
+  }
+
+  keepOrigin(source: string, origin: string) {
+    return this.#noted(async () => this.#polls.keepOrigin(source, origin));
+  }
+
+  forgetOrigin(source: string) {
+    return this.#noted(async () => this.#polls.forgetOrigin(source));
   }
 
   startPoll(source: string): Promise<PollId> {
@@ -199,6 +252,10 @@ class SqliteLedger implements Ledger {
 
   activity(sink: string) {
     return this.#read(() => this.#claiming.activity(sink));
+  }
+
+  isReplaced(): boolean {
+    return fileIdentity(this.#db.name) !== this.#file || this.#queueId() !== this.id;
   }
 
   changedElsewhere(): boolean {
@@ -305,6 +362,10 @@ class SqliteLedger implements Ledger {
   /** What was begun and not attempted is not to count as lost. When it cannot be told, it does: that harms little. */
   async #giveBack(unused: readonly Begun[]): Promise<void> {
     await this.#commits.run(() => unused.map((one) => this.#settling.giveBack(one))).catch(() => undefined);
+  }
+
+  #queueId(): string {
+    return String(this.#db.prepare('SELECT id FROM _ledger').pluck().get());
   }
 
   async #write<T>(work: () => T): Promise<T> {

@@ -6,7 +6,7 @@ const json = `iif(json_valid(v.raw), v.raw, '{}')`;
 const text = (path: string) => `CAST(json_extract(${json}, '$.${path}') AS TEXT)`;
 
 /** A delivery's public id, from the rows `d` (delivery), `v` (version) and `s` (sink). The README of receivers relies on it. */
-export const deliveryId = `(s.sink || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || iif(d.replay, ':r' || d.replay, ''))`;
+export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || iif(d.replay, ':r' || d.replay, ''))`;
 
 /** What people query, by the names of the store's documentation. Every expression is CAST, so that tools see its type. */
 export const publicViews = `
@@ -55,7 +55,7 @@ export const publicViews = `
 
   CREATE VIEW attempts AS SELECT
     CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, s.sink, ${at('a.started_at')} AS started_at, a.duration_ms,
-    a.outcome, a.http_status, a.error
+    a.outcome, a.http_status, a.error, CAST(a.times AS INTEGER) AS times, ${at('a.last_at')} AS last_started_at
   FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v ON v.version_no = d.version_no
   JOIN _sinks s ON s.sink_no = d.sink_no;
 

@@ -42,6 +42,7 @@ export function openSource(name: string, options: SourceOptions, parts: SourcePa
 
 class OpenSource implements HttpSource {
   readonly name: string;
+  readonly origin: string;
   readonly #options: SourceOptions;
   readonly #parts: SourceParts;
   readonly #closing = new AbortController();
@@ -51,6 +52,7 @@ class OpenSource implements HttpSource {
 
   constructor(name: string, options: SourceOptions, parts: SourceParts) {
     this.name = name;
+    this.origin = originOf(options);
     this.#options = options;
     this.#parts = parts;
     const { timeout } = options;
@@ -95,4 +97,9 @@ class OpenSource implements HttpSource {
     this.#closing.abort();
     await this.#agent.destroy(); // closing in peace would wait for bodies that nobody reads
   }
+}
+
+function originOf({ base_url, leads_path }: SourceOptions): string {
+  const { host, pathname } = new URL(base_url + leads_path);
+  return host + pathname;
 }

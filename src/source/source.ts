@@ -38,6 +38,8 @@ export type Listing = UnchangedListing | ChangedListing;
 /** One account at a lead listing service. */
 export interface Source {
   readonly name: string;
+  /** Where its leads are listed, without scheme and query: `leads.example.com/api/v1/leads`. */
+  readonly origin: string;
   /** Asks for every lead that the source shows now. @throws SourceError; `incomplete` when the signal aborts */
   list(previous: ListingMark | undefined, signal: AbortSignal): Promise<Listing>;
   /** When the token in hand ends, by the local clock; undefined without one or when the service did not say. */
@@ -55,6 +57,7 @@ export type SourceErrorCode =
   | 'server' // 5xx
   | 'protocol' // the answer is not what the description says: HTML, wrong status, not an array
   | 'incomplete' // the listing broke off before its end
+  | 'other-origin' // the ledger's leads of this source come from elsewhere
   | 'token-file'; // the disk refuses to read or keep the token
 
 /** The service, or the way to it, failed. The message is one plain sentence without secrets or leads' text. */

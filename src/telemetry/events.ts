@@ -11,6 +11,8 @@ export type Event =
       sinks: number;
       dataDir: string;
     }
+  /** What the configuration has changed since leadsync last ran. */
+  | { type: 'configured'; changes: readonly string[] }
   | {
       type: 'reloaded';
       trigger: string;
@@ -102,6 +104,8 @@ export type Event =
   /** The worker of a sink's queue began nothing, although it could, and was replaced. */
   | { type: 'carrier-replaced'; sink: string; waiting: number; silentMs: number }
   | { type: 'ledger-failed'; operation: string; reason: string; hint: string }
+  /** The file was removed, or another put in its place; leadsync stops. */
+  | { type: 'ledger-replaced'; dataDir: string }
   /** A query that somebody left open keeps so much of what was written out of the ledger's file. */
   | { type: 'ledger-held-up'; bytes: number }
   | { type: 'clock-set-back'; byMs: number; moved: number }

@@ -33,6 +33,7 @@ function levelOf(event: Event): LogLevel {
       return event.unavailable > 0 ? 'warn' : event.refused > 0 ? 'info' : 'debug';
     case 'started':
     case 'stopping':
+    case 'configured':
     case 'reloaded':
     case 'poll-progress':
     case 'token-renewed':
@@ -60,6 +61,7 @@ function levelOf(event: Event): LogLevel {
     case 'delivery-dead':
     case 'carrier-unavailable':
     case 'ledger-failed':
+    case 'ledger-replaced':
     case 'reload-failed':
       return 'error';
     default:
@@ -106,12 +108,19 @@ export function kindOf(event: Event, level: LogLevel): string | undefined {
 const FAULTS_SHOWN = 3;
 
 /** Failures of a poll that waiting does not mend. */
-const NEEDS_SOMEBODY: ReadonlySet<string> = new Set(['credentials', 'unauthorized', 'forbidden']);
+const NEEDS_SOMEBODY: ReadonlySet<string> = new Set([
+  'credentials',
+  'unauthorized',
+  'forbidden',
+  'other-origin',
+]);
 
 function messageOf(event: Event): string {
   switch (event.type) {
     case 'started':
       return `leadsync ${event.version} runs: ${count(event.sources, 'source')}, ${count(event.sinks, 'sink')}, carrier ${event.carrier}, data in ${event.dataDir}.`;
+    case 'configured':
+      return `Since the last run: ${event.changes.join('; ')}.`;
     case 'reloaded':
       return reloaded(event);
     case 'reload-failed':
@@ -172,6 +181,8 @@ function messageOf(event: Event): string {
       return `Sink ${event.sink}: its queue's worker began nothing for ${seconds(event.silentMs)} while ${count(event.waiting, 'batch', 'batches')} waited for it; a new one has taken its place. If this comes again, see whether something between here and Redis drops connections.`;
     case 'ledger-failed':
       return `The ledger failed while ${event.operation}. ${event.reason} ${event.hint}`;
+    case 'ledger-replaced':
+      return `The ledger in ${event.dataDir} was removed or replaced while leadsync ran. What is recorded now would be in no file that the next start finds, so leadsync ends. Start it again.`;
     case 'ledger-held-up':
       return `Somebody's query has held a state of the ledger for long: ${Math.round(event.bytes / 1024 ** 2)} MB beside its file wait for it to end. End it, or let it ask in shorter pieces; deliveries go on meanwhile.`;
     case 'check-failed':

@@ -102,6 +102,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       case 'carrier-recovered':
         carrierUp.set(1);
         break;
+      case 'ledger-replaced':
       case 'ledger-failed':
         ledgerFailures.inc();
         break;
@@ -112,6 +113,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
         config.failed();
         break;
       case 'started':
+      case 'configured':
       case 'stopping':
       case 'stopped':
       case 'poll-started':

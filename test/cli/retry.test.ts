@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import { changedLead } from '../ledger/ledger-under-test.ts';
+import { aListedLead } from '../support/a-lead.ts';
 import { attemptDue, Install } from './an-install.ts';
 
 const refused = { kind: 'refused', reason: 'The CRM refuses the lead (422).', httpStatus: 422 } as const;
@@ -142,6 +144,18 @@ describe('leadsync replay', () => {
     expect((await install.run(['replay', '--sink', 'crm', '--until', '1h'])).stdout).toBe(
       '4 leads are owed to crm again.\n',
     );
+  });
+
+  test('chooses by when a lead was last changed, too', async () => {
+    const { install } = await twoDead();
+    install.clock.jump(7_200_000);
+    await install.recorded([
+      changedLead(1, 'Bea'),
+      ...[2, 3, 4].map((id, at) => aListedLead({ id }, at + 1)),
+    ]);
+    const { stdout } = await install.run(['replay', '--sink', 'crm', '--since', '1h']);
+    expect(stdout).toBe('1 lead is owed to crm again.\n');
+    expect((await install.run(['replay', '--help'])).stdout).toContain('first seen or last changed');
   });
 
   test('does not replay everything because a word was left out', async () => {

@@ -1,13 +1,26 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { holdDataDir } from '../../src/daemon/open-ledger.ts';
+import { closedPort } from '../sinks/ports.ts';
 import { aListedLead, hashOf } from '../support/a-lead.ts';
 import { attemptDue, Install } from './an-install.ts';
 
 const refused = { kind: 'refused', reason: 'The CRM refuses the lead (422).', httpStatus: 422 } as const;
 const unavailable = { kind: 'unavailable', reason: 'The CRM does not answer.' } as const;
 const delivered = { kind: 'delivered' } as const;
+
+/** Lets a server listen until the test is over. */
+async function portOf(server: Server): Promise<number> {
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
 
 describe('leadsync status', () => {
   test('shows what is delivered, pending and dead for each sink, and what to do about the dead', async () => {
@@ -56,15 +69,51 @@ describe('leadsync status', () => {
     const server = createServer((_, res) =>
       res.writeHead(503).end(JSON.stringify({ ready: false, reasons: [reason] })),
     );
-    onTestFinished(() => void server.close());
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
+    const port = await portOf(server);
     const install = new Install({ admin: { listen: `127.0.0.1:${port}` } });
     await install.listed(1);
     install.running();
     const { stdout } = await install.run(['status']);
     expect(stdout).toContain(`leadsync is running, and cannot do all of its work: ${reason}`);
     expect(await install.json('status')).toMatchObject({ running: true, unready: [reason] });
+  });
+
+  test('says that the leadsync that holds the data directory does not answer, why, and what to do', async () => {
+    const [silent, stranger] = [createServer(() => undefined), createServer((_, res) => res.end('hello'))];
+    for (const [port, why] of [
+      [await portOf(silent), 'no answer within 3 s'],
+      [await portOf(stranger), 'something else answers (200)'],
+      [closedPort, 'no connection (ECONNREFUSED)'],
+    ] as const) {
+      const install = new Install({ admin: { listen: `127.0.0.1:${port}` } });
+      await install.listed(1);
+      const idle = await install.run(['status']);
+      expect(idle.stdout).not.toContain('does not answer');
+      const { stdout, code } = await install.running().run(['status']);
+      const sentence = `A leadsync holds the data directory and does not answer at 127.0.0.1:${port}: ${why}. `;
+      expect(stdout).toContain(`\n${sentence}`);
+      expect(stdout).toContain('end that process and start leadsync again');
+      expect(stdout).not.toContain('Nothing needs attention');
+      expect(code).toBe(0);
+      expect(await install.json('status')).toMatchObject({
+        running: true,
+        unready: [expect.stringContaining(sentence)],
+      });
+    }
+  });
+
+  test('of a leadsync that ends while it is asked says that none is running', async () => {
+    const server = createServer();
+    const install = new Install({ admin: { listen: `127.0.0.1:${await portOf(server)}` } });
+    await install.listed(1);
+    const held = holdDataDir(join(install.folder, 'data'));
+    server.on('request', ({ socket }) => {
+      held.release();
+      socket.destroy();
+    });
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain('No leadsync is running');
+    expect(stdout).not.toContain('does not answer');
   });
 
   test('says why the last poll failed', async () => {

@@ -1,14 +1,25 @@
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchClock } from '../../src/daemon/watch-clock.ts';
+import type { Batch } from '../../src/leads/delivery.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { LedgerError } from '../../src/ledger/ledger-error.ts';
+import { attemptParts } from '../../src/sinks/attempt-parts.ts';
 import { SinkUnavailable } from '../../src/sinks/sink.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { rest } from '../support/held-clock.ts';
 import { Bench, HOUR, MINUTE, SECOND } from './bench.ts';
 import { always, delivering, failing, hanging, refusing } from './fakes.ts';
 
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+/** Refuses every lead whose id can be divided by three. */
+const refusingThirds = (batch: Batch) =>
+  batch.deliveries.map(
+    ({ leadId }): Outcome =>
+      leadId % 3n === 0n
+        ? { kind: 'refused', reason: 'It says no.', httpStatus: 422 }
+        : { kind: 'delivered' },
+  );
 const leads = (...ids: number[]) => ids.map((id) => [BigInt(id)]);
 
 describe('from ledger to sink', () => {
@@ -83,6 +94,18 @@ describe('from ledger to sink', () => {
   });
 });
 
+/** Lets the sink halve batches for a destination that takes a part only when it takes each lead of it. */
+function inParts(bench: Bench, takes: (lead: bigint) => boolean): { requests: number } {
+  const asked = { requests: 0 };
+  bench.sink.answer = ({ deliveries }) =>
+    attemptParts([deliveries], async (part) => {
+      asked.requests += 1;
+      if (part.every(({ leadId }) => takes(leadId))) return { kind: 'delivered' };
+      return { kind: 'refused', reason: 'It says no.', httpStatus: 422 };
+    });
+  return asked;
+}
+
 describe('a destination that fails', () => {
   it('for one lead is tried by the schedule while others get through, and then no more', async () => {
     const bench = await Bench.open();
@@ -140,6 +163,38 @@ describe('a destination that fails', () => {
     expect(await bench.states()).toEqual(Array(7).fill('delivered'));
   });
 
+  it('by refusing every lead of a big batch is asked for few of them, and kills nobody', async () => {
+    const bench = await Bench.open({ max: 500, waitMs: SECOND, concurrency: 1 });
+    const asked = inParts(bench, () => false);
+    await bench.list(...upTo(500));
+    await bench.clock.pass(SECOND);
+    expect(asked.requests).toBeLessThan(50);
+    expect(await bench.health()).toMatchObject({ heldSince: expect.any(Date), refusals: 5 });
+    await bench.clock.pass(HOUR);
+    expect(asked.requests).toBeLessThan(130); // one lead a probe
+    const rows = await bench.ledger.deliveries({}, { limit: 1_000 });
+    expect(new Set(rows.map(({ state, attempts }) => `${state} ${attempts}`))).toEqual(
+      new Set(['pending 0']),
+    );
+    bench.sink.answer = delivering;
+    // The probes so far are batches of one lead each, and go out first.
+    for (let second = 0; second < 180; second += 1) await bench.clock.pass(SECOND);
+    expect(new Set(await bench.states())).toEqual(new Set(['delivered']));
+  });
+
+  it('by refusing most leads of a batch, and at first all that it is asked for, keeps the others waiting for some probes only', async () => {
+    const bench = await Bench.open({ max: 100, waitMs: SECOND, concurrency: 1 });
+    inParts(bench, (lead) => lead % 5n === 0n);
+    await bench.list(...upTo(100));
+    await bench.clock.pass(SECOND);
+    expect(bench.reported.of('sink-held')).toHaveLength(1);
+    await bench.clock.pass(10 * MINUTE);
+    const rows = await bench.ledger.deliveries({}, { limit: 1_000 });
+    const arrived = rows.filter(({ state }) => state === 'delivered').map(({ lead }) => Number(lead));
+    expect(arrived.sort((a, b) => a - b)).toEqual(upTo(100).filter((lead) => lead % 5 === 0));
+    expect(await bench.health()).toMatchObject({ heldSince: undefined });
+  });
+
   it('by refusing one lead kills that one at once, and the others arrive', async () => {
     const bench = await Bench.open({ max: 10, waitMs: SECOND });
     bench.sink.answer = (batch) =>
@@ -154,6 +209,34 @@ describe('a destination that fails', () => {
     expect(await bench.states()).toEqual(['delivered', 'dead', 'delivered']);
     expect(bench.reported.of('delivery-refused')).toMatchObject([{ lead: '2', reason: 'It says no.' }]);
     expect(JSON.stringify(bench.reported.events)).not.toContain('Anna');
+  });
+
+  it('by refusing leads again that somebody retried unmended is not held: others arrive at once', async () => {
+    const bench = await Bench.open();
+    bench.sink.answer = refusingThirds;
+    await bench.list(...upTo(20));
+    for (let second = 0; second < 5; second += 1) await bench.clock.pass(SECOND);
+    const before = await bench.states();
+    expect(before.filter((state) => state === 'dead')).toHaveLength(6);
+    expect(await bench.ledger.retry({ states: ['dead'] })).toBe(6);
+    bench.wake.notify();
+    for (let second = 0; second < 5; second += 1) await bench.clock.pass(SECOND);
+    expect(await bench.states()).toEqual(before);
+    await bench.list(22);
+    expect((await bench.states()).at(-1)).toBe('delivered');
+    expect(bench.reported.of('sink-held')).toEqual([]);
+  });
+
+  it('by refusing five new leads in a row is probed by one that it never refused, so that bad ones hold nobody up for long', async () => {
+    const bench = await Bench.open({ concurrency: 1 });
+    bench.sink.answer = refusingThirds;
+    await bench.list(3, 6, 9, 12, 15);
+    await bench.clock.pass(SECOND);
+    expect(bench.reported.of('sink-held')).toHaveLength(1);
+    await bench.list(22);
+    await bench.clock.pass(6 * SECOND);
+    expect((await bench.states()).at(-1)).toBe('delivered');
+    expect((await bench.health())?.heldSince).toBeUndefined();
   });
 
   it('and asks to wait is left alone for as long', async () => {

@@ -44,6 +44,7 @@ export const hanging: ScriptedSink['answer'] = () => new Promise(() => undefined
 /** A service whose listing the test gives. */
 export class ScriptedSource implements Source {
   readonly name = 'main';
+  origin = 'leads.example.com/api/v1/leads';
   /** When it was asked, by the clock. */
   readonly asked: number[] = [];
   marks: (ListingMark | undefined)[] = [];

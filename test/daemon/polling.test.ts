@@ -239,6 +239,33 @@ describe('a poll that fails', () => {
   });
 });
 
+describe('a source that names another address than its leads come from', () => {
+  it('is not read, and says so, until somebody says that the service has moved', async () => {
+    const polling = await Polling.start(every30s);
+    expect(polling.source.asked).toHaveLength(1);
+    polling.source.origin = 'staging.example.com/api/v1/leads';
+    await polling.clock.pass(30 * SECOND);
+    expect(polling.source.asked).toHaveLength(1);
+    expect(polling.reported.of('poll-failed')).toMatchObject([
+      {
+        code: 'other-origin',
+        reason: expect.stringMatching(/leads\.example\.com.*staging\.example\.com/),
+        hint: expect.stringContaining('leadsync moved main'),
+      },
+    ]);
+    const [main] = (await polling.ledger.status()).sources;
+    expect(main?.lastPoll).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('other-origin'),
+    });
+    expect(await polling.ledger.forgetOrigin('main')).toBe(true);
+    await polling.clock.pass(2 * MINUTE);
+    expect(polling.source.asked.length).toBeGreaterThan(1);
+    expect(await polling.ledger.keepOrigin('main', 'elsewhere')).toBe('staging.example.com/api/v1/leads');
+    expect(await polling.ledger.forgetOrigin('unknown')).toBe(false);
+  });
+});
+
 describe('polling by cron', () => {
   it('waits for its time, and polls once for times that pass during a poll', async () => {
     // node-cron keeps to the clock of the process, which stands still here until the test moves it.

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FAILURES_BEFORE_HOLD, judgeBy, REFUSALS_BEFORE_HOLD } from '../../src/delivery/judge.ts';
+import { FAILURES_BEFORE_HOLD, judgeBy } from '../../src/delivery/judge.ts';
 import { backOffMs, retryWaitMs } from '../../src/delivery/retry-policy.ts';
 import type { Attempted, Judgement } from '../../src/leads/judge.ts';
-import type { Delivered, Outcome, Refused, Unavailable } from '../../src/leads/outcome.ts';
-import { HEALTHY, type SinkHealth } from '../../src/leads/sink-health.ts';
+import type { Delivered, Outcome, Refused, Unavailable, Untried } from '../../src/leads/outcome.ts';
+import { HEALTHY, REFUSALS_BEFORE_HOLD, type SinkHealth } from '../../src/leads/sink-health.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -13,6 +13,7 @@ const HOUR = 60 * MINUTE;
 const delivered: Delivered = { kind: 'delivered', httpStatus: 204 };
 const refused: Refused = { kind: 'refused', reason: 'It says no.', httpStatus: 422 };
 const down: Unavailable = { kind: 'unavailable', reason: 'It is down.', httpStatus: 503 };
+const untried: Untried = { kind: 'untried' };
 const asking = (ms: number): Unavailable => ({ ...down, httpStatus: 429, retryAfterMs: ms });
 
 const scheduleMs = [5 * SECOND, 5 * MINUTE, 30 * MINUTE];
@@ -62,6 +63,7 @@ const anAttempt = (outcome: Outcome, more: Partial<Attempted> = {}): Attempted =
   attempts: 0,
   waitingSince: new Date(0),
   refusedAt: undefined,
+  retried: false,
   outcome,
   ...more,
 });
@@ -104,6 +106,28 @@ describe('a lead that is refused', () => {
     const { verdicts, health } = new Course().settle(...times(5, refused), down);
     expect(verdicts.map((verdict) => verdict.state)).toEqual(times(6, 'pending'));
     expect(health.heldSince).toBeDefined();
+  });
+
+  it('in one batch with four others and with some untried holds the sink, and the untried are due before it', () => {
+    const course = new Course();
+    const { verdicts, health } = course.settle(
+      ...times(5, refused),
+      anAttempt(untried, { attempts: 2, waitingSince: course.now }),
+    );
+    expect(health).toMatchObject({ heldSince: course.now, refusals: 5, failures: 0 });
+    expect(verdicts.slice(0, 5)).toEqual(
+      times(5, expect.objectContaining({ state: 'pending', attempts: 0, nextAttemptAt: health.probeAt })),
+    );
+    expect(verdicts[5]).toMatchObject({ state: 'pending', attempts: 2, nextAttemptAt: course.now });
+  });
+
+  it('again, in one batch with some untried, uses up none of their attempts, though others got through', () => {
+    const course = new Course();
+    course.settle(delivered);
+    const { verdicts, health } = course.settle(...times(5, refusedBefore(course.now)), untried);
+    expect(verdicts.map(({ attempts }) => attempts)).toEqual([...times(5, 1), 0]);
+    expect(verdicts[5]).toMatchObject({ state: 'pending', nextAttemptAt: course.now });
+    expect(health).toMatchObject({ heldSince: undefined, failures: 0 });
   });
 
   it('counts in its row also when it was under way while the sink was held for being down', () => {
@@ -361,6 +385,7 @@ describe('whatever a sink answers', () => {
     fc.constant<Outcome>(delivered),
     fc.constant<Outcome>(refused),
     fc.constant<Outcome>(down),
+    fc.constant<Outcome>(untried),
     fc.integer({ min: -1_000, max: 2 * HOUR }).map<Outcome>(asking),
   );
   const step = fc.record({

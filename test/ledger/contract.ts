@@ -2,7 +2,9 @@ import { describe } from 'vitest';
 import { amendingContract } from './contract/amending.ts';
 import { backfillContract } from './contract/backfill.ts';
 import { claimingContract } from './contract/claiming.ts';
+import { declaringContract } from './contract/declaring.ts';
 import { recordingContract } from './contract/recording.ts';
+import { twoSourcesContract } from './contract/two-sources.ts';
 import type { OpenLedger } from './ledger-under-test.ts';
 
 /**
@@ -12,8 +14,10 @@ import type { OpenLedger } from './ledger-under-test.ts';
 export function ledgerContract(name: string, store: () => OpenLedger): void {
   describe(name, () => {
     recordingContract(store);
+    declaringContract(store);
     backfillContract(store);
     claimingContract(store);
     amendingContract(store);
+    twoSourcesContract(store);
   });
 }

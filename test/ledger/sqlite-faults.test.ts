@@ -1,4 +1,4 @@
-import { copyFileSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { copyFileSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { aLead, aListedLead, hashOf } from '../support/a-lead.ts';
 import { HeldClock } from '../support/held-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { changedLead, delivered, ids, LedgerUnderTest, unavailable } from './ledger-under-test.ts';
-import { SqliteFile } from './sqlite-store.ts';
+import { SqliteFile, sqliteStore } from './sqlite-store.ts';
 
 const open = (file: string, create = true) =>
   openLedger({
@@ -134,6 +134,38 @@ describe('a ledger file in trouble', () => {
     const file = join(tempDir(), 'ledger.db');
     expect(() => open(file, false)).toThrow(expect.objectContaining({ code: 'missing' }));
     expect(() => open(tempDir())).toThrow(expect.objectContaining({ code: 'unwritable' }));
+  });
+
+  it('gets another id where it is a copy, since a queue may still hold jobs for the one that it was made of', async () => {
+    const file = join(tempDir(), 'ledger.db');
+    const open = (name: string) => LedgerUnderTest.with(sqliteStore(name), 'crm');
+    const original = await open(file);
+    const { id } = original.ledger;
+    await original.ledger.close();
+    const again = await open(file);
+    expect(again.ledger.id).toBe(id);
+    await again.ledger.close();
+    copyFileSync(file, `${file}.copy`);
+    const copy = await open(`${file}.copy`);
+    expect(copy.ledger.id).not.toBe(id);
+    const { id: copied } = copy.ledger;
+    await copy.ledger.close();
+    const copyAgain = await open(`${file}.copy`);
+    expect(copyAgain.ledger.id).toBe(copied);
+    await copyAgain.ledger.close();
+  });
+
+  it('tells when its file was removed, or another was put in its place', async () => {
+    const file = join(tempDir(), 'ledger.db');
+    const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
+    expect(on.ledger.isReplaced()).toBe(false);
+    renameSync(file, `${file}.away`);
+    expect(on.ledger.isReplaced()).toBe(true);
+    copyFileSync(`${file}.away`, file);
+    expect(on.ledger.isReplaced()).toBe(true);
+    renameSync(`${file}.away`, file);
+    expect(on.ledger.isReplaced()).toBe(false);
+    await on.ledger.close();
   });
 
   it('has its views from the moment on at which it is a ledger', () => {

@@ -117,6 +117,7 @@ export class SimulatedService {
   sourceOf(life: Life, onListing: (shown: Shown) => void): Source {
     return {
       name: 'main',
+      origin: 'simulated',
       list: (previous) => life.act(() => this.#list(previous, life, onListing)),
       tokenExpiresAt: () => undefined,
       close: async () => undefined,

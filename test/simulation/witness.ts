@@ -1,7 +1,7 @@
-import { REFUSALS_BEFORE_HOLD } from '../../src/delivery/judge.ts';
 import type { Batch, BatchRef, Delivery } from '../../src/leads/delivery.ts';
 import type { ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
+import { REFUSALS_BEFORE_HOLD } from '../../src/leads/sink-health.ts';
 import type { Settled } from '../../src/ledger/ledger.ts';
 import type { Life } from './life.ts';
 import type { Shown } from './service.ts';

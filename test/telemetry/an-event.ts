@@ -16,6 +16,7 @@ const examples: Examples = {
     sinks: 2,
     dataDir: '/data',
   },
+  configured: { type: 'configured', changes: ['sink crm is new: no leads listed before'] },
   reloaded: {
     type: 'reloaded',
     trigger: 'SIGHUP',
@@ -94,6 +95,7 @@ const examples: Examples = {
   'carrier-unavailable': { type: 'carrier-unavailable', reason: 'No connection.', hint: 'Start Redis.' },
   'carrier-recovered': { type: 'carrier-recovered', downMs: 30_000 },
   'carrier-warning': { type: 'carrier-warning', reason: 'Redis evicts keys.', hint: 'Set noeviction.' },
+  'ledger-replaced': { type: 'ledger-replaced', dataDir: '/data' },
   'ledger-held-up': { type: 'ledger-held-up', bytes: 300 * 1024 ** 2 },
   'carrier-replaced': { type: 'carrier-replaced', sink: 'crm', waiting: 3, silentMs: 12_000 },
   'ledger-failed': {

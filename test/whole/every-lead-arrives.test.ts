@@ -25,6 +25,67 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
   }, 120_000);
 });
 
+test('a lead that changes and changes back arrives each time, at the last as it was at first', async () => {
+  const changes = { events: ['created', 'updated'] };
+  const scene = await aScene('in-process', { stub: { leads: 3 }, sinks: { crm: changes, drop: changes } });
+  const daemon = await scene.start();
+  await until('every lead is everywhere', () => scene.complete(), 30_000);
+  for (const change of [scene.stub.changeLead, scene.stub.changeLeadBack]) {
+    const version = change.call(scene.stub, 2);
+    await until('it is served', () => scene.stub.served.newest(2) === version);
+    await until('every lead is everywhere', () => scene.complete(), 30_000);
+  }
+  expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+  const { crm, drop } = await scene.held();
+  for (const there of [crm, drop])
+    expect(there.filter(({ lead }) => lead === '2').map(({ version }) => version)).toEqual([1, 2, 1]);
+}, 60_000);
+
+test('two services with the same ids: each lead of either is everywhere once, as its own service has it', async () => {
+  const changes = { events: ['created', 'updated'] };
+  const scene = await aScene('in-process', {
+    stub: { leads: 20 },
+    services: { other: { leads: 15, seed: 2 } },
+    sinks: { crm: changes, drop: changes },
+  });
+  const daemon = await scene.start();
+  await until('every lead is everywhere', () => scene.complete(), 30_000);
+  const { main, other } = scene.services;
+  main?.removeLead(5);
+  main?.changeLead(4);
+  other?.changeLead(3);
+  await until('it is served', () => main?.served.newest(4) === 2 && other?.served.newest(3) === 2);
+  await until('every lead is everywhere', () => scene.complete(), 30_000);
+  expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  const account = await accountOf(scene);
+  expect(account.served).toBe(35);
+  expect(faultsOf(account, { repeats: false })).toEqual([]);
+}, 60_000);
+
+test('what a sink refuses is dead and what its backfill leaves out is skipped, each with a reason; all others arrive', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 10 }, sinks: { drop: { backfill: false } } });
+  scene.receiver.answerAlways(
+    ({ body }, res) => void res.writeHead(body.includes('"data":{"id":3,') ? 422 : 204).end(),
+  );
+  const daemon = await scene.start();
+  const has = async (sink: 'crm' | 'warehouse', leads: number) => (await scene.held())[sink].length === leads;
+  await until('the table has the first', () => has('warehouse', 10));
+  const old = scene.stub.served.ids().map((id) => `main:${id}`);
+  scene.stub.addLeads(5);
+  await until(
+    'they and the later ones are there',
+    async () => (await has('crm', 14)) && has('warehouse', 15),
+  );
+  await until('the files have the later ones', async () => (await scene.held()).drop.length === 5);
+  expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  const account = await accountOf(scene);
+  const allowed = { repeats: false, dead: { crm: ['main:3'] }, skipped: { drop: old } };
+  expect(faultsOf(account, allowed)).toEqual([]);
+  expect(account.sinks.crm.dead).toEqual(['main:3']);
+  expect(account.sinks.drop.skipped.toSorted()).toEqual(old.toSorted());
+}, 60_000);
+
 /** Lets leadsync run until so many leads are at the webhook, or, at the last, until all of them are everywhere. */
 async function runUntil(scene: Scene, leads: number, signal: NodeJS.Signals): Promise<void> {
   const daemon = await scene.start();

@@ -30,7 +30,7 @@ export const replay = defineCommand<Options>({
     'leadsync replay --sink warehouse --all',
   ],
   notes:
-    'The current content of each lead is sent, delivered before or not, as a new delivery with an id of its own.\nTo try again what failed, use `leadsync retry`.',
+    'The current content of each lead is sent, delivered before or not, as a new delivery with an id of its own.\n--since and --until mean leads that were first seen in that time, and leads whose present content came in it: a\ndestination that lost an hour, or was restored from a backup, gets back what it had from then.\nTo try again what failed, use `leadsync retry`.',
   declare: declareOptions,
   run: async (options, surroundings) => {
     requireChoice(options);
@@ -57,12 +57,12 @@ export const replay = defineCommand<Options>({
 function nothingFound({ lead }: Options, command: ShowCommand): string {
   if (lead !== undefined)
     return `${command(`trace ${lead}`)} says whether any listing had it, and why it was set aside if it was.\n`;
-  return `No lead in the ledger fits. --since and --until ask when a lead was first seen; ${command('deliveries')} shows what is there.\n`;
+  return `No lead in the ledger fits. --since and --until ask when a lead was first seen or last changed; ${command('deliveries')} shows what is there.\n`;
 }
 
 function declareOptions(command: Command, surroundings: Surroundings): void {
   command.requiredOption('--sink <name>', 'where the leads go again');
-  declareFilter(command, surroundings, 'first seen');
+  declareFilter(command, surroundings, 'first seen or last changed');
   command.option('--all', 'every lead in the ledger');
 }
 

@@ -35,9 +35,13 @@ export async function untilStopped(options: DaemonOptions): Promise<number> {
   const started = Daemon.start(options);
   const endReloads = listenForReload(() => void started.then((daemon) => daemon.reload('SIGHUP')));
   const daemon = await started;
-  if (!stop.signal.aborted)
-    await new Promise((resolve) => stop.signal.addEventListener('abort', resolve, { once: true }));
+  const asked = new Promise<undefined>((resolve) => {
+    if (stop.signal.aborted) resolve(undefined);
+    stop.signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  const failure = await Promise.race([asked, daemon.failed]);
   endReloads();
-  await daemon.stop(String(stop.signal.reason), daemon.config.gracePeriodMs);
-  return ExitCode.done;
+  if (failure === undefined) await daemon.stop(String(stop.signal.reason), daemon.config.gracePeriodMs);
+  else await daemon.stop(failure, 0);
+  return failure === undefined ? ExitCode.done : ExitCode.notDone;
 }

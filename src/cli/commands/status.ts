@@ -1,5 +1,6 @@
+import type { LedgerConfig } from '../../config/config.ts';
 import { isDataDirHeld } from '../../daemon/open-ledger.ts';
-import { staleConfig, unreadyReasons } from '../ask-daemon.ts';
+import { askReadiness, type Readiness, staleConfig } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
@@ -16,15 +17,14 @@ export const status = defineCommand<{ json?: boolean }>({
   run: async (options, surroundings) => {
     const config = ledgerConfigOf(options, surroundings);
     const known = await withLedger(config, surroundings, (ledger) => ledger.status());
-    const running = isDataDirHeld(config.dataDir);
-    const asked = running ? config.admin : undefined;
-    const unready = (asked && (await unreadyReasons(asked))) ?? [];
-    const stale = asked && (await staleConfig(asked));
+    const { running, answers, unready } = await askTheHolder(config);
+    const stale = running && answers && config.admin ? await staleConfig(config.admin) : undefined;
     const text = options.json
       ? printJson({ running, unready, config_stale: stale ?? null, ...statusJson(config, known) })
       : statusReport(viewSources(config, known), viewSinks(config, known), {
           now: surroundings.clock.now(),
           running,
+          answers,
           unready,
           stale,
           queued: config.queue.redisUrl !== undefined,
@@ -35,3 +35,14 @@ export const status = defineCommand<{ json?: boolean }>({
     return ExitCode.done;
   },
 });
+
+/** Whether a leadsync holds the data directory, and how it is; one that has no address to be asked at counts as well. */
+async function askTheHolder({ dataDir, admin }: LedgerConfig): Promise<Readiness & { running: boolean }> {
+  const well = { answers: true, unready: [] };
+  if (!isDataDirHeld(dataDir)) return { running: false, ...well };
+  const readiness = admin ? await askReadiness(admin) : well;
+  // One that was stopping gives no answer, and is gone by now.
+  return readiness.answers || isDataDirHeld(dataDir)
+    ? { running: true, ...readiness }
+    : { running: false, ...well };
+}

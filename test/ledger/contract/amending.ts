@@ -181,6 +181,61 @@ export function amendingContract(store: () => OpenLedger): void {
     });
   });
 
+  describe('a replay by time', () => {
+    it('means what was first seen in it and what has changed in it, by itself or by one lead', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3]);
+      on.clock.jump(HOUR);
+      const since = on.clock.now();
+      await on.list([1, changedLead(2, 'B'), changedLead(3, 'B'), 4]);
+      on.clock.jump(HOUR);
+      const until = on.clock.now();
+      await on.list([1, changedLead(2, 'B'), changedLead(3, 'C'), 4, 5]);
+      // The present content of the third one came after that time.
+      expect(await on.ledger.replay('crm', { since, until })).toBe(2);
+      const rows = await on.ledger.deliveries({}, { limit: 50 });
+      expect(rows.filter(({ replay }) => replay).map(({ lead, version }) => `${lead} v${version}`)).toEqual([
+        '4 v1',
+        '2 v2',
+      ]);
+      on.clock.jump(1);
+      expect(await on.ledger.replay('crm', { since })).toBe(4);
+      on.clock.jump(1);
+      expect(await on.ledger.replay('crm', { until: since })).toBe(3); // first seen before it
+      for (const [lead, times] of [
+        [1n, 0],
+        [2n, 1],
+        [3n, 0],
+        [4n, 1],
+        [5n, 0],
+      ] as const) {
+        on.clock.jump(1);
+        expect(await on.ledger.replay('crm', { lead, since, until })).toBe(times);
+      }
+    });
+
+    it('means what was current when it was asked for, also of leads that change while it goes on', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const listing = (one: string, other: string) => [
+        ...ids(3, 1_000),
+        changedLead(1, one),
+        changedLead(2, other),
+      ];
+      await on.list([1, 2]);
+      on.clock.jump(HOUR);
+      const since = on.clock.now();
+      await on.list(listing('B', 'B'));
+      on.clock.jump(HOUR);
+      const end = on.clock.now();
+      await on.list(listing('C', 'B'));
+      on.clock.jump(1);
+      const replaying = on.ledger.replay('crm', { since, until: end });
+      await until('a part is owed', async () => (await on.owed('crm')).length > 1_000);
+      await on.list(listing('D', 'D'));
+      expect(await replaying).toBe(999);
+    });
+  });
+
   describe('a replay of many leads', () => {
     it('owes each of them once, in order, and leaves room for others meanwhile', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
@@ -224,6 +279,22 @@ export function amendingContract(store: () => OpenLedger): void {
       const replayed = rows.filter(({ replay }) => replay).map(({ lead }) => lead);
       expect(new Set(replayed)).toEqual(new Set(ids(1, 1_000).map(String)));
       expect(replayed).toHaveLength(1_000);
+    });
+  });
+
+  describe('a batch of which some were not tried', () => {
+    it('ends: these go first and alone, no attempt of theirs is on record, and the others wait with everybody', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 7));
+      const { ref } = await on.take('crm', { max: 7 });
+      const untried = { kind: 'untried' } as const;
+      await on.settle(ref, ...Array(5).fill(refused), untried, untried);
+      const rows = await on.ledger.deliveries({}, { limit: 10 });
+      expect(rows.map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(Array(7).fill('pending 0'));
+      expect((await on.ledger.trace(6n)).map(({ what }) => what)).not.toContain('untried');
+      on.clock.jump(10_000);
+      expect(await on.attemptAll('crm', delivered, { max: 7 })).toEqual([[6n]]);
+      expect(await on.attemptAll('crm', delivered, { max: 7 })).toEqual([[1n, 2n, 3n, 4n, 5n, 7n]]);
     });
   });
 

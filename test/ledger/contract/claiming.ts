@@ -272,6 +272,35 @@ export function claimingContract(store: () => OpenLedger): void {
       ]);
     });
 
+    it('that fails alike again and again while its sink is held is told as one attempt, with how often', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const tries = [
+        unavailable,
+        unavailable,
+        unavailable,
+        unavailable,
+        { ...unavailable, reason: 'Its name is gone.' },
+      ];
+      for (const outcome of tries) {
+        const { ref } = await on.take('crm', { max: 2 });
+        await on.settle(ref, outcome, outcome);
+        on.clock.jump(5 * MINUTE);
+      }
+      const { ref } = await on.take('crm', { max: 2 });
+      await on.settle(ref, delivered, delivered);
+      for (const lead of [1n, 2n]) {
+        const told = (await on.ledger.trace(lead)).filter(
+          ({ what }) => what === 'unavailable' || what === 'delivered',
+        );
+        expect(told.map(({ what, detail }) => [what, detail])).toEqual([
+          ['unavailable', expect.stringMatching(/It is down\., 4 times alike, last at 2026-11-20T10:14:59/)],
+          ['unavailable', expect.stringMatching(/Its name is gone\.$/)],
+          ['delivered', expect.not.stringContaining('times')],
+        ]);
+      }
+    });
+
     it('of which a part is settled ends, and the rest is due in its own time', async () => {
       const on = await LedgerUnderTest.with(store(), 'drop');
       await on.list([1, 2, 3]);

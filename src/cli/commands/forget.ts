@@ -1,0 +1,44 @@
+import { defineCommand } from '../command.ts';
+import { commandShown, ledgerConfigOf, withLedger } from '../context.ts';
+import { countOf } from '../counts.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { requireName, sinkNames } from '../names.ts';
+import { printable } from '../printable.ts';
+
+/** `leadsync forget SINK`: skips what a sink is owed that was removed from the configuration. */
+export const forget = defineCommand({
+  usage: 'forget <sink>',
+  summary: 'skips what a removed sink is still owed, for good',
+  examples: ['leadsync forget old-crm'],
+  notes:
+    'Deliveries that are pending for a sink that the configuration no longer has are kept until it is back. This gives them up: they are recorded as skipped. A sink that was renamed needs `formerly: OLD-NAME` instead.',
+  run: async (options, surroundings, [sink = '']) => {
+    const config = ledgerConfigOf(options, surroundings);
+    const skipped = await withLedger(config, surroundings, async (ledger) => {
+      requireName('sink', sink, sinkNames(config, await ledger.status()));
+      if (config.sinks.some(({ name, enabled }) => name === sink && enabled)) throw stillThere(sink);
+      const skipped = await ledger.forget(sink);
+      if (skipped === undefined) throw notTakenOver(sink, commandShown(options, surroundings)('reload'));
+      return skipped;
+    });
+    surroundings.stdout.write(`${countOf(skipped, 'delivery')} of ${printable(sink)} skipped.\n`);
+    return ExitCode.done;
+  },
+});
+
+function stillThere(sink: string): CommandFailure {
+  return new CommandFailure(
+    ExitCode.usage,
+    `${printable(sink)} is in the configuration: what it is owed will be delivered.`,
+    'Remove it first, or set `enabled: false`.',
+  );
+}
+
+function notTakenOver(sink: string, reload: string): CommandFailure {
+  return new CommandFailure(
+    ExitCode.notDone,
+    `${printable(sink)} was removed from the configuration, and the ledger was not told so yet.`,
+    `${reload} tells it where leadsync runs; else its next start does.`,
+  );
+}

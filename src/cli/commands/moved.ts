@@ -1,0 +1,31 @@
+import { defineCommand } from '../command.ts';
+import { ledgerConfigOf, withLedger } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { requireName, sourceNames } from '../names.ts';
+import { printable } from '../printable.ts';
+
+/** `leadsync moved SOURCE`: the service is the same as before, at another address. */
+export const moved = defineCommand({
+  usage: 'moved <source>',
+  summary: 'says that the service of a source has moved to another address, with the same leads',
+  examples: ['leadsync moved main'],
+  notes:
+    'Where the leads of a source come from is kept in the ledger. A poll of another address fails until this is said, for the leads of another service or account would be taken for changes of those that are known; such a source needs another name.',
+  run: async (options, surroundings, [source = '']) => {
+    const config = ledgerConfigOf(options, surroundings);
+    await withLedger(config, surroundings, async (ledger) => {
+      requireName('source', source, sourceNames(config, await ledger.status()));
+      if (!(await ledger.forgetOrigin(source)))
+        throw new CommandFailure(
+          ExitCode.notDone,
+          `${printable(source)} was never polled: there is nothing that could have moved.`,
+          'Its first poll keeps where its leads come from.',
+        );
+    });
+    surroundings.stderr.write(
+      `${source}: whatever address its next poll reads is taken for the one where its leads are.\n`,
+    );
+    return ExitCode.done;
+  },
+});

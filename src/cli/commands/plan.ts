@@ -1,0 +1,41 @@
+import { describePlan, planOf } from '../../daemon/plan.ts';
+import type { LastDeclared } from '../../ledger/ledger.ts';
+import { LedgerError } from '../../ledger/ledger-error.ts';
+import { defineCommand } from '../command.ts';
+import { configOf, type Surroundings, withLedger } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { printable, printJson } from '../printable.ts';
+
+const NOTHING_YET: LastDeclared = { sources: [], sinks: [] };
+
+/** `leadsync plan`: what a changed configuration would do. Changes nothing. */
+export const plan = defineCommand<{ json?: boolean }>({
+  usage: 'plan',
+  summary: 'what a changed configuration would do: leads owed, deliveries kept',
+  examples: ['leadsync plan', 'leadsync plan -c new.yaml', "leadsync plan --json | jq '.sinks'"],
+  notes:
+    'Compares the configuration with the one that leadsync last ran with, and changes nothing. That a secret has another value is not seen: the ledger keeps none. `leadsync reload` then does it.',
+  declare: (command) => command.option('--json', 'print it as JSON'),
+  run: async (options, surroundings) => {
+    const config = configOf(options, surroundings);
+    const planned = planOf(await lastDeclared(options, surroundings), config);
+    if (options.json) surroundings.stdout.write(printJson(planned));
+    else {
+      const lines = describePlan(planned);
+      const text = lines.length > 0 ? lines.map(printable).join('\n') : 'Nothing would change.';
+      surroundings.stdout.write(`${text}\n`);
+    }
+    return ExitCode.done;
+  },
+});
+
+/** Before the first run there is no ledger, and everything is new. */
+async function lastDeclared(options: { config: string }, surroundings: Surroundings): Promise<LastDeclared> {
+  const config = configOf(options, surroundings);
+  try {
+    return await withLedger(config, surroundings, (ledger) => ledger.lastDeclared());
+  } catch (error) {
+    if (error instanceof LedgerError && error.code === 'missing') return NOTHING_YET;
+    throw error;
+  }
+}

@@ -1,0 +1,160 @@
+import {
+  type Changes,
+  type ConfigChanges,
+  describeSink,
+  describeSource,
+  differingOptions,
+} from '../config/compare-configs.ts';
+import type { Config, SinkConfig } from '../config/config.ts';
+import type { LastDeclared } from '../ledger/ledger.ts';
+
+type LastSink = LastDeclared['sinks'][number];
+
+/** What a configuration would do to one sink, beside what the ledger was last told. */
+export type PlannedSink =
+  /** `leads`: what was listed before, and is owed to it, or skipped when its backfill is off. */
+  | { readonly kind: 'added'; readonly name: string; readonly leads: number; readonly backfill: boolean }
+  /** `leads`: what was listed or changed while it was not there. */
+  | {
+      readonly kind: 'back';
+      readonly name: string;
+      readonly leads: number;
+      readonly backfill: boolean;
+      readonly pending: number;
+    }
+  | { readonly kind: 'renamed'; readonly name: string; readonly formerly: string; readonly pending: number }
+  /** `disabled`: it is still in the configuration. */
+  | { readonly kind: 'removed'; readonly name: string; readonly disabled: boolean; readonly pending: number }
+  | {
+      readonly kind: 'altered';
+      readonly name: string;
+      readonly options: readonly string[];
+      readonly pending: number;
+    };
+
+export type PlannedSource =
+  | { readonly kind: 'added'; readonly name: string }
+  | { readonly kind: 'removed'; readonly name: string; readonly leads: number }
+  | { readonly kind: 'altered'; readonly name: string; readonly options: readonly string[] };
+
+/** What a configuration would do. */
+export interface Plan {
+  readonly sources: readonly PlannedSource[];
+  readonly sinks: readonly PlannedSink[];
+}
+
+/**
+ * Compares a configuration with what the ledger was last told. With `exact`, which compares it with the one in force, a secret
+ * that has changed is seen as well; the ledger keeps none.
+ */
+export function planOf(last: LastDeclared, config: Config, exact?: ConfigChanges): Plan {
+  return { sources: planSources(last, config, exact?.sources), sinks: planSinks(last, config, exact?.sinks) };
+}
+
+/** A plan in a sentence for each of its parts. */
+export function describePlan({ sources, sinks }: Plan): string[] {
+  return [...sources.map(describePlannedSource), ...sinks.map(describePlannedSink)];
+}
+
+function planSources(
+  { sources: last }: LastDeclared,
+  { sources }: Config,
+  exact: Changes | undefined,
+): PlannedSource[] {
+  const known = new Map(
+    last.filter(({ config }) => config !== undefined).map((source) => [source.name, source]),
+  );
+  const names = new Set(sources.map(({ name }) => name));
+  return [
+    ...sources.flatMap((source): PlannedSource[] => {
+      const before = known.get(source.name)?.config;
+      if (before === undefined) return [{ kind: 'added', name: source.name }];
+      const options = optionsOf(source.name, exact) ?? differingOptions(before, describeSource(source));
+      return options.length > 0 ? [{ kind: 'altered', name: source.name, options }] : [];
+    }),
+    ...[...known.values()]
+      .filter(({ name }) => !names.has(name))
+      .map(({ name, leads }): PlannedSource => ({ kind: 'removed', name, leads })),
+  ];
+}
+
+function planSinks(last: LastDeclared, config: Config, exact: Changes | undefined): PlannedSink[] {
+  const enabled = config.sinks.filter((sink) => sink.enabled);
+  const known = new Map(last.sinks.map((sink) => [sink.name, sink]));
+  const leads = last.sources.reduce((sum, source) => sum + source.leads, 0);
+  const kept = new Set(enabled.flatMap(({ name, formerly }) => (known.has(name) ? [name] : [formerly])));
+  return [
+    ...enabled.flatMap((sink) => planSink(sink, known, leads, exact)),
+    ...last.sinks
+      .filter(({ name, active }) => active && !kept.has(name))
+      .map(({ name, pending }): PlannedSink => {
+        const disabled = config.sinks.some((sink) => sink.name === name);
+        return { kind: 'removed', name, disabled, pending };
+      }),
+  ];
+}
+
+function planSink(
+  sink: SinkConfig,
+  known: ReadonlyMap<string, LastSink>,
+  leads: number,
+  exact: Changes | undefined,
+): PlannedSink[] {
+  const { name, formerly, backfill } = sink;
+  const before = known.get(name);
+  const former = before || formerly === undefined ? undefined : known.get(formerly);
+  if (former && formerly) return [{ kind: 'renamed', name, formerly, pending: former.pending }];
+  if (!before) {
+    const listed = sink.events.includes('created') ? leads : 0;
+    return [{ kind: 'added', name, leads: listed, backfill }];
+  }
+  const { active, pending, missed, config } = before;
+  if (!active) return [{ kind: 'back', name, leads: missed, backfill, pending }];
+  const options = optionsOf(name, exact) ?? (config ? differingOptions(config, describeSink(sink)) : []);
+  return options.length > 0 ? [{ kind: 'altered', name, options, pending }] : [];
+}
+
+/** Undefined without an exact comparison. */
+function optionsOf(name: string, exact: Changes | undefined): readonly string[] | undefined {
+  return exact && (exact.altered.find((one) => one.name === name)?.options ?? []);
+}
+
+function describePlannedSource(source: PlannedSource): string {
+  switch (source.kind) {
+    case 'added':
+      return `source ${source.name} is new`;
+    case 'removed':
+      return `source ${source.name} is gone: it is polled no more, and its ${count(source.leads, 'lead')} stay`;
+    case 'altered':
+      return `source ${source.name}: ${source.options.join(', ')}, from its next poll on`;
+  }
+}
+
+function describePlannedSink(sink: PlannedSink): string {
+  const { name } = sink;
+  switch (sink.kind) {
+    case 'added':
+      return `sink ${name} is new: ${made(sink, 'listed before')}`;
+    case 'back':
+      return `sink ${name} is back: ${made(sink, 'of the meantime')}${pendingPart(sink.pending, 'go on')}`;
+    case 'renamed':
+      return `sink ${name} was ${sink.formerly}: what it was owed and has got goes on${pendingPart(sink.pending, 'are pending')}`;
+    case 'removed':
+      return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${count(sink.pending, 'pending delivery', 'pending deliveries')} kept until it is back, or \`leadsync forget ${name}\` skips them`;
+    case 'altered':
+      return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending, 'are pending')}`;
+  }
+}
+
+function made({ leads, backfill }: { leads: number; backfill: boolean }, when: string): string {
+  if (leads === 0) return `no leads ${when}`;
+  return `${count(leads, 'lead')} ${when} ${leads === 1 ? 'is' : 'are'} ${backfill ? 'owed to it' : 'skipped (backfill: false)'}`;
+}
+
+function pendingPart(pending: number, what: string): string {
+  return pending > 0 ? `; ${count(pending, 'delivery', 'deliveries')} ${what}` : '';
+}
+
+function count(n: number, one: string, many = `${one}s`): string {
+  return `${n} ${n === 1 ? one : many}`;
+}

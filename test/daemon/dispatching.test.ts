@@ -1,0 +1,30 @@
+import { expect, it, vi } from 'vitest';
+import { CarrierUnavailable } from '../../src/delivery/carrier.ts';
+import { Bench, MINUTE, SECOND } from './bench.ts';
+
+it('while the carrier is not ready nothing is claimed, and everything goes in order of age once it is', async () => {
+  const bench = await Bench.open({ concurrency: 5 });
+  const unready = vi.spyOn(bench.carrier, 'unready').mockReturnValue('Redis is away.');
+  const offer = vi.spyOn(bench.carrier, 'offer');
+  offer.mockRejectedValue(new CarrierUnavailable('Redis is away.', 'It comes back.'));
+  const before = bench.claims;
+  await bench.list(1, 2, 3);
+  await bench.clock.pass(5 * MINUTE);
+  await bench.list(4);
+  expect(bench.claims).toBe(before);
+  expect(await bench.ledger.waiting('crm')).toEqual([]);
+  unready.mockRestore();
+  offer.mockRestore();
+  bench.wake.notify();
+  await bench.clock.pass(SECOND);
+  expect(bench.sink.attempts).toEqual([[1n], [2n], [3n], [4n]]);
+});
+
+it('what became due while the carrier was not ready is offered within seconds, also when nobody says that it is', async () => {
+  const bench = await Bench.open();
+  const unready = vi.spyOn(bench.carrier, 'unready').mockReturnValue('Redis is away.');
+  await bench.list(1);
+  unready.mockRestore();
+  await bench.clock.pass(5 * SECOND);
+  expect(bench.sink.attempts).toEqual([[1n]]);
+});

@@ -1,0 +1,88 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { freeTheDead, showOwnLife } from '../../src/daemon/free-the-dead.ts';
+import { isLocked } from '../../src/platform/lock.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { Bench } from './bench.ts';
+import { hanging } from './fakes.ts';
+
+/** The name under which the bench attempts. */
+const HOLDER = 'bench';
+
+/** A data directory, and a ledger with one attempt under way. */
+async function underWay() {
+  const dataDir = tempDir();
+  const folder = join(dataDir, 'processes');
+  const bench = await Bench.open({ budgetMs: 600_000 });
+  bench.sink.answer = hanging;
+  await bench.list(1);
+  expect(bench.sink.attempts).toHaveLength(1);
+  return { dataDir, folder, sign: join(folder, `${HOLDER}.lock`), bench };
+}
+
+/** The same, of a process that shows that it lives: this one. */
+async function ownUnderWay() {
+  const own = await underWay();
+  const life = showOwnLife(own.dataDir, HOLDER);
+  onTestFinished(() => life.release());
+  return own;
+}
+
+describe('what this process attempts', () => {
+  it('is not freed when somebody deletes its sign, and the sign is made anew', async () => {
+    const { dataDir, folder, sign, bench } = await ownUnderWay();
+    for (const lost of [folder, sign]) {
+      rmSync(lost, { recursive: true });
+      expect(await freeTheDead(bench.ledger, dataDir)).toBe(0);
+      expect(isLocked(sign)).toBe(true);
+    }
+    bench.wake.notify();
+    await bench.clock.pass(10_000);
+    expect(bench.sink.attempts).toHaveLength(1);
+  });
+
+  it('is not freed when somebody puts another file in the place of its sign', async () => {
+    const { dataDir, sign, bench } = await ownUnderWay();
+    const replace = () => {
+      rmSync(sign);
+      writeFileSync(sign, '');
+    };
+    replace();
+    expect(await freeTheDead(bench.ledger, dataDir)).toBe(0);
+    expect(isLocked(sign)).toBe(true);
+    const looking = vi.spyOn(bench.ledger, 'holders').mockImplementationOnce(async () => {
+      replace();
+      return [HOLDER];
+    });
+    onTestFinished(() => looking.mockRestore());
+    expect(await freeTheDead(bench.ledger, dataDir)).toBe(0);
+  });
+});
+
+describe('what another process attempts', () => {
+  it('is not freed when its sign is missing: it may live', async () => {
+    const { dataDir, bench } = await underWay();
+    expect(await freeTheDead(bench.ledger, dataDir)).toBe(0);
+  });
+
+  it('is freed once its sign is there and held by nobody; then the sign goes', async () => {
+    const { dataDir, folder, sign, bench } = await underWay();
+    mkdirSync(folder);
+    writeFileSync(sign, '');
+    const ending = vi.spyOn(bench.ledger, 'endLeasesOf').mockRejectedValueOnce(new Error('the disk is full'));
+    onTestFinished(() => ending.mockRestore());
+    await expect(freeTheDead(bench.ledger, dataDir)).rejects.toThrow('the disk is full');
+    expect(await freeTheDead(bench.ledger, dataDir)).toBe(1);
+    expect(existsSync(sign)).toBe(false);
+  });
+});
+
+it('a sign that is released is gone', () => {
+  const dataDir = tempDir();
+  const life = showOwnLife(dataDir, HOLDER);
+  const sign = join(dataDir, 'processes', `${HOLDER}.lock`);
+  expect(isLocked(sign)).toBe(true);
+  life.release();
+  expect(existsSync(sign)).toBe(false);
+});

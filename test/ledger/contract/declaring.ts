@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import {
+  aSink,
+  changedLead,
+  delivered,
+  LedgerUnderTest,
+  type OpenLedger,
+  refused,
+} from '../ledger-under-test.ts';
+
+/** What every ledger promises of sinks that come, go and are renamed. */
+export function declaringContract(store: () => OpenLedger): void {
+  describe('a sink under another name', () => {
+    it('goes on with what it was owed and has got, and its deliveries keep their ids', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const { ref } = await on.take('crm', { window: 1 });
+      await on.settle(ref, delivered);
+      await on.declare({ ...aSink('customers'), formerly: 'crm' });
+      expect(await on.owed('customers')).toEqual(['1 v1 delivered', '2 v1 pending']);
+      const { batch } = await on.take('customers');
+      expect(batch.deliveries[0]?.id).toMatch(/^crm:main:2:1:/);
+      const [row] = await on.ledger.deliveries({ delivery: batch.deliveries[0]?.id }, { limit: 2 });
+      expect(row).toMatchObject({ lead: '2', sink: 'customers' });
+      expect((await on.ledger.status()).sinks.map(({ sink }) => sink)).toEqual(['customers']);
+    });
+
+    it('is renamed once: what the former name says later means nothing', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const customers = { ...aSink('customers'), formerly: 'crm' };
+      await on.declare(customers);
+      await on.declare(customers, 'other');
+      await on.declare(customers, 'other');
+      expect((await on.ledger.status()).sinks.map(({ sink }) => sink)).toEqual(['customers', 'other']);
+      expect(await on.owed('customers')).toEqual(['1 v1 pending']);
+    });
+
+    it('leaves its former name to a new sink, whose deliveries have ids of their own', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const customers = { ...aSink('customers'), formerly: 'crm' };
+      await on.declare(customers);
+      await on.declare(aSink('customers'), 'crm');
+      await on.list([1, 2]);
+      const ids = (await on.ledger.deliveries({}, { limit: 10 })).map(({ delivery, sink }) => [
+        sink,
+        delivery.split(':')[0],
+      ]);
+      expect(new Set(ids.map(String))).toEqual(new Set(['customers,crm', 'crm,crm~2']));
+      const [own] = await on.ledger.deliveries({ sink: 'crm' }, { limit: 1 });
+      expect(await on.ledger.deliveries({ delivery: own?.delivery }, { limit: 5 })).toHaveLength(1);
+    });
+  });
+
+  describe('a sink that is no longer declared', () => {
+    it('is forgotten only then: what it is owed is skipped, what is on its way is left', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
+      await on.list([1, 2, 3]);
+      const { ref } = await on.take('crm', { window: 1 });
+      expect(await on.ledger.forget('crm')).toBeUndefined();
+      expect(await on.ledger.forget('nobody')).toBeUndefined();
+      await on.declare('drop');
+      expect(await on.ledger.forget('crm')).toBe(2);
+      await on.settle(ref, refused);
+      expect(await on.owed('crm')).toEqual(['1 v1 dead', '2 v1 skipped', '3 v1 skipped']);
+      const [row] = await on.ledger.deliveries({ states: ['skipped'] }, { limit: 1 });
+      expect(row?.reason).toContain('removed from the configuration');
+      expect(await on.owed('drop')).toEqual(['1 v1 pending', '2 v1 pending', '3 v1 pending']);
+    });
+
+    it('is told with how many leads it missed, by what the ledger was last told', async () => {
+      const on = await LedgerUnderTest.with(store(), { ...aSink('crm'), config: '{"url":"a"}' });
+      await on.ledger.declareSources([{ name: 'main', config: '{"base_url":"b"}' }]);
+      await on.list([1, 2]);
+      await on.declare();
+      await on.list([1, changedLead(2, 'B'), 3]);
+      expect(await on.ledger.lastDeclared()).toEqual({
+        sources: [{ name: 'main', config: '{"base_url":"b"}', leads: 3 }],
+        sinks: [{ name: 'crm', active: false, config: '{"url":"a"}', pending: 2, missed: 2 }],
+      });
+    });
+  });
+}

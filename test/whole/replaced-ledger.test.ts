@@ -1,0 +1,35 @@
+import { copyFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { aScene } from '../support/a-scene.ts';
+import { accountOf, faultsOf } from '../support/oracle.ts';
+import { until } from '../support/until.ts';
+
+test('a daemon whose ledger was removed ends, and says why, instead of going on in a file that nobody will find', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 3 } });
+  const daemon = await scene.start();
+  await until('all are delivered', () => scene.complete());
+  for (const name of ['ledger.db', 'ledger.db-wal', 'ledger.db-shm'])
+    rmSync(join(scene.dataDir, name), { force: true });
+  expect(await daemon.exited).toMatchObject({ code: 1 });
+  expect(daemon.log).toContainEqual(expect.objectContaining({ event: 'ledger-replaced', level: 'error' }));
+});
+
+test('a worker that was left running over a restore of the ledger ends, and a new one delivers', async () => {
+  const scene = await aScene('bullmq', { stub: { leads: 3 } });
+  const work = () => scene.start({ args: ['worker', '--listen', '127.0.0.1:0'] });
+  const run = await scene.start({ args: ['run', '--no-deliver'] });
+  const worker = await work();
+  await until('the first are delivered', () => scene.complete());
+  await run.kill();
+  const file = join(scene.dataDir, 'ledger.db');
+  copyFileSync(file, `${file}.backup`);
+  renameSync(`${file}.backup`, file);
+  scene.stub.addLeads(5);
+  await scene.start({ args: ['run', '--no-deliver'] });
+  expect(await worker.exited).toMatchObject({ code: 1 });
+  expect(worker.log).toContainEqual(expect.objectContaining({ event: 'ledger-replaced' }));
+  await work();
+  await until('the new ones are delivered', () => scene.complete(), 30_000);
+  expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+}, 90_000);
