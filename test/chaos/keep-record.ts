@@ -14,7 +14,9 @@ export function keepRecord({ folder, scene }: World, account: Account): void {
   write('account', account);
   write(
     'served',
-    scene.stub.served.ids().map((id) => ({ id, versions: scene.stub.served.versions(id) })),
+    Object.entries(scene.services).flatMap(([source, { served }]) =>
+      served.ids().map((id) => ({ source, id, versions: served.versions(id) })),
+    ),
   );
   write(
     'received',

@@ -1,11 +1,11 @@
 import { runLeadsync } from '../support/leadsync.ts';
-import type { Scene, SinkName } from '../support/scene.ts';
+import { keyOf, type Scene, type SinkName } from '../support/scene.ts';
 
 const PATIENCE_MS = 60_000;
 
 /** Somebody at the command line. Remembers which replays were asked for, since those are wanted repeats. */
 export class Operator {
-  /** Every replay that the command said it has made, as `sink lead`. */
+  /** Every replay that the command said it has made, as `sink source:lead`. */
   readonly replayed: string[] = [];
   /** Those of which nobody knows, because the command failed. */
   readonly maybeReplayed: string[] = [];
@@ -39,11 +39,12 @@ export class Operator {
 
   /** Replays one of the leads that were served, `place` of the way through them. */
   async replay(sink: SinkName, place: number): Promise<string | undefined> {
-    const ids = this.#scene.served();
-    const lead = ids[Math.floor(place * ids.length)];
-    if (lead === undefined) return 'nothing was served yet';
-    const failed = await this.run('replay', '--sink', sink, '--lead', lead);
-    (failed === undefined ? this.replayed : this.maybeReplayed).push(`${sink} ${lead}`);
+    const served = this.#scene.served();
+    const chosen = served[Math.floor(place * served.length)];
+    if (chosen === undefined) return 'nothing was served yet';
+    const { source, lead } = chosen;
+    const failed = await this.run('replay', '--sink', sink, '--source', source, '--lead', lead);
+    (failed === undefined ? this.replayed : this.maybeReplayed).push(`${sink} ${keyOf(chosen)}`);
     return failed;
   }
 }

@@ -9,6 +9,8 @@ import type { Process } from './process.ts';
 /** What things are done to, by the name under which they are told. */
 export interface Parts {
   readonly service: Stub;
+  /** One whose leads have the ids of the first one's, and say something else; undefined where there is none. */
+  readonly 'other service': Stub | undefined;
   readonly receiver: WebhookReceiver;
   readonly 'drop folder': SmallDisk;
   readonly "ledger's disk": SmallDisk;

@@ -22,7 +22,15 @@ test('two seeds name two runs', () => {
 
 test('on either carrier a seed does the same to what both have', () => {
   const [one, other] = carriers.map((carrier) => drawPlan(7, carrier, SECONDS).lanes);
-  for (const lane of ['service', 'receiver', 'drop folder', 'postgres', 'daemon', 'operator'] as const)
+  for (const lane of [
+    'service',
+    'other service',
+    'receiver',
+    'drop folder',
+    'postgres',
+    'daemon',
+    'operator',
+  ] as const)
     expect(one?.[lane].map(({ text }) => text)).toEqual(other?.[lane].map(({ text }) => text));
 });
 
@@ -56,6 +64,7 @@ test('over some seeds every kind of trouble comes up', () => {
     'receiver takes the lead and breaks the connection',
     'operator replays',
     'service the next listing: truncated',
+    'other service the next listing: truncated',
   ])
     expect(texts.filter((text) => text.includes(trouble)).length, trouble).toBeGreaterThan(0);
 });

@@ -17,7 +17,7 @@ export type Lanes = { readonly [Name in keyof Parts]: readonly Deed<NonNullable<
 /** Everything that a seed decides. */
 export interface Plan {
   readonly lanes: Lanes;
-  readonly scene: Pick<SceneOptions, 'stub' | 'sinks'>;
+  readonly scene: Pick<SceneOptions, 'stub' | 'services' | 'sinks'>;
   /** How the daemon and the workers are started, one time after the other. */
   readonly starts: Readonly<Record<'daemon' | 'worker', readonly Start[]>>;
   /** Whether everything is healed around a daemon that goes on running, or around one that is started anew. */
@@ -31,9 +31,11 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
   const of = (stream: string) => new Chance(seed, stream);
   const endMs = seconds * 1000;
   const queued = carrier === 'bullmq';
+  const twoServices = of('other service').oneIn(2);
   return {
     lanes: {
       service: drawService(of('service'), endMs),
+      'other service': twoServices ? drawService(of('lane of the other service'), endMs) : [],
       receiver: drawReceiver(of('receiver'), endMs),
       'drop folder': drawDropDisk(of('drop folder'), endMs),
       "ledger's disk": drawLedgerDisk(of('ledger disk'), endMs),
@@ -43,7 +45,11 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number): P
       worker: queued ? drawProcess(of('worker'), endMs, WORKER_TROUBLES) : [],
       operator: drawOperator(of('operator'), endMs),
     },
-    scene: { stub: drawStub(of('stub'), seed), sinks: drawSinks(of('sinks')) },
+    scene: {
+      stub: drawStub(of('stub'), seed),
+      services: twoServices ? { other: drawStub(of('other stub'), seed + 1) } : {},
+      sinks: drawSinks(of('sinks')),
+    },
     starts: {
       daemon: drawStarts(of('starts of the daemon'), { mayLeaveDeliveries: queued }),
       worker: drawStarts(of('starts of the worker'), { mayLeaveDeliveries: false }),

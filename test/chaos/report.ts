@@ -5,7 +5,7 @@ import type { RunResult } from './run.ts';
 export function reportOf(result: RunResult): string {
   const { account, faults, kept } = result;
   const rows = SINKS.map((sink) => {
-    const { delivered, repeated, replayed, dead, lost, pending } = account.sinks[sink];
+    const { delivered, repeated, replayed, dead, skipped, lost, pending } = account.sinks[sink];
     const repeats = sink === 'crm' ? repeated.length : '-';
     return [
       sink,
@@ -14,11 +14,12 @@ export function reportOf(result: RunResult): string {
       repeats,
       replayed.length,
       dead.length,
+      skipped.length,
       lost.length,
       pending.length,
     ];
   });
-  const head = ['', 'served', 'delivered', 'repeats', 'replays', 'dead', 'lost', 'pending'];
+  const head = ['', 'served', 'delivered', 'repeats', 'replays', 'dead', 'skipped', 'lost', 'pending'];
   return [
     `\n${outline(result)}`,
     ...[head, ...rows].map(line),

@@ -98,6 +98,9 @@ async function perform(
   // What is under way when the run is stopped has to end before its parts are closed.
   await Promise.allSettled([
     lane('service', parts.service, lanes.service),
+    ...(parts['other service']
+      ? [lane('other service', parts['other service'], lanes['other service'])]
+      : []),
     lane('receiver', parts.receiver, lanes.receiver),
     lane('drop folder', parts['drop folder'], lanes['drop folder']),
     lane("ledger's disk", parts["ledger's disk"], lanes["ledger's disk"]),

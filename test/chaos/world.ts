@@ -73,6 +73,7 @@ export async function openWorld(
     const operator = new Operator(scene, excuse);
     const parts: Parts = {
       service: scene.stub,
+      'other service': scene.services['other'],
       receiver: scene.receiver,
       'drop folder': disks.drop,
       "ledger's disk": disks.data,
@@ -129,8 +130,10 @@ function processes(
 }
 
 async function heal(parts: Parts): Promise<void> {
-  parts.service.arrive(0);
-  parts.service.behave();
+  for (const service of [parts.service, parts['other service']]) {
+    service?.arrive(0);
+    service?.behave();
+  }
   parts.receiver.answerAlways(204);
   parts['drop folder'].heal();
   parts["ledger's disk"].heal();

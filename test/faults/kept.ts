@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { Daemon } from '../support/leadsync.ts';
-import { type Account, accountOf, faultsOf } from '../support/oracle.ts';
+import { type Account, type Allowed, accountOf, faultsOf } from '../support/oracle.ts';
 import type { Scene } from '../support/scene.ts';
 import { until } from '../support/until.ts';
 import { expectCalm } from './calm.ts';
@@ -20,10 +20,10 @@ const REST_MS = 90_000;
 export async function expectKept(
   scene: Scene,
   daemon: Daemon,
-  allowed: { repeats: boolean },
+  allowed: Allowed,
   restMs = REST_MS,
 ): Promise<Account> {
-  await expectComplete(scene, daemon, restMs);
+  await expectComplete(scene, daemon, allowed, restMs);
   await expectCalm(daemon);
   expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   const account = await accountOf(scene);
@@ -31,8 +31,8 @@ export async function expectKept(
   return account;
 }
 
-/** Waits until every lead is everywhere; in vain, it says what is where, and what leadsync logged last. */
-async function expectComplete(scene: Scene, daemon: Daemon, restMs: number): Promise<void> {
+/** Waits until every lead is everywhere; in vain, it says what is amiss, and what leadsync logged last. */
+async function expectComplete(scene: Scene, daemon: Daemon, allowed: Allowed, restMs: number): Promise<void> {
   const complete = async () => {
     const startMs = performance.now();
     if (await scene.complete()) return true;
@@ -41,10 +41,9 @@ async function expectComplete(scene: Scene, daemon: Daemon, restMs: number): Pro
   try {
     await until('every lead is everywhere', complete, restMs);
   } catch (cause) {
-    const held = Object.entries(await scene.held()).map(([sink, leads]) => `${sink} ${leads.length}`);
+    const faults = faultsOf(await accountOf(scene), allowed).join('\n');
     const { stdout } = await scene.run('status');
     const last = daemon.stderr.split('\n').slice(-20).join('\n');
-    const where = `${scene.served().length} leads were served; the sinks hold ${held.join(', ')}.`;
-    throw new Error(`${where}\n${stdout}\n${last}`, { cause });
+    throw new Error(`${scene.served().length} leads were served.\n${faults}\n${stdout}\n${last}`, { cause });
   }
 }

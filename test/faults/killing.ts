@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { aScene } from '../support/a-scene.ts';
 import { type RunningLeadsync, startLeadsync } from '../support/leadsync.ts';
-import type { Account } from '../support/oracle.ts';
+import type { Account, Allowed } from '../support/oracle.ts';
 import type { CarrierName, Scene, SceneOptions, SinkName } from '../support/scene.ts';
 import { until } from '../support/until.ts';
 import { expectKept } from './kept.ts';
@@ -63,7 +63,7 @@ export async function runUntilKilled(
  */
 export async function expectRecovery(
   scene: Scene,
-  allowed: { repeats: boolean },
+  allowed: Allowed,
   logged: (log: RunningLeadsync['log']) => boolean = () => true,
 ): Promise<{ account: Account; log: RunningLeadsync['log'] }> {
   const daemon = await scene.start();

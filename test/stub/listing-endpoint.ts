@@ -72,7 +72,7 @@ export async function answerListingRequest(
     fault !== undefined && misbehaviour !== undefined
       ? await fault({ ...answering, misbehaviour })
       : await sendProperly(req, answering, options);
-  if (complete) options.served.record(page.elements());
+  if (complete) options.served.record(page.elements(), snapshot.revision);
 }
 
 async function isAllowed(

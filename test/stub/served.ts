@@ -9,16 +9,27 @@ export class Served {
   readonly #first = new Set<number>();
   readonly #later = new Map<number, Set<number>>();
   readonly #raw = new Set<string>();
+  /** What was served last of leads that were changed. */
+  readonly #newest = new Map<number, number>();
+  #revision = 0;
 
   constructor(shown: ShownLeads) {
     this.#shown = shown;
   }
 
-  record(elements: Iterable<Element>): void {
+  /** Of listings that are sent at the same time the one of the higher revision is the newer one. */
+  record(elements: Iterable<Element>, revision: number): void {
+    const isNewest = revision >= this.#revision;
+    if (isNewest) this.#revision = revision;
     for (const element of elements) {
-      if ('raw' in element) this.#raw.add(element.raw);
-      else if (element.version === 1) this.#first.add(element.id);
-      else this.#recordLater(element.id, element.version);
+      if ('raw' in element) {
+        this.#raw.add(element.raw);
+        continue;
+      }
+      const { id, version } = element;
+      if (version === 1) this.#first.add(id);
+      else this.#recordLater(id, version);
+      if (isNewest && (version > 1 || this.#newest.has(id))) this.#newest.set(id, version);
     }
   }
 
@@ -37,8 +48,18 @@ export class Served {
     return this.#first.has(id) ? [1, ...later] : later;
   }
 
-  /** The JSON text of a served version, byte for byte; its latest one when none is named. Undefined when not served. */
-  text(id: number, version = this.versions(id).at(-1)): string | undefined {
+  /** The version of a lead that was served last; undefined when none was. */
+  newest(id: number): number | undefined {
+    return this.#newest.get(id) ?? this.versions(id)[0];
+  }
+
+  /** Every version of a lead that was shown, served or not, one after the other: one that came back stands there again. */
+  history(id: number): readonly number[] {
+    return this.#shown.history(id);
+  }
+
+  /** The JSON text of a served version, byte for byte; its newest one when none is named. Undefined when not served. */
+  text(id: number, version = this.newest(id)): string | undefined {
     return version !== undefined && this.versions(id).includes(version)
       ? this.#shown.text(id, version)
       : undefined;

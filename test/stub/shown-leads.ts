@@ -22,6 +22,8 @@ export class ShownLeads {
   #lent = false;
   #nextId: number;
   #versions = new Map<number, number>();
+  /** Of leads that were changed every version that was shown, one after the other. */
+  readonly #history = new Map<number, number[]>();
   #createdAt = new Map<number, Date>();
   #raw: string[] = [];
   #revision = 0;
@@ -62,7 +64,22 @@ export class ShownLeads {
 
   /** Changes what a lead says. @returns its new version */
   change(id: number): number {
-    const version = this.version(id) + 1;
+    return this.#show(id, Math.max(...this.history(id)) + 1);
+  }
+
+  /** Shows what a lead said before its last change. @returns the version that it has again */
+  changeBack(id: number): number {
+    return this.#show(id, this.history(id).at(-2) ?? 1);
+  }
+
+  /** Every version of a lead that was shown, one after the other: one that came back stands there again. */
+  history(id: number): readonly number[] {
+    return this.#history.get(id) ?? [1];
+  }
+
+  #show(id: number, version: number): number {
+    if (version === this.version(id)) return version;
+    this.#history.set(id, [...this.history(id), version]);
     this.#versions = new Map(this.#versions).set(id, version);
     this.#revision++;
     return version;

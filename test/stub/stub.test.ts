@@ -248,6 +248,22 @@ describe('the listing', () => {
     expect(stub.served.has(101)).toBe(true);
   });
 
+  it('shows a lead as it was before its last change, and tells which of its versions was served last', async () => {
+    const stub = await aStub({ leads: 2 });
+    const token = await aToken(stub);
+    const first = await (await list(stub, token)).text();
+    expect([stub.changeLead(1), stub.changeLead(1), stub.changeLeadBack(1)]).toEqual([2, 3, 2]);
+    await (await list(stub, token)).text();
+    expect([stub.served.newest(1), stub.served.newest(2)]).toEqual([2, 1]);
+    expect([stub.changeLead(1), stub.changeLeadBack(2)]).toEqual([4, 1]);
+    expect(stub.served.history(1)).toEqual([1, 2, 3, 2, 4]);
+    const other = await aStub({ leads: 2 });
+    other.changeLead(1);
+    other.changeLeadBack(1);
+    expect(await (await list(other, await aToken(other))).text()).toBe(first);
+    expect(other.served.history(1)).toEqual([1, 2, 1]);
+  });
+
   it('answers 304 to its own ETag until something changes', async () => {
     const stub = await aStub({ leads: 3, doorkeeper: true });
     const token = await aToken(stub);

@@ -91,6 +91,8 @@ export interface Stub {
   removeRaw(text: string): void;
   /** Changes a lead's content. @returns its new version, counted from 1 */
   changeLead(id: number): number;
+  /** Shows what a lead said before its last change. @returns the version that it has again */
+  changeLeadBack(id: number): number;
   removeLead(id: number): void;
   /** Leads per second that arrive from now on; 0 stops them. */
   arrive(perSecond: number): void;
@@ -197,6 +199,10 @@ class RunningStub implements Stub {
 
   changeLead(id: number): number {
     return this.#shown.change(id);
+  }
+
+  changeLeadBack(id: number): number {
+    return this.#shown.changeBack(id);
   }
 
   removeLead(id: number): void {

@@ -16,28 +16,42 @@ const text = (lead: number, version: number) => leadText({ seed: 1, id: lead, ve
 const nameOf = (lead: number, version: number, replay = '') =>
   `crm:main:${lead}:${version}:${hash('sha256', text(lead, version)).slice(0, 8)}${replay}`;
 const held = (lead: number, version = 1, under = nameOf(lead, version)): Held => ({
+  source: 'main',
   lead: String(lead),
   version,
   under,
   raw: text(lead, version),
 });
 
-/** The account at the webhook of a scene whose service served leads in so many versions; the other sinks hold all of it. */
+/**
+ * The account at the webhook of a scene whose service served leads in so many versions, or in these one after the other;
+ * the other sinks hold all of it.
+ */
 async function accountAt(
-  served: Readonly<Record<number, number>>,
+  served: Readonly<Record<number, number | readonly number[]>>,
   at: { held: readonly Held[]; owed?: readonly Owed[] },
 ): Promise<Account> {
-  const everything = Object.entries(served).map(([lead, version]) => held(Number(lead), version));
-  const versions = (lead: number) => Array.from({ length: served[lead] ?? 0 }, (_, index) => index + 1);
+  const history = (lead: number) => {
+    const versions = served[lead] ?? 0;
+    return typeof versions === 'number'
+      ? Array.from({ length: versions }, (_, index) => index + 1)
+      : versions;
+  };
+  const newest = (lead: number) => history(lead).at(-1);
+  const ids = () => Object.keys(served).map(Number);
+  const everything = ids().map((lead) => held(lead, newest(lead)));
   const deliveries = (at.owed ?? []).map(({ lead, version, state, reason }) => ({
     delivery_id: nameOf(lead, version),
+    source: 'main',
     lead_id: String(lead),
     sink: 'crm',
     state,
     reason: reason ?? null,
   }));
   const scene = {
-    stub: { served: { ids: () => Object.keys(served).map(Number), versions, text, raw: () => [] } },
+    services: {
+      main: { served: { ids, newest, history, text, raw: () => [] } },
+    },
     held: async () => ({ crm: at.held, drop: everything, warehouse: everything }),
     run: async () => ({
       code: 0,
@@ -57,51 +71,94 @@ test('a lead that is there, in the content that was served, is no fault', async 
 });
 
 test('a lead that is nowhere is lost', async () => {
-  expect(await faultsAt({ 1: 1, 2: 1 }, { held: [held(1)] })).toEqual(['crm: 1 lost (2)']);
+  expect(await faultsAt({ 1: 1, 2: 1 }, { held: [held(1)] })).toEqual(['crm: 1 lost (main:2)']);
 });
 
-test('a lead that is dead for a reason is accounted for; without one it is not', async () => {
-  const dead = { lead: 1, version: 1, state: 'dead' } as const;
-  expect(await faultsAt({ 1: 1 }, { held: [], owed: [{ ...dead, reason: 'It was refused.' }] })).toEqual([]);
-  expect(await faultsAt({ 1: 1 }, { held: [], owed: [dead] })).toEqual(['crm: 1 withoutReason (1)']);
-});
+test.each(['dead', 'skipped'] as const)(
+  'a lead that is %s is a fault, unless it is one that may be, for a reason',
+  async (state) => {
+    const row = { lead: 1, version: 1, state };
+    const account = await accountAt({ 1: 1 }, { held: [], owed: [{ ...row, reason: 'It was refused.' }] });
+    expect(faultsOf(account, { repeats: true })).toEqual([`crm: 1 ${state} (main:1)`]);
+    expect(faultsOf(account, { repeats: true, [state]: { crm: ['main:2'], drop: ['main:1'] } })).toEqual([
+      `crm: 1 ${state} (main:1)`,
+    ]);
+    expect(faultsOf(account, { repeats: true, [state]: { crm: ['main:1'] } })).toEqual([]);
+    const silent = await accountAt({ 1: 1 }, { held: [], owed: [row] });
+    expect(faultsOf(silent, { repeats: true, [state]: { crm: ['main:1'] } })).toEqual([
+      'crm: 1 withoutReason (main:1)',
+    ]);
+  },
+);
+
+test.each(['dead', 'skipped'] as const)(
+  'that an older content is %s is no fault once the newest was delivered',
+  async (state) => {
+    const owed = [{ lead: 1, version: 1, state, reason: 'A newer one took its place.' }];
+    expect(await faultsAt({ 1: 2 }, { held: [held(1, 2)], owed })).toEqual([]);
+  },
+);
 
 test('that an older content is dead does not excuse that the newest is nowhere', async () => {
   const owed = [{ lead: 1, version: 1, state: 'dead', reason: 'It was refused.' }] as const;
-  expect(await faultsAt({ 1: 2 }, { held: [], owed })).toEqual(['crm: 1 lost (1)']);
+  expect(await faultsAt({ 1: 2 }, { held: [], owed })).toEqual([
+    'crm: 1 lost (main:1)',
+    'crm: 1 dead (main:1)',
+  ]);
 });
 
 test('a sink that has only the older content is stale', async () => {
-  expect(await faultsAt({ 1: 2 }, { held: [held(1)] })).toEqual(['crm: 1 stale (1)']);
+  expect(await faultsAt({ 1: 2 }, { held: [held(1)] })).toEqual(['crm: 1 stale (main:1)']);
 });
 
 test('an older content after a newer one is stale, also when the newest comes once more', async () => {
   const replayed = held(1, 2, nameOf(1, 2, ':r1'));
-  expect(await faultsAt({ 1: 2 }, { held: [held(1, 2), held(1), replayed] })).toEqual(['crm: 1 stale (1)']);
+  expect(await faultsAt({ 1: 2 }, { held: [held(1, 2), held(1), replayed] })).toEqual([
+    'crm: 1 stale (main:1)',
+  ]);
 });
 
 test('a repeat under the name that it had is recognised, wherever it comes in', async () => {
   const account = await accountAt({ 1: 2 }, { held: [held(1), held(1, 2), held(1)] });
   expect(faultsOf(account, { repeats: true })).toEqual([]);
-  expect(faultsOf(account, { repeats: false })).toEqual(['crm: 1 repeated (1)']);
+  expect(faultsOf(account, { repeats: false })).toEqual(['crm: 1 repeated (main:1)']);
+});
+
+const back = (lead: number) => held(lead, 1, nameOf(lead, 1).replace(':1:1:', ':1:3:'));
+
+test('a lead that was changed back comes twice with its first content, and has to', async () => {
+  const changedBack = { 1: [1, 2, 1] };
+  expect(await faultsAt(changedBack, { held: [held(1), held(1, 2), back(1)] })).toEqual([]);
+  expect(await faultsAt(changedBack, { held: [held(1), held(1, 2)] })).toEqual(['crm: 1 stale (main:1)']);
+  expect(await faultsAt({ 1: [1, 2] }, { held: [held(1), back(1), held(1, 2)] })).toEqual([
+    'crm: 1 twice (main:1)',
+  ]);
 });
 
 test('the same content under two names is one that no receiver can recognise', async () => {
   expect(await faultsAt({ 1: 1 }, { held: [held(1), held(1, 1, 'crm:main:1:2:0')] })).toEqual([
-    'crm: 1 twice (1)',
+    'crm: 1 twice (main:1)',
   ]);
 });
 
 test('a replay is a wanted repeat, and is counted', async () => {
   const account = await accountAt({ 1: 1 }, { held: [held(1), held(1, 1, nameOf(1, 1, ':r1'))] });
   expect(faultsOf(account, { repeats: false })).toEqual([]);
-  expect(account.sinks.crm.replayed).toEqual(['1']);
+  expect(account.sinks.crm.replayed).toEqual(['main:1']);
 });
 
 test('a lead whose text is not what was served is altered; one that was never served is foreign', async () => {
   const altered = { ...held(1), raw: text(1, 1).replace('"id":1,', '"id":1, ') };
   expect(await faultsAt({ 1: 1 }, { held: [altered, held(3)] })).toEqual([
-    'crm: 1 altered (1)',
-    'crm: 1 foreign (3)',
+    'crm: 1 altered (main:1)',
+    'crm: 1 foreign (main:3)',
+  ]);
+});
+
+test('a lead of one source is no other’s lead of the same id', async () => {
+  const other: Held = { ...held(1), source: 'other' };
+  expect(await faultsAt({ 1: 1 }, { held: [other] })).toEqual([
+    'crm: 1 lost (main:1)',
+    'crm: 1 foreign (other:1)',
   ]);
 });

@@ -1,20 +1,20 @@
 import { hash } from 'node:crypto';
 import type { Stub } from '../stub/stub.ts';
-import type { Held, Scene, SinkName } from './scene.ts';
+import { type Held, keyOf, lastOfEach, type Scene, type SinkName, withoutRepeats } from './scene.ts';
 
-/** What became, at one sink, of every lead that was served. Lists are of lead ids. */
+/** What became, at one sink, of every lead that was served. Lists are of leads as `source:id`. */
 export interface SinkAccount {
   /** Leads that the sink holds, of those that were served. */
   readonly delivered: number;
   /** Leads that the sink was given more than once under the same `webhook-id`: what a receiver can recognise. */
   readonly repeated: readonly string[];
-  /** Leads whose same content the sink holds more than once under different names: what a receiver cannot recognise. */
+  /** Leads whose same content the sink holds under more names than it was shown times: what a receiver cannot recognise. */
   readonly twice: readonly string[];
   /** An entry for each replay that the sink holds: a repeat that somebody asked for. */
   readonly replayed: readonly string[];
   /** And for each that is owed or was given up. */
   readonly notReplayed: readonly string[];
-  /** Leads that the sink has only in an older version, or in an older one after a newer one. */
+  /** Leads that the sink has only in an older version, or whose versions came in another order than they were shown in. */
   readonly stale: readonly string[];
   /** Leads whose text is not, byte for byte, what was served. */
   readonly altered: readonly string[];
@@ -30,7 +30,7 @@ export interface SinkAccount {
   readonly lost: readonly string[];
 }
 
-/** The account of a scene: what its service served against what its sinks hold, and what the ledger says of the rest. */
+/** The account of a scene: what its services served against what its sinks hold, and what the ledger says of the rest. */
 export interface Account {
   readonly served: number;
   readonly sinks: Readonly<Record<SinkName, SinkAccount> & Record<string, SinkAccount>>;
@@ -38,31 +38,41 @@ export interface Account {
 
 interface OwedRow {
   readonly delivery_id: string;
+  readonly source: string;
   readonly lead_id: string;
   readonly sink: string;
   readonly state: 'pending' | 'dead' | 'skipped';
   readonly reason: string | null;
 }
 
-/** What the service has served, as a sink should come to hold it. */
+/** What may be otherwise than promised, since a test has seen to it. */
+export interface Allowed {
+  /** A webhook may have been given a lead more than once under the same name. */
+  readonly repeats: boolean;
+  /** By sink, the leads that may be dead or skipped, for a reason: none when absent. */
+  readonly dead?: Readonly<Record<string, readonly string[]>>;
+  readonly skipped?: Readonly<Record<string, readonly string[]>>;
+  /** The sinks that are looked at; all when absent. */
+  readonly at?: readonly string[];
+}
+
+/** What the services have served, as a sink should come to hold it. */
 interface Truth {
-  /** Of each lead the newest version that was served. */
+  /** Of each lead the version that was served last. */
   readonly newest: ReadonlyMap<string, number>;
   /** Leads that were served among others, and that a sink may hold or not: the odd ones of a misbehaving service. */
   readonly besides: ReadonlySet<string>;
   text(lead: string, version: number): string | undefined;
+  /** The versions of a lead that were shown, one after the other. */
+  history(lead: string): readonly number[];
 }
 
 /**
- * Takes the account from outside: the stub's record, the sinks' own contents, and the `deliveries` command. `raw` are
- * those of the stub's raw elements that are leads like any other, and were shown all the time; `services` are all that
- * the scene's sinks got leads from, where it is not its first alone.
+ * Takes the account from outside: the stubs' record, the sinks' own contents, and the `deliveries` command. `raw` are
+ * those of the first stub's raw elements that are leads like any other, and were shown all the time.
  */
-export async function accountOf(
-  scene: Scene,
-  more: { raw?: readonly string[]; services?: readonly Stub[] } = {},
-): Promise<Account> {
-  const truth = truthOf(more.services ?? [scene.stub], more.raw ?? []);
+export async function accountOf(scene: Scene, more: { raw?: readonly string[] } = {}): Promise<Account> {
+  const truth = truthOf(scene.services, more.raw ?? []);
   // What is owed first: what is delivered between the two is then on both sides, and not on neither.
   const owed = await undelivered(scene);
   const held = await scene.held();
@@ -77,45 +87,53 @@ export async function accountOf(
   return { served: truth.newest.size, sinks: Object.fromEntries(accounts) };
 }
 
-/**
- * The account of a scene that is healed and at rest, as the one promise has it: everything is delivered, dead or skipped
- * with a reason, in its newest version, and only the webhooks' repeats are allowed, where `repeats` says so.
- * `at` names the sinks that are looked at; all when absent.
- */
-export function faultsOf(
-  { sinks }: Account,
-  allowed: { repeats: boolean; at?: readonly string[] },
-): string[] {
+/** Of the account of a scene that is healed and at rest what breaks the promise: every lead is there in its newest version, once. */
+export function faultsOf({ sinks }: Account, allowed: Allowed): string[] {
   return Object.entries(sinks).flatMap(([sink, account]) => {
     if (allowed.at && !allowed.at.includes(sink)) return [];
     const wrong = ['lost', 'pending', 'twice', 'stale', 'altered', 'foreign', 'withoutReason'] as const;
     // Files and rows recognise a repeat by themselves, so there is none at all.
     const recognised = sink === 'drop' || sink === 'warehouse';
-    const faults = allowed.repeats && !recognised ? wrong : ([...wrong, 'repeated'] as const);
-    return faults
-      .filter((fault) => account[fault].length > 0)
-      .map(
-        (fault) => `${sink}: ${account[fault].length} ${fault} (${account[fault].slice(0, 5).join(', ')})`,
-      );
+    const found = Object.entries({
+      ...Object.fromEntries(wrong.map((fault) => [fault, account[fault]])),
+      dead: account.dead.filter((lead) => !allowed.dead?.[sink]?.includes(lead)),
+      skipped: account.skipped.filter((lead) => !allowed.skipped?.[sink]?.includes(lead)),
+      repeated: allowed.repeats && !recognised ? [] : account.repeated,
+    });
+    return found
+      .filter(([, leads]) => leads.length > 0)
+      .map(([fault, leads]) => `${sink}: ${leads.length} ${fault} (${leads.slice(0, 5).join(', ')})`);
   });
 }
 
-function truthOf(services: readonly Stub[], raw: readonly string[]): Truth {
-  const generated = services.flatMap(({ served }) =>
-    served.ids().map((id) => [String(id), { served, version: served.versions(id).at(-1) ?? 1 }] as const),
+function truthOf(services: Readonly<Record<string, Stub>>, raw: readonly string[]): Truth {
+  const generated = Object.entries(services).flatMap(([source, { served }]) =>
+    served.ids().map((id) => {
+      const version = served.newest(id) ?? 1;
+      return [`${source}:${id}`, { served, id, version }] as const;
+    }),
   );
-  const newest = new Map(generated);
+  const newest = new Map<string, (typeof generated)[number][1]>(generated);
   // What stands around an element is the listing's, and not the lead's.
-  const texts = new Map(
-    services.flatMap(({ served }) => served.raw()).map((text) => [idIn(text), text.trim()]),
+  const texts = new Map<string, string>(
+    Object.entries(services).flatMap(([source, { served }]) =>
+      served.raw().map((text) => [`${source}:${idIn(text)}`, text.trim()] as const),
+    ),
   );
   return {
     newest: new Map([
       ...generated.map(([lead, { version }]) => [lead, version] as const),
-      ...raw.map((text) => [idIn(text), 1] as const),
+      ...raw.map((text) => [`main:${idIn(text)}`, 1] as const),
     ]),
     besides: new Set(texts.keys()),
-    text: (lead, version) => texts.get(lead) ?? newest.get(lead)?.served.text(Number(lead), version),
+    text: (lead, version) => {
+      const { served, id } = newest.get(lead) ?? {};
+      return texts.get(lead) ?? (id === undefined ? undefined : served?.text(id, version));
+    },
+    history: (lead) => {
+      const { served, id } = newest.get(lead) ?? {};
+      return (id !== undefined && served?.history(id)) || [1];
+    },
   };
 }
 
@@ -133,8 +151,8 @@ async function undelivered(scene: Scene): Promise<readonly OwedRow[]> {
 }
 
 function sinkAccount(truth: Truth, held: readonly Held[], owed: readonly OwedRow[]): SinkAccount {
-  const seen = firstOfEach(held, (one) => `${one.lead} ${one.under}`);
-  const last = new Map(seen.map(({ lead, version }) => [lead, version]));
+  const seen = withoutRepeats(held);
+  const last = lastOfEach(held);
   const missing = [...truth.newest.keys()].filter((lead) => last.get(lead) !== truth.newest.get(lead));
   const isMissing = new Set(missing);
   const named = new Set(owed.map((row) => contentOf(row.delivery_id)));
@@ -143,12 +161,12 @@ function sinkAccount(truth: Truth, held: readonly Held[], owed: readonly OwedRow
   const unaccounted = missing.filter((lead) => !named.has(newestOf(truth, lead)));
   return {
     delivered: [...truth.newest.keys()].filter((lead) => last.has(lead)).length,
-    repeated: repeatsOf(held, ({ lead, under }) => `${lead} ${under}`),
-    twice: repeatsOf(seen, ({ lead, version, under }) => `${lead} ${version} ${replayIn(under)}`),
-    replayed: seen.filter(({ under }) => replayIn(under) !== '').map(({ lead }) => lead),
+    repeated: repeatsOf(held, (one) => `${keyOf(one)} ${one.under}`),
+    twice: tooOften(seen, truth),
+    replayed: seen.filter(({ under }) => replayIn(under) !== '').map(keyOf),
     notReplayed: owed.filter((row) => replayIn(row.delivery_id) !== '').map(leadOf),
-    stale: [...new Set([...unaccounted.filter((lead) => last.has(lead)), ...outOfOrder(seen)])],
-    altered: seen.filter((one) => isAltered(one, truth)).map(({ lead }) => lead),
+    stale: [...new Set([...unaccounted.filter((lead) => last.has(lead)), ...outOfOrder(seen, truth)])],
+    altered: seen.filter((one) => isAltered(one, truth)).map(keyOf),
     foreign: [...last.keys()].filter((lead) => !truth.newest.has(lead) && !truth.besides.has(lead)),
     dead: missingIn('dead'),
     skipped: missingIn('skipped'),
@@ -158,25 +176,40 @@ function sinkAccount(truth: Truth, held: readonly Held[], owed: readonly OwedRow
   };
 }
 
-/** Leads of which an older version came after a newer one, to whoever leaves out what came under the same name before. */
-function outOfOrder(seen: readonly Held[]): string[] {
-  const newest = new Map<string, number>();
-  return seen.flatMap(({ lead, version }) => {
-    const before = newest.get(lead) ?? 0;
-    newest.set(lead, Math.max(before, version));
-    return version < before ? [lead] : [];
+/** Leads of which a version came after one that was shown later. */
+function outOfOrder(seen: readonly Held[], truth: Truth): string[] {
+  const places = new Map<string, number>();
+  return seen.flatMap((one) => {
+    const lead = keyOf(one);
+    const place = truth.history(lead).indexOf(one.version, places.get(lead));
+    if (place === -1) return truth.newest.has(lead) ? [lead] : [];
+    places.set(lead, place);
+    return [];
   });
 }
 
-function isAltered({ lead, version, raw }: Held, truth: Truth): boolean {
-  const text = truth.text(lead, version);
-  return raw !== undefined && text !== undefined && raw !== text;
+/** Leads of which the same content came under more names than it was shown times, or than replays were asked for. */
+function tooOften(seen: readonly Held[], truth: Truth): string[] {
+  const counts = Map.groupBy(seen, (one) => `${keyOf(one)} ${one.version} ${replayIn(one.under)}`);
+  const leads = [...counts.values()].flatMap((same) => {
+    const [one] = same;
+    if (!one) return [];
+    const shown = truth.history(keyOf(one)).filter((version) => version === one.version).length;
+    const most = replayIn(one.under) === '' ? Math.max(1, shown) : 1;
+    return same.length > most ? [keyOf(one)] : [];
+  });
+  return [...new Set(leads)];
+}
+
+function isAltered(one: Held, truth: Truth): boolean {
+  const text = truth.text(keyOf(one), one.version);
+  return one.raw !== undefined && text !== undefined && one.raw !== text;
 }
 
 /** Which content a delivery is of, by its name `sink:source:lead:version:hash`: the lead and the hash. */
 function contentOf(delivery: string): string {
-  const [, , lead, , contentHash] = delivery.split(':');
-  return `${lead} ${contentHash}`;
+  const [, source, lead, , contentHash] = delivery.split(':');
+  return `${source}:${lead} ${contentHash}`;
 }
 
 /** The newest content of a lead in the same form. */
@@ -190,19 +223,13 @@ function replayIn(under: string): string {
   return /:(r\w+)$/.exec(under)?.[1] ?? '';
 }
 
-/** Of those with the same key the first. */
-function firstOfEach(held: readonly Held[], keyOf: (one: Held) => string): Held[] {
-  const met = new Set<string>();
-  return held.filter((one) => met.size !== met.add(keyOf(one)).size);
-}
-
 /** Leads of those entries whose key stands more than once. */
-function repeatsOf(held: readonly Held[], keyOf: (one: Held) => string): string[] {
+function repeatsOf(held: readonly Held[], by: (one: Held) => string): string[] {
   const met = new Set<string>();
-  const repeated = held.filter((one) => met.size === met.add(keyOf(one)).size);
-  return [...new Set(repeated.map((one) => one.lead))];
+  const repeated = held.filter((one) => met.size === met.add(by(one)).size);
+  return [...new Set(repeated.map(keyOf))];
 }
 
 function leadOf(row: OwedRow): string {
-  return row.lead_id;
+  return `${row.source}:${row.lead_id}`;
 }

@@ -23,6 +23,8 @@ export type SinkName = (typeof SINKS)[number];
 
 /** A lead that a sink holds. */
 export interface Held {
+  /** The name of the source that listed it. */
+  readonly source: string;
   readonly lead: string;
   /** Which of the stub's versions of the lead, counted from 1. */
   readonly version: number;
@@ -30,6 +32,22 @@ export interface Held {
   readonly under: string;
   /** The lead's JSON as it arrived, where the sink keeps it. */
   readonly raw?: string;
+}
+
+/** Names a lead among those of all sources: `source:id`. */
+export function keyOf({ source, lead }: Pick<Held, 'source' | 'lead'>): string {
+  return `${source}:${lead}`;
+}
+
+/** What a sink holds to whoever leaves out what came under the same name before. */
+export function withoutRepeats(held: readonly Held[]): Held[] {
+  const met = new Set<string>();
+  return held.filter((one) => met.size !== met.add(`${keyOf(one)} ${one.under}`).size);
+}
+
+/** Of each lead, by its key, the version that came last. */
+export function lastOfEach(held: readonly Held[]): ReadonlyMap<string, number> {
+  return new Map(withoutRepeats(held).map((one) => [keyOf(one), one.version]));
 }
 
 export interface SceneOptions {
@@ -42,7 +60,7 @@ export interface SceneOptions {
   readonly sinks?: Readonly<Partial<Record<SinkName, Readonly<Record<string, unknown>>>>>;
   /** More webhooks by name, each with a receiver of its own, and what the sink has otherwise. */
   readonly receivers?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** More sources by name, each with a service of its own; their ids must differ (`firstId`). */
+  /** More sources by name, each with a service of its own. Their ids may be the same; a `seed` tells what they say apart. */
   readonly services?: Readonly<Record<string, StubOptions>>;
   /** Those that all tests share when absent. */
   readonly redisUrl?: string;
@@ -67,11 +85,11 @@ export interface Scene extends ConfiguredFolder {
   start(options?: LeadsyncOptions & { readonly args?: readonly string[] }): Promise<Daemon>;
   /** Runs a command to its end on this configuration. */
   run(...args: string[]): ReturnType<typeof runLeadsync>;
-  /** Ids of generated leads that readable listings have contained. */
-  served(): string[];
+  /** Generated leads that readable listings have contained. */
+  served(): { readonly source: string; readonly lead: string }[];
   /** What each sink has taken, in order of arrival, repeats included. A webhook has taken what it answered with 2xx. */
   held(): Promise<Record<SinkName, Held[]> & Readonly<Record<string, Held[]>>>;
-  /** Whether every lead that the services show was served and is, in its newest version, at every sink. */
+  /** Whether every lead that the services show was served, and is at every sink, in its newest version at the last. */
   complete(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -116,7 +134,10 @@ export async function openScene(
     warehouse: await heldInTable(schema, query),
   });
   const stubs: readonly Stub[] = Object.values(services);
-  const served = () => stubs.flatMap((one) => one.served.ids().map(String));
+  const served = () =>
+    Object.entries(services).flatMap(([source, one]) =>
+      one.served.ids().map((id) => ({ source, lead: String(id) })),
+    );
   return {
     ...configured,
     carrier,
@@ -138,10 +159,12 @@ export async function openScene(
     complete: async () => {
       if (stubs.some((one) => one.served.ids().length < one.shown)) return false;
       const newest = new Set(
-        stubs.flatMap(({ served: at }) => at.ids().map((id) => `${id}:${at.versions(id).at(-1)}`)),
+        Object.entries(services).flatMap(([source, { served: at }]) =>
+          at.ids().map((id) => `${source}:${id}:${at.newest(id)}`),
+        ),
       );
       return Object.values(await held()).every((leads) =>
-        newest.isSubsetOf(new Set(leads.map(({ lead, version }) => `${lead}:${version}`))),
+        newest.isSubsetOf(new Set([...lastOfEach(leads)].map(([lead, version]) => `${lead}:${version}`))),
       );
     },
     close: async () => {
@@ -184,7 +207,8 @@ function heldByWebhook(receiver: WebhookReceiver): Held[] {
   return receiver.received.flatMap(({ body, headers, status = 0 }) => {
     if (status < 200 || status > 299) return [];
     const ownId = String(headers['webhook-id']);
-    return [...body.toString().matchAll(EVENT)].map(([, id = ownId, raw = '']) => ({
+    return [...body.toString().matchAll(EVENT)].map(([, id = ownId, raw = '', source = '']) => ({
+      source,
       lead: /"id"\s*:\s*(\d+)/.exec(raw)?.[1] ?? '',
       version: versionIn(raw),
       under: id,
@@ -193,21 +217,21 @@ function heldByWebhook(receiver: WebhookReceiver): Held[] {
   });
 }
 
-/** An event in a webhook's body: its id where it has one of its own, as in a batch, and the lead's text. */
+/** An event in a webhook's body: its id where it has one of its own, as in a batch, the lead's text, and its source. */
 const EVENT =
-  /(?:\{"id":"([^"]*)",)?"type":"lead\.(?:created|updated)","timestamp":"[^"]*","data":(.*?),"source":"[^"]*","replay":/gs;
+  /(?:\{"id":"([^"]*)",)?"type":"lead\.(?:created|updated)","timestamp":"[^"]*","data":(.*?),"source":"([^"]*)","replay":/gs;
 
+/** As somebody reads them who goes by the files' names, which begin with a time; each from its first row to its last. */
 function heldInFiles(folder: string): Held[] {
-  const held = csvFiles(folder).flatMap((name) => {
+  return csvFiles(folder).flatMap((name) => {
     const rows: Record<string, string>[] = parse(readFileSync(join(folder, name)), { columns: true });
     return rows.map((row) => ({
+      source: row['_leadsync_source'] ?? '',
       lead: row['id'] ?? '',
       version: versionIn(row['all_details_one_liner'] ?? ''),
       under: `${name}:${row['_leadsync_delivery_id']}`,
     }));
   });
-  // Files have no order among themselves; a reader takes the newest version.
-  return held.toSorted((a, b) => a.version - b.version);
 }
 
 /** The files that a reader of the drop folder would pick up. */
@@ -215,7 +239,7 @@ export function csvFiles(folder: string): string[] {
   try {
     return readdirSync(folder)
       .filter((name) => name.endsWith('.csv') && !name.startsWith('.'))
-      .toSorted();
+      .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   } catch {
     // Nothing was dropped yet, or a test has taken the folder away.
     return [];
@@ -227,10 +251,10 @@ async function heldInTable(schema: string, query: Scene['query']): Promise<Held[
     `SELECT to_regclass('${schema}.leads') IS NOT NULL AS made`,
   );
   if (!made) return [];
-  const rows = await query<{ id: string; raw: string }>(
-    `SELECT id, _leadsync_raw::text AS raw FROM ${schema}.leads ORDER BY id`,
+  const rows = await query<{ source: string; id: string; raw: string }>(
+    `SELECT source, id, _leadsync_raw::text AS raw FROM ${schema}.leads ORDER BY source, id`,
   );
-  return rows.map(({ id, raw }) => ({ lead: id, version: versionIn(raw), under: id, raw }));
+  return rows.map(({ source, id, raw }) => ({ source, lead: id, version: versionIn(raw), under: id, raw }));
 }
 
 /** The stub says in a lead's text how often it was changed. */

@@ -61,9 +61,20 @@ const TOKENS: readonly TokenFaultName[] = [
 export function drawService(chance: Chance, endMs: number): Deed<Stub>[] {
   return spells(chance, endMs, [300, 2_500], [0, 0]).map(({ fromMs: atMs }) => ({
     atMs,
-    ...oneOf(chance, [arrive, arrive, burst, change, change, fromThePast, list, list, list, token, revoke])(
-      chance,
-    ),
+    ...oneOf(chance, [
+      arrive,
+      arrive,
+      burst,
+      change,
+      change,
+      fromThePast,
+      changeBack,
+      list,
+      list,
+      list,
+      token,
+      revoke,
+    ])(chance),
   }));
 }
 
@@ -99,6 +110,18 @@ function change(chance: Chance): Drawn {
         const id = ids[Math.ceil(place * ids.length) - 1];
         if (id !== undefined) stub.changeLead(id);
       }
+    },
+  };
+}
+
+function changeBack(chance: Chance): Drawn {
+  const place = chance.random();
+  return {
+    text: 'a lead is again what it was before its last change',
+    act: (stub) => {
+      const ids = stub.served.ids().filter((id) => stub.served.newest(id) !== 1);
+      const id = ids[Math.floor(place * ids.length)];
+      if (id !== undefined) stub.changeLeadBack(id);
     },
   };
 }
