@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type Database from 'better-sqlite3';
 import type { Batch, BatchRef, Delivery } from '../leads/delivery.ts';
 import type { Attempted, Judge, Verdict } from '../leads/judge.ts';
@@ -8,6 +7,7 @@ import { reach } from '../platform/failpoint.ts';
 import { batchNumber } from './claiming.ts';
 import type { Attempt, Settled } from './ledger.ts';
 import { OVERTAKEN } from './order-sql.ts';
+import { Results } from './results.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 import { deliveryId } from './views.ts';
 
@@ -44,35 +44,19 @@ interface PendingRow {
   waiting_since: number;
 }
 
-/** What became of one delivery. */
-interface Result {
-  outcome: Outcome;
-  verdict: Verdict;
-  /** The attempt did not count: the sink was probed, or more are to show whether it is down. */
-  uncounted: boolean;
-}
-
-interface SettlingNow {
-  attempt: Attempt;
-  now: number;
-  batchNo: number;
-  /** Whether the batch is attempted again as it is. */
-  kept: boolean;
-}
-
-type WriteSql = ReturnType<typeof prepareWrite>;
-
 /** From a batch on its way to what became of it. Runs inside its caller's transaction. */
 export class Settling {
   readonly #clock: Clock;
   readonly #judge: Judge;
   readonly #rows: SinkRows;
+  readonly #results: Results;
   readonly #sql;
 
   constructor(db: Database.Database, clock: Clock, rows: SinkRows, judge: Judge) {
     this.#clock = clock;
     this.#judge = judge;
     this.#rows = rows;
+    this.#results = new Results(db);
     this.#sql = prepare(db);
   }
 
@@ -131,17 +115,14 @@ export class Settling {
     }));
     const judgement = this.#judge(ref.sink, sink.health, attempted, now);
     const kept = this.#keepOrEnd(batchNo, attempted, judgement.verdicts);
-    const results = attempted.map(({ outcome, attempts }, index) => {
-      const verdict = judgement.verdicts[index] as Verdict;
-      return { outcome, verdict, uncounted: verdict.state === 'pending' && verdict.attempts === attempts };
-    });
+    const results = pending.map(({ delivery_no, attempts }, index) => ({
+      deliveryNo: delivery_no,
+      outcome: attempt.outcomes[index] as Outcome,
+      verdict: judgement.verdicts[index] as Verdict,
+      attemptsBefore: attempts,
+    }));
     const times = { attempt, now: now.getTime(), batchNo, kept };
-    if (results.length > 1 && areAlike(results))
-      this.#write(this.#sql.wholeBatch, batchNo, results[0] as Result, times);
-    else {
-      for (const [index, row] of pending.entries())
-        this.#write(this.#sql.oneDelivery, row.delivery_no, results[index] as Result, times);
-    }
+    this.#results.write(results, times);
     this.#rows.setHealth(ref.sink, judgement.health);
     this.#count(ref.sink, judgement.verdicts);
     const revived = judgement.reviveSince
@@ -164,44 +145,6 @@ export class Settling {
     if (whole) this.#sql.keep.run(Math.min(...due), batchNo);
     else this.#sql.end.run(batchNo);
     return whole;
-  }
-
-  /** Writes what became of the deliveries that `sql` finds by `key`, and the attempt that it came of. */
-  #write(sql: WriteSql, key: number, { outcome, verdict, uncounted }: Result, settling: SettlingNow): void {
-    const { attempt, now, batchNo, kept } = settling;
-    const startedAt = attempt.startedAt.getTime();
-    if (outcome.kind === 'untried') {
-      sql.leave.run(verdict.nextAttemptAt?.getTime() ?? null, startedAt, key);
-      return;
-    }
-    const failed = outcome.kind === 'delivered' ? undefined : outcome;
-    const told = {
-      key,
-      batchNo,
-      startedAt,
-      durationMs: Math.round(attempt.durationMs),
-      outcome: outcome.kind,
-      httpStatus: outcome.httpStatus ?? null,
-      error: failed?.reason ?? null,
-      answer: failed?.answer ?? null,
-    };
-    if (!uncounted) sql.addAttempts.run(told);
-    else {
-      sql.repeatAttempts.run(told);
-      sql.addOtherAttempts.run(told);
-    }
-    sql.settle.run(
-      verdict.state,
-      verdict.reason ?? null,
-      verdict.attempts,
-      verdict.nextAttemptAt?.getTime() ?? null,
-      verdict.state === 'pending' ? null : now,
-      startedAt,
-      startedAt,
-      outcome.kind === 'refused' ? now : null,
-      kept ? batchNo : null,
-      key,
-    );
   }
 
   #count(sink: string, verdicts: readonly Verdict[]): void {
@@ -249,59 +192,6 @@ function toDelivery(row: DeliveryRow): Delivery {
   };
 }
 
-/** Whether one statement can write what became of all of them: so it is whenever a whole batch got through. */
-function areAlike(results: readonly Result[]): boolean {
-  const [first] = results;
-  return results.every(({ outcome, verdict }) => {
-    if (outcome === first?.outcome && verdict === first.verdict) return true;
-    return isDeepStrictEqual(outcome, first?.outcome) && isDeepStrictEqual(verdict, first?.verdict);
-  });
-}
-
-/** An attempt as it is written for each delivery of a batch, or for one. */
-interface AttemptTold {
-  readonly key: number;
-  readonly batchNo: number;
-  readonly startedAt: number;
-  readonly durationMs: number;
-  readonly outcome: Outcome['kind'];
-  readonly httpStatus: number | null;
-  readonly error: string | null;
-  readonly answer: string | null;
-}
-
-function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
-  const addAttempts = (also = '') =>
-    db.prepare<[AttemptTold]>(
-      `INSERT INTO _attempts (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer)
-       SELECT delivery_no, :batchNo, :startedAt, :durationMs, :outcome, :httpStatus, :error, :answer
-       FROM _deliveries d WHERE ${key} = +:key ${also} ORDER BY delivery_no`,
-    );
-  return {
-    addAttempts: addAttempts(),
-    // What failed in the same way in the same batch right before becomes one row with it.
-    repeatAttempts: db.prepare<[AttemptTold]>(
-      `UPDATE _attempts SET times = times + 1, last_at = :startedAt, duration_ms = :durationMs, answer = :answer
-       WHERE attempt_no IN (SELECT max(a.attempt_no) FROM _deliveries d JOIN _attempts a ON a.delivery_no = d.delivery_no
-         WHERE d.${key} = +:key GROUP BY d.delivery_no)
-       AND batch_no = :batchNo AND outcome = :outcome AND http_status IS :httpStatus AND error IS :error`,
-    ),
-    addOtherAttempts: addAttempts(
-      'AND NOT EXISTS (SELECT 1 FROM _attempts a WHERE a.delivery_no = d.delivery_no AND a.batch_no = :batchNo AND a.last_at = :startedAt)',
-    ),
-    settle: db.prepare(
-      `UPDATE _deliveries SET state = ?, reason = ?, attempts = ?, next_attempt_at = ?, settled_at = ?,
-       first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?,
-       refused_at = coalesce(refused_at, ?), batch_no = ?
-       WHERE ${key} = +?`,
-    ),
-    // It was in a message that was refused as a whole, so its name and content are known there.
-    leave: db.prepare(
-      `UPDATE _deliveries SET next_attempt_at = ?, first_attempt_at = coalesce(first_attempt_at, ?), batch_no = NULL WHERE ${key} = +?`,
-    ),
-  };
-}
-
 function prepare(db: Database.Database) {
   return {
     begin: db
@@ -329,8 +219,6 @@ function prepare(db: Database.Database) {
       `SELECT delivery_no, attempts, refused_at, retried_at, coalesce(last_attempt_at, owed_at) AS waiting_since
        FROM _deliveries d JOIN _batches b ON b.batch_no = d.batch_no WHERE d.batch_no = +? AND b.lease = +? ORDER BY delivery_no`,
     ),
-    oneDelivery: prepareWrite(db, 'delivery_no'),
-    wholeBatch: prepareWrite(db, 'batch_no'),
     revive: db.prepare(
       `UPDATE _deliveries AS d SET state = 'pending', reason = NULL, settled_at = NULL, next_attempt_at = ?
        WHERE sink_no = ? AND state = 'dead' AND settled_at >= ? AND refused_at >= ? AND NOT ${OVERTAKEN}`,

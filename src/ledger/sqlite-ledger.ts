@@ -1,6 +1,6 @@
-import { closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import type { Batch, BatchRef } from '../leads/delivery.ts';
 import type { Judge } from '../leads/judge.ts';
 import type { LeadId } from '../leads/lead.ts';
@@ -26,6 +26,7 @@ import type {
   Tidied,
 } from './ledger.ts';
 import { LedgerError, toLedgerError } from './ledger-error.ts';
+import { connect, fileIdentity, prepareFile, renameCopy } from './ledger-file.ts';
 import { Owing } from './owing.ts';
 import { Polls } from './polls.ts';
 import { Recording } from './recording.ts';
@@ -51,18 +52,6 @@ export interface LedgerOptions {
 /** How many deliveries are made due in one transaction. */
 const RETRIED_AT_ONCE = 500;
 const MOMENT_MS = 5;
-/** How long a write waits for another process's transaction, in ms. */
-const BUSY_MS = 5_000;
-
-/** The log beside the file keeps at most so much disk once it is of no more use. */
-const LOG_KEPT_BYTES = 16 * 1024 * 1024;
-
-/** The file, and with it those that SQLite puts beside it, is for this user alone: it holds personal data. */
-function connect(file: string): Database.Database {
-  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
-  return new Database(file, { timeout: BUSY_MS });
-}
-
 /** Opens the ledger and brings it to this version's shape. @throws LedgerError */
 export function openLedger(options: LedgerOptions): Ledger {
   const { file, create } = options;
@@ -77,12 +66,7 @@ export function openLedger(options: LedgerOptions): Ledger {
   try {
     db = (options.connect ?? connect)(file);
     recognise(db); // before anything is changed: a file that is not ours stays as it is
-    db.pragma('journal_mode = WAL');
-    // This build leaves WAL at NORMAL, which forgets the last commits when the power fails.
-    db.pragma('synchronous = FULL');
-    // What a long query of somebody else made the log grow to is given back to the disk when that query has ended.
-    db.pragma(`journal_size_limit = ${LOG_KEPT_BYTES}`);
-    db.pragma('foreign_keys = ON');
+    prepareFile(db);
     migrate(db);
     if (create) renameCopy(db);
     return new SqliteLedger(db, options);
@@ -90,24 +74,6 @@ export function openLedger(options: LedgerOptions): Ledger {
     db?.close();
     throw toLedgerError(error, file);
   }
-}
-
-/** Tells a file from every other on this machine; undefined when there is none. */
-function fileIdentity(file: string): string | undefined {
-  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat && `${stat.dev}:${stat.ino}`;
-}
-
-/**
- * A ledger that was copied, or restored from a backup, gets another id: what a queue still holds for the one that it was made of is
- * not meant for it. Only for whoever holds the data directory.
- */
-function renameCopy(db: Database.Database): void {
-  const identity = fileIdentity(db.name);
-  if (db.prepare('SELECT file FROM _ledger').pluck().get() === identity) return;
-  db.prepare('UPDATE _ledger SET id = iif(file IS NULL, id, lower(hex(randomblob(8)))), file = ?').run(
-    identity,
-  );
 }
 
 class SqliteLedger implements Ledger {

@@ -1,0 +1,42 @@
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
+import Database from 'better-sqlite3';
+
+/** How long a write waits for another process's transaction, in ms. */
+const BUSY_MS = 5_000;
+
+/** The log beside the file keeps at most so much disk once it is of no more use. */
+const LOG_KEPT_BYTES = 16 * 1024 * 1024;
+
+/** The file, and with it those that SQLite puts beside it, is for this user alone: it holds personal data. */
+export function connect(file: string): Database.Database {
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+  return new Database(file, { timeout: BUSY_MS });
+}
+
+/** How every connection works on the file. */
+export function prepareFile(db: Database.Database): void {
+  db.pragma('journal_mode = WAL');
+  // This build leaves WAL at NORMAL, which forgets the last commits when the power fails.
+  db.pragma('synchronous = FULL');
+  // What a long query of somebody else made the log grow to is given back to the disk when that query has ended.
+  db.pragma(`journal_size_limit = ${LOG_KEPT_BYTES}`);
+  db.pragma('foreign_keys = ON');
+}
+
+/** Tells a file from every other on this machine; undefined when there is none. */
+export function fileIdentity(file: string): string | undefined {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat && `${stat.dev}:${stat.ino}`;
+}
+
+/**
+ * A ledger that was copied, or restored from a backup, gets another id: what a queue still holds for the one that it was made of is
+ * not meant for it. Only for whoever holds the data directory.
+ */
+export function renameCopy(db: Database.Database): void {
+  const identity = fileIdentity(db.name);
+  if (db.prepare('SELECT file FROM _ledger').pluck().get() === identity) return;
+  db.prepare('UPDATE _ledger SET id = iif(file IS NULL, id, lower(hex(randomblob(8)))), file = ?').run(
+    identity,
+  );
+}
