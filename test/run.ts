@@ -1,46 +1,33 @@
-// `npm test`: the whole suite against a real Redis and a real PostgreSQL. Its last line is `123 passed, 0 failed`.
-// Arguments go to vitest: `npm test -- test/ledger`, `npm test -- -t "a name"`.
+// `npm test`: the whole suite against a real Redis and a real PostgreSQL. `--help` says how to run parts of it.
 import { fork } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type RunOptions, readOptions, USAGE } from './run-options.ts';
 import { type SuiteCounts, suiteCounts, summary } from './suite-counts.ts';
+import { readOrExit } from './support/command-line.ts';
 import { installServers, missingServers } from './support/install-servers.ts';
 import { startPostgres } from './support/private-postgres.ts';
 import { startRedis } from './support/private-redis.ts';
+import { openRunFolder } from './support/run-folder.ts';
 import { stopProcess } from './support/server-process.ts';
+import { type Opened, runTool } from './support/tool.ts';
 
-type Close = () => Promise<void> | void;
+const options = readOrExit(readOptions, USAGE);
 
-const closes: Close[] = [];
-let closing: Promise<void> | undefined;
-
-const starting = startServers();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // The terminal and npm both send it; the second one finds the closing under way.
-  process.on(signal, () => void closeAll().then(() => process.exit(130)));
-}
-
-try {
-  await starting;
-  const counts = await runSuite(process.argv.slice(2));
-  await closeAll();
-  process.stdout.write(`${summary(counts)}\n`, () => process.exit(counts.ok ? 0 : 1));
-} catch (error) {
-  // Whoever has asked for the end knows why the tests have broken off.
-  if (closing === undefined) process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-  await closeAll();
-  process.exit(1);
-}
+await runTool(async (opened) => {
+  const folder = await opened.add(openRunFolder, (one) => one.close());
+  await startServers(opened);
+  Object.assign(process.env, folder.env);
+  const counts = await runSuite(options, opened);
+  await opened.closeAll();
+  process.stdout.write(`${summary(counts)}\n`);
+  return counts.ok ? 0 : 1;
+});
 
 /** @throws Error when vitest ends without telling how it went */
-function runSuite(args: readonly string[]): Promise<SuiteCounts> {
-  if (closing !== undefined) throw new Error('The tests were stopped before they began.');
-  const suite = fork(fileURLToPath(new URL('suite.ts', import.meta.url)), args, {
-    execPath: process.execPath,
-  });
-  closes.push(() => stopProcess(suite, 'SIGTERM'));
+async function runSuite({ files, vitest }: RunOptions, opened: Opened): Promise<SuiteCounts> {
+  const program = fileURLToPath(new URL('suite.ts', import.meta.url));
+  const start = () => fork(program, [...vitest, ...files], { execPath: process.execPath });
+  const suite = await opened.add(start, (process) => stopProcess(process, 'SIGTERM'));
   return new Promise((resolve, reject) => {
     let counts: SuiteCounts | undefined;
     suite.once('message', (message) => {
@@ -54,30 +41,15 @@ function runSuite(args: readonly string[]): Promise<SuiteCounts> {
   });
 }
 
-async function startServers(): Promise<void> {
-  // Everything that tests leave behind lies in one folder, and goes with it, also when they are killed.
-  const folder = mkdtempSync(join(tmpdir(), 'leadsync-tests-'));
-  // A server that a test starts under another user must be able to pass.
-  chmodSync(folder, 0o711);
-  closes.push(() => rmSync(folder, { recursive: true, force: true }));
+async function startServers(opened: Opened): Promise<void> {
   const needed = [
     ...(process.env['REDIS_URL'] ? [] : (['redis'] as const)),
     ...(process.env['DATABASE_URL'] ? [] : (['postgres'] as const)),
   ];
   installServers(missingServers(needed));
   for (const server of needed) {
-    const started = await (server === 'redis' ? startRedis() : startPostgres());
-    closes.push(() => started.close());
-    process.env[server === 'redis' ? 'REDIS_URL' : 'DATABASE_URL'] = started.url;
+    const start = server === 'redis' ? startRedis : startPostgres;
+    const { url } = await opened.add<{ url: string; close(): Promise<void> }>(start, (one) => one.close());
+    process.env[server === 'redis' ? 'REDIS_URL' : 'DATABASE_URL'] = url;
   }
-  process.env['TMPDIR'] = folder;
-}
-
-function closeAll(): Promise<void> {
-  closing ??= (async () => {
-    // What is only half started could not be stopped.
-    await Promise.allSettled([starting]);
-    for (const close of closes.reverse()) await close();
-  })();
-  return closing;
 }

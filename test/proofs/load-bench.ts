@@ -7,6 +7,7 @@ import { type Daemon, runLeadsync, startDaemon, writeConfig } from '../support/l
 import { startPostgres } from '../support/private-postgres.ts';
 import { startRedis } from '../support/private-redis.ts';
 import type { CarrierName } from '../support/scene.ts';
+import type { Opened } from '../support/tool.ts';
 import { type CountingReceiver, startCountingReceiver } from './counting-receiver.ts';
 
 /** The most leads in a file. */
@@ -27,19 +28,16 @@ export interface Bench {
   query(sql: string): Promise<Record<string, unknown>[]>;
 }
 
-/** Starts all of it in a folder; what is opened is added to `closes`. */
+/** Starts all of it in a folder. */
 export async function openBench(
   folder: string,
   carrier: CarrierName,
   stub: Stub,
-  closes: (() => unknown)[],
+  opened: Opened,
 ): Promise<Bench> {
-  const server = await startPostgres();
-  closes.push(() => server.close());
-  const redis = carrier === 'bullmq' ? await startRedis() : undefined;
-  if (redis) closes.push(() => redis.close());
-  const receiver = await startCountingReceiver();
-  closes.push(() => receiver.close());
+  const server = await opened.add(startPostgres, (one) => one.close());
+  const redis = carrier === 'bullmq' ? await opened.add(startRedis, (one) => one.close()) : undefined;
+  const receiver = await opened.add(startCountingReceiver, (one) => one.close());
   const drop = join(folder, 'drop');
   const config = await writeConfig(folder, {
     sources: {
@@ -58,18 +56,24 @@ export async function openBench(
     log: { format: 'json', level: 'error' },
     ...(redis ? { queue: { redis_url: redis.url } } : {}),
   });
-  const daemon = await startDaemon(config.configFile, config.adminUrl);
-  closes.push(() => daemon.kill('SIGKILL'));
-  const client = new pg.Client({ connectionString: server.url });
+  const daemon = await opened.add(
+    () => startDaemon(config.configFile, config.adminUrl),
+    (one) => one.kill('SIGKILL'),
+  );
+  const client = await opened.add(
+    () => new pg.Client({ connectionString: server.url }),
+    (one) => one.end(),
+  );
   await client.connect();
-  closes.push(() => client.end());
   const peaks = { leadsyncMb: 0, redisMb: 0, jobs: 0 };
-  const redisClient = redis && new Redis(redis.url);
-  const watching = setInterval(() => void look(daemon, redisClient, peaks), 200);
-  closes.push(() => {
-    clearInterval(watching);
-    redisClient?.disconnect();
-  });
+  const redisClient = await opened.add(
+    () => redis && new Redis(redis.url),
+    (one) => one?.disconnect(),
+  );
+  await opened.add(
+    () => setInterval(() => void look(daemon, redisClient, peaks), 200),
+    (watching) => clearInterval(watching),
+  );
   return {
     daemon,
     receiver,

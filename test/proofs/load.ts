@@ -1,16 +1,18 @@
 // 200,000 leads owed to three sinks at once: a webhook that works, a folder for CSV files that is gone, and a PostgreSQL
 // that is slow. Is the webhook slowed by the other two? It gets the leads in parts, by turns with the others at rest and
 // in trouble, and the rates are compared. Then all is healed: does the backlog of the folder come in order of age? How
-// much memory did leadsync and Redis hold meanwhile? `npm run proof:load`, or with `-- --leads 20000 --carrier bullmq`.
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// much memory did leadsync and Redis hold meanwhile? `npm run proof:load`; `-- --help` says more.
+import { readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { startStub } from '../stub/stub.ts';
-import { type CarrierName, carriers } from '../support/scene.ts';
+import { readOrExit } from '../support/command-line.ts';
+import { openRunFolder } from '../support/run-folder.ts';
+import type { CarrierName } from '../support/scene.ts';
+import { type Opened, runTool, ToolFailure } from '../support/tool.ts';
 import { until } from '../support/until.ts';
 import { BATCH, type Bench, openBench } from './load-bench.ts';
+import { readOptions, USAGE } from './load-options.ts';
 
 /** Delivered before anything is measured: the tables are made, the code is warm. */
 const FIRST_LEADS = 2_000;
@@ -24,11 +26,6 @@ const PATIENCE_MS = 900_000;
 const LOOK_MS = 100;
 /** A probe that gets through may be younger than what waits; the older ones come right behind, a batch or so later. */
 const LIMITS = { slowed: 0.85, leadsyncMb: 450, jobs: 1_000, placesLate: 2 * BATCH };
-
-interface Options {
-  readonly leads: number;
-  readonly carriers: readonly CarrierName[];
-}
 
 /** How fast the webhook was in each of its parts, in leads/s. */
 interface Rates {
@@ -45,35 +42,30 @@ interface Backlog {
   readonly placesLate: number;
 }
 
-/** What is open now, in the order in which it was opened. */
-const closes: (() => unknown)[] = [];
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.once(signal, () => void closeAll().then(() => process.exit(130)));
+const options = readOrExit(readOptions, USAGE);
 
-const options = readOptions();
-let proven = true;
-for (const carrier of options.carriers) proven = (await prove(carrier, options.leads)) && proven;
-process.exitCode = proven ? 0 : 1;
+await runTool(async (opened) => {
+  let proven = true;
+  for (const carrier of options.carriers) proven = (await prove(carrier, options.leads, opened)) && proven;
+  return proven ? 0 : 1;
+});
 
-async function prove(carrier: CarrierName, leads: number): Promise<boolean> {
+async function prove(carrier: CarrierName, leads: number, opened: Opened): Promise<boolean> {
   try {
-    return await measure(carrier, leads);
+    return await measure(carrier, leads, opened);
   } finally {
-    await closeAll();
+    await opened.closeAll();
   }
 }
 
-async function closeAll(): Promise<void> {
-  for (let close = closes.pop(); close !== undefined; close = closes.pop()) await close();
-}
-
-async function measure(carrier: CarrierName, leads: number): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), 'leadsync-proof-'));
-  closes.push(() => rmSync(folder, { recursive: true, force: true }));
+async function measure(carrier: CarrierName, leads: number, opened: Opened): Promise<boolean> {
+  const folder = await opened.add(openRunFolder, (one) => one.close());
   // With an ETag, polls that find nothing new cost nothing.
-  const stub = await startStub({ leads: FIRST_LEADS, etag: 'strong' });
-  closes.push(() => stub.close());
-  const bench = await openBench(folder, carrier, stub, closes);
+  const stub = await opened.add(
+    () => startStub({ leads: FIRST_LEADS, etag: 'strong' }),
+    (one) => one.close(),
+  );
+  const bench = await openBench(folder.path, carrier, stub, opened);
   const first = async () => (await owed(bench)).every((n) => n === 0) && bench.receiver.leads === FIRST_LEADS;
   await until('the first leads are everywhere', first, 60_000);
   await slowDown(bench);
@@ -119,7 +111,8 @@ async function drainByTurns(bench: Bench, leads: number): Promise<Rates> {
     const begun = receiver.arrivedMs.length;
     // What came while the commands ran is nobody's part.
     const end = begun + Math.ceil((from + leads - begun) / (PARTS - part + 1));
-    if (end - begun < FEWEST) throw new Error('It was over before it could be measured: take more --leads.');
+    if (end - begun < FEWEST)
+      throw new ToolFailure('It was over before it could be measured: take more --leads.');
     await until('a part is drained', () => receiver.arrivedMs.length >= end, PATIENCE_MS);
     const tookMs = (receiver.arrivedMs[end - 1] ?? 0) - (receiver.arrivedMs[begun] ?? 0);
     const rate = (end - begun) / (tookMs / 1000);
@@ -189,15 +182,4 @@ function mean(numbers: readonly number[]): number {
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
-}
-
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: { leads: { type: 'string', default: '200000' }, carrier: { type: 'string' } },
-  });
-  const chosen = carriers.filter((carrier) => values.carrier === undefined || carrier === values.carrier);
-  if (chosen.length > 0 && /^[1-9]\d{2,6}$/.test(values.leads))
-    return { leads: Number(values.leads), carriers: chosen };
-  process.stderr.write(`usage: npm run proof:load -- [--leads 200000] [--carrier ${carriers.join('|')}]\n`);
-  process.exit(2);
 }

@@ -1,35 +1,34 @@
 // A first sync of a million leads (about 0.9 GB) into the ledger: how long, how much memory at the most, and whether the
-// process answered /livez throughout. `npm run proof:million`, or with `-- --leads 100000`. Reads /proc: Linux only.
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// process answered /livez throughout. `npm run proof:million`; `-- --help` says more. Reads /proc: Linux only.
+import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readOrExit } from '../support/command-line.ts';
 import { type FinishedLeadsync, startLeadsync, writeConfig } from '../support/leadsync.ts';
-import { freePort } from '../support/server-process.ts';
+import { openRunFolder } from '../support/run-folder.ts';
+import { freePort, stopProcess } from '../support/server-process.ts';
+import { type Opened, runTool } from '../support/tool.ts';
+import { readOptions, USAGE } from './million-options.ts';
 
 const LIMIT_MB = 300;
-const { values } = parseArgs({ options: { leads: { type: 'string', default: '1000000' } } });
-const leads = Number(values.leads);
-const folder = mkdtempSync(join(tmpdir(), 'leadsync-proof-'));
-const port = await freePort();
-// In a process of its own, as the service is: its memory must not count.
-const stub = fork(
-  fileURLToPath(new URL('../stub/main.ts', import.meta.url)),
-  ['--port', String(port), '--leads', String(leads)],
-  {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  },
-);
-try {
-  process.exitCode = (await proveSync()) ? 0 : 1;
-} finally {
-  stub.kill();
-  await once(stub, 'exit');
-  rmSync(folder, { recursive: true, force: true });
+const { leads } = readOrExit(readOptions, USAGE);
+
+await runTool(async (opened) => {
+  const folder = await opened.add(openRunFolder, (one) => one.close());
+  const port = await freePort();
+  await opened.add(
+    () => startService(port),
+    (one) => stopProcess(one, 'SIGTERM'),
+  );
+  return (await proveSync(folder.path, port, opened)) ? 0 : 1;
+});
+
+/** In a process of its own, as the service is: its memory must not count. */
+function startService(port: number): ChildProcess {
+  const program = fileURLToPath(new URL('../stub/main.ts', import.meta.url));
+  const args = ['--port', String(port), '--leads', String(leads)];
+  return fork(program, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
 }
 
 interface Seen {
@@ -40,16 +39,18 @@ interface Seen {
   unanswered: number;
 }
 
-async function proveSync(): Promise<boolean> {
+async function proveSync(folder: string, port: number, opened: Opened): Promise<boolean> {
   const { configFile, adminUrl } = await writeConfig(folder, {
     sources: {
       main: { base_url: `http://127.0.0.1:${port}`, client_id: 'demo-client', client_secret: 'demo-secret' },
     },
   });
   const startMs = performance.now();
-  const sync = startLeadsync(['sync', '--json', '-c', configFile], {
-    onStderr: (text) => process.stderr.write(text),
-  });
+  const onStderr = (text: string) => void process.stderr.write(text);
+  const sync = await opened.add(
+    () => startLeadsync(['sync', '--json', '-c', configFile], { onStderr }),
+    (one) => one.kill('SIGKILL'),
+  );
   let over = false;
   void sync.exited.then(() => {
     over = true;

@@ -1,27 +1,34 @@
-// `npm run test:simulation -- --seeds N --from M`: simulated runs over many seeds. `--tell` tells each step of them.
-import { parseArgs } from 'node:util';
+// `npm run test:simulation`: simulated runs over many seeds. `-- --help` says how.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readOrExit } from '../support/command-line.ts';
+import { runTool } from '../support/tool.ts';
+import { readOptions, USAGE } from './options.ts';
 import { explain, type Run, runSeed } from './simulate.ts';
 
 const PROGRESS_EVERY = 100;
+const PATIENCE_MS = 5_000;
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '1000' },
-    from: { type: 'string', default: '1' },
-    /** Ends after so many that fail. */
-    failures: { type: 'string', default: '3' },
-    tell: { type: 'boolean', default: false },
-  },
-});
-const from = Number(values.from);
-const seeds = Number(values.seeds);
+const { from, seeds, failures, tell } = readOrExit(readOptions, USAGE);
 const startedMs = performance.now();
 const runs: Run[] = [];
 let failed = 0;
 
-for (let seed = from; seed < from + seeds && failed < Number(values.failures); seed += 1) {
+await runTool(async (opened) => {
+  let running: Promise<void> | undefined;
+  // A run removes its folders when it is over, mostly within a second; what takes longer is not waited for.
+  const over = () => Promise.race([running, sleep(PATIENCE_MS, undefined, { ref: false })]);
+  await opened.add(() => undefined, over);
+  for (let seed = from; seed < from + seeds && failed < failures && !opened.stopped; seed += 1) {
+    running = play(seed);
+    await running;
+  }
+  report();
+  return failed === 0 ? 0 : 1;
+});
+
+async function play(seed: number): Promise<void> {
   try {
-    runs.push(await runSeed(seed, values.tell ? say : undefined));
+    runs.push(await runSeed(seed, tell ? say : undefined));
   } catch (error) {
     failed += 1;
     say(await explain(seed, error));
@@ -29,8 +36,6 @@ for (let seed = from; seed < from + seeds && failed < Number(values.failures); s
   if ((seed - from + 1) % PROGRESS_EVERY === 0)
     process.stderr.write(`${seed - from + 1} of ${seeds} seeds\n`);
 }
-report();
-process.exit(failed === 0 ? 0 : 1);
 
 function report(): void {
   const sum = (of: (run: Run) => number) => runs.reduce((total, run) => total + of(run), 0);

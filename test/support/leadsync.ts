@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { noteProcess } from './run-folder.ts';
 import { freePort } from './server-process.ts';
 import { until } from './until.ts';
 
@@ -53,6 +54,7 @@ export function startLeadsync(args: readonly string[], options: LeadsyncOptions 
     // In a process group of its own a Ctrl-C at the terminal reaches it only through us.
     detached: true,
   });
+  noteProcess(child);
   const written = { stdout: '', stderr: '' };
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     written.stdout += text;

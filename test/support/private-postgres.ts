@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { noteProcess } from './run-folder.ts';
 import { ended, firstExecutable, freePort, reachable, stopProcess } from './server-process.ts';
 
 /** A PostgreSQL server of our own on loopback, with an empty database. */
@@ -85,8 +86,12 @@ class PostgresServer {
 
   constructor(binary: string, args: readonly string[], how: SpawnOptions, port: number) {
     this.port = port;
-    this.#start = () =>
-      spawn(binary, args, { ...how, stdio: ['ignore', 'ignore', 'ignore'], detached: true });
+    this.#start = () => {
+      const server = spawn(binary, args, { ...how, stdio: ['ignore', 'ignore', 'ignore'], detached: true });
+      // SIGKILL would leave its shared memory behind.
+      noteProcess(server, 'SIGQUIT');
+      return server;
+    };
     this.process = this.#start();
   }
 

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { noteProcess } from './run-folder.ts';
 import { ended, firstExecutable, freePort, reachable, stopProcess } from './server-process.ts';
 
 /** A Redis of our own on loopback, with nothing in it. */
@@ -43,11 +44,12 @@ export async function startRedis(
     '--appendonly',
     'no',
   ];
-  const start = () =>
-    spawn(binary, [...settings, '--maxmemory-policy', 'noeviction', ...(options.args ?? [])], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      detached: true,
-    });
+  const start = () => {
+    const args = [...settings, '--maxmemory-policy', 'noeviction', ...(options.args ?? [])];
+    const server = spawn(binary, args, { stdio: ['ignore', 'ignore', 'inherit'], detached: true });
+    noteProcess(server);
+    return server;
+  };
   const redis = {
     url: `redis://127.0.0.1:${port}`,
     port,

@@ -1,0 +1,41 @@
+import { parseArgs } from 'node:util';
+import { type Safeguard, safeguards } from './safeguards.ts';
+
+export const USAGE = `npm run test:checks [-- [--only WORD] [--write]]
+
+Removes one safeguard at a time from a copy of the project, and shows which test then fails.
+
+  --only WORD   those whose name has this word in it
+  --write       keeps the result of all of them in docs/safeguards.md; not with --only
+  --help        this text
+
+Needs redis-server and PostgreSQL on the machine, and starts its own. Exit code 0: every removal was noticed; 1: not;
+2: wrong usage.
+`;
+
+export interface CheckOptions {
+  /** What is removed, one after the other. */
+  readonly chosen: readonly Safeguard[];
+  readonly write: boolean;
+}
+
+/** Reads the command line. Gives 'help' when that is asked for. @throws Error that says what is wrong */
+export function readOptions(args: readonly string[]): CheckOptions | 'help' {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string' },
+      write: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const { only, write, help } = values;
+  if (help) return 'help';
+  if (only !== undefined && write)
+    throw new Error(
+      '--write keeps the result of all safeguards, and --only takes some: leave out one of them.',
+    );
+  const chosen = safeguards.filter(({ name }) => name.includes(only ?? ''));
+  if (chosen.length === 0) throw new Error(`No safeguard has "${only}" in its name.`);
+  return { chosen, write };
+}

@@ -1,0 +1,64 @@
+import { globSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+export const USAGE = `npm test [-- [WORD …] [-t NAME] [--bail N] [--reporter R] [--maxWorkers N]]
+
+Runs the tests against a Redis and a PostgreSQL: those of REDIS_URL and DATABASE_URL, or servers of its own.
+
+  WORD           only files with one of these words in their path: test/ledger, redis.test
+  -t NAME        only tests whose full name matches this regular expression: -t "^12"
+  --bail N       ends after so many failures
+  --reporter R   how it is told, as vitest names it: verbose, dot, json
+  --maxWorkers N so many files at a time
+  --in FOLDER    only files in this folder, whatever the words
+  --help         this text
+
+The last line is \`123 passed, 0 failed\`. Exit code 0: some passed, and none failed; 1: not; 2: wrong usage.
+`;
+
+export interface RunOptions {
+  /** The files to run; empty: all. */
+  readonly files: readonly string[];
+  /** Options for vitest. */
+  readonly vitest: readonly string[];
+}
+
+const ROOT = resolve(import.meta.dirname, '..');
+
+/** Reads the command line. Gives 'help' when that is asked for. @throws Error that says what is wrong */
+export function readOptions(args: readonly string[]): RunOptions | 'help' {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      testNamePattern: { type: 'string', short: 't' },
+      bail: { type: 'string' },
+      reporter: { type: 'string' },
+      maxWorkers: { type: 'string' },
+      in: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const { help, in: folder, ...forVitest } = values;
+  if (help) return 'help';
+  return {
+    files: folder === undefined && positionals.length === 0 ? [] : filesWith(positionals, folder ?? 'test'),
+    vitest: Object.entries(forVitest).map(([option, value]) => `--${option}=${value}`),
+  };
+}
+
+/** A word that no file has would leave out nothing, or everything. @throws Error */
+function filesWith(words: readonly string[], folder: string): string[] {
+  const files = globSync(join(folder, '**/*.test.ts'), { cwd: ROOT });
+  if (files.length === 0) throw new Error(`There is no test file in ${folder}.`);
+  const matches = (file: string, word: string) =>
+    file.includes(word.replace(/^\.\//, '')) || join(ROOT, file).startsWith(resolve(word));
+  const unknown = words.filter((word) => !files.some((file) => matches(file, word)));
+  if (unknown.length > 0)
+    throw new Error(
+      `No test file in ${folder} has ${unknown.map((word) => `"${word}"`).join(' or ')} in its path.`,
+    );
+  const chosen = files.filter((file) => words.length === 0 || words.some((word) => matches(file, word)));
+  return chosen.map((file) => join(ROOT, file)).sort();
+}

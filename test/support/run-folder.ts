@@ -1,0 +1,123 @@
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Where processes in a group of their own are noted: no signal of a terminal reaches them, and a dead test cannot end them. */
+const NOTES = 'LEADSYNC_TEST_PROCESSES';
+const PATIENCE_MS = 5_000;
+
+/** The folder of one run of tests: all that they leave behind is in it, or noted in it. */
+export interface RunFolder {
+  readonly path: string;
+  /** What the processes of the run need to know. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Ends what still runs, unmounts what is still mounted, removes the rest. */
+  close(): Promise<void>;
+}
+
+/** A process that was noted. */
+interface Note {
+  readonly pid: number;
+  /** What ends it. */
+  readonly signal: NodeJS.Signals;
+  /** Tells it from a later process with the same number, where that can be known. */
+  readonly startedAt: string | undefined;
+}
+
+/** Makes the folder of a run. */
+export function openRunFolder(): RunFolder {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), 'leadsync-tests-')));
+  // A server that a test starts under another user must be able to pass.
+  chmodSync(path, 0o711);
+  const notes = join(path, 'processes');
+  mkdirSync(notes);
+  return {
+    path,
+    env: { TMPDIR: path, [NOTES]: notes },
+    close: async () => {
+      await endNoted(notes);
+      unmountIn(path);
+      // A process that ends may still write there.
+      rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    },
+  };
+}
+
+/** Notes a process for whoever runs the tests, until it has ended. `signal` is what ends it without leaving anything behind. */
+export function noteProcess(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void {
+  const notes = process.env[NOTES];
+  const { pid } = child;
+  if (!notes || pid === undefined) return;
+  const file = join(notes, String(pid));
+  const note: Note = { pid, signal, startedAt: stateOf(pid)?.startedAt };
+  try {
+    writeFileSync(file, JSON.stringify(note));
+  } catch (error) {
+    child.kill('SIGKILL'); // the run is over, and nobody else would
+    throw error;
+  }
+  child.once('exit', () => rmSync(file, { force: true }));
+}
+
+async function endNoted(notes: string): Promise<void> {
+  const left = readdirSync(notes).map((name): Note => JSON.parse(readFileSync(join(notes, name), 'utf8')));
+  for (const note of left) {
+    send(note, 'SIGCONT');
+    send(note, note.signal);
+  }
+  const deadline = performance.now() + PATIENCE_MS;
+  while (left.some(runs) && performance.now() < deadline) await sleep(20);
+  for (const note of left) send(note, 'SIGKILL');
+}
+
+function send(note: Note, signal: NodeJS.Signals): void {
+  if (runs(note)) process.kill(note.pid, signal);
+}
+
+function runs({ pid, startedAt }: Note): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  const state = stateOf(pid);
+  return state === undefined || (state.startedAt === startedAt && !state.dead);
+}
+
+/** Undefined where there is no /proc, and for a process that is gone. */
+function stateOf(pid: number): { startedAt: string | undefined; dead: boolean } | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // After the name, which may hold anything: the state is field 3, the start is field 22.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { startedAt: fields[19], dead: fields[0] === 'Z' };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Small disks of tests that were cut off. */
+function unmountIn(folder: string): void {
+  for (const mounted of mountsIn(folder).toReversed())
+    execFileSync('umount', ['--lazy', mounted], { stdio: 'ignore' });
+}
+
+function mountsIn(folder: string): string[] {
+  try {
+    const lines = readFileSync('/proc/self/mounts', 'utf8').split('\n');
+    return lines.flatMap((line) => line.split(' ')[1] ?? []).filter((path) => path.startsWith(`${folder}/`));
+  } catch {
+    return []; // no Linux, so no small disks
+  }
+}
