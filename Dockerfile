@@ -38,7 +38,9 @@ RUN install -d -o 1000 -g 1000 node_modules/.cache/leadsync
 
 LABEL org.opencontainers.image.title="leadsync" \
       org.opencontainers.image.description="Brings every new lead from a lead listing service to webhooks, CSV files and PostgreSQL: none lost, none twice, within seconds." \
-      org.opencontainers.image.licenses="UNLICENSED"
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.licenses="UNLICENSED" \
+      org.opencontainers.image.base.name="docker.io/library/node:24-bookworm-slim"
 
 ENV NODE_ENV=production LEADSYNC_CONFIG=/etc/leadsync/leadsync.yaml
 # By number, so that Kubernetes can see that it is not root (runAsNonRoot).

@@ -11,6 +11,15 @@ const dockerfile = read('Dockerfile');
 const compose = read('compose.yaml');
 const services: Record<string, Record<string, unknown>> = parse(compose).services;
 
+/** The variables of config/container.yaml. */
+const examples = {
+  LEADS_BASE_URL: 'https://leads.example.com',
+  LEADS_CLIENT_ID: 'id',
+  LEADS_CLIENT_SECRET: 'secret',
+  DATABASE_URL: 'postgres://leadsync:pw@postgres:5432/leadsync',
+  REDIS_URL: 'redis://redis:6379',
+};
+
 /** What a YAML file takes from the environment, without what its comments mention. */
 function variablesOf(yaml: string): Set<string> {
   const values = yaml.replace(/^\s*#.*$/gm, '');
@@ -33,6 +42,12 @@ describe('the image', () => {
     const bases = [...dockerfile.matchAll(/^FROM .*node:(\d+)-/gm)].map((match) => match[1]);
     expect(bases).toEqual(bases.map(() => wanted));
     expect(bases).not.toEqual([]);
+  });
+
+  test('says which version it is, and what it was made from', () => {
+    const label = (name: string) => dockerfile.match(`image\\.${name}="([^"]+)"`)?.[1];
+    expect(label('version')).toBe(JSON.parse(read('package.json')).version);
+    expect(dockerfile).toMatch(new RegExp(`^FROM ${label('base\\.name')}$`, 'm'));
   });
 
   test('runs as a user that is not root, by number, and without a shell in between', () => {
@@ -65,6 +80,37 @@ describe('compose.yaml', () => {
     expect(command).toContain('--maxmemory-policy noeviction');
   });
 
+  test('watches leadsync on request: pinned, on loopback, from files that are there', () => {
+    for (const name of ['prometheus', 'grafana']) {
+      const service = services[name] ?? {};
+      expect(service).toMatchObject({ profiles: ['monitoring'], read_only: true, cap_drop: ['ALL'] });
+      expect(service['image']).toMatch(/:v?\d+\.\d+\.\d+$/);
+      expect(service['ports']).toEqual([expect.stringMatching(/^127\.0\.0\.1:/)]);
+      const mounts = (service['volumes'] as readonly (string | { source: string })[]).filter(
+        (volume) => typeof volume !== 'string',
+      );
+      expect(mounts.filter(({ source }) => !existsSync(join(root, source)))).toEqual([]);
+      expect(mounts).toHaveLength(2);
+    }
+  });
+
+  test('has Prometheus and Grafana find what they show', () => {
+    const [job] = parse(read('config/monitoring/prometheus.yaml')).scrape_configs;
+    const { port } =
+      loadConfig(join(root, 'config/container.yaml'), { sinkTypes, env: examples }).admin ?? {};
+    expect(job.static_configs).toEqual([{ targets: [`leadsync:${port}`] }]);
+    const provisioning = 'config/monitoring/grafana/provisioning';
+    const [source] = parse(read(`${provisioning}/datasources/leadsync.yaml`)).datasources;
+    expect(source.url).toBe('http://prometheus:9090');
+    const [provider] = parse(read(`${provisioning}/dashboards/leadsync.yaml`)).providers;
+    expect(services['grafana']?.['volumes']).toContainEqual(
+      expect.objectContaining({
+        source: './config/monitoring/grafana/dashboards',
+        target: provider.options.path,
+      }),
+    );
+  });
+
   test('says in its first lines which variables it takes', () => {
     const header = compose.slice(0, compose.indexOf('\nservices:'));
     const unsaid = [...variablesOf(compose)].filter((name) => !header.includes(` ${name} `));
@@ -75,14 +121,7 @@ describe('compose.yaml', () => {
     const handed = Object.keys(leadsync['environment'] as object);
     const config = read('config/container.yaml');
     expect(handed.sort()).toEqual([...variablesOf(config)].sort());
-    const env = {
-      LEADS_BASE_URL: 'https://leads.example.com',
-      LEADS_CLIENT_ID: 'id',
-      LEADS_CLIENT_SECRET: 'secret',
-      DATABASE_URL: 'postgres://leadsync:pw@postgres:5432/leadsync',
-      REDIS_URL: 'redis://redis:6379',
-    };
-    const loaded = loadConfig(join(root, 'config/container.yaml'), { sinkTypes, env });
+    const loaded = loadConfig(join(root, 'config/container.yaml'), { sinkTypes, env: examples });
     expect(loaded.dataDir).toBe('/data');
     expect(loaded.admin).toEqual({ host: '0.0.0.0', port: 9464 });
     expect(loaded.queue.redisUrl?.reveal()).toBe('redis://redis:6379');

@@ -114,7 +114,7 @@ function openLedger(
 }
 
 function openTelemetry(
-  { config, log, subscribers }: DaemonOptions,
+  { config, role, log, subscribers }: DaemonOptions,
   {
     ledger,
     clock,
@@ -123,7 +123,7 @@ function openTelemetry(
 ): Telemetry {
   return createTelemetry({
     version,
-    ...namesOf(config),
+    ...namesOf(config, role),
     now: () => clock.now(),
     backlog: () => ledger.backlog(),
     tokenExpiresAt,
@@ -133,9 +133,13 @@ function openTelemetry(
 }
 
 /** The names that metrics are shown for. */
-export function namesOf(config: Config): { sources: readonly string[]; sinks: readonly string[] } {
+export function namesOf(
+  config: Config,
+  role: Role,
+): { sources: readonly string[]; sinks: readonly string[] } {
   return {
-    sources: config.sources.map(({ name }) => name),
+    // A worker reads none: series that stay at 0 would look like polls that fail.
+    sources: role.kind === 'worker' ? [] : config.sources.map(({ name }) => name),
     sinks: enabledSinks(config).map(({ name }) => name),
   };
 }

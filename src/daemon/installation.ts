@@ -71,7 +71,7 @@ export class Installation {
     const plan = await this.plan(config, changes);
     await this.declare(config);
     current.config = config;
-    telemetry.rename(namesOf(config));
+    telemetry.rename(namesOf(config, this.#parts.role));
     telemetry.logger.setLevel(config.log.level);
     const altered = changes.sinks.altered.map(({ name }) => name);
     await this.#endSinks([...changes.sinks.removed, ...altered]);

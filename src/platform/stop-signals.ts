@@ -9,10 +9,9 @@ export interface StopSignals {
 /** One Ctrl-C under npm arrives as two SIGINTs, from the terminal and from npm, within this time, in ms. */
 const SAME_KEY_PRESS_MS = 500;
 
-/** Calls `reload` at every SIGHUP. Gives what ends that. */
-export function listenForReload(reload: () => void): () => void {
+/** Calls `reload` at every SIGHUP, which ends the process no longer. */
+export function listenForReload(reload: () => void): void {
   process.on('SIGHUP', reload);
-  return () => process.off('SIGHUP', reload);
 }
 
 /** The first signal asks, the second insists: `insist` is called with its name. */

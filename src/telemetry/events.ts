@@ -115,3 +115,11 @@ export type EventType = Event['type'];
 
 /** Takes an event; never throws and never waits. */
 export type Emit = (event: Event) => void;
+
+/** The codes of a failed poll that waiting does not mend. */
+export const NEEDS_SOMEBODY: ReadonlySet<string> = new Set([
+  'credentials',
+  'unauthorized',
+  'forbidden',
+  'other-origin',
+]);

@@ -1,4 +1,4 @@
-import type { Event } from './events.ts';
+import { type Event, NEEDS_SOMEBODY } from './events.ts';
 
 /** How loud a line is; the names are those of the configuration's `log.level`. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
@@ -106,14 +106,6 @@ export function kindOf(event: Event, level: LogLevel): string | undefined {
 
 /** So many faults of a configuration stand in a line. */
 const FAULTS_SHOWN = 3;
-
-/** Failures of a poll that waiting does not mend. */
-const NEEDS_SOMEBODY: ReadonlySet<string> = new Set([
-  'credentials',
-  'unauthorized',
-  'forbidden',
-  'other-origin',
-]);
 
 function messageOf(event: Event): string {
   switch (event.type) {

@@ -1,4 +1,4 @@
-import type { Event } from './events.ts';
+import { type Event, NEEDS_SOMEBODY } from './events.ts';
 import type { Instruments } from './instruments.ts';
 
 type Named<Type extends Event['type']> = Extract<Event, { type: Type }>;
@@ -20,6 +20,7 @@ export class SourceMetrics {
   readonly #polls;
   readonly #duration;
   readonly #failing;
+  readonly #refused;
   readonly #lastSuccess;
   readonly #renewals;
 
@@ -61,6 +62,11 @@ export class SourceMetrics {
       'Polls failed since the last that did not.',
       by,
     );
+    this.#refused = make.gauge(
+      'leadsync_source_refused',
+      '1 while polls fail in a way that waiting does not mend: credentials, rights, or another address.',
+      by,
+    );
     this.#lastSuccess = make.gauge(
       'leadsync_last_successful_poll_timestamp_seconds',
       'When a poll of this process last came to its end; 0 before the first.',
@@ -87,6 +93,7 @@ export class SourceMetrics {
     this.#polls.inc({ source, status });
     this.#duration.observe({ source }, event.durationMs / 1000);
     this.#failing.set({ source }, 0);
+    this.#refused.set({ source }, 0);
     this.#lastSuccess.set({ source }, this.#now().getTime() / 1000);
   }
 
@@ -96,6 +103,7 @@ export class SourceMetrics {
     if (event.durationMs !== undefined) this.#duration.observe({ source }, event.durationMs / 1000);
     this.#polls.inc({ source, status });
     this.#failing.set({ source }, event.failures);
+    this.#refused.set({ source }, Number(NEEDS_SOMEBODY.has(event.code)));
   }
 
   tokenRenewed({ source, grant }: Named<'token-renewed'>): void {
