@@ -201,7 +201,10 @@ export function stateAttention(
       return [`${name} is new: leads are owed to it from the next ${command('run')} on.`];
     case 'removed':
       return status?.pending
-        ? [`${name} is not in the configuration any more; ${waiting} in case it comes back.`]
+        ? [
+            `${name} is not in the configuration any more; ${waiting} in case it comes back.`,
+            `  ${command(`forget ${name}`)} skips them for good; under another name it needs \`formerly: ${name}\`.`,
+          ]
         : [];
     case 'disabled':
       return status?.pending
@@ -219,10 +222,13 @@ function retryAttention(
 ): string[] {
   if (!status?.retrying) return [];
   const { deliveries, reason, nextAttemptAt } = status.retrying;
-  const next = nextAttemptAt > now ? printAge(nextAttemptAt, now) : `due since ${printMoment(nextAttemptAt)}`;
+  const next =
+    nextAttemptAt > now
+      ? `The next attempt is ${printAge(nextAttemptAt, now)}; ${command(`retry --sink ${name} --state pending`)} makes all of them due now.`
+      : `The next attempt is due since ${printMoment(nextAttemptAt)}.`;
   return [
     `${name}: ${countOf(deliveries, 'lead')} failed and ${deliveries === 1 ? 'is' : 'are'} tried again: ${printable(reason)}`,
-    `  The next attempt is ${next}; ${command(`retry --sink ${name} --state pending`)} makes all of them due now.`,
+    `  ${next}`,
   ];
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { LedgerError } from './ledger-error.ts';
 
 /** How long a write waits for another process's transaction, in ms. */
 const BUSY_MS = 5_000;
@@ -11,6 +12,27 @@ const LOG_KEPT_BYTES = 16 * 1024 * 1024;
 export function connect(file: string): Database.Database {
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   return new Database(file, { timeout: BUSY_MS });
+}
+
+/** @throws LedgerError when there is no such file, or nobody may know */
+export function requireFile(file: string): void {
+  try {
+    statSync(file);
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code !== 'ENOENT' && code !== 'ENOTDIR')
+      throw new LedgerError(
+        'unwritable',
+        `The ledger ${file} cannot be reached (${String(code)}).`,
+        'Run this as the user that leadsync runs as, or let this user into data_dir.',
+        error,
+      );
+    throw new LedgerError(
+      'missing',
+      `There is no ledger at ${file}.`,
+      'Check data_dir; the ledger is made by the first `leadsync run` or `leadsync sync`.',
+    );
+  }
 }
 
 /** How every connection works on the file. */

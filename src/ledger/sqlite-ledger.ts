@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
 import type { Batch, BatchRef } from '../leads/delivery.ts';
@@ -26,7 +25,7 @@ import type {
   Tidied,
 } from './ledger.ts';
 import { LedgerError, toLedgerError } from './ledger-error.ts';
-import { connect, fileIdentity, prepareFile, renameCopy } from './ledger-file.ts';
+import { connect, fileIdentity, prepareFile, renameCopy, requireFile } from './ledger-file.ts';
 import { Owing } from './owing.ts';
 import { Polls } from './polls.ts';
 import { Recording } from './recording.ts';
@@ -55,13 +54,7 @@ const MOMENT_MS = 5;
 /** Opens the ledger and brings it to this version's shape. @throws LedgerError */
 export function openLedger(options: LedgerOptions): Ledger {
   const { file, create } = options;
-  if (!create && !existsSync(file)) {
-    throw new LedgerError(
-      'missing',
-      `There is no ledger at ${file}.`,
-      'Check data_dir; the ledger is made by the first `leadsync run` or `leadsync sync`.',
-    );
-  }
+  if (!create) requireFile(file);
   let db: Database.Database | undefined;
   try {
     db = (options.connect ?? connect)(file);
