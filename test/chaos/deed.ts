@@ -13,7 +13,7 @@ export interface Deed<Part> {
   readonly act: (part: Part) => unknown;
 }
 
-/** A stretch of time in which something is wrong, in ms from the start of the run. */
+/** A stretch of time in which something is wrong, in ms: planned, from the start of the run; seen, by `performance.now()`. */
 export interface Spell {
   readonly fromMs: number;
   readonly toMs: number;

@@ -1,10 +1,10 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Account } from '../support/oracle.ts';
-import type { World } from './world.ts';
+import { troublesOf, type World } from './world.ts';
 
 /** What whoever looks for the cause will want, beside the ledger and the logs. */
-export function keepRecord({ folder, scene }: World, account: Account): void {
+export function keepRecord({ folder, scene, parts }: World, account: Account): void {
   const write = (name: string, value: unknown) =>
     writeFileSync(join(folder, 'record', `${name}.json`), JSON.stringify(value, undefined, 1));
   mkdirSync(join(folder, 'record'));
@@ -20,11 +20,15 @@ export function keepRecord({ folder, scene }: World, account: Account): void {
   );
   write(
     'received',
-    scene.receiver.received.map(({ at, status, headers, body }) => ({
+    parts.receiver.requests.map(({ request: { at, status, headers, body }, atMs, answeredMs, endedMs }) => ({
       at,
       status,
+      atMs,
+      answeredMs,
+      endedMs,
       id: headers['webhook-id'],
       leads: [...body.toString().matchAll(/"data":\{"id":(\d+)/g)].map(([, id]) => id),
     })),
   );
+  write('troubles', troublesOf(parts));
 }

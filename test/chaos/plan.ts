@@ -24,6 +24,9 @@ export interface Plan {
   readonly healRunning: boolean;
 }
 
+/** How long the webhook is given for an answer, in ms. */
+export const WEBHOOK_TIMEOUT_MS = 2_000;
+
 const RETRY = { schedule: ['1s', '2s', '4s', '8s', '8s', '8s'] };
 
 /** Draws the whole run from the seed, before anything of it starts. */
@@ -77,7 +80,7 @@ function drawSinks(chance: Chance): NonNullable<SceneOptions['sinks']> {
   return {
     crm: {
       ...shared,
-      timeout: '2s',
+      timeout: `${WEBHOOK_TIMEOUT_MS}ms`,
       concurrency: oneOf(chance, [1, 5, 20]),
       batch: { max: oneOf(chance, [1, 1, 15]), wait: '0s' },
     },

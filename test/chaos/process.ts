@@ -1,6 +1,8 @@
 import { createWriteStream, readFileSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { type Exit, type RunningLeadsync, startLeadsync } from '../support/leadsync.ts';
+import type { Spell } from './deed.ts';
+import type { Troubles } from './repeats.ts';
 
 /** How a leadsync is started. */
 export interface Start {
@@ -39,6 +41,9 @@ export class Process {
   readonly name: string;
   /** What it did that no leadsync should do. */
   readonly faults: string[] = [];
+  /** When it ended, and when it stood still. */
+  readonly ends: Troubles['ends'][number][] = [];
+  readonly frozen: Spell[] = [];
   kills = 0;
   peakMb = 0;
   /** Everything that it wrote to standard error and output, of all its starts. */
@@ -54,6 +59,9 @@ export class Process {
   #startedMs = 0;
   #again: NodeJS.Timeout | undefined;
   #thaw: NodeJS.Timeout | undefined;
+  /** When it was last seen not to stand still. */
+  #movingMs = 0;
+  #frozenSinceMs: number | undefined;
 
   constructor(options: ProcessOptions) {
     this.name = options.name;
@@ -82,8 +90,10 @@ export class Process {
       onStderr: (text) => void this.#log.write(text),
     });
     this.#running = running;
-    if (failpoints?.includes('freeze'))
-      this.#thaw = setInterval(() => running.process.kill('SIGCONT'), THAW_MS);
+    this.#movingMs = this.#startedMs;
+    // Before it has loaded its program it ends by the signal itself, and nothing of it is under way.
+    running.process.once('exit', (code, signal) => this.#noteEnd(code === 0 || signal === 'SIGTERM'));
+    if (failpoints?.includes('freeze')) this.#thaw = setInterval(() => this.thaw(), THAW_MS);
     void running.exited.then((exit) => this.#ended(running, exit));
   }
 
@@ -103,11 +113,15 @@ export class Process {
   }
 
   freeze(): void {
+    this.measure();
+    this.#frozenSinceMs ??= performance.now();
     this.#running?.process.kill('SIGSTOP');
   }
 
   thaw(): void {
+    this.measure();
     this.#running?.process.kill('SIGCONT');
+    this.#noteGoingOn();
   }
 
   /** From now on it is started unarmed, and with deliveries. */
@@ -120,14 +134,28 @@ export class Process {
     return this.written.split(`"event":"${event}"`).length - 1;
   }
 
-  /** Looks at how much memory it holds. */
+  /** Looks at how much memory it holds, and whether it stands still. */
   measure(): void {
     try {
       const status = readFileSync(`/proc/${this.#running?.process.pid}/status`, 'utf8');
+      if (/^State:\s+T/m.test(status)) this.#frozenSinceMs ??= this.#movingMs;
+      else this.#movingMs = performance.now();
       this.peakMb = Math.max(this.peakMb, Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024);
     } catch {
       // It is not there at this moment, or this is no Linux.
     }
+  }
+
+  #noteEnd(inOrder: boolean): void {
+    this.#noteGoingOn();
+    this.ends.push({ atMs: performance.now(), inOrder });
+  }
+
+  #noteGoingOn(): void {
+    const toMs = performance.now();
+    if (this.#frozenSinceMs !== undefined) this.frozen.push({ fromMs: this.#frozenSinceMs, toMs });
+    this.#frozenSinceMs = undefined;
+    this.#movingMs = toMs;
   }
 
   #ended(running: RunningLeadsync, exit: Exit): void {

@@ -6,6 +6,9 @@ import type { World } from './world.ts';
 /** More than this no leadsync process may hold, in MB. */
 const MEMORY_MB = 450;
 
+/** So many of the same kind are named. */
+const SHOWN = 10;
+
 /** What broke the promise, in words; empty when nothing did. */
 export function brokenPromises(world: World, healed: Healed): string[] {
   const { daemon, worker } = world.parts;
@@ -14,11 +17,19 @@ export function brokenPromises(world: World, healed: Healed): string[] {
     ...world.faults(),
     ...healed.faults,
     ...faultsOf(healed.account, { repeats: true }),
+    ...unexcusedRepeats(world),
     ...wrongReplays(world, healed.account),
     ...shownData(world),
     ...world.reader.changed().map((name) => `${name} changed after it had appeared`),
     ...tooLarge.map(({ name, peakMb }) => `${name} held ${Math.round(peakMb)} MB`),
   ];
+}
+
+/** What came twice without a reason: some of it by name. */
+function unexcusedRepeats(world: World): string[] {
+  const { unexcused } = world.repeats();
+  if (unexcused.length === 0) return [];
+  return [`crm: ${unexcused.length} repeats that nothing excuses`, ...unexcused.slice(0, SHOWN)];
 }
 
 /** Each replay that was asked for is there once, or was given up (a newer content came before it); and no other. */

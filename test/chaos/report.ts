@@ -1,17 +1,17 @@
 import { SINKS } from '../support/scene.ts';
+import { countOf, type Repeats } from './repeats.ts';
 import type { RunResult } from './run.ts';
 
 /** What came of a run: a line, a table, and what broke the promise. */
 export function reportOf(result: RunResult): string {
-  const { account, faults, kept } = result;
+  const { account, faults, kept, repeats } = result;
   const rows = SINKS.map((sink) => {
-    const { delivered, repeated, replayed, dead, skipped, lost, pending } = account.sinks[sink];
-    const repeats = sink === 'crm' ? repeated.length : '-';
+    const { delivered, replayed, dead, skipped, lost, pending } = account.sinks[sink];
     return [
       sink,
       account.served,
       delivered,
-      repeats,
+      sink === 'crm' ? countOf(repeats) : '-',
       replayed.length,
       dead.length,
       skipped.length,
@@ -23,6 +23,7 @@ export function reportOf(result: RunResult): string {
   return [
     `\n${outline(result)}`,
     ...[head, ...rows].map(line),
+    ...excuses(repeats),
     ...(faults.length === 0 ? ['as promised'] : ['NOT as promised:', ...faults.map((fault) => `  ${fault}`)]),
     ...(kept === undefined
       ? []
@@ -39,7 +40,7 @@ export function summaryOf(results: readonly RunResult[]): string {
   return (
     `${results.length} runs, ${Math.round(sum(({ seconds }) => seconds) / 60)} min of trouble, ${sum(({ kills }) => kills)} kills, ` +
     `${sum(({ account }) => account.served)} leads to ${SINKS.length} sinks, ${lost} lost, ` +
-    `${sum(({ account }) => account.sinks.crm.repeated.length)} repeats; ` +
+    `${sum(({ repeats }) => countOf(repeats))} repeats; ` +
     (broken.length === 0
       ? 'as promised'
       : `NOT as promised: seeds ${broken.map(({ seed }) => seed).join(', ')}`)
@@ -53,6 +54,12 @@ function outline({ seed, carrier, seconds, kills, died, healedSeconds, peakMb }:
     `seed ${seed}, ${carrier}, ${seconds} s: leadsync was killed ${kills} times, ${died} deliveries died, ` +
     `${healed}, memory at the most ${Math.round(peakMb)} MB`
   );
+}
+
+/** Of the repeats how many were excused by what. */
+function excuses({ excused, unexcused }: Repeats): string[] {
+  const counts = [...excused, ...(unexcused.length > 0 ? [['nothing', unexcused.length] as const] : [])];
+  return counts.map(([why, count]) => `repeated because of: ${why.padEnd(40)}${count.toLocaleString('en')}`);
 }
 
 function line(cells: readonly (string | number)[]): string {

@@ -6,6 +6,7 @@ import { healAndRest } from './healing.ts';
 import { keepRecord } from './keep-record.ts';
 import { drawPlan, type Plan } from './plan.ts';
 import { brokenPromises } from './promises.ts';
+import type { Repeats } from './repeats.ts';
 import { openWorld, type World } from './world.ts';
 
 /** How a run went. */
@@ -14,6 +15,8 @@ export interface RunResult {
   readonly carrier: CarrierName;
   readonly seconds: number;
   readonly account: Account;
+  /** What the webhook was given more than once. */
+  readonly repeats: Repeats;
   /** leadsync processes that were ended by SIGKILL, at failpoints or from outside. */
   readonly kills: number;
   /** How often a delivery died; whoever is at the command line retries it. */
@@ -61,6 +64,7 @@ export async function playRun({ seed, carrier, seconds, say, signal }: RunOption
       carrier,
       seconds,
       account: healed.account,
+      repeats: world.repeats(),
       kills: daemon.kills + worker.kills,
       died: daemon.count('delivery-dead') + worker.count('delivery-dead'),
       healedSeconds: healed.seconds,

@@ -11,8 +11,11 @@ import { EagerReader } from './eager-reader.ts';
 import { healRedis } from './lanes/redis.ts';
 import { Operator } from './operator.ts';
 import type { Parts } from './parts.ts';
-import type { Plan } from './plan.ts';
+import { type Plan, WEBHOOK_TIMEOUT_MS } from './plan.ts';
 import { Process, type ProcessOptions } from './process.ts';
+import { type Repeats, repeatsIn, type Troubles } from './repeats.ts';
+import { WatchedDisk } from './watched-disk.ts';
+import { WatchedReceiver } from './watched-receiver.ts';
 
 /** Leads whose text can be recognised wherever it shows up; there from the start, and to be delivered like any other. */
 export const CANARIES = [9_000_001, 9_000_002, 9_000_003].map(canaryLead);
@@ -26,6 +29,8 @@ export interface World {
   readonly reader: EagerReader;
   /** Ends every trouble: all parts but leadsync are as they should be, and nothing more arrives. */
   heal(): Promise<void>;
+  /** What the webhook was given more than once. */
+  repeats(): Repeats;
   /** What leadsync, its commands and its logs did wrong by themselves. */
   faults(): string[];
   /** Stops everything; the folder goes too unless it is kept. */
@@ -48,7 +53,7 @@ export async function openWorld(
     const [redis, server] = await startServers(carrier, closes);
     const disks = {
       drop: new SmallDisk(join(folder, 'drop'), 64),
-      data: new SmallDisk(join(folder, 'data'), 256),
+      data: new WatchedDisk(join(folder, 'data'), 256),
     };
     closes.push(
       () => disks.drop.close(),
@@ -74,7 +79,7 @@ export async function openWorld(
     const parts: Parts = {
       service: scene.stub,
       'other service': scene.services['other'],
-      receiver: scene.receiver,
+      receiver: new WatchedReceiver(scene.receiver),
       'drop folder': disks.drop,
       "ledger's disk": disks.data,
       postgres: { server, query: scene.query, schema: scene.schema },
@@ -92,6 +97,7 @@ export async function openWorld(
       parts,
       reader: new EagerReader(scene.drop),
       heal: () => heal(parts),
+      repeats: () => repeatsIn(parts.receiver.requests, troublesOf(parts), WEBHOOK_TIMEOUT_MS),
       faults: () => [daemon, worker, operator].flatMap((part) => part.faults),
       close: closeAll,
     };
@@ -129,12 +135,21 @@ function processes(
   ];
 }
 
+/** What was done to leadsync until now that can lead to a repeat. */
+export function troublesOf({ daemon, worker, "ledger's disk": disk }: Parts): Troubles {
+  return {
+    ends: [...daemon.ends, ...worker.ends],
+    frozen: [...daemon.frozen, ...worker.frozen],
+    full: disk.fullSpells,
+  };
+}
+
 async function heal(parts: Parts): Promise<void> {
   for (const service of [parts.service, parts['other service']]) {
     service?.arrive(0);
     service?.behave();
   }
-  parts.receiver.answerAlways(204);
+  parts.receiver.takeAll();
   parts['drop folder'].heal();
   parts["ledger's disk"].heal();
   const { server } = parts.postgres;

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { backfill } from '../../src/daemon/backfill.ts';
 import { pace } from '../../src/daemon/carrier-choice.ts';
 import { attemptLeaseMs, deliverBatch, type OpenSink } from '../../src/daemon/deliver.ts';
@@ -13,7 +15,7 @@ import { InProcessCarrier } from '../../src/delivery/in-process-carrier.ts';
 import type { LeadEvent } from '../../src/leads/delivery.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Clock } from '../../src/platform/clock.ts';
-import { Closers } from '../../src/platform/closers.ts';
+import { isDead } from '../../src/platform/life-sign.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { Emit } from '../../src/telemetry/events.ts';
@@ -81,12 +83,12 @@ export class SimulatedProcess {
   readonly #clock: Clock;
   readonly #emit: Emit;
   readonly #stopping = new AbortController();
-  readonly #closers = new Closers();
   readonly #loops: Promise<void>[] = [];
   readonly #wakes = new Map<string, Wake>();
   readonly #open = new Map<string, OpenSink>();
   readonly #ledger: Ledger;
   readonly #drop: () => void;
+  readonly #sign: { release(): void };
   readonly #carrier: Carrier;
   #shown: Shown = new Map();
 
@@ -106,8 +108,7 @@ export class SimulatedProcess {
       onCall: parts.onCall,
       shown: () => this.#shown,
     });
-    const sign = showOwnLife(parts.store.folder, parts.holder);
-    this.#closers.push(() => sign.release());
+    this.#sign = showOwnLife(parts.store.folder, parts.holder);
     this.#carrier = this.#openCarrier();
   }
 
@@ -133,12 +134,14 @@ export class SimulatedProcess {
     if (this.#carrier instanceof RedisCarrier) this.#carrier.setSilent(isSilent);
   }
 
-  /** The end by a signal that cannot be caught. */
-  async die(): Promise<void> {
-    this.life.die();
-    this.#drop();
-    this.#stopping.abort();
-    await this.#closers.closeAll();
+  /** The end by a signal that cannot be caught: the operating system drops the lock of the life sign, and leaves its file. */
+  die(): void {
+    const { store, holder } = this.#parts;
+    if (this.life.isDead) return;
+    this.#end();
+    const signs = join(store.folder, 'processes');
+    writeFileSync(join(signs, `${holder}.lock`), '');
+    if (!isDead(signs, holder)) throw new Error(`nobody could tell that ${this.life.name} is dead`);
   }
 
   freeze(): void {
@@ -156,7 +159,14 @@ export class SimulatedProcess {
     await Promise.all([this.#carrier.close(graceMs), Promise.allSettled(this.#loops)]);
     if (this.life.isDead) return;
     await this.#ledger.close();
-    await this.die();
+    this.#end();
+  }
+
+  #end(): void {
+    this.life.die();
+    this.#drop();
+    this.#stopping.abort();
+    this.#sign.release();
   }
 
   #openCarrier(): Carrier {

@@ -91,9 +91,9 @@ export class Processes {
     for (const place of this.#places) if (place.process?.sinks !== sinks.length) void this.#restart(place, 0);
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#isOver = true;
-    for (const { process } of this.#places) await process?.die();
+    for (const { process } of this.#places) process?.die();
   }
 
   #start(place: Place): void {
@@ -131,7 +131,7 @@ export class Processes {
     this.deaths += 1;
     place.process = undefined;
     witness.excuseOpen('its process died', process.life);
-    void process.die();
+    process.die();
     void redis?.stall(process.life);
     this.#later(forMs, () => this.#start(place));
   }

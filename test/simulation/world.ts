@@ -148,7 +148,7 @@ export class World {
   /** Ends all processes, and removes the store. */
   async close(): Promise<void> {
     this.#isHealed = true;
-    await this.processes.close();
+    this.processes.close();
     this.store.remove();
   }
 

@@ -1,21 +1,22 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Chance } from '../../simulation/chance.ts';
-import type { ReceivedRequest, ReceiverAnswer, WebhookReceiver } from '../../support/webhook-receiver.ts';
+import type { ReceivedRequest } from '../../support/webhook-receiver.ts';
 import { type Deed, lengthOf, oneOf, spells } from '../deed.ts';
+import type { Answer, WatchedReceiver } from '../watched-receiver.ts';
 
 interface Manner {
   readonly text: string;
-  readonly answer: ReceiverAnswer;
+  readonly answer: Answer;
 }
 
 /** How the webhook's receiver fares: times of failure between times at which it takes everything. */
-export function drawReceiver(chance: Chance, endMs: number): Deed<WebhookReceiver>[] {
+export function drawReceiver(chance: Chance, endMs: number): Deed<WatchedReceiver>[] {
   return spells(chance, endMs, [300, 4_000], [300, 1_500], [300, 6_000]).flatMap((spell) => {
     const { text, answer } = oneOf(chance, MANNERS)(chance);
     return [
       { atMs: spell.fromMs, text: `${text} for ${lengthOf(spell)}`, act: (it) => it.answerAlways(answer) },
-      { atMs: spell.toMs, text: 'takes everything', act: (it) => it.answerAlways(204) },
+      { atMs: spell.toMs, text: 'takes everything', act: (it) => it.takeAll() },
     ];
   });
 }
@@ -40,7 +41,7 @@ const MANNERS: readonly ((chance: Chance) => Manner)[] = [
 
 function status(code: number, headers: Record<string, string> = {}): Manner {
   const after = headers['retry-after'] === undefined ? '' : ` with Retry-After ${headers['retry-after']}`;
-  return { text: `says ${code}${after}`, answer: { status: code, headers } };
+  return { text: `says ${code}${after}`, answer: (_, res) => void res.writeHead(code, headers).end() };
 }
 
 /** One in so many leads is not to its taste, and stays so. */

@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+import { countOf, repeatsIn, type Troubles } from './repeats.ts';
+import type { WatchedRequest } from './watched-receiver.ts';
+
+const TIMEOUT_MS = 2_000;
+const QUIET: Troubles = { ends: [], frozen: [], full: [] };
+const NAME = 'crm:main:5:1:abcdef01';
+
+/** How a request is answered. Times are in ms, after it came. */
+interface Answered {
+  readonly after?: number;
+  readonly endedAfter?: number;
+  readonly lost?: boolean;
+  readonly sentMs?: number;
+  readonly status?: number;
+  readonly body?: string;
+}
+
+function request(atMs: number, how: Answered = {}): WatchedRequest {
+  const { after = 10, endedAfter = after, lost = false, sentMs = atMs, status = 204, body = '{}' } = how;
+  const headers = { 'webhook-id': NAME };
+  return {
+    request: { method: 'POST', path: '/', headers, body: Buffer.from(body), at: new Date(atMs), status },
+    sentMs,
+    atMs,
+    answeredMs: lost ? undefined : atMs + after,
+    endedMs: atMs + endedAfter,
+  };
+}
+
+/** By what a repeat is excused of a request that came at 10 s; undefined when nothing does. */
+function excuse(
+  againMs: number,
+  troubles: Partial<Troubles> = {},
+  first: WatchedRequest = request(10_000),
+): string | undefined {
+  const repeats = repeatsIn([first, request(againMs)], { ...QUIET, ...troubles }, TIMEOUT_MS);
+  expect(countOf(repeats)).toBe(1);
+  return [...repeats.excused.keys()][0];
+}
+
+const killedAt = (atMs: number) => ({ ends: [{ atMs, inOrder: false }] });
+const stoppedAt = (atMs: number) => ({ ends: [{ atMs, inOrder: true }] });
+const frozen = (fromMs: number, toMs: number) => ({ frozen: [{ fromMs, toMs }] });
+const full = (fromMs: number, toMs: number) => ({ full: [{ fromMs, toMs }] });
+
+test('a repeat for no reason is told with the lead, the id and the times', () => {
+  const { excused, unexcused } = repeatsIn([request(10_000), request(10_040)], QUIET, TIMEOUT_MS);
+  expect(excused.size).toBe(0);
+  expect(unexcused).toEqual([
+    `crm: main:5 came at 00:00:10.000, was answered 10 ms later, and came again at 00:00:10.040 (${NAME})`,
+  ]);
+});
+
+test('what the receiver did not take is no repeat', () => {
+  const requests = [request(10_000, { status: 500 }), request(11_000), request(12_000, { status: 422 })];
+  expect(countOf(repeatsIn(requests, QUIET, TIMEOUT_MS))).toBe(0);
+});
+
+test('each lead of a batch is looked at by itself, in whatever batch it comes again', () => {
+  const batch = (...ids: string[]) => JSON.stringify({ events: ids.map((id) => ({ id })) });
+  const requests = [
+    request(10_000, { body: batch('crm:main:1:1:a', 'crm:main:2:1:a') }),
+    request(11_000, { body: batch('crm:main:2:1:a', 'crm:main:3:1:a') }),
+  ];
+  const { unexcused } = repeatsIn(requests, QUIET, TIMEOUT_MS);
+  expect(unexcused).toEqual([expect.stringContaining('(crm:main:2:1:a)')]);
+});
+
+test('every repeat needs an excuse of its own', () => {
+  const requests = [request(10_000), request(13_000), request(13_040)];
+  const { excused, unexcused } = repeatsIn(requests, { ...QUIET, ...killedAt(10_020) }, TIMEOUT_MS);
+  expect([...excused]).toEqual([['its process was killed', 1]]);
+  expect(unexcused).toHaveLength(1);
+});
+
+test('an answer that was cut off excuses a repeat for good', () => {
+  expect(excuse(60_000, {}, request(10_000, { lost: true }))).toBe('its answer was lost');
+});
+
+test.each([
+  ['while it was under way', killedAt(10_005), 'its process was killed'],
+  ['before its attempt was settled', killedAt(10_400), 'its process was killed'],
+  ['long after it was answered', killedAt(10_600), undefined],
+  ['before it came', killedAt(9_400), undefined],
+  ['after it came again', killedAt(14_000), undefined],
+  ['in order', stoppedAt(10_100), undefined],
+])('a process that ended %s', (_, troubles, why) => expect(excuse(13_000, troubles)).toBe(why));
+
+test('a process that was killed after the repeat excuses nothing, however soon', () => {
+  expect(excuse(10_040, killedAt(10_600))).toBeUndefined();
+});
+
+test.each([
+  ['head went out when the timeout had passed', { after: 2_000 }, 'it was answered too late'],
+  ['head went out in time', { after: 1_900 }, undefined],
+  ['head went out in time, and its end did not', { after: 5, endedAfter: 3_000 }, undefined],
+  ['request was sent long before it came', { after: 1_100, sentMs: 9_000 }, 'it was answered too late'],
+])('an answer whose %s', (_, how, why) => expect(excuse(14_000, {}, request(10_000, how))).toBe(why));
+
+test('nothing comes again because of the timeout before the timeout', () => {
+  expect(excuse(11_900, {}, request(10_000, { after: 2_500 }))).toBeUndefined();
+  expect(excuse(11_900, frozen(10_005, 14_000))).toBeUndefined();
+});
+
+test.each([
+  ['until the timeout had passed', frozen(9_000, 12_100), 'its process stood still'],
+  [
+    'from just after the answer until the timeout had passed',
+    frozen(10_200, 12_100),
+    'its process stood still',
+  ],
+  ['for a moment', frozen(9_900, 11_000), undefined],
+  ['long after the answer', frozen(10_700, 20_000), undefined],
+  ['before the answer', frozen(7_000, 9_900), undefined],
+])('a process that stood still %s', (_, troubles, why) => expect(excuse(21_000, troubles)).toBe(why));
+
+test.each([
+  ['is killed meanwhile', { ...full(9_000, 12_000), ...killedAt(11_500) }, 'its process was killed'],
+  [
+    'is killed before it asks again',
+    { ...full(9_000, 12_000), ...killedAt(12_900) },
+    'its process was killed',
+  ],
+  ['is killed long after that', { ...full(9_000, 12_000), ...killedAt(13_100) }, undefined],
+  ['stops meanwhile', { ...full(9_000, 12_000), ...stoppedAt(11_500) }, 'its process stopped on a full disk'],
+  ['goes on', full(9_000, 12_000), undefined],
+])('a process that cannot settle on a full disk and %s', (_, troubles, why) =>
+  expect(excuse(14_000, troubles)).toBe(why),
+);

@@ -1,0 +1,39 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { until } from '../support/until.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { type Answer, WatchedReceiver, type WatchedRequest } from './watched-receiver.ts';
+
+/** What is known of a request, once it is over, that got this answer; the sender goes away when it has the head. */
+async function requestThatGot(answer: Answer): Promise<WatchedRequest> {
+  const receiver = await startWebhookReceiver();
+  onTestFinished(() => receiver.close());
+  const watched = new WatchedReceiver(receiver);
+  watched.answerAlways(answer);
+  const leave = new AbortController();
+  const headers = { 'webhook-timestamp': String(Math.floor(Date.now() / 1000)) };
+  await fetch(receiver.url, { method: 'POST', body: '{}', headers, signal: leave.signal }).catch(
+    () => undefined,
+  );
+  leave.abort();
+  return await until('it is over', () => watched.requests.find(({ endedMs }) => endedMs !== undefined));
+}
+
+test('an answer goes out once it is written, and the request says in which second it was sent', async () => {
+  const { sentMs, atMs, answeredMs, request } = await requestThatGot((_, res) => {
+    setTimeout(() => res.writeHead(204).end(), 60);
+  });
+  expect(request.status).toBe(204);
+  expect(answeredMs).toBeGreaterThanOrEqual(atMs + 50);
+  expect(atMs - sentMs).toBeGreaterThanOrEqual(0);
+  expect(atMs - sentMs).toBeLessThan(2_000);
+});
+
+test('a head that went out before an endless body is an answer', async () => {
+  const { answeredMs, endedMs } = await requestThatGot((_, res) => void res.writeHead(200).write('.'));
+  expect(answeredMs).toBeLessThanOrEqual(endedMs ?? 0);
+});
+
+test('a connection that was cut has no answer', async () => {
+  const { answeredMs } = await requestThatGot((_, res) => void res.socket?.destroy());
+  expect(answeredMs).toBeUndefined();
+});
