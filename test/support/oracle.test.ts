@@ -121,6 +121,7 @@ test('an older content after a newer one is stale, also when the newest comes on
 test('a repeat under the name that it had is recognised, wherever it comes in', async () => {
   const account = await accountAt({ 1: 2 }, { held: [held(1), held(1, 2), held(1)] });
   expect(faultsOf(account, { repeats: true })).toEqual([]);
+  expect(faultsOf(account, { repeats: 1 })).toEqual([]);
   expect(faultsOf(account, { repeats: false })).toEqual(['crm: 1 repeated (main:1)']);
 });
 
