@@ -1,5 +1,6 @@
 // `npm run test:chaos`: the random run. `--help` says how.
 import { randomInt } from 'node:crypto';
+import { readOrExit } from '../support/command-line.ts';
 import { installServers, missingServers } from '../support/install-servers.ts';
 import type { CarrierName } from '../support/scene.ts';
 import { type ChaosOptions, readOptions, USAGE } from './options.ts';
@@ -9,7 +10,7 @@ import { playRun, type RunResult } from './run.ts';
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal));
 
-const options = optionsOrExit();
+const options = readOrExit(readOptions, USAGE);
 installServers(missingServers(['redis', 'postgres']));
 process.exitCode = await play(options);
 
@@ -34,16 +35,4 @@ async function playOne(seed: number, seconds: number, carriers: readonly Carrier
   const result = await playRun({ seed, carrier, seconds, say, signal: stop.signal });
   process.stdout.write(reportOf(result));
   return result;
-}
-
-function optionsOrExit(): ChaosOptions {
-  try {
-    const read = readOptions(process.argv.slice(2));
-    if (read !== 'help') return read;
-    process.stdout.write(USAGE);
-    process.exit(0);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
-    process.exit(2);
-  }
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { oneOf, wholeNumber } from '../support/command-line.ts';
 import { type CarrierName, carriers } from '../support/scene.ts';
 
 /** What is asked for on the command line. */
@@ -46,21 +47,9 @@ export function readOptions(args: readonly string[]): ChaosOptions | 'help' {
   });
   if (values.help) return 'help';
   return {
-    seed: values.seed === undefined ? undefined : whole('seed', values.seed, 0, 2 ** 31 - 1),
-    seconds: whole('seconds', values.seconds, 1, LONGEST_S),
-    runs: whole('runs', values.runs, 1, 100_000),
-    carriers: values.carrier === undefined ? carriers : [carrierOf(values.carrier)],
+    seed: values.seed === undefined ? undefined : wholeNumber('seed', values.seed, 0, 2 ** 31 - 1),
+    seconds: wholeNumber('seconds', values.seconds, 1, LONGEST_S),
+    runs: wholeNumber('runs', values.runs, 1, 100_000),
+    carriers: values.carrier === undefined ? carriers : [oneOf('carrier', values.carrier, carriers)],
   };
-}
-
-function whole(name: string, text: string, from: number, to: number): number {
-  const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= from && number <= to) return number;
-  throw new Error(`--${name} takes a whole number from ${from} to ${to}, and got ${JSON.stringify(text)}.`);
-}
-
-function carrierOf(text: string): CarrierName {
-  const carrier = carriers.find((one) => one === text);
-  if (carrier !== undefined) return carrier;
-  throw new Error(`--carrier takes ${carriers.join(' or ')}, and got ${JSON.stringify(text)}.`);
 }
