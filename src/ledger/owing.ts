@@ -50,9 +50,11 @@ export class Owing {
          WHERE v.source = +? AND v.id = +? AND d.sink_no = +? ORDER BY d.delivery_no DESC LIMIT 1`,
       ),
       // Never attempted, so that nobody knows its name or its content.
-      moveOn: db.prepare(
-        `UPDATE _deliveries AS d SET version_no = ? WHERE delivery_no IN (${PENDING}) AND d.batch_no IS NULL AND d.first_attempt_at IS NULL`,
+      untouched: db.prepare<[string, bigint, number], { delivery_no: number; replay: number }>(
+        `SELECT delivery_no, replay FROM _deliveries d WHERE delivery_no IN (${PENDING}) AND d.batch_no IS NULL
+         AND d.first_attempt_at IS NULL ORDER BY delivery_no`,
       ),
+      moveOn: db.prepare<[number, number]>('UPDATE _deliveries SET version_no = ? WHERE delivery_no = ?'),
       waiting: db.prepare<[string, bigint, number], { delivery_no: number; batch_no: number | null }>(
         `SELECT d.delivery_no, d.batch_no FROM _deliveries d LEFT JOIN _batches b ON b.batch_no = d.batch_no
          WHERE d.delivery_no IN (${PENDING}) AND d.first_attempt_at IS NOT NULL AND (d.batch_no IS NULL OR (b.lease = 0 AND NOT EXISTS
@@ -109,7 +111,7 @@ export class Owing {
     for (const sink of this.#sinks) {
       const asks = sink.events.includes('updated');
       if (asks) this.#giveWay(sink, source, id, now);
-      if (this.#sql.moveOn.run(versionNo, source, id, sink.sinkNo).changes > 0) continue;
+      if (this.#moveOn(sink, versionNo, source, id, now)) continue;
       if (asks) this.#oweBehind(sink, versionNo, source, id, 'updated', 0, now);
       else if (this.#sql.last.get(source, id, sink.sinkNo)?.state === 'dead')
         this.#oweBehind(sink, versionNo, source, id, 'created', 0, now);
@@ -134,13 +136,27 @@ export class Owing {
    * retries take. One that is on its way, or in a batch with others that has to stay as it is, is waited for.
    */
   #giveWay(sink: SinkRow, source: string, id: LeadId, now: number): void {
-    const waiting = this.#sql.waiting.all(source, id, sink.sinkNo);
-    for (const { delivery_no, batch_no } of waiting) {
-      this.#sql.giveWay.run(GAVE_WAY, now, delivery_no);
+    for (const { delivery_no, batch_no } of this.#sql.waiting.all(source, id, sink.sinkNo)) {
+      this.#skip(sink, delivery_no, now);
       if (batch_no !== null) this.#sql.endBatch.run(batch_no);
     }
-    this.#rows.count(sink.name, 'pending', -waiting.length);
-    this.#rows.count(sink.name, 'skipped', waiting.length);
+  }
+
+  /** Takes what was never attempted on to a newer content; of several the last. False when there is none. */
+  #moveOn(sink: SinkRow, versionNo: number, source: string, id: LeadId, now: number): boolean {
+    const untouched = this.#sql.untouched.all(source, id, sink.sinkNo);
+    const last = new Map(untouched.map(({ replay, delivery_no }) => [replay, delivery_no]));
+    for (const { replay, delivery_no } of untouched) {
+      if (last.get(replay) === delivery_no) this.#sql.moveOn.run(versionNo, delivery_no);
+      else this.#skip(sink, delivery_no, now);
+    }
+    return untouched.length > 0;
+  }
+
+  #skip(sink: SinkRow, deliveryNo: number, now: number): void {
+    this.#sql.giveWay.run(GAVE_WAY, now, deliveryNo);
+    this.#rows.count(sink.name, 'pending', -1);
+    this.#rows.count(sink.name, 'skipped', 1);
   }
 
   /** Owes a lead behind whatever this sink is still owed of it, so that an older content never overtakes a newer one. */

@@ -136,6 +136,26 @@ describe('a ledger file in trouble', () => {
     expect(() => open(tempDir())).toThrow(expect.objectContaining({ code: 'unwritable' }));
   });
 
+  it('takes the last of several contents on that an earlier leadsync left waiting', async () => {
+    const file = join(tempDir(), 'ledger.db');
+    const on = await LedgerUnderTest.with(sqliteStore(file), {
+      name: 'crm',
+      events: ['created', 'updated'],
+      backfill: true,
+    });
+    await on.list([1]);
+    await on.list([changedLead(1, 'B')]);
+    // As it used to be: one delivery for each content.
+    const db = new Database(file);
+    db.exec(`INSERT INTO _deliveries (version_no, sink_no, event, state, owed_at, next_attempt_at)
+      SELECT 1, sink_no, 'created', state, owed_at, next_attempt_at FROM _deliveries; UPDATE _sinks SET pending = pending + 1`);
+    db.close();
+    await on.list([changedLead(1, 'C')]);
+    expect((await on.owed('crm')).toSorted()).toEqual(['1 v2 skipped', '1 v3 pending']);
+    expect((await on.ledger.status()).sinks).toMatchObject([{ pending: 1, skipped: 1 }]);
+    await on.ledger.close();
+  });
+
   it('gets another id where it is a copy, since a queue may still hold jobs for the one that it was made of', async () => {
     const file = join(tempDir(), 'ledger.db');
     const open = (name: string) => LedgerUnderTest.with(sqliteStore(name), 'crm');
