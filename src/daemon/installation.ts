@@ -21,6 +21,7 @@ export class Installation {
   /** What ends under a configuration that is in force no longer. */
   readonly #leaving = new Set<Promise<void>>();
   readonly #leavingSources = new Set<SourceUnit>();
+  #stopped = false;
 
   /** `sources` is kept as the sources that are at work. */
   constructor(parts: Parts, sources: Map<string, SourceUnit>) {
@@ -77,7 +78,7 @@ export class Installation {
     await this.#endSinks([...changes.sinks.removed, ...altered]);
     await carrier.serve(enabledSinks(config), altered);
     this.#startSinks();
-    if (this.#parts.role.kind === 'run') this.#exchangeSources(changes);
+    if (this.#parts.role.kind === 'run' && !this.#stopped) this.#exchangeSources(changes);
     return { changes: [...plan, ...changes.live], restart: changes.restart };
   }
 
@@ -94,6 +95,7 @@ export class Installation {
 
   /** Cuts polls off and claims no more. Resolves when nothing is at work but attempts. */
   async stop(): Promise<void> {
+    this.#stopped = true;
     const sources = [...this.#sources.values(), ...this.#leavingSources];
     await Promise.all([...sources, ...this.#sinks.values()].map((unit) => unit.stop()));
   }
@@ -104,6 +106,7 @@ export class Installation {
   }
 
   #startSinks(): void {
+    if (this.#stopped) return; // in the middle of a reload
     const { config } = this.#parts.current;
     for (const sink of enabledSinks(config))
       if (!this.#sinks.has(sink.name)) this.#sinks.set(sink.name, new SinkUnit(config, sink, this.#parts));

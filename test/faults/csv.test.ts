@@ -80,28 +80,32 @@ describe.each(carriers)('a drop folder in trouble, over the %s carrier', (carrie
   }, 240_000);
 });
 
-test('33. a reader that picks files up the moment they appear never sees a part of one, though leadsync is killed again and again', async () => {
-  const scene = await aScene('in-process', {
-    stub: { leads: 2_000 },
-    sinks: { drop: { batch: { max: 500, wait: '50ms' } } },
-  });
-  const reader = anEagerReader(scene);
-  for (const kills of [1, 2, 3]) {
+test.each(carriers)(
+  '33. over the %s carrier, a reader that picks files up the moment they appear never sees a part of one, though leadsync is killed again and again',
+  async (carrier) => {
+    const scene = await aScene(carrier, {
+      stub: { leads: 2_000 },
+      sinks: { drop: { batch: { max: 500, wait: '50ms' } } },
+    });
+    const reader = anEagerReader(scene);
+    for (const kills of [1, 2, 3]) {
+      const daemon = await scene.start();
+      const before = reader.files.size;
+      await until(`a file was read, for the ${kills}. time`, () => reader.files.size > before, 60_000);
+      await daemon.kill('SIGKILL');
+      scene.stub.addLeads(500);
+    }
     const daemon = await scene.start();
-    const before = reader.files.size;
-    await until(`a file was read, for the ${kills}. time`, () => reader.files.size > before, 60_000);
-    await daemon.kill('SIGKILL');
-    scene.stub.addLeads(500);
-  }
-  const daemon = await scene.start();
-  const there = () => leadsIn(reader) === scene.stub.shown;
-  await until('every lead was read', there, 120_000);
-  await until('every lead is everywhere', () => scene.complete(), 120_000);
-  await expectCalm(daemon);
-  reader.stop();
-  expect(reader.complaints).toEqual([]);
-  expect(faultsOf(await accountOf(scene), { repeats: repeatsOfKills(3) })).toEqual([]);
-}, 300_000);
+    const there = () => leadsIn(reader) === scene.stub.shown;
+    await until('every lead was read', there, 120_000);
+    await until('every lead is everywhere', () => scene.complete(), 120_000);
+    await expectCalm(daemon);
+    reader.stop();
+    expect(reader.complaints).toEqual([]);
+    expect(faultsOf(await accountOf(scene), { repeats: repeatsOfKills(3) })).toEqual([]);
+  },
+  300_000,
+);
 
 /** Breaks the disk, sees the sink held for that reason while the others get their leads, mends it, and sees it go on. */
 async function expectHeldWhile(

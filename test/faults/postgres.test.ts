@@ -6,6 +6,7 @@ import { aScene } from '../support/a-scene.ts';
 import { accountOf, faultsOf } from '../support/oracle.ts';
 import { type PrivatePostgres, startPostgres } from '../support/private-postgres.ts';
 import { type CarrierName, carriers, type Scene } from '../support/scene.ts';
+import { uniqueName } from '../support/services.ts';
 import { until } from '../support/until.ts';
 import { expectCalm } from './calm.ts';
 import { deliveriesOf, logged, mustRun, statusOf, told } from './telling.ts';
@@ -62,95 +63,112 @@ describe.each(carriers)('PostgreSQL in trouble, over the %s carrier', (carrier) 
   }, 180_000);
 });
 
-test('30. what PostgreSQL cannot store is replaced as documented, ten megabytes are stored, and a lead that a constraint rejects is refused alone', async () => {
-  const { scene } = await aWarehouse('in-process');
-  const daemon = await scene.start();
-  await until('the first leads are everywhere', () => scene.complete(), 60_000);
-  await scene.query(
-    `ALTER TABLE ${scene.schema}.leads ADD CONSTRAINT somebody CHECK (client_name <> 'Nobody')`,
-  );
-  const answer = 'A long story. '.repeat(750_000);
-  const odd = {
-    nul: aLead({ id: 9_000_001, client_name: 'be\u0000fore' }),
-    surrogate: aLead({ id: 9_000_002, client_name: 'be\ud800fore' }),
-    huge: aLead({
-      id: 9_000_003,
-      service_question_answers: [{ question: 'Why?', slug: 'why', answer }],
-    }),
-    rejected: aLead({ id: 9_000_004, client_name: 'Nobody' }),
-  };
-  for (const text of Object.values(odd)) scene.stub.addRaw(text);
-  const { reason } = await told(daemon, 'delivery-dead', { sink: 'warehouse' });
-  expect(reason).toMatch(/SQLSTATE 23514.*somebody/);
-  expect(reason).not.toContain('Nobody');
-  const dead = await deliveriesOf(scene, '--state', 'dead');
-  expect(dead.map(({ lead_id, sink }) => [lead_id, sink])).toEqual([['9000004', 'warehouse']]);
-  const rows = await until(
-    'the others are stored',
-    async () => {
-      const stored = await scene.query<{ client_name: string; replaced: boolean; answer: number }>(
-        `SELECT client_name, _leadsync_replaced AS replaced, max(length(answer)) AS answer FROM ${scene.schema}.leads
+test.each(carriers)(
+  '30. over the %s carrier, what PostgreSQL cannot store is replaced as documented, ten megabytes are stored, and a lead that a constraint rejects is refused alone',
+  async (carrier) => {
+    const { scene } = await aWarehouse(carrier);
+    const daemon = await scene.start();
+    await until('the first leads are everywhere', () => scene.complete(), 60_000);
+    await scene.query(
+      `ALTER TABLE ${scene.schema}.leads ADD CONSTRAINT somebody CHECK (client_name <> 'Nobody')`,
+    );
+    const answer = 'A long story. '.repeat(750_000);
+    const odd = {
+      nul: aLead({ id: 9_000_001, client_name: 'be\u0000fore' }),
+      surrogate: aLead({ id: 9_000_002, client_name: 'be\ud800fore' }),
+      huge: aLead({
+        id: 9_000_003,
+        service_question_answers: [{ question: 'Why?', slug: 'why', answer }],
+      }),
+      rejected: aLead({ id: 9_000_004, client_name: 'Nobody' }),
+    };
+    for (const text of Object.values(odd)) scene.stub.addRaw(text);
+    const { reason } = await told(daemon, 'delivery-dead', { sink: 'warehouse' });
+    expect(reason).toMatch(/SQLSTATE 23514.*somebody/);
+    expect(reason).not.toContain('Nobody');
+    const dead = await deliveriesOf(scene, '--state', 'dead');
+    expect(dead.map(({ lead_id, sink }) => [lead_id, sink])).toEqual([['9000004', 'warehouse']]);
+    const rows = await until(
+      'the others are stored',
+      async () => {
+        const stored = await scene.query<{ client_name: string; replaced: boolean; answer: number }>(
+          `SELECT client_name, _leadsync_replaced AS replaced, max(length(answer)) AS answer FROM ${scene.schema}.leads
        JOIN ${scene.schema}.lead_answers a USING (source) WHERE id > 9000000 AND a.lead_id = id GROUP BY id, 1, 2 ORDER BY id`,
-      );
-      return stored.length === 3 ? stored : undefined;
-    },
-    60_000,
-  );
-  expect(rows.map(({ client_name }) => client_name)).toEqual(['be\ufffdfore', 'be\ufffdfore', 'Anna Müller']);
-  expect(rows.map(({ replaced }) => replaced)).toEqual([true, true, false]);
-  expect(rows[2]?.answer).toBe(answer.length);
-  await scene.query(`ALTER TABLE ${scene.schema}.leads DROP CONSTRAINT somebody`);
-  await mustRun(scene, 'retry', '--sink', 'warehouse', '--state', 'dead');
-  await until(
-    'the rejected one is stored',
-    async () => (await deliveriesOf(scene, '--state', 'dead', 'pending')).length === 0,
-    60_000,
-  );
-  await expectCalm(daemon);
-  expect(faultsOf(await accountOf(scene, { raw: Object.values(odd) }), { repeats: false })).toEqual([]);
-}, 180_000);
+        );
+        return stored.length === 3 ? stored : undefined;
+      },
+      60_000,
+    );
+    expect(rows.map(({ client_name }) => client_name)).toEqual([
+      'be\ufffdfore',
+      'be\ufffdfore',
+      'Anna Müller',
+    ]);
+    expect(rows.map(({ replaced }) => replaced)).toEqual([true, true, false]);
+    expect(rows[2]?.answer).toBe(answer.length);
+    await scene.query(`ALTER TABLE ${scene.schema}.leads DROP CONSTRAINT somebody`);
+    await mustRun(scene, 'retry', '--sink', 'warehouse', '--state', 'dead');
+    await until(
+      'the rejected one is stored',
+      async () => (await deliveriesOf(scene, '--state', 'dead', 'pending')).length === 0,
+      60_000,
+    );
+    await expectCalm(daemon);
+    expect(faultsOf(await accountOf(scene, { raw: Object.values(odd) }), { repeats: false })).toEqual([]);
+  },
+  180_000,
+);
 
-test('31. a lost right, a missing column, a dropped table: the sink is held and says which, and goes on when it is there again', async () => {
-  const { scene } = await aWarehouse('in-process', 'app');
-  const daemon = await scene.start();
-  await until('the first leads are everywhere', () => scene.complete(), 60_000);
-  const { schema } = scene;
-  const faults = [
-    [`REVOKE INSERT ON ${schema}.leads FROM app`, `GRANT INSERT ON ${schema}.leads TO app`, /42501.*leads/],
-    [
-      `ALTER TABLE ${schema}.leads RENAME COLUMN client_email TO gone`,
-      `ALTER TABLE ${schema}.leads RENAME COLUMN gone TO client_email`,
-      /42703.*client_email/,
-    ],
-    [`DROP TABLE ${schema}.lead_answers CASCADE`, undefined, /42P01.*lead_answers/],
-  ] as const;
-  for (const [breaking, mending, said] of faults) {
-    const before = logged(daemon, 'sink-held').length;
-    await scene.query(breaking);
-    scene.stub.addLeads(5);
-    await until('it is held', () => logged(daemon, 'sink-held').length > before, 60_000);
-    const { warehouse, crm } = (await statusOf(scene)).sinks;
-    expect(warehouse).toMatchObject({
-      state: 'held',
-      pending: 5,
-      dead: 0,
-      held_reason: expect.stringMatching(said),
-    });
-    expect(crm).toMatchObject({ state: 'ok', dead: 0 });
-    if (!mending) continue;
-    await scene.query(mending);
+test.each(carriers)(
+  '31. over the %s carrier, a lost right, a missing column, a dropped table: the sink is held and says which, and goes on when it is there again',
+  async (carrier) => {
+    const role = uniqueName('app');
+    const { scene } = await aWarehouse(carrier, role);
+    const daemon = await scene.start();
+    await until('the first leads are everywhere', () => scene.complete(), 60_000);
+    const { schema } = scene;
+    const faults = [
+      [
+        `REVOKE INSERT ON ${schema}.leads FROM ${role}`,
+        `GRANT INSERT ON ${schema}.leads TO ${role}`,
+        /42501.*leads/,
+      ],
+      [
+        `ALTER TABLE ${schema}.leads RENAME COLUMN client_email TO gone`,
+        `ALTER TABLE ${schema}.leads RENAME COLUMN gone TO client_email`,
+        /42703.*client_email/,
+      ],
+      [`DROP TABLE ${schema}.lead_answers CASCADE`, undefined, /42P01.*lead_answers/],
+    ] as const;
+    for (const [breaking, mending, said] of faults) {
+      const before = logged(daemon, 'sink-held').length;
+      await scene.query(breaking);
+      scene.stub.addLeads(5);
+      await until('it is held', () => logged(daemon, 'sink-held').length > before, 60_000);
+      const { warehouse, crm } = (await statusOf(scene)).sinks;
+      expect(warehouse).toMatchObject({
+        state: 'held',
+        pending: 5,
+        dead: 0,
+        held_reason: expect.stringMatching(said),
+      });
+      expect(crm).toMatchObject({ state: 'ok', dead: 0 });
+      if (!mending) continue;
+      await scene.query(mending);
+      await mustRun(scene, 'resume', 'warehouse');
+      await until('the leads are everywhere', () => scene.complete(), 60_000);
+    }
+    // Beginning anew, as the page of the sink has it.
+    await scene.query(`DROP SCHEMA ${schema} CASCADE`);
     await mustRun(scene, 'resume', 'warehouse');
+    await mustRun(scene, 'replay', '--sink', 'warehouse', '--all');
     await until('the leads are everywhere', () => scene.complete(), 60_000);
-  }
-  // Beginning anew, as the page of the sink has it.
-  await scene.query(`DROP SCHEMA ${schema} CASCADE`);
-  await mustRun(scene, 'resume', 'warehouse');
-  await mustRun(scene, 'replay', '--sink', 'warehouse', '--all');
-  await until('the leads are everywhere', () => scene.complete(), 60_000);
-  await expectCalm(daemon);
-  expect(await answersThatAreNotThere(scene)).toEqual([]);
-  expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-}, 240_000);
+    await expectCalm(daemon);
+    expect(await answersThatAreNotThere(scene)).toEqual([]);
+    expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+  },
+  240_000,
+);
 
 /** A scene whose warehouse is in this file's server, behind a proxy, and whose sinks hear of changes. */
 async function aWarehouse(

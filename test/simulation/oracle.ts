@@ -91,6 +91,8 @@ export class Lookout {
  */
 export function judgeEnd(world: World): void {
   if (world.witness.violation) throw world.witness.violation;
+  const [forgotten] = world.witness.neverRevived;
+  if (forgotten !== undefined) throw new Violation(forgotten);
   const held = readAll(world.store.observer);
   checkRecorded(world, held);
   for (const sink of world.scenario.sinks) {

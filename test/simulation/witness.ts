@@ -63,6 +63,8 @@ export class Witness {
   readonly #lastDeliveredMs = new Map<string, number>();
   readonly #arrivals: Arrival[] = [];
   readonly #recorded = new Map<string, ListedLead>();
+  /** Given up by a sink that was to blame for it, and not owed again at once. */
+  readonly #leftDead: { sink: string; lead: string; version: number }[] = [];
   readonly #nowMs: () => number;
   #written = 0;
   /** Attempts that began. */
@@ -192,14 +194,14 @@ export class Witness {
 
   /**
    * A sink that refuses lead after lead is to blame for it, and not the leads: when it is found out, they are owed again,
-   * unless a newer content of theirs is.
+   * unless a newer content of theirs is on its way. Whether it was shows at the end: then the sink has got it.
    */
   #checkRefusals({ sink, deliveries }: Batch, { before, after, verdicts, revived }: Settled): void {
     const isFoundOut = before.refusals < REFUSALS_BEFORE_HOLD && after.refusals >= REFUSALS_BEFORE_HOLD;
     const died = before.refusals === 0 ? [] : (this.#refused.get(sink) ?? []);
     const present = died.filter((one) => (this.#newest.get(leadOf(one, sink)) ?? 0) <= one.version);
     if (isFoundOut && present.length > 1 && revived === 0)
-      this.blame(`${present.length} leads stay dead of ${sink}, which refuses every one`);
+      for (const one of present) this.#leftDead.push({ sink, lead: leadOf(one, sink), version: one.version });
     const dead = deliveries.filter((_, index) => verdicts[index]?.state === 'dead');
     this.#refused.set(sink, after.refusals === 0 ? [] : [...died, ...dead]);
   }
@@ -256,6 +258,13 @@ export class Witness {
   }
 
   /** Every content of a lead that the ledger has said to have recorded. */
+  /** At the end: the leads that a sink which refused every one has never got. */
+  get neverRevived(): readonly string[] {
+    return this.#leftDead
+      .filter(({ lead, version }) => (this.#delivered.get(lead)?.version ?? 0) < version)
+      .map(({ sink, lead }) => `${lead} stays dead of ${sink}, which refused every lead`);
+  }
+
   get contents(): readonly ListedLead[] {
     return [...this.#recorded.values()];
   }

@@ -279,3 +279,15 @@ test('that removes a sink keeps what it is owed, until it is forgotten', async (
     stdout: '0 deliveries of crm skipped.\n',
   });
 }, 60_000);
+
+test('that is under way when leadsync is asked to stop keeps nothing running', async () => {
+  const scene = await aScene('bullmq', { stub: { leads: 5 } });
+  const daemon = await scene.start();
+  for (let n = 0; n < 3; n += 1) {
+    rewrite(scene, ({ sinks }) => {
+      sinks[`more${n}`] = { ...sinks.crm };
+    });
+    daemon.process.kill('SIGHUP');
+  }
+  expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+});
