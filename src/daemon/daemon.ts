@@ -32,6 +32,7 @@ export class Daemon {
   readonly #loops: Loops;
   readonly #installation: Installation;
   readonly #reloading: Reloading;
+  readonly #started = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<string>();
 
   private constructor(parts: Parts, sources: Map<string, SourceUnit>, load: () => Config, closers: Closers) {
@@ -39,7 +40,11 @@ export class Daemon {
     this.#closers = closers;
     this.#loops = new Loops(parts.clock, parts.telemetry);
     this.#installation = new Installation(parts, sources);
-    this.#reloading = new Reloading(this.#installation, load, parts.clock, this.#emit);
+    this.#reloading = new Reloading(this.#installation, load, {
+      clock: parts.clock,
+      emit: this.#emit,
+      ready: this.#started.promise,
+    });
   }
 
   /** Starts a leadsync. When starting fails, what was opened is closed again. @throws DataDirHeld, DataDirUnusable, LedgerError, AdminAddressError */
@@ -73,6 +78,7 @@ export class Daemon {
     await this.#installation.declare();
     if (role.kind !== 'worker') await freeTheDead(ledger, this.config.dataDir);
     await this.#installation.start();
+    this.#started.resolve();
     if (role.kind !== 'worker') this.#startWatching();
     this.#loops.start('watching the file of the ledger', (signal) => this.#watchFile(signal));
     this.#loops.start('watching the configuration', (signal) =>

@@ -143,6 +143,10 @@ export class Installation {
 
   #leave(ending: Promise<void>): void {
     this.#leaving.add(ending);
-    void ending.catch(() => undefined).then(() => this.#leaving.delete(ending));
+    void ending
+      .catch((error: unknown) =>
+        this.#parts.telemetry.logger.fault('closing what a reload has replaced', error),
+      )
+      .then(() => this.#leaving.delete(ending));
   }
 }

@@ -35,9 +35,16 @@ export class Reloading {
   readonly #clock: Clock;
   readonly #emit: Emit;
   #state: ConfigState;
-  #last: Promise<unknown> = Promise.resolve();
+  #last: Promise<unknown>;
 
-  constructor(installation: Installation, load: () => Config, clock: Clock, emit: Emit) {
+  /** No reload begins before `ready`: the first configuration has to be at work. */
+  constructor(
+    installation: Installation,
+    load: () => Config,
+    parts: { readonly clock: Clock; readonly emit: Emit; readonly ready: Promise<void> },
+  ) {
+    const { clock, emit, ready } = parts;
+    this.#last = ready;
     this.#installation = installation;
     this.#load = load;
     this.#clock = clock;
@@ -49,10 +56,10 @@ export class Reloading {
     return this.#state;
   }
 
-  /** Never rejects for what an operator can cause: the result says what is wrong, and so does the log. */
+  /** Never rejects: the result says what is wrong, and so does the log. */
   reload(trigger: ReloadTrigger): Promise<ReloadResult> {
     const reload = this.#last.then(() => this.#reload(trigger));
-    this.#last = reload.catch(() => undefined);
+    this.#last = reload;
     return reload;
   }
 
@@ -79,5 +86,7 @@ export class Reloading {
 function faultsOf(error: unknown): readonly string[] {
   if (error instanceof ConfigError) return error.faults.map(formatFault);
   if (error instanceof LedgerError) return [`${error.message} ${error.hint}`];
-  throw error;
+  // What it may have left undone, the next reload or start does: every sink without a unit gets one.
+  const name = error instanceof Error ? error.name : typeof error;
+  return [`An unexpected fault (${name}): reload once more or restart, and please report it`];
 }

@@ -65,7 +65,8 @@ export class BullmqWorkers implements Workers {
   #release(name: string): void {
     const worker = this.#workers.get(name);
     this.#workers.delete(name);
-    // Not waited for: it may never end. What it still does is harmless, for the ledger begins each lease once.
+    // Neither waited for nor told: it may never end, and nothing depends on it. What it still does is harmless, for the
+    // ledger begins each lease once.
     void worker?.close().catch(() => undefined);
   }
 }

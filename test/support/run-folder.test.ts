@@ -51,6 +51,7 @@ test('a process that has ended is noted no longer', async () => {
   await run.close();
 });
 
+// Elsewhere nothing tells when a process began, so there a number is trusted: the runner's own docstring says so.
 test.runIf(linux)('a later process with the number of one that has ended is left alone', async () => {
   const run = aRun();
   const child = aProcess();
