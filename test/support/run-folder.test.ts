@@ -51,7 +51,7 @@ test('a process that has ended is noted no longer', async () => {
   await run.close();
 });
 
-// Elsewhere nothing tells when a process began, so there a number is trusted: the runner's own docstring says so.
+// Only Linux's /proc tells when a process began: elsewhere there is nothing that a later one could be known by.
 test.runIf(linux)('a later process with the number of one that has ended is left alone', async () => {
   const run = aRun();
   const child = aProcess();
