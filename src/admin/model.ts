@@ -1,0 +1,219 @@
+import { z } from 'zod';
+
+/**
+ * What the pages and the API show, in one shape: as JSON over HTTP, and handed to the pages as it is. Names are those of
+ * the store (docs/store.md). Times are UTC, `YYYY-MM-DDTHH:MM:SS.sssZ`. Nothing here holds a lead's content but `Content`.
+ */
+
+const time = z.iso.datetime({ precision: 3 });
+/** Ids go up to 2^63: as text, so that no reader rounds one. */
+const leadId = z.string().regex(/^\d{1,19}$/);
+const count = z.int().nonnegative();
+
+/** A page of rows, newest first; `next` goes on where it ends. */
+export const pageOf = <Row extends z.ZodType>(row: Row) =>
+  z.object({ rows: z.array(row), next: z.string().nullable() });
+
+export const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
+
+/** A thing that is wrong, in words, with what to do next; `about` names the source or sink. */
+export const Trouble = z.object({
+  severity: z.enum(['warning', 'critical']),
+  about: z.string().nullable(),
+  what: z.string(),
+  next: z.string(),
+});
+
+export const SourceOverview = z.object({
+  source: z.string(),
+  leads: count,
+  leads_listed: count,
+  leads_rejected: count,
+  last_poll_at: time.nullable(),
+  last_poll_status: z.enum(['running', 'success', 'unchanged', 'partial', 'failed']).nullable(),
+  last_success_at: time.nullable(),
+  /** Seconds since the listing was last known to its end. */
+  freshness_seconds: z.number().nullable(),
+  error: z.string().nullable(),
+});
+
+export const SinkOverview = z.object({
+  sink: z.string(),
+  type: z.string().nullable(),
+  /** `orphaned`: the configuration no longer has it, and deliveries of it are kept. */
+  state: z.enum(['healthy', 'held', 'paused', 'disabled', 'orphaned']),
+  /** Why it is held or paused. */
+  reason: z.string().nullable(),
+  since: time.nullable(),
+  pending: count,
+  retrying: count,
+  delivered: count,
+  dead: count,
+  skipped: count,
+  oldest_owed_at: time.nullable(),
+  last_delivered_at: time.nullable(),
+  next_attempt_at: time.nullable(),
+});
+
+/** How fast leads that were first seen in the last 24 hours arrived, in seconds. */
+export const SpeedToLead = z.object({
+  sink: z.string(),
+  leads: count,
+  seen_to_delivered_p50_seconds: z.number().nullable(),
+  seen_to_delivered_p95_seconds: z.number().nullable(),
+  created_to_delivered_p50_seconds: z.number().nullable(),
+  created_to_delivered_p95_seconds: z.number().nullable(),
+});
+
+export const Overview = z.object({
+  version: z.string(),
+  at: time,
+  /** Nothing is wrong that anybody has to do something about. */
+  well: z.boolean(),
+  troubles: z.array(Trouble),
+  sources: z.array(SourceOverview),
+  sinks: z.array(SinkOverview),
+  /** New leads in each of the last 48 hours, the oldest first; hours without one are there with 0. */
+  leads_per_hour: z.array(z.object({ hour: time, leads: count })),
+  speed_to_lead: z.array(SpeedToLead),
+});
+
+export const LeadSearch = z.object({
+  source: z.string().optional(),
+  lead: leadId.optional(),
+  service: z.string().optional(),
+  /** First seen at or after, and before. */
+  since: time.optional(),
+  until: time.optional(),
+});
+
+/** A lead without its content. */
+export const LeadRow = z.object({
+  source: z.string(),
+  lead_id: leadId,
+  service_slug: z.string().nullable(),
+  version: count,
+  created_at: time.nullable(),
+  first_seen_at: time,
+  changed_at: time,
+});
+
+/** One attempt, or several that failed alike one after another. */
+export const AttemptRow = z.object({
+  started_at: time,
+  duration_ms: z.number(),
+  outcome: z.string(),
+  http_status: z.int().nullable(),
+  error: z.string().nullable(),
+  times: count,
+  last_started_at: time.nullable(),
+});
+
+export const DeliveryRow = z.object({
+  delivery_id: z.string(),
+  source: z.string(),
+  lead_id: leadId,
+  lead_version: count,
+  sink: z.string(),
+  event: z.string(),
+  state: DeliveryState,
+  reason: z.string().nullable(),
+  attempts: count,
+  replay: z.boolean(),
+  owed_at: time,
+  next_attempt_at: time.nullable(),
+  settled_at: time.nullable(),
+});
+
+export const LeadDetail = z.object({
+  lead: LeadRow,
+  versions: z.array(
+    z.object({
+      version: count,
+      valid_from: time,
+      poll_id: z.int(),
+      changed_fields: z.array(z.string()).nullable(),
+    }),
+  ),
+  deliveries: z.array(DeliveryRow.extend({ attempt_rows: z.array(AttemptRow) })),
+});
+
+/** A lead's content: personal data. Whoever reads it is written to the audit log. */
+export const Content = z.object({
+  source: z.string(),
+  lead_id: leadId,
+  version: count,
+  /** As the service listed it. */
+  raw: z.string(),
+});
+
+export const DeliveryFilter = z.object({
+  sink: z.string().optional(),
+  source: z.string().optional(),
+  lead: leadId.optional(),
+  delivery: z.string().optional(),
+  state: DeliveryState.optional(),
+  /** Owed at or after, and before. */
+  since: time.optional(),
+  until: time.optional(),
+});
+
+export const PollFilter = z.object({
+  source: z.string().optional(),
+  status: z.enum(['running', 'success', 'unchanged', 'partial', 'failed']).optional(),
+});
+
+export const PollRow = z.object({
+  poll_id: z.int(),
+  source: z.string(),
+  started_at: time,
+  finished_at: time.nullable(),
+  duration_ms: z.number().nullable(),
+  status: z.enum(['running', 'success', 'unchanged', 'partial', 'failed']),
+  leads_listed: count,
+  leads_new: count,
+  leads_changed: count,
+  leads_rejected: count,
+  bytes: count,
+  http_status: z.int().nullable(),
+  error: z.string().nullable(),
+});
+
+/** One value of the configuration in force, with where it comes from; secrets are masked. */
+export const ConfigValue = z.object({
+  /** `sinks.crm.url` */
+  path: z.string(),
+  value: z.string(),
+  /** `leadsync.yaml:12`, `environment LEADS_CLIENT_ID`, `file /run/secrets/x`, `default` */
+  origin: z.string(),
+});
+
+export const Configuration = z.object({
+  generation: count,
+  loaded_at: time,
+  stale: z.object({ since: time, faults: z.array(z.string()) }).nullable(),
+  values: z.array(ConfigValue),
+});
+
+export const ReloadResult = z.looseObject({ applied: z.boolean(), generation: count });
+
+/** What a test event came to. */
+export const TestResult = z.object({
+  arrived: z.boolean(),
+  duration_ms: z.number(),
+  /** In words, with what to do next when it did not arrive. */
+  what: z.string(),
+});
+
+export type Overview = z.infer<typeof Overview>;
+export type LeadSearch = z.infer<typeof LeadSearch>;
+export type LeadRow = z.infer<typeof LeadRow>;
+export type LeadDetail = z.infer<typeof LeadDetail>;
+export type Content = z.infer<typeof Content>;
+export type DeliveryFilter = z.infer<typeof DeliveryFilter>;
+export type DeliveryRow = z.infer<typeof DeliveryRow>;
+export type SinkOverview = z.infer<typeof SinkOverview>;
+export type PollFilter = z.infer<typeof PollFilter>;
+export type PollRow = z.infer<typeof PollRow>;
+export type Configuration = z.infer<typeof Configuration>;
+export type TestResult = z.infer<typeof TestResult>;

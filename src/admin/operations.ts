@@ -1,0 +1,54 @@
+import type {
+  Configuration,
+  Content,
+  DeliveryFilter,
+  DeliveryRow,
+  LeadDetail,
+  LeadRow,
+  LeadSearch,
+  Overview,
+  PollFilter,
+  PollRow,
+  SinkOverview,
+  TestResult,
+} from './model.ts';
+import type { ReloadResult } from './server.ts';
+
+/** Which rows: at most `limit`, after the page that gave `after` as its `next`. */
+export interface PageRequest {
+  readonly limit: number;
+  readonly after?: string | undefined;
+}
+
+/** Rows, newest first; `next` goes on where they end, and is null at the end. */
+export interface Page<Row> {
+  readonly rows: readonly Row[];
+  readonly next: string | null;
+}
+
+/** Everything that the API and the pages can ask for. None of it holds up deliveries, however large the ledger is. */
+export interface Operations {
+  overview(): Promise<Overview>;
+  leads(search: LeadSearch, page: PageRequest): Promise<Page<LeadRow>>;
+  /** Undefined when no source has ever listed it. */
+  lead(source: string, lead: string): Promise<LeadDetail | undefined>;
+  /** Personal data: written to the audit log, with `who`, before it is given. */
+  reveal(source: string, lead: string, who: string): Promise<Content | undefined>;
+  deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
+  /** How many deliveries a filter means, counted up to 10,000. */
+  countDeliveries(filter: DeliveryFilter): Promise<number>;
+  sinks(): Promise<readonly SinkOverview[]>;
+  polls(filter: PollFilter, page: PageRequest): Promise<Page<PollRow>>;
+  configuration(): Promise<Configuration>;
+
+  /** Makes dead or waiting deliveries due now. Gives how many. */
+  retry(filter: DeliveryFilter): Promise<number>;
+  /** Owes a lead to a sink once more. Gives how many deliveries: 0 when there is no such lead. */
+  replay(sink: string, source: string, lead: string): Promise<number>;
+  /** False when there is no such sink. */
+  pause(sink: string, reason: string): Promise<boolean>;
+  resume(sink: string): Promise<boolean>;
+  /** Sends one clearly marked test event. Undefined when there is no such sink. */
+  test(sink: string): Promise<TestResult | undefined>;
+  reload(): Promise<ReloadResult>;
+}
