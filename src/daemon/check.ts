@@ -124,7 +124,8 @@ async function readListing(source: Source, signal: AbortSignal): Promise<string>
   let rejected = 0;
   const reasons = new Set<string>();
   for await (const chunk of listing.chunks) {
-    for (const item of chunk) {
+    for (const element of chunk) {
+      const item = element.read();
       listed += 1;
       if (item.kind === 'lead') continue;
       rejected += 1;

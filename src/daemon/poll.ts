@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import type { ListedElement, ListedItem } from '../leads/listed-lead.ts';
 import type { Ledger, PollId, PollSummary } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -88,16 +89,38 @@ async function record(
 ): Promise<void> {
   for await (const chunk of listing.chunks) {
     reach('listing-read');
-    const recorded = await parts.ledger.record(id, chunk);
-    reach('recorded');
-    progress.listed += recorded.listed;
-    progress.new += recorded.new;
-    progress.changed += recorded.changed;
-    progress.rejected += recorded.rejected;
-    if (recorded.new + recorded.changed > 0) parts.onOwed();
+    const { items, fault } = readAll(await parts.ledger.sift(id, chunk));
+    progress.listed += chunk.length;
+    if (items.length > 0) await recordItems(parts, id, items, progress);
+    if (fault) throw fault;
     reportProgress(parts, id, progress, startMs);
     await turn(); // recording is synchronous underneath: probes and deliveries get their turn between two chunks
   }
+}
+
+async function recordItems(
+  { ledger, onOwed }: PollParts,
+  id: PollId,
+  items: readonly ListedItem[],
+  progress: Progress,
+): Promise<void> {
+  const recorded = await ledger.record(id, items);
+  reach('recorded');
+  progress.new += recorded.new;
+  progress.changed += recorded.changed;
+  progress.rejected += recorded.rejected;
+  if (recorded.new + recorded.changed > 0) onOwed();
+}
+
+/** What stands before an element that cannot be read is as good as any lead. */
+function readAll(elements: readonly ListedElement[]): { items: ListedItem[]; fault?: unknown } {
+  const items: ListedItem[] = [];
+  try {
+    for (const element of elements) items.push(element.read());
+  } catch (fault) {
+    return { items, fault };
+  }
+  return { items };
 }
 
 function reportProgress(

@@ -27,3 +27,15 @@ export interface RejectedLead {
 }
 
 export type ListedItem = ListedLead | RejectedLead;
+
+/** One element as it was cut out of a listing: it is looked into only where its content is not known already. */
+export interface ListedElement {
+  /** 0-based place in the listing. */
+  readonly position: number;
+  /** The id that it bears, not looked into further; undefined: only looking into it tells. */
+  readonly id: LeadId | undefined;
+  /** As that of the lead. */
+  readonly hash: string;
+  /** @throws SourceError `protocol` when it is not JSON in UTF-8: then the listing as a whole is not to be trusted */
+  read(): ListedItem;
+}

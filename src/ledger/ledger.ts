@@ -1,7 +1,7 @@
 import type { Batch, BatchRef, DeliveryState, LeadEvent } from '../leads/delivery.ts';
 import type { Verdict } from '../leads/judge.ts';
 import type { LeadId } from '../leads/lead.ts';
-import type { ListedItem } from '../leads/listed-lead.ts';
+import type { ListedElement, ListedItem } from '../leads/listed-lead.ts';
 import type { Outcome } from '../leads/outcome.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { LedgerError } from './ledger-error.ts';
@@ -254,7 +254,12 @@ export interface Ledger {
   listingMark(source: string): Promise<ListingMark | undefined>;
   startPoll(source: string): Promise<PollId>;
   /**
-   * Records a chunk of a listing: new and changed leads become seen and owed to every sink that asks for it, in one
+   * Notes the leads that are listed with the very content that is known, which writes nothing. Gives the other elements, in
+   * order: what they say has to be recorded.
+   */
+  sift(poll: PollId, elements: readonly ListedElement[]): Promise<readonly ListedElement[]>;
+  /**
+   * Records a part of a listing: new and changed leads become seen and owed to every sink that asks for it, in one
    * transaction. A crash keeps both or neither. Elements that are known and unchanged write nothing.
    */
   record(poll: PollId, items: readonly ListedItem[]): Promise<Recorded>;

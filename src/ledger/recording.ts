@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
-import type { ListedItem, ListedLead, RejectedLead } from '../leads/listed-lead.ts';
+import type { LeadId } from '../leads/lead.ts';
+import type { ListedElement, ListedItem, ListedLead, RejectedLead } from '../leads/listed-lead.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import type { PollId, Recorded } from './ledger.ts';
@@ -55,11 +56,18 @@ export class Recording {
     this.#sql = prepare(db);
   }
 
+  /** Those that are not listed with the very content that is known; the others are noted as met. */
+  sift(poll: OpenPoll, elements: readonly ListedElement[]): readonly ListedElement[] {
+    return elements.filter(({ id, hash }) => id === undefined || !this.#known(poll, id, hash));
+  }
+
   /** Seen and owed, on disk, when it returns; after a throw, nothing of these items is. */
   record(poll: OpenPoll, items: readonly ListedItem[]): Recorded {
     const before = { ...poll };
     // Looked up before a transaction that writes: a chunk in which nothing is new must not take the write lock.
-    const news = this.#transactions.read(() => items.filter((item) => !this.#known(poll, item)));
+    const news = this.#transactions.read(() =>
+      items.filter((item) => item.kind === 'rejected' || !this.#known(poll, item.id, item.hash)),
+    );
     if (news.length > 0) this.#add(poll, news);
     return {
       listed: items.length,
@@ -93,10 +101,9 @@ export class Recording {
   }
 
   /** True, and noted as met, when the lead is known with this very content and needs nothing written. */
-  #known(poll: OpenPoll, item: ListedItem): boolean {
-    if (item.kind === 'rejected') return false;
-    const row = this.#sql.lead.get(poll.source, item.id);
-    if (row?.hash !== item.hash) return false;
+  #known(poll: OpenPoll, id: LeadId, hash: string): boolean {
+    const row = this.#sql.lead.get(poll.source, id);
+    if (row?.hash !== hash) return false;
     poll.heldBack.delete(row.first_no);
     if (row.last_listed_at !== null) return false;
     poll.seen.add(row.first_no);

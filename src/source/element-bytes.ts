@@ -6,7 +6,7 @@ export type Element = WholeElement | OversizeElement;
 
 export interface WholeElement {
   readonly kind: 'whole';
-  /** The element without the space around it. Valid only until the next element is asked for. */
+  /** The element without the space around it. */
   readonly bytes: Buffer;
   /** How deep brackets lie in brackets: 1 for `{}`, 0 for `7`. */
   readonly nesting: number;
@@ -23,13 +23,13 @@ export interface OversizeElement {
 }
 
 const HEAD_BYTES = 64 * 1024;
-/** A buffer that grew beyond this for one large element is given back after it. */
-const KEPT_BYTES = 1024 * 1024;
+const FIRST_BYTES = 4096;
+const NOTHING = Buffer.alloc(0);
 
 /** Collects the parts of one element after another, and holds no more of any than `maxBytes`. */
 export class ElementBytes {
   readonly #maxBytes: number;
-  #held = Buffer.alloc(0);
+  #held = NOTHING;
   #size = 0;
   #passing: PassingElement | undefined;
 
@@ -47,7 +47,7 @@ export class ElementBytes {
       this.#passing = new PassingElement();
       this.#passing.add(this.#held.subarray(0, before));
       this.#passing.add(part);
-      this.#held = Buffer.alloc(0);
+      this.#held = NOTHING;
     }
   }
 
@@ -58,13 +58,13 @@ export class ElementBytes {
     const [size, passing, held] = [this.#size, this.#passing, this.#held];
     this.#size = 0;
     this.#passing = undefined;
-    if (held.length > KEPT_BYTES) this.#held = Buffer.alloc(0);
+    this.#held = NOTHING;
     return passing?.finish() ?? { kind: 'whole', bytes: held.subarray(0, size), nesting };
   }
 
   #hold(part: Buffer, before: number): void {
     if (this.#held.length < this.#size) {
-      const larger = Buffer.allocUnsafe(Math.min(this.#maxBytes, Math.max(4096, this.#size * 2)));
+      const larger = Buffer.allocUnsafe(Math.min(this.#maxBytes, Math.max(FIRST_BYTES, this.#size * 2)));
       this.#held.copy(larger, 0, 0, before);
       this.#held = larger;
     }

@@ -40,13 +40,12 @@ export class HeldBody {
     }
   }
 
-  /** Gives back all that was held, in order, and lets go of it. A part is valid until the next is asked for. */
+  /** Gives back all that was held, in order, and lets go of it. */
   async *release(): AsyncGenerator<Buffer, void, void> {
     try {
       for (let part = this.#memory.shift(); part; part = this.#memory.shift()) yield part;
-      const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, this.#fileBytes));
       for (let at = 0; at < this.#fileBytes; ) {
-        const part = await this.#read(buffer, at);
+        const part = await this.#read(at);
         at += part.length;
         yield part;
       }
@@ -63,9 +62,9 @@ export class HeldBody {
     await file?.close();
   }
 
-  async #read(buffer: Buffer, at: number): Promise<Buffer> {
-    const length = Math.min(buffer.length, this.#fileBytes - at);
-    const { bytesRead } = (await this.#file?.read(buffer, 0, length, at)) ?? { bytesRead: 0 };
+  async #read(at: number): Promise<Buffer> {
+    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, this.#fileBytes - at));
+    const { bytesRead } = (await this.#file?.read(buffer, 0, buffer.length, at)) ?? { bytesRead: 0 };
     if (bytesRead === 0) throw new Error('a temporary file is shorter than what was written to it');
     return buffer.subarray(0, bytesRead);
   }

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { type LeadId, MAX_LEAD_ID, readIdText } from '../leads/lead.ts';
-import type { ListedItem } from '../leads/listed-lead.ts';
+import type { ListedElement, ListedItem } from '../leads/listed-lead.ts';
 import type { Element, OversizeElement, WholeElement } from './element-bytes.ts';
 import { kindOf, leadShape } from './lead-shape.ts';
 import { SourceError } from './source.ts';
@@ -17,19 +17,29 @@ interface Fault {
 }
 
 /**
- * Reads one element of a listing: a lead that keeps the service's description, or one that breaks it, with the reason.
+ * One element of a listing. Whether its content is known is told by its hash and the id at its beginning, at a fraction of
+ * what it takes to look into it. An id that stands elsewhere is looked for at once.
  * @param position 0-based
- * @throws SourceError `protocol` when the element is not JSON in UTF-8: then the listing as a whole is not to be trusted
+ * @throws SourceError `protocol` when the element has to be looked into and is not JSON in UTF-8
  */
-export function readItem(element: Element, position: number): ListedItem {
-  if (element.kind === 'oversize') return readOversize(element, position);
-  return element.nesting > MAX_NESTING ? readDeep(element, position) : readWhole(element, position);
+export function listedElement(element: Element, position: number): ListedElement {
+  if (element.kind === 'oversize') return readAlready(readOversize(element, position));
+  const hashed = hash('sha256', element.bytes).slice(0, HASH_DIGITS);
+  if (element.nesting > MAX_NESTING) return readAlready(readDeep(element, hashed, position));
+  const id = leadingId(element.bytes);
+  if (id === undefined) return readAlready(readWhole(element, hashed, position));
+  return { position, id, hash: hashed, read: () => readWhole(element, hashed, position) };
 }
 
-function readWhole({ bytes }: WholeElement, position: number): ListedItem {
+function readAlready(item: ListedItem): ListedElement {
+  const { position, hash } = item;
+  return { position, id: item.kind === 'lead' ? item.id : undefined, hash, read: () => item };
+}
+
+function readWhole({ bytes }: WholeElement, hash: string, position: number): ListedItem {
   const raw = decode(bytes, position);
   const { id, fault } = check(parse(raw, position), raw);
-  const common = { position, raw, hash: hash('sha256', bytes).slice(0, HASH_DIGITS) };
+  const common = { position, raw, hash };
   return fault === undefined
     ? { kind: 'lead', id, ...common }
     : { kind: 'rejected', id, ...fault, ...common };
@@ -38,14 +48,13 @@ function readWhole({ bytes }: WholeElement, position: number): ListedItem {
 function readOversize({ head, size, sha256 }: OversizeElement, position: number): ListedItem {
   const reason = `is ${Math.ceil(size / 1024 ** 2)} MB long, more than max_lead_size allows; only its beginning is kept`;
   const common = { position, raw: head, hash: sha256.slice(0, HASH_DIGITS) };
-  return { kind: 'rejected', id: leadingId(head), reason, path: '', ...common };
+  return { kind: 'rejected', id: leadingId(Buffer.from(head)), reason, path: '', ...common };
 }
 
-function readDeep({ bytes, nesting }: WholeElement, position: number): ListedItem {
+function readDeep({ bytes, nesting }: WholeElement, hash: string, position: number): ListedItem {
   const raw = bytes.toString('utf8');
   const reason = `is nested ${nesting} deep, and ${MAX_NESTING} is the limit`;
-  const common = { position, raw, hash: hash('sha256', bytes).slice(0, HASH_DIGITS) };
-  return { kind: 'rejected', id: leadingId(raw), reason, path: '', ...common };
+  return { kind: 'rejected', id: leadingId(bytes), reason, path: '', position, raw, hash };
 }
 
 function decode(bytes: Buffer, position: number): string {
@@ -104,9 +113,13 @@ function writtenId(id: number, raw: string): string {
   return short !== undefined && Number(short) === id ? short : (readIdText(raw) ?? '');
 }
 
-/** The id of an element that is not looked into: found only when it comes first. */
-function leadingId(raw: string): LeadId | undefined {
-  const digits = /^\{\s*"id"\s*:\s*([1-9]\d{0,14})\s*[,}]/.exec(raw)?.[1];
+/** How far into an element its id is looked for, when it is not looked into. */
+const BEGINNING_BYTES = 48;
+
+/** The id of an element that is not looked into: found only when it comes first, with at most 15 digits. */
+function leadingId(bytes: Buffer): LeadId | undefined {
+  const beginning = bytes.toString('latin1', 0, BEGINNING_BYTES);
+  const digits = /^\{\s*"id"\s*:\s*([1-9]\d{0,14})\s*[,}]/.exec(beginning)?.[1];
   return digits === undefined ? undefined : BigInt(digits);
 }
 

@@ -1,8 +1,9 @@
 import type { Response } from 'undici';
-import type { ListedItem } from '../leads/listed-lead.ts';
+import type { ListedElement } from '../leads/listed-lead.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Element } from './element-bytes.ts';
 import { nextLink } from './link-header.ts';
-import { readItem } from './listed-item.ts';
+import { listedElement } from './listed-item.ts';
 import { ListingBody, unlessSame } from './listing-body.ts';
 import { ListingRequests } from './listing-request.ts';
 import type { SourceOptions } from './options.ts';
@@ -15,7 +16,7 @@ import type { Tokens } from './tokens.ts';
 
 /** A chunk is full with so many leads or so much text, whichever comes first: the ledger commits it at once. */
 const CHUNK_LEADS = 200;
-const CHUNK_CHARACTERS = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 /** A lead does not wait longer than this, in ms, for others to fill its chunk: the rest of the listing may be slow. */
 const CHUNK_WAIT_MS = 500;
 
@@ -130,7 +131,7 @@ class Reading {
   async *#readPage(
     body: ListingBody,
     content: AsyncIterable<Buffer>,
-  ): AsyncGenerator<ListedItem[], void, void> {
+  ): AsyncGenerator<ListedElement[], void, void> {
     const before = this.#bytes;
     const { clock } = this.#parts;
     const chunk = new Chunk(clock);
@@ -143,7 +144,7 @@ class Reading {
           continue;
         }
         for (const element of splitter.push(part)) {
-          chunk.add(readItem(element, this.#position++));
+          chunk.add(listedElement(element, this.#position++), sizeOf(element));
           if (chunk.isFull()) yield chunk.take();
         }
         if (chunk.hasWaited()) yield chunk.take();
@@ -194,26 +195,26 @@ function renewed(last: ListingMark, etag: string | undefined): ListingMark | und
 /** Leads on their way to the ledger. */
 class Chunk {
   readonly #clock: Clock;
-  #items: ListedItem[] = [];
-  #characters = 0;
+  #elements: ListedElement[] = [];
+  #bytes = 0;
   #sinceMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  add(item: ListedItem): void {
+  add(element: ListedElement, bytes: number): void {
     if (this.isEmpty()) this.#sinceMs = this.#clock.monotonicMs();
-    this.#items.push(item);
-    this.#characters += item.raw.length;
+    this.#elements.push(element);
+    this.#bytes += bytes;
   }
 
   isEmpty(): boolean {
-    return this.#items.length === 0;
+    return this.#elements.length === 0;
   }
 
   isFull(): boolean {
-    return this.#items.length >= CHUNK_LEADS || this.#characters >= CHUNK_CHARACTERS;
+    return this.#elements.length >= CHUNK_LEADS || this.#bytes >= CHUNK_BYTES;
   }
 
   /** Its first lead should not wait any longer. */
@@ -221,12 +222,17 @@ class Chunk {
     return !this.isEmpty() && this.#clock.monotonicMs() - this.#sinceMs > CHUNK_WAIT_MS;
   }
 
-  take(): ListedItem[] {
-    const items = this.#items;
-    this.#items = [];
-    this.#characters = 0;
-    return items;
+  take(): ListedElement[] {
+    const elements = this.#elements;
+    this.#elements = [];
+    this.#bytes = 0;
+    return elements;
   }
+}
+
+/** What it holds of memory. */
+function sizeOf(element: Element): number {
+  return element.kind === 'whole' ? element.bytes.length : element.head.length;
 }
 
 function refuseRepeated(seen: Map<string, number>, what: string, page: number): void {

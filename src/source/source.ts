@@ -1,4 +1,4 @@
-import type { ListedItem } from '../leads/listed-lead.ts';
+import type { ListedElement } from '../leads/listed-lead.ts';
 
 /** What is remembered of the last listing that was recorded to its end, to recognise the same one again. */
 export interface ListingMark {
@@ -28,7 +28,7 @@ export interface ChangedListing {
    * The listing's elements in order, in chunks, read as they arrive in bounded memory. Ends without an error
    * only when the listing was complete. Leaving it early closes the connection. @throws SourceError
    */
-  readonly chunks: AsyncIterable<readonly ListedItem[]>;
+  readonly chunks: AsyncIterable<readonly ListedElement[]>;
   /** Valid after `chunks` has ended. `mark` is absent where a listing cannot be recognised again (several pages). */
   end(): { readonly bytes: number; readonly mark: ListingMark | undefined };
 }

@@ -41,7 +41,7 @@ export class Splitter {
   }
 
   /**
-   * Gives the elements that end in this chunk. Each is valid until the next is asked for, and all have to be asked for.
+   * Gives the elements that end in this chunk, which has to stay as it is. All have to be asked for.
    * @throws SourceError `protocol` at the first byte that cannot belong to a JSON array
    */
   *push(chunk: Buffer): Generator<Element, void, void> {

@@ -4,7 +4,7 @@ import type { Outcome } from '../../src/leads/outcome.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { Listing, ListingMark, Source } from '../../src/source/source.ts';
 import type { Event, EventType } from '../../src/telemetry/events.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead, elementOf } from '../support/a-lead.ts';
 
 /** A sink whose answers the test gives; it keeps every attempt. */
 export class ScriptedSink implements Sink {
@@ -90,7 +90,7 @@ export function listingOf(leads: readonly (number | ListedItem)[], breaks?: Erro
     typeof lead === 'number' ? aListedLead({ id: lead }, position) : { ...lead, position },
   );
   async function* chunks() {
-    for (let start = 0; start < items.length; start += 2) yield items.slice(start, start + 2);
+    for (let start = 0; start < items.length; start += 2) yield items.slice(start, start + 2).map(elementOf);
     if (breaks) throw breaks;
   }
   return { kind: 'changed', httpStatus: 200, chunks: chunks(), end: () => ({ bytes: 100, mark }) };

@@ -1,7 +1,7 @@
-import type { ListedItem, RejectedLead } from '../../src/leads/listed-lead.ts';
+import type { ListedElement, ListedItem, RejectedLead } from '../../src/leads/listed-lead.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type Listing, type ListingMark, type Source, SourceError } from '../../src/source/source.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead, elementOf } from '../support/a-lead.ts';
 import type { Chance } from './chance.ts';
 import type { Life } from './life.ts';
 
@@ -159,13 +159,13 @@ export class SimulatedService {
     items: readonly ListedItem[],
     manner: ServiceManner,
     life: Life,
-  ): AsyncGenerator<ListedItem[]> {
+  ): AsyncGenerator<ListedElement[]> {
     const size = this.#chance.between(2, 9);
     const end = manner === 'cut' ? this.#chance.below(items.length + 1) : items.length;
     for (let start = 0; start < end; start += size) {
       const pauseMs = manner === 'slow' ? 3_000 : this.#chance.below(5);
       await life.act(() => this.#clock.sleep(pauseMs, NOBODY));
-      yield items.slice(start, Math.min(start + size, end));
+      yield items.slice(start, Math.min(start + size, end)).map(elementOf);
     }
     if (manner === 'cut') throw new SourceError('incomplete', 'It broke off.', { hint: 'Wait.' });
   }

@@ -42,6 +42,11 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown }: Watchi
       excuse();
       return moved;
     },
+    sift: async (poll, elements) => {
+      const news = new Set(await ledger.sift(poll, elements));
+      witness.recorded(elements.filter((element) => !news.has(element)).map((element) => element.read()));
+      return [...news];
+    },
     record: async (poll, items) => {
       const recorded = await ledger.record(poll, items);
       witness.recorded(items);

@@ -72,7 +72,7 @@ export async function read(source: Source, previous?: ListingMark): Promise<What
     return { kind: 'unchanged', items: [], ids: [], mark: listing.mark, bytes: listing.bytes };
   }
   const items: ListedItem[] = [];
-  for await (const chunk of listing.chunks) items.push(...chunk);
+  for await (const chunk of listing.chunks) items.push(...chunk.map((element) => element.read()));
   return { kind: 'changed', items, ids: items.map(({ id }) => Number(id)), ...listing.end() };
 }
 
@@ -84,7 +84,8 @@ export async function failureOf(
   const items: ListedItem[] = [];
   try {
     const listing = await ask(source, previous);
-    if (listing.kind === 'changed') for await (const chunk of listing.chunks) items.push(...chunk);
+    if (listing.kind === 'changed')
+      for await (const chunk of listing.chunks) items.push(...chunk.map((element) => element.read()));
   } catch (error) {
     if (error instanceof SourceError) return { error, items };
     throw error;

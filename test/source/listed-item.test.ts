@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readLead } from '../../src/leads/lead.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import { isDateTime } from '../../src/source/lead-shape.ts';
-import { readItem } from '../../src/source/listed-item.ts';
+import { listedElement } from '../../src/source/listed-item.ts';
 import { Splitter } from '../../src/source/splitter.ts';
 import { brokenLeads, unusualLeads } from '../stub/odd-leads.ts';
 import { aLead } from '../support/a-lead.ts';
@@ -172,5 +172,5 @@ test.each([
 function item(text: string): ListedItem {
   const splitter = new Splitter(1024 * 1024);
   const [element] = splitter.push(Buffer.from(`[${text}]`));
-  return readItem(element ?? expect.fail('there is no element'), 3);
+  return listedElement(element ?? expect.fail('there is no element'), 3).read();
 }

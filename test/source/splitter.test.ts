@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readItem } from '../../src/source/listed-item.ts';
+import { listedElement } from '../../src/source/listed-item.ts';
 import { SourceError } from '../../src/source/source.ts';
 import { Splitter } from '../../src/source/splitter.ts';
 import { aLead } from '../support/a-lead.ts';
@@ -151,7 +151,7 @@ test('an element larger than allowed is passed over, with its beginning, its siz
     splitter.end();
     expect(elements.map(({ kind }) => kind)).toEqual(['whole', 'oversize', 'whole']);
     expect(elements[1]).toMatchObject({ size: Buffer.byteLength(large) });
-    const item = readItem(elements[1] ?? expect.fail(), 1);
+    const item = listedElement(elements[1] ?? expect.fail(), 1).read();
     expect(item).toMatchObject({ kind: 'rejected', id: 7n, position: 1, path: '' });
     expect(large.startsWith(item.raw)).toBe(true);
     expect(Buffer.byteLength(item.raw)).toBeGreaterThan(65_530);
@@ -173,7 +173,9 @@ test('an element of any size is held only up to the limit', () => {
 test('a listing nested without end is neither a crash nor the end of the others', () => {
   const deep = `{"id":5,"x":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
   const splitter = new Splitter(LARGE);
-  const items = [...splitter.push(Buffer.from(`[${deep},${aLead({ id: 6 })}]`))].map(readItem);
+  const items = [...splitter.push(Buffer.from(`[${deep},${aLead({ id: 6 })}]`))].map((one, at) =>
+    listedElement(one, at).read(),
+  );
   expect(items).toMatchObject([
     { kind: 'rejected', id: 5n, reason: 'is nested 200001 deep, and 100 is the limit' },
     { kind: 'lead', id: 6n },
@@ -184,7 +186,7 @@ function split(bytes: Buffer, places: readonly number[]): string[] {
   const splitter = new Splitter(LARGE);
   const texts: string[] = [];
   for (const chunk of chunksOf(bytes, places)) {
-    for (const piece of splitter.push(chunk)) texts.push(readItem(piece, texts.length).raw);
+    for (const piece of splitter.push(chunk)) texts.push(listedElement(piece, texts.length).read().raw);
   }
   splitter.end();
   return texts;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { LeadId } from '../../src/leads/lead.ts';
-import type { ListedLead } from '../../src/leads/listed-lead.ts';
+import type { ListedElement, ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
 
 /** A lead as the service sends it, with what the test says otherwise. An `id` above 2^53 is given as a bigint. */
 export function aLead({
@@ -34,6 +34,11 @@ export function aListedLead(
   const raw = aLead(fields);
   const id: LeadId = BigInt(fields.id ?? 42);
   return { kind: 'lead', position, id, raw, hash: hashOf(raw) };
+}
+
+/** An element of a listing that is this when it is looked into. */
+export function elementOf(item: ListedItem): ListedElement {
+  return { position: item.position, id: item.id, hash: item.hash, read: () => item };
 }
 
 /** A lead's hash, as the listing's reader makes it. */
