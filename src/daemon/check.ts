@@ -123,8 +123,8 @@ async function readListing(source: Source, signal: AbortSignal): Promise<string>
   let listed = 0;
   let rejected = 0;
   const reasons = new Set<string>();
-  for await (const chunk of listing.chunks) {
-    for (const element of chunk) {
+  for await (const block of listing.blocks) {
+    for (const element of block.elements()) {
       const item = element.read();
       listed += 1;
       if (item.kind === 'lead') continue;

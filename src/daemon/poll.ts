@@ -12,7 +12,7 @@ export interface PollParts {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Told after a chunk in which something new is owed. */
+  /** Told after a block in which something new is owed. */
   readonly onOwed: () => void;
 }
 
@@ -87,14 +87,14 @@ async function record(
   progress: Progress,
   startMs: number,
 ): Promise<void> {
-  for await (const chunk of listing.chunks) {
+  for await (const block of listing.blocks) {
     reach('listing-read');
-    const { items, fault } = readAll(await parts.ledger.sift(id, chunk));
-    progress.listed += chunk.length;
+    const { items, fault } = readAll(await parts.ledger.sift(id, block));
+    progress.listed += block.size;
     if (items.length > 0) await recordItems(parts, id, items, progress);
     if (fault) throw fault;
     reportProgress(parts, id, progress, startMs);
-    await turn(); // recording is synchronous underneath: probes and deliveries get their turn between two chunks
+    await turn(); // recording is synchronous underneath: probes and deliveries get their turn between two blocks
   }
 }
 
@@ -159,7 +159,8 @@ function finished(
   durationMs: number,
 ): Event[] {
   const { listed, new: fresh, changed, rejected, listedBefore } = summary;
-  const { status, bytes } = end;
+  const status = summary.status === 'unchanged' ? 'unchanged' : 'success';
+  const { bytes } = end;
   const counts = { listed, new: fresh, changed, rejected, bytes, durationMs: Math.round(durationMs) };
   const events: Event[] = [{ type: 'poll-finished', source, poll, status, ...counts }];
   if (rejected > 0)

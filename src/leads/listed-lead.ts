@@ -32,10 +32,23 @@ export type ListedItem = ListedLead | RejectedLead;
 export interface ListedElement {
   /** 0-based place in the listing. */
   readonly position: number;
-  /** The id that it bears, not looked into further; undefined: only looking into it tells. */
+  /** The id that it bears at its beginning; undefined: only looking into it tells. */
   readonly id: LeadId | undefined;
   /** As that of the lead. */
   readonly hash: string;
   /** @throws SourceError `protocol` when it is not JSON in UTF-8: then the listing as a whole is not to be trusted */
   read(): ListedItem;
+}
+
+/** A run of elements of a listing. The next listing is likely to have most of its blocks in common with this one. */
+export interface ListedBlock {
+  /**
+   * SHA-256 over the bytes from the end of the block before to the end of its last element, the first 128 bits in hex; undefined
+   * where that cannot be told.
+   */
+  readonly hash: string | undefined;
+  /** How many elements it has; at least one. */
+  readonly size: number;
+  /** Cut out when they are asked for. */
+  elements(): readonly ListedElement[];
 }

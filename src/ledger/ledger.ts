@@ -1,7 +1,7 @@
 import type { Batch, BatchRef, DeliveryState, LeadEvent } from '../leads/delivery.ts';
 import type { Verdict } from '../leads/judge.ts';
 import type { LeadId } from '../leads/lead.ts';
-import type { ListedElement, ListedItem } from '../leads/listed-lead.ts';
+import type { ListedBlock, ListedElement, ListedItem } from '../leads/listed-lead.ts';
 import type { Outcome } from '../leads/outcome.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { LedgerError } from './ledger-error.ts';
@@ -49,8 +49,6 @@ export interface LastDeclared {
 export interface ListingMark {
   readonly url: string;
   readonly etag: string | undefined;
-  readonly bodyHash: string | undefined;
-  readonly bodyBytes: number | undefined;
 }
 
 export interface Recorded {
@@ -69,6 +67,7 @@ export type PollEnd =
 
 /** A poll's totals once it has ended. */
 export interface PollSummary extends Recorded {
+  readonly status: PollEnd['status'];
   /** How many leads the source listed in the last complete poll before this one. */
   readonly listedBefore: number;
   /** Why leads were rejected: the first few different reasons, each with its path. */
@@ -254,16 +253,19 @@ export interface Ledger {
   listingMark(source: string): Promise<ListingMark | undefined>;
   startPoll(source: string): Promise<PollId>;
   /**
-   * Notes the leads that are listed with the very content that is known, which writes nothing. Gives the other elements, in
-   * order: what they say has to be recorded.
+   * Begins a block of the listing, and notes its leads that are listed with the very content that is known, which writes
+   * nothing. Gives the other elements, in order: what they say has to be recorded before the next block begins.
    */
-  sift(poll: PollId, elements: readonly ListedElement[]): Promise<readonly ListedElement[]>;
+  sift(poll: PollId, block: ListedBlock): Promise<readonly ListedElement[]>;
   /**
    * Records a part of a listing: new and changed leads become seen and owed to every sink that asks for it, in one
    * transaction. A crash keeps both or neither. Elements that are known and unchanged write nothing.
    */
   record(poll: PollId, items: readonly ListedItem[]): Promise<Recorded>;
-  /** Ends a poll. The mark of a complete listing is kept in the same transaction. Nothing is ever removed. */
+  /**
+   * Ends a poll. The mark of a complete listing is kept in the same transaction. Nothing is ever removed. A complete listing
+   * with the very blocks of the last one counts as `unchanged`.
+   */
   finishPoll(poll: PollId, end: PollEnd): Promise<PollSummary>;
 
   /** Takes due deliveries into stored batches under a lease, and renews the lease of batches whose attempt was lost. */

@@ -1,5 +1,6 @@
 import type { IdSet } from './id-set.ts';
 import type { PollId } from './ledger.ts';
+import type { PollBlocks } from './poll-blocks.ts';
 
 /** What one poll has met so far. */
 export interface OpenPoll {
@@ -13,6 +14,7 @@ export interface OpenPoll {
   readonly seen: IdSet;
   /** Leads of which so far only a content was met that is set aside: it is taken at the end, unless the known one comes. */
   readonly heldBack: IdSet;
+  readonly blocks: PollBlocks;
   rejectedFor: ReadonlySet<string>;
   new: number;
   changed: number;

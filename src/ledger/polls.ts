@@ -4,6 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import { IdSet } from './id-set.ts';
 import type { ListingMark, PollEnd, PollId, PollSummary } from './ledger.ts';
 import type { OpenPoll } from './open-poll.ts';
+import { type BlockMemory, PollBlocks } from './poll-blocks.ts';
 import type { Recording } from './recording.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -24,6 +25,8 @@ export class Polls {
   readonly #transactions: Transactions;
   readonly #recording: Recording;
   readonly #open = new Map<PollId, OpenPoll>();
+  /** Of each source's last listing. */
+  readonly #blocks = new Map<string, BlockMemory>();
   readonly #sql;
 
   constructor(db: Database.Database, transactions: Transactions, clock: Clock, recording: Recording) {
@@ -56,6 +59,8 @@ export class Polls {
     for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
     const poll = this.#transactions.write(() => this.#add(source));
     this.#open.set(poll.id, poll);
+    // Until a poll ends well, nothing is known of what stands where.
+    this.#blocks.delete(source);
     return poll.id;
   }
 
@@ -74,6 +79,7 @@ export class Polls {
       completeBefore: row?.complete_at ?? null,
       seen: new IdSet(),
       heldBack: new IdSet(),
+      blocks: new PollBlocks(this.#blocks.get(source)),
       rejectedFor: new Set(),
       new: 0,
       changed: 0,
@@ -91,19 +97,23 @@ export class Polls {
   /** Ends the poll; between the chunks of a long sweep the event loop gets its turn. */
   async finish(id: PollId, end: PollEnd): Promise<PollSummary> {
     const poll = this.underWay(id);
-    if (end.status === 'success') {
+    const { memory, isSame } = poll.blocks.end();
+    const status = end.status === 'success' && isSame ? 'unchanged' : end.status;
+    if (status === 'success') {
       await this.#recording.takeHeldBack(poll);
       await this.#markUnlisted(poll);
     }
     this.#transactions.write(() => {
-      if (end.status === 'success') this.#complete(poll, end.mark);
-      if (end.status === 'unchanged') this.#sql.stillComplete.run(this.#clock.now().getTime(), poll.source);
-      if (end.status === 'unchanged' && end.mark) this.#sql.remark.run(JSON.stringify(end.mark), poll.source);
-      this.#close(poll, end);
+      if (end.status === 'success' && !isSame) this.#complete(poll, end.mark);
+      else if (end.status === 'success' || end.status === 'unchanged') this.#confirm(poll, end.mark);
+      this.#close(poll, end, status);
     });
     this.#open.delete(id);
-    const listed = end.status === 'unchanged' ? poll.listedBefore : poll.seen.size;
+    if (end.status === 'success') this.#blocks.set(poll.source, memory);
+    else if (poll.seen.size === 0 && poll.blocks.last) this.#blocks.set(poll.source, poll.blocks.last);
+    const listed = status === 'unchanged' ? poll.listedBefore : poll.seen.size;
     return {
+      status,
       listed,
       new: poll.new,
       changed: poll.changed,
@@ -120,13 +130,18 @@ export class Polls {
     this.#sql.resolveRejected.run(iso(now), poll.source, poll.id);
   }
 
-  #close(poll: OpenPoll, end: PollEnd): void {
+  #confirm(poll: OpenPoll, mark: ListingMark | undefined): void {
+    this.#sql.stillComplete.run(this.#clock.now().getTime(), poll.source);
+    if (mark) this.#sql.remark.run(JSON.stringify(mark), poll.source);
+  }
+
+  #close(poll: OpenPoll, end: PollEnd, status: PollEnd['status']): void {
     const bytes = 'bytes' in end ? end.bytes : 0;
     const error = 'error' in end ? end.error : null;
-    const listed = end.status === 'unchanged' ? poll.listedBefore : poll.seen.size;
+    const listed = status === 'unchanged' ? poll.listedBefore : poll.seen.size;
     this.#sql.close.run(
       iso(this.#clock.now()),
-      end.status,
+      status,
       listed,
       poll.new,
       poll.changed,

@@ -1,7 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../leads/lead.ts';
-import type { ListedElement, ListedItem, ListedLead, RejectedLead } from '../leads/listed-lead.ts';
+import type {
+  ListedBlock,
+  ListedElement,
+  ListedItem,
+  ListedLead,
+  RejectedLead,
+} from '../leads/listed-lead.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import type { PollId, Recorded } from './ledger.ts';
@@ -57,8 +63,16 @@ export class Recording {
   }
 
   /** Those that are not listed with the very content that is known; the others are noted as met. */
-  sift(poll: OpenPoll, elements: readonly ListedElement[]): readonly ListedElement[] {
-    return elements.filter(({ id, hash }) => id === undefined || !this.#known(poll, id, hash));
+  sift(poll: OpenPoll, block: ListedBlock): readonly ListedElement[] {
+    const known = poll.blocks.begin(block);
+    if (known) {
+      for (const lead of known) {
+        poll.heldBack.delete(lead);
+        poll.seen.add(lead);
+      }
+      return [];
+    }
+    return block.elements().filter(({ id, hash }) => id === undefined || !this.#known(poll, id, hash));
   }
 
   /** Seen and owed, on disk, when it returns; after a throw, nothing of these items is. */
@@ -94,6 +108,7 @@ export class Recording {
       });
     } catch (error) {
       Object.assign(poll, { new: fresh, changed, rejected, rejectedFor });
+      poll.blocks.spoil();
       for (const lead of addition.met) poll.seen.delete(lead);
       for (const lead of addition.heldBack) poll.heldBack.delete(lead);
       throw error;
@@ -107,6 +122,7 @@ export class Recording {
     poll.heldBack.delete(row.first_no);
     if (row.last_listed_at !== null) return false;
     poll.seen.add(row.first_no);
+    poll.blocks.met(row.first_no);
     return true;
   }
 
@@ -126,8 +142,11 @@ export class Recording {
       const heldBack = !poll.seen.has(row.first_no) && this.#isSetAside(poll, lead);
       if (heldBack && poll.heldBack.add(row.first_no)) addition.heldBack.push(row.first_no);
       if (heldBack || poll.seen.has(row.first_no)) this.#rejectRepeat(poll, lead);
-      else this.#change(poll, lead, row, addition.now);
-    }
+      else {
+        this.#change(poll, lead, row, addition.now);
+        poll.blocks.met(row.first_no);
+      }
+    } else poll.blocks.met(row.first_no);
     if (poll.seen.add(row.first_no)) addition.met.push(row.first_no);
     if (row.last_listed_at !== null) {
       this.#sql.relist.run(poll.source, lead.id);
@@ -144,6 +163,7 @@ export class Recording {
     this.#sql.addLead.run(poll.source, id, versionNo, versionNo, hash);
     (isOld(raw, poll.oldBefore) ? addition.old : addition.fresh).push(versionNo);
     if (poll.seen.add(versionNo)) addition.met.push(versionNo);
+    poll.blocks.met(versionNo);
     poll.new += 1;
   }
 

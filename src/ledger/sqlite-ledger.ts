@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import type { Batch, BatchRef } from '../leads/delivery.ts';
 import type { Judge } from '../leads/judge.ts';
 import type { LeadId } from '../leads/lead.ts';
-import type { ListedElement, ListedItem } from '../leads/listed-lead.ts';
+import type { ListedBlock, ListedItem } from '../leads/listed-lead.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { Amending } from './amending.ts';
 import { Claiming } from './claiming.ts';
@@ -157,8 +157,8 @@ class SqliteLedger implements Ledger {
     return this.#recorded(async () => this.#polls.start(source));
   }
 
-  sift(poll: PollId, elements: readonly ListedElement[]) {
-    return this.#read(() => this.#recording.sift(this.#polls.underWay(poll), elements));
+  sift(poll: PollId, block: ListedBlock) {
+    return this.#read(() => this.#recording.sift(this.#polls.underWay(poll), block));
   }
 
   record(poll: PollId, items: readonly ListedItem[]) {

@@ -3,7 +3,7 @@ import type { Clock, Random } from '../platform/clock.ts';
 import { disk, type Files } from '../platform/files.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { Emit } from '../telemetry/events.ts';
-import { readListing } from './listing.ts';
+import { type ListingParts, readListing } from './listing.ts';
 import { type Login, startLogin } from './login.ts';
 import type { SourceOptions } from './options.ts';
 import type { Listing, ListingMark, Source } from './source.ts';
@@ -49,6 +49,7 @@ class OpenSource implements HttpSource {
   readonly #agent: Agent;
   readonly #endpoint: TokenEndpoint;
   readonly #tokens: Tokens;
+  readonly #last: ListingParts['last'] = { blocks: new Map() };
 
   constructor(name: string, options: SourceOptions, parts: SourceParts) {
     this.name = name;
@@ -79,9 +80,9 @@ class OpenSource implements HttpSource {
   }
 
   list(previous: ListingMark | undefined, signal: AbortSignal): Promise<Listing> {
-    const { clock, dataDir } = this.#parts;
+    const { clock } = this.#parts;
     const connection = { dispatcher: this.#agent, now: () => clock.now() };
-    const parts = { options: this.#options, connection, tokens: this.#tokens, clock, folder: dataDir };
+    const parts = { options: this.#options, connection, tokens: this.#tokens, clock, last: this.#last };
     return readListing(parts, previous, AbortSignal.any([signal, this.#closing.signal]));
   }
 

@@ -17,23 +17,19 @@ interface Fault {
 }
 
 /**
- * One element of a listing. Whether its content is known is told by its hash and the id at its beginning, at a fraction of
- * what it takes to look into it. An id that stands elsewhere is looked for at once.
+ * One element of a listing. Its hash and the id at its beginning tell whether its content is known, at a fraction of what it
+ * takes to look into it.
  * @param position 0-based
- * @throws SourceError `protocol` when the element has to be looked into and is not JSON in UTF-8
  */
 export function listedElement(element: Element, position: number): ListedElement {
-  if (element.kind === 'oversize') return readAlready(readOversize(element, position));
-  const hashed = hash('sha256', element.bytes).slice(0, HASH_DIGITS);
-  if (element.nesting > MAX_NESTING) return readAlready(readDeep(element, hashed, position));
-  const id = leadingId(element.bytes);
-  if (id === undefined) return readAlready(readWhole(element, hashed, position));
-  return { position, id, hash: hashed, read: () => readWhole(element, hashed, position) };
-}
-
-function readAlready(item: ListedItem): ListedElement {
-  const { position, hash } = item;
-  return { position, id: item.kind === 'lead' ? item.id : undefined, hash, read: () => item };
+  if (element.kind === 'oversize') {
+    const item = readOversize(element, position);
+    return { position, id: undefined, hash: item.hash, read: () => item };
+  }
+  const { bytes, nesting } = element;
+  const hashed = hash('sha256', bytes).slice(0, HASH_DIGITS);
+  const read = nesting > MAX_NESTING ? readDeep : readWhole;
+  return { position, id: leadingId(bytes), hash: hashed, read: () => read(element, hashed, position) };
 }
 
 function readWhole({ bytes }: WholeElement, hash: string, position: number): ListedItem {

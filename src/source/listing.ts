@@ -1,32 +1,28 @@
 import type { Response } from 'undici';
-import type { ListedElement } from '../leads/listed-lead.ts';
+import type { ListedBlock } from '../leads/listed-lead.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Element } from './element-bytes.ts';
+import { type BlockSequence, SequenceReader } from './block-sequence.ts';
+import { Blocks } from './blocks.ts';
 import { nextLink } from './link-header.ts';
-import { listedElement } from './listed-item.ts';
-import { ListingBody, unlessSame } from './listing-body.ts';
+import { ListingBody } from './listing-body.ts';
 import { ListingRequests } from './listing-request.ts';
 import type { SourceOptions } from './options.ts';
 import { type PauseParts, withPauses } from './pauses.ts';
 import { ReadingTime } from './reading-time.ts';
 import { dropBody, type ServiceConnection } from './service-call.ts';
-import { type ChangedListing, type Listing, type ListingMark, SourceError } from './source.ts';
-import { Splitter } from './splitter.ts';
+import { type Listing, type ListingMark, SourceError } from './source.ts';
 import type { Tokens } from './tokens.ts';
 
-/** A chunk is full with so many leads or so much text, whichever comes first: the ledger commits it at once. */
-const CHUNK_LEADS = 200;
-const CHUNK_BYTES = 256 * 1024;
-/** A lead does not wait longer than this, in ms, for others to fill its chunk: the rest of the listing may be slow. */
-const CHUNK_WAIT_MS = 500;
+/** A lead does not wait longer than this, in ms, for its block to end: the rest of the listing may be slow. */
+const BLOCK_WAIT_MS = 500;
 
 export interface ListingParts {
   readonly options: SourceOptions;
   readonly connection: ServiceConnection;
   readonly tokens: Tokens;
   readonly clock: Clock;
-  /** Where a body may be held back on disk while it is compared with the last one. */
-  readonly folder: string;
+  /** The last listing that was read to its end. */
+  readonly last: { blocks: BlockSequence };
 }
 
 /** Asks for the listing, and recognises it when it is the last one again. @throws SourceError */
@@ -51,6 +47,7 @@ class Reading {
   readonly #parts: ListingParts;
   readonly #time: ReadingTime;
   readonly #requests: ListingRequests;
+  readonly #sequence: SequenceReader;
   #bytes = 0;
   #position = 0;
   #mark: ListingMark | undefined;
@@ -59,6 +56,7 @@ class Reading {
     this.#parts = parts;
     this.#time = time;
     this.#requests = new ListingRequests(parts.connection, parts.tokens);
+    this.#sequence = new SequenceReader(parts.last.blocks);
   }
 
   async start(previous: ListingMark | undefined): Promise<Listing> {
@@ -69,37 +67,22 @@ class Reading {
     const etag = response.headers.get('etag') ?? undefined;
     if (response.status === 304)
       return { kind: 'unchanged', httpStatus: 304, bytes: 0, mark: last && renewed(last, etag ?? last.etag) };
-    const body = new ListingBody(response, signal);
-    if (last?.bodyHash === undefined || last.bodyBytes === undefined)
-      return this.#changed(url, response, body, body.read());
-    const lastBody = { sha256: last.bodyHash, bytes: last.bodyBytes };
-    const content = await unlessSame(body, lastBody, this.#parts.folder, this.#pauses());
-    if (content === undefined)
-      return { kind: 'unchanged', httpStatus: 200, bytes: body.bytes, mark: renewed(last, etag) };
-    return this.#changed(url, response, body, content);
-  }
-
-  #changed(
-    url: string,
-    response: Response,
-    body: ListingBody,
-    content: AsyncIterable<Buffer>,
-  ): ChangedListing {
     return {
       kind: 'changed',
       httpStatus: response.status,
-      chunks: this.#chunks(url, response, body, content),
+      blocks: this.#blocks(url, response),
       end: () => ({ bytes: this.#bytes, mark: this.#mark }),
     };
   }
 
-  async *#chunks(url: string, response: Response, body: ListingBody, content: AsyncIterable<Buffer>) {
+  async *#blocks(url: string, response: Response): AsyncGenerator<ListedBlock, void, void> {
+    const { options, last } = this.#parts;
     try {
-      if (this.#parts.options.pagination === 'none') {
-        yield* this.#readPage(body, content);
-        const etag = response.headers.get('etag') ?? undefined;
-        this.#mark = { url, etag, bodyHash: body.sha256, bodyBytes: body.bytes };
-      } else yield* this.#readPages(url, response, body);
+      if (options.pagination === 'none') {
+        yield* this.#readPage(new ListingBody(response, this.#time.signal, { hashed: false }));
+        this.#mark = { url, etag: response.headers.get('etag') ?? undefined };
+      } else yield* this.#readPages(url, response);
+      last.blocks = this.#sequence.learned;
     } finally {
       this.#time.end();
       await dropBody(response); // when the reader leaves early, the connection goes with it
@@ -107,13 +90,14 @@ class Reading {
   }
 
   /** Reads pages to the last one. A page that was there before would make this endless. */
-  async *#readPages(firstUrl: string, firstResponse: Response, firstBody: ListingBody) {
+  async *#readPages(firstUrl: string, firstResponse: Response) {
     const seen = new Map([[firstUrl, 1]]);
-    let [url, response, body] = [firstUrl, firstResponse, firstBody];
+    let [url, response] = [firstUrl, firstResponse];
     for (let page = 1; ; page++) {
       const before = this.#position;
+      const body = new ListingBody(response, this.#time.signal, { hashed: true });
       try {
-        yield* this.#readPage(body, body.read());
+        yield* this.#readPage(body);
       } finally {
         await dropBody(response);
       }
@@ -124,42 +108,37 @@ class Reading {
       refuseRepeated(seen, next, page);
       url = next;
       response = await this.#requests.ask(url, undefined, this.#time.signal);
-      body = new ListingBody(response, this.#time.signal);
     }
   }
 
-  async *#readPage(
-    body: ListingBody,
-    content: AsyncIterable<Buffer>,
-  ): AsyncGenerator<ListedElement[], void, void> {
+  async *#readPage(body: ListingBody): AsyncGenerator<ListedBlock, void, void> {
     const before = this.#bytes;
-    const { clock } = this.#parts;
-    const chunk = new Chunk(clock);
+    const { clock, options } = this.#parts;
+    const blocks = new Blocks(this.#sequence, options.max_lead_size, this.#position);
+    let sinceMs = clock.monotonicMs();
     try {
-      const splitter = new Splitter(this.#parts.options.max_lead_size);
-      for await (const part of withPauses(content, this.#pauses())) {
+      for await (const part of withPauses(body.read(), this.#pauses())) {
         this.#bytes = before + body.bytes;
-        if (part === undefined) {
-          if (!chunk.isEmpty()) yield chunk.take();
-          continue;
+        for (const block of part === undefined ? blocks.flush() : blocks.push(part)) {
+          yield block;
+          sinceMs = clock.monotonicMs();
         }
-        for (const element of splitter.push(part)) {
-          chunk.add(listedElement(element, this.#position++), sizeOf(element));
-          if (chunk.isFull()) yield chunk.take();
-        }
-        if (chunk.hasWaited()) yield chunk.take();
+        if (!blocks.isWaiting || clock.monotonicMs() - sinceMs <= BLOCK_WAIT_MS) continue;
+        yield* blocks.flush();
+        sinceMs = clock.monotonicMs();
       }
-      splitter.end();
+      yield* blocks.end();
     } catch (error) {
       // What came before the fault is as good as any lead, and a listing that always breaks off would never bring it.
-      if (!chunk.isEmpty() && !this.#time.signal.aborted) yield chunk.take();
+      if (!this.#time.signal.aborted) yield* blocks.flush();
       throw error;
+    } finally {
+      this.#position = blocks.position;
     }
-    if (!chunk.isEmpty()) yield chunk.take();
   }
 
   #pauses(): PauseParts {
-    return { clock: this.#parts.clock, pauseMs: CHUNK_WAIT_MS, cut: () => this.#time.stop() };
+    return { clock: this.#parts.clock, pauseMs: BLOCK_WAIT_MS, cut: () => this.#time.stop() };
   }
 
   #firstUrl(): string {
@@ -190,49 +169,6 @@ class Reading {
 /** The same content under another tag: with the old one the whole body would come every time. */
 function renewed(last: ListingMark, etag: string | undefined): ListingMark | undefined {
   return etag === last.etag ? undefined : { ...last, etag };
-}
-
-/** Leads on their way to the ledger. */
-class Chunk {
-  readonly #clock: Clock;
-  #elements: ListedElement[] = [];
-  #bytes = 0;
-  #sinceMs = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  add(element: ListedElement, bytes: number): void {
-    if (this.isEmpty()) this.#sinceMs = this.#clock.monotonicMs();
-    this.#elements.push(element);
-    this.#bytes += bytes;
-  }
-
-  isEmpty(): boolean {
-    return this.#elements.length === 0;
-  }
-
-  isFull(): boolean {
-    return this.#elements.length >= CHUNK_LEADS || this.#bytes >= CHUNK_BYTES;
-  }
-
-  /** Its first lead should not wait any longer. */
-  hasWaited(): boolean {
-    return !this.isEmpty() && this.#clock.monotonicMs() - this.#sinceMs > CHUNK_WAIT_MS;
-  }
-
-  take(): ListedElement[] {
-    const elements = this.#elements;
-    this.#elements = [];
-    this.#bytes = 0;
-    return elements;
-  }
-}
-
-/** What it holds of memory. */
-function sizeOf(element: Element): number {
-  return element.kind === 'whole' ? element.bytes.length : element.head.length;
 }
 
 function refuseRepeated(seen: Map<string, number>, what: string, page: number): void {

@@ -1,4 +1,4 @@
-import type { ListedElement } from '../leads/listed-lead.ts';
+import type { ListedBlock } from '../leads/listed-lead.ts';
 
 /** What is remembered of the last listing that was recorded to its end, to recognise the same one again. */
 export interface ListingMark {
@@ -6,9 +6,6 @@ export interface ListingMark {
   readonly url: string;
   /** Verbatim, weak ones too (RFC 9110, section 8.8.3). */
   readonly etag: string | undefined;
-  /** SHA-256 over the decoded body, hex. */
-  readonly bodyHash: string | undefined;
-  readonly bodyBytes: number | undefined;
 }
 
 /** The service shows what it showed last time; nothing has to be read. */
@@ -17,7 +14,7 @@ export interface UnchangedListing {
   readonly httpStatus: number;
   /** Decoded bytes that were transferred to find out. */
   readonly bytes: number;
-  /** Takes the place of the last mark; undefined: that one is as good as ever. The same content can come with a new ETag. */
+  /** Takes the place of the last mark; undefined: that one is as good as ever. */
   readonly mark?: ListingMark | undefined;
 }
 
@@ -25,11 +22,11 @@ export interface ChangedListing {
   readonly kind: 'changed';
   readonly httpStatus: number;
   /**
-   * The listing's elements in order, in chunks, read as they arrive in bounded memory. Ends without an error
+   * The listing's elements in order, in blocks, read as they arrive in bounded memory. Ends without an error
    * only when the listing was complete. Leaving it early closes the connection. @throws SourceError
    */
-  readonly chunks: AsyncIterable<readonly ListedElement[]>;
-  /** Valid after `chunks` has ended. `mark` is absent where a listing cannot be recognised again (several pages). */
+  readonly blocks: AsyncIterable<ListedBlock>;
+  /** Valid after `blocks` has ended. `mark` is absent where a listing cannot be recognised again (several pages). */
   end(): { readonly bytes: number; readonly mark: ListingMark | undefined };
 }
 

@@ -28,6 +28,7 @@ export class Splitter {
   #place: Place = 'before-array';
   #form: Form = 'brackets';
   #bytesRead = 0;
+  #at = 0;
   /** Bytes of a byte-order mark that were read; it can only be at the very beginning. */
   #markRead = 0;
   #elements = 0;
@@ -41,27 +42,44 @@ export class Splitter {
   }
 
   /**
-   * Gives the elements that end in this chunk, which has to stay as it is. All have to be asked for.
+   * Gives the elements that end in this chunk, which has to stay as it is. Unless the chunk is left, all have to be asked for.
    * @throws SourceError `protocol` at the first byte that cannot belong to a JSON array
    */
   *push(chunk: Buffer): Generator<Element, void, void> {
-    let at = 0;
-    while (at < chunk.length) {
+    this.#at = 0;
+    while (this.#at < chunk.length) {
+      const at = this.#at;
       if (this.#place !== 'in-element') {
-        at = this.#readBetween(chunk, at);
+        this.#at = this.#readBetween(chunk, at);
         continue;
       }
       const end = this.#findEnd(chunk, at);
-      if (end === undefined) {
-        this.#element.add(chunk.subarray(at));
-        break;
+      this.#at = end ?? chunk.length;
+      if (end === undefined) this.#element.add(chunk.subarray(at));
+      else {
+        this.#place = 'after-element';
+        this.#elements++;
+        yield this.#element.finish(chunk.subarray(at, end), this.#nesting);
       }
-      this.#place = 'after-element';
-      this.#elements++;
-      yield this.#element.finish(chunk.subarray(at, end), this.#nesting);
-      at = end;
     }
     this.#bytesRead += chunk.length;
+  }
+
+  /** Where in the chunk that was pushed last the element ends that was given last. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Leaves the rest of the chunk that was pushed last, right after the element that was given last. */
+  leave(): void {
+    this.#bytesRead += this.#at;
+  }
+
+  /** Passes over bytes that are known to hold so many whole elements and to end with one. */
+  skip(bytes: number, elements: number): void {
+    this.#bytesRead += bytes;
+    this.#elements += elements;
+    this.#place = 'after-element';
   }
 
   /** To be called when the body has ended. @throws SourceError `incomplete` when the array has not */

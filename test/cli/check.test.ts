@@ -21,9 +21,9 @@ function sourceAt({ url, clientId, clientSecret }: Stub, more = {}) {
   return { main: { base_url: url, client_id: clientId, client_secret: clientSecret, ...more } };
 }
 
-async function chunksOf(source: Source) {
+async function blocksOf(source: Source) {
   const listing = await source.list(undefined, new AbortController().signal);
-  return listing.kind === 'changed' ? listing.chunks : [];
+  return listing.kind === 'changed' ? listing.blocks : [];
 }
 
 const drop = { drop: { type: 'csv', directory: './drop' } };
@@ -158,7 +158,7 @@ describe('leadsync check', () => {
     const key = { encryption_key: 'a passphrase of some length' };
     const dataDir = join(install.folder, 'data');
     const sealed = aSource(stub, { dataDir, tokenKey: key.encryption_key }).source;
-    for await (const _ of await chunksOf(sealed)) break;
+    for await (const _ of await blocksOf(sealed)) break;
     const wrong = sourceAt(stub, { client_secret: 'canary-wrong' });
     const { stdout } = await new Install({ data_dir: dataDir, sources: wrong, sinks: drop }).run(['check']);
     expect(stdout).toMatch(

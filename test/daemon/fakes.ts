@@ -4,7 +4,7 @@ import type { Outcome } from '../../src/leads/outcome.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { Listing, ListingMark, Source } from '../../src/source/source.ts';
 import type { Event, EventType } from '../../src/telemetry/events.ts';
-import { aListedLead, elementOf } from '../support/a-lead.ts';
+import { aListedLead, blockOf } from '../support/a-lead.ts';
 
 /** A sink whose answers the test gives; it keeps every attempt. */
 export class ScriptedSink implements Sink {
@@ -51,7 +51,7 @@ export class ScriptedSource implements Source {
   most = 0;
   #underWay = 0;
   readonly #nowMs: () => number;
-  /** What it does when asked: lists these leads, in chunks of two. May throw. */
+  /** What it does when asked: lists these leads, in blocks of two. May throw. */
   answer: (signal: AbortSignal) => Promise<Listing> | Listing = () => listingOf([]);
 
   constructor(nowMs: () => number) {
@@ -82,18 +82,18 @@ export class ScriptedSource implements Source {
   async close(): Promise<void> {}
 }
 
-const mark: ListingMark = { url: 'https://x/leads', etag: '"1"', bodyHash: 'a', bodyBytes: 1 };
+const mark: ListingMark = { url: 'https://x/leads', etag: '"1"' };
 
-/** A listing in chunks of two; `breaks` is thrown after its last element. */
+/** A listing in blocks of two; `breaks` is thrown after its last element. */
 export function listingOf(leads: readonly (number | ListedItem)[], breaks?: Error): Listing {
   const items = leads.map((lead, position) =>
     typeof lead === 'number' ? aListedLead({ id: lead }, position) : { ...lead, position },
   );
-  async function* chunks() {
-    for (let start = 0; start < items.length; start += 2) yield items.slice(start, start + 2).map(elementOf);
+  async function* blocks() {
+    for (let start = 0; start < items.length; start += 2) yield blockOf(items.slice(start, start + 2));
     if (breaks) throw breaks;
   }
-  return { kind: 'changed', httpStatus: 200, chunks: chunks(), end: () => ({ bytes: 100, mark }) };
+  return { kind: 'changed', httpStatus: 200, blocks: blocks(), end: () => ({ bytes: 100, mark }) };
 }
 
 /** Keeps what was reported. */

@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { amendingContract } from './contract/amending.ts';
 import { backfillContract } from './contract/backfill.ts';
+import { blocksContract } from './contract/blocks.ts';
 import { claimingContract } from './contract/claiming.ts';
 import { declaringContract } from './contract/declaring.ts';
 import { recordingContract } from './contract/recording.ts';
@@ -14,6 +15,7 @@ import type { OpenLedger } from './ledger-under-test.ts';
 export function ledgerContract(name: string, store: () => OpenLedger): void {
   describe(name, () => {
     recordingContract(store);
+    blocksContract(store);
     declaringContract(store);
     backfillContract(store);
     claimingContract(store);

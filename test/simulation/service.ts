@@ -1,7 +1,7 @@
-import type { ListedElement, ListedItem, RejectedLead } from '../../src/leads/listed-lead.ts';
+import type { ListedBlock, ListedItem, RejectedLead } from '../../src/leads/listed-lead.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type Listing, type ListingMark, type Source, SourceError } from '../../src/source/source.ts';
-import { aListedLead, elementOf } from '../support/a-lead.ts';
+import { aListedLead, blockOf } from '../support/a-lead.ts';
 import type { Chance } from './chance.ts';
 import type { Life } from './life.ts';
 
@@ -137,14 +137,12 @@ export class SimulatedService {
     const mark = {
       url: 'https://leads.test',
       etag: `"${this.#revision}-${items.length}"`,
-      bodyHash: undefined,
-      bodyBytes: undefined,
     };
     if (manner !== 'cut' && previous?.etag === mark.etag)
       return { kind: 'unchanged', httpStatus: 304, bytes: 0 };
     onListing(shownBy(items));
-    const chunks = this.#chunks(items, manner, life);
-    return { kind: 'changed', httpStatus: 200, chunks, end: () => ({ bytes: items.length, mark }) };
+    const blocks = this.#blocks(items, manner, life);
+    return { kind: 'changed', httpStatus: 200, blocks, end: () => ({ bytes: items.length, mark }) };
   }
 
   #failure(): SourceError | undefined {
@@ -155,17 +153,24 @@ export class SimulatedService {
     return undefined;
   }
 
-  async *#chunks(
+  /** Blocks mostly end by their content, as those of a real listing, so that the next listing has most of them as well. */
+  async *#blocks(
     items: readonly ListedItem[],
     manner: ServiceManner,
     life: Life,
-  ): AsyncGenerator<ListedElement[]> {
-    const size = this.#chance.between(2, 9);
+  ): AsyncGenerator<ListedBlock> {
+    const most = this.#chance.between(2, 9);
     const end = manner === 'cut' ? this.#chance.below(items.length + 1) : items.length;
-    for (let start = 0; start < end; start += size) {
+    let block: ListedItem[] = [];
+    for (const [position, item] of items.slice(0, end).entries()) {
+      block.push(item);
+      const isEnd = position === end - 1 || block.length >= most || item.hash.startsWith('0', 1);
+      if (!isEnd) continue;
       const pauseMs = manner === 'slow' ? 3_000 : this.#chance.below(5);
       await life.act(() => this.#clock.sleep(pauseMs, NOBODY));
-      yield items.slice(start, Math.min(start + size, end)).map(elementOf);
+      const isTold = this.#chance.below(10) > 0;
+      yield blockOf(block, isTold ? block.map(({ hash }) => hash).join() : undefined);
+      block = [];
     }
     if (manner === 'cut') throw new SourceError('incomplete', 'It broke off.', { hint: 'Wait.' });
   }

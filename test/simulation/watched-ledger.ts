@@ -42,9 +42,10 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown }: Watchi
       excuse();
       return moved;
     },
-    sift: async (poll, elements) => {
-      const news = new Set(await ledger.sift(poll, elements));
-      witness.recorded(elements.filter((element) => !news.has(element)).map((element) => element.read()));
+    sift: async (poll, block) => {
+      const news = new Set(await ledger.sift(poll, block));
+      const known = block.elements().filter((element) => !news.has(element));
+      witness.recorded(known.map((element) => element.read()));
       return [...news];
     },
     record: async (poll, items) => {

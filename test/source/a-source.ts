@@ -72,7 +72,7 @@ export async function read(source: Source, previous?: ListingMark): Promise<What
     return { kind: 'unchanged', items: [], ids: [], mark: listing.mark, bytes: listing.bytes };
   }
   const items: ListedItem[] = [];
-  for await (const chunk of listing.chunks) items.push(...chunk.map((element) => element.read()));
+  for await (const block of listing.blocks) items.push(...block.elements().map((one) => one.read()));
   return { kind: 'changed', items, ids: items.map(({ id }) => Number(id)), ...listing.end() };
 }
 
@@ -85,7 +85,7 @@ export async function failureOf(
   try {
     const listing = await ask(source, previous);
     if (listing.kind === 'changed')
-      for await (const chunk of listing.chunks) items.push(...chunk.map((element) => element.read()));
+      for await (const block of listing.blocks) items.push(...block.elements().map((one) => one.read()));
   } catch (error) {
     if (error instanceof SourceError) return { error, items };
     throw error;

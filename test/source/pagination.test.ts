@@ -31,9 +31,9 @@ describe.each(['link', 'page'] as const)('with pagination: %s', (style) => {
     const listing = await ask(source);
     if (listing.kind !== 'changed') return expect.fail();
     let count = 0;
-    for await (const chunk of listing.chunks) {
+    for await (const block of listing.blocks) {
       if (count === 0) stub.revoke('all');
-      count += chunk.length;
+      count += block.size;
     }
     expect(count).toBe(30);
   });
@@ -45,7 +45,7 @@ describe.each(['link', 'page'] as const)('with pagination: %s', (style) => {
     stub.misbehave({ listing: 'server-error', times: 1 });
     let count = 0;
     await expect(async () => {
-      if (listing.kind === 'changed') for await (const chunk of listing.chunks) count += chunk.length;
+      if (listing.kind === 'changed') for await (const block of listing.blocks) count += block.size;
     }).rejects.toMatchObject({ code: 'server' });
     expect(count).toBe(10);
   });

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { LeadId } from '../../src/leads/lead.ts';
-import type { ListedElement, ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
+import type { ListedBlock, ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
 
 /** A lead as the service sends it, with what the test says otherwise. An `id` above 2^53 is given as a bigint. */
 export function aLead({
@@ -36,9 +36,15 @@ export function aListedLead(
   return { kind: 'lead', position, id, raw, hash: hashOf(raw) };
 }
 
-/** An element of a listing that is this when it is looked into. */
-export function elementOf(item: ListedItem): ListedElement {
-  return { position: item.position, id: item.id, hash: item.hash, read: () => item };
+/** A block of a listing with these elements. @param hash that it is recognised by; undefined: it is not */
+export function blockOf(items: readonly ListedItem[], hash?: string): ListedBlock {
+  const elements = items.map((item) => ({
+    position: item.position,
+    id: item.id,
+    hash: item.hash,
+    read: () => item,
+  }));
+  return { hash, size: items.length, elements: () => elements };
 }
 
 /** A lead's hash, as the listing's reader makes it. */

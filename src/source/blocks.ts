@@ -1,0 +1,184 @@
+import type { ListedBlock } from '../leads/listed-lead.ts';
+import { BlockHash, hashOfBlock } from './block-hash.ts';
+import type { BlockShape, SequenceReader } from './block-sequence.ts';
+import type { Element } from './element-bytes.ts';
+import { listedElement } from './listed-item.ts';
+import { Splitter } from './splitter.ts';
+
+/** A block ends after so many elements or bytes at the latest: the ledger commits it at once. */
+const BLOCK_ELEMENTS = 400;
+const BLOCK_BYTES = 384 * 1024;
+/** One element in so many ends a block, by its own content: wherever it stands, blocks begin anew behind it. */
+const ENDS_ONE_IN = 251;
+/** By so many of its first bytes, and so many of all, it is told whether an element is such a one. */
+const BEGINNING_BYTES = 24;
+const SAMPLES = 16;
+
+/**
+ * Cuts a listing into blocks as it arrives. Where its bytes are those of the last listing, block after block, they are hashed
+ * and no more; only what differs is cut into elements. Most blocks end with an element that ends one wherever it stands, so
+ * that behind something new the blocks are those of the last listing again.
+ */
+export class Blocks {
+  readonly #sequence: SequenceReader;
+  readonly #maxElementBytes: number;
+  readonly #splitter: Splitter;
+  readonly #hash = new BlockHash();
+  /** Parts that have come and were not dealt with. */
+  readonly #parts: Buffer[] = [];
+  /** What comes next, if it is what came next in the last listing. */
+  #expected: BlockShape | undefined;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #elements: Element[] = [];
+  #elementBytes = 0;
+  #position: number;
+  #isFirst = true;
+
+  /** @param position of the first element, 0-based */
+  constructor(sequence: SequenceReader, maxElementBytes: number, position: number) {
+    this.#sequence = sequence;
+    this.#maxElementBytes = maxElementBytes;
+    this.#splitter = new Splitter(maxElementBytes);
+    this.#position = position;
+    this.#expected = sequence.next;
+  }
+
+  /** The place in the listing of the first element that no block has been given with. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** Something has come that no block has been given with. */
+  get isWaiting(): boolean {
+    return this.#elements.length > 0 || this.#heldBytes > 0;
+  }
+
+  /** Gives the blocks that end in this part. @throws SourceError `protocol` at the first byte that cannot belong to a JSON array */
+  *push(part: Buffer): Generator<ListedBlock, void, void> {
+    this.#parts.push(part);
+    yield* this.#work();
+  }
+
+  *#work(): Generator<ListedBlock, void, void> {
+    for (let part = this.#parts.shift(); part; part = this.#parts.shift())
+      yield* this.#expected ? this.#compare(part, this.#expected) : this.#split(part);
+  }
+
+  /** Gives what has come, as far as it is whole elements. @throws SourceError as `push` */
+  *flush(): Generator<ListedBlock, void, void> {
+    try {
+      while (this.#heldBytes > 0) {
+        this.#expected = undefined;
+        this.#parts.unshift(...this.#release());
+        yield* this.#work();
+      }
+    } catch (error) {
+      if (this.#elements.length > 0) yield this.#finish();
+      throw error;
+    }
+    if (this.#elements.length > 0) yield this.#finish();
+  }
+
+  /** To be called when the body has ended. @throws SourceError `incomplete` when the array has not */
+  *end(): Generator<ListedBlock, void, void> {
+    yield* this.flush();
+    this.#splitter.end();
+  }
+
+  *#compare(part: Buffer, expected: BlockShape): Generator<ListedBlock, void, void> {
+    const missing = expected.bytes - this.#heldBytes;
+    this.#held.push(part.subarray(0, missing));
+    this.#heldBytes += Math.min(part.length, missing);
+    if (part.length < missing) return;
+    if (part.length > missing) this.#parts.unshift(part.subarray(missing));
+    const held = this.#release();
+    if (hashOfBlock(held) === expected.hash) yield this.#recognise(expected, held);
+    else {
+      this.#expected = undefined;
+      this.#parts.unshift(...held);
+    }
+  }
+
+  #release(): Buffer[] {
+    const held = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    return held;
+  }
+
+  #recognise(block: BlockShape, held: readonly Buffer[]): ListedBlock {
+    const [max, position, isFirst] = [this.#maxElementBytes, this.#position, this.#isFirst];
+    this.#splitter.skip(block.bytes, block.size);
+    this.#pass(block, block.size);
+    const { hash, size } = block;
+    return { hash, size, elements: () => listed(cut(held, max, isFirst), position) };
+  }
+
+  *#split(part: Buffer): Generator<ListedBlock, void, void> {
+    let [from, end] = [0, 0];
+    for (const element of this.#splitter.push(part)) {
+      this.#elements.push(element);
+      this.#elementBytes += memoryOf(element);
+      end = this.#splitter.at;
+      if (!this.#isFull() && !endsBlock(element)) continue;
+      this.#hash.add(part.subarray(from, end), end - from);
+      from = end;
+      yield this.#finish();
+      if (!this.#expected) continue;
+      this.#splitter.leave();
+      this.#parts.unshift(part.subarray(end));
+      return;
+    }
+    this.#hash.add(part.subarray(from), end - from);
+  }
+
+  #isFull(): boolean {
+    return this.#elements.length >= BLOCK_ELEMENTS || this.#elementBytes >= BLOCK_BYTES;
+  }
+
+  #finish(): ListedBlock {
+    const [elements, position] = [this.#elements, this.#position];
+    const size = elements.length;
+    this.#elements = [];
+    this.#elementBytes = 0;
+    const { isClean } = this.#hash;
+    const hashed = this.#hash.finish();
+    this.#pass(hashed && { ...hashed, size }, size);
+    if (!isClean) this.#expected = undefined; // some of what comes next has been split already
+    return { hash: hashed?.hash, size, elements: () => listed(elements, position) };
+  }
+
+  #pass(block: BlockShape | undefined, size: number): void {
+    this.#sequence.pass(block);
+    this.#expected = this.#sequence.next;
+    this.#position += size;
+    this.#isFirst = false;
+  }
+}
+
+/** The elements of a block that was recognised by its bytes. */
+function cut(parts: readonly Buffer[], maxElementBytes: number, isFirst: boolean): Element[] {
+  const splitter = new Splitter(maxElementBytes);
+  if (!isFirst) splitter.skip(0, 0);
+  return parts.flatMap((part) => [...splitter.push(part)]);
+}
+
+function listed(elements: readonly Element[], position: number) {
+  return elements.map((element, index) => listedElement(element, position + index));
+}
+
+function memoryOf(element: Element): number {
+  return element.kind === 'whole' ? element.bytes.length : element.head.length;
+}
+
+/** FNV-1a over its beginning, where its id most likely stands, and some more of its bytes: nothing else decides it. */
+function endsBlock(element: Element): boolean {
+  if (element.kind === 'oversize') return true;
+  const { bytes } = element;
+  const step = Math.max(1, Math.floor(bytes.length / SAMPLES));
+  let hash = 0x811c9dc5 ^ bytes.length;
+  for (let at = 0; at < bytes.length; at += at < BEGINNING_BYTES ? 1 : step)
+    hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
+  return (hash >>> 0) % ENDS_ONE_IN === 0;
+}
