@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
+import { factsOf } from '../leads/content-facts.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type {
   ListedBlock,
@@ -158,7 +159,8 @@ export class Recording {
     const { id, hash, raw } = lead;
     const { now } = addition;
     const versionNo = Number(
-      this.#sql.addVersion.run(poll.source, id, 1, poll.id, now, now, null, hash, raw).lastInsertRowid,
+      this.#sql.addVersion.run(poll.source, id, 1, poll.id, now, now, null, hash, raw, ...columnsOf(raw))
+        .lastInsertRowid,
     );
     this.#sql.addLead.run(poll.source, id, versionNo, versionNo, hash);
     (isOld(raw, poll.oldBefore) ? addition.old : addition.fresh).push(versionNo);
@@ -182,6 +184,7 @@ export class Recording {
       fields,
       hash,
       raw,
+      ...columnsOf(raw),
     );
     const versionNo = Number(added.lastInsertRowid);
     this.#sql.setVersion.run(versionNo, version, hash, poll.source, id);
@@ -256,7 +259,7 @@ function prepare(db: Database.Database) {
       'INSERT INTO _leads (source, id, version_no, first_no, version, hash) VALUES (?, ?, ?, ?, 1, ?)',
     ),
     addVersion: db.prepare(
-      'INSERT INTO _versions (source, id, version, poll_id, valid_from, first_seen_at, changed_fields, hash, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO _versions (source, id, version, poll_id, valid_from, first_seen_at, changed_fields, hash, raw, service_slug, created_at, readable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     setVersion: db.prepare(
       'UPDATE _leads SET version_no = ?, version = ?, hash = ? WHERE source = ? AND id = ?',
@@ -283,6 +286,11 @@ function prepare(db: Database.Database) {
       'UPDATE _sources SET first_listed_at = ? WHERE source = ? AND first_listed_at IS NULL',
     ),
   };
+}
+
+function columnsOf(raw: string): [string | null, number | null, string | null] {
+  const { serviceSlug, createdAtMs, readable } = factsOf(raw);
+  return [serviceSlug, createdAtMs, readable];
 }
 
 function isOld(raw: string, before: number): boolean {

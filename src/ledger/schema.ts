@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { LedgerError } from './ledger-error.ts';
-import { publicViews } from './views.ts';
+import { addFunctions } from './sql-functions.ts';
+import { at, publicViews } from './views.ts';
 
 /** Marks the file as a ledger in its header (https://www.sqlite.org/pragma.html#pragma_application_id): `lead`. */
 const APPLICATION_ID = 0x6c656164;
@@ -182,6 +183,30 @@ const migrations: readonly string[] = [
   ALTER TABLE _attempts ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
   ALTER TABLE _attempts ADD COLUMN last_at INTEGER;  -- when the last of them started; null for a single one
   `,
+  `
+  -- What the text says of the lead, kept beside it: see leads/content-facts.ts.
+  ALTER TABLE _versions ADD COLUMN service_slug TEXT;
+  ALTER TABLE _versions ADD COLUMN created_at INTEGER;  -- null where it cannot be read
+  ALTER TABLE _versions ADD COLUMN readable TEXT;       -- JSON; null where the text itself will do
+  UPDATE _versions SET service_slug = content_fact('serviceSlug', raw), created_at = content_fact('createdAtMs', raw),
+    readable = content_fact('readable', raw);
+  CREATE INDEX _versions_by_service ON _versions (service_slug, version_no);
+  -- Spelled as the views spell it, so that a query by time finds it; with what counting by day and service needs.
+  CREATE INDEX _versions_by_created ON _versions (${at('created_at')}, service_slug, source, id);
+
+  -- Tells that two leads are of one client, without telling who; filled only with a key. A change gives a new number.
+  CREATE TABLE _client_keys (
+    key_no INTEGER PRIMARY KEY AUTOINCREMENT,
+    source TEXT NOT NULL,
+    id INTEGER NOT NULL,
+    client_key BLOB NOT NULL,               -- the first 128 bits
+    UNIQUE (source, id)
+  ) STRICT;
+  CREATE INDEX _client_keys_by_key ON _client_keys (client_key, source, id);
+  -- How far the clients of leads have been keyed, and with which key.
+  ALTER TABLE _ledger ADD COLUMN keyed_with TEXT;
+  ALTER TABLE _ledger ADD COLUMN keyed_through INTEGER NOT NULL DEFAULT 0;
+  `,
 ];
 
 /**
@@ -214,6 +239,7 @@ export function recognise(db: Database.Database): void {
 /** Brings a ledger to this version's shape: all steps that are missing and the views, in one transaction. */
 export function migrate(db: Database.Database): void {
   if (appliedSteps(db) === migrations.length) return;
+  addFunctions(db);
   db.transaction(() => {
     // Read once more: another process may have taken the same steps while this one waited for it.
     const missing = migrations.slice(appliedSteps(db));

@@ -1,0 +1,64 @@
+import type { Lead } from './lead.ts';
+
+/** What is kept beside a lead's JSON text, so that nobody has to read a million texts to count them. */
+export interface ContentFacts {
+  /** Null where the text has none. */
+  readonly serviceSlug: string | null;
+  /** Milliseconds since 1970, UTC; null where it cannot be read. */
+  readonly createdAtMs: number | null;
+  /**
+   * The lead as JSON in which NUL and halves of surrogate pairs are U+FFFD, as every store shows them: databases hold neither.
+   * Null where the text itself will do.
+   */
+  readonly readable: string | null;
+}
+
+/** Of a lead's JSON text as received. */
+export function factsOf(raw: string): ContentFacts {
+  const lead = JSON.parse(raw) as Partial<Lead>;
+  const { service_slug: slug, created_at: created } = lead;
+  return {
+    serviceSlug: typeof slug === 'string' ? storable(slug) : null,
+    createdAtMs: typeof created === 'string' ? readTime(created) : null,
+    readable: UNSTORABLE.test(raw) ? readable(lead) : null,
+  };
+}
+
+/** An escape that may stand for NUL or for a half of a pair. Unescaped they are no valid JSON, or no valid UTF-8. */
+const UNSTORABLE = /\\u(0000|d[89a-f])/i;
+
+function readable(lead: unknown): string | null {
+  let replaced = false;
+  const text = JSON.stringify(lead, (_, value: unknown) => {
+    if (typeof value !== 'string') return value;
+    const kept = storable(value);
+    replaced ||= kept !== value;
+    return kept;
+  });
+  return replaced ? text : null;
+}
+
+/** A text as databases can hold it: NUL and halves of surrogate pairs become U+FFFD. */
+export function storable(text: string): string {
+  return text.split('\0').join('\ufffd').toWellFormed(); // faster than `replaceAll` for millions of them
+}
+
+const TIME =
+  /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+-])(\d\d)(?::?(\d\d))?)?$/i;
+
+/**
+ * Reads an ISO 8601 date-time with any offset, or without one: then it counts as UTC. A 60th second is the minute after.
+ * @returns milliseconds since 1970, rounded down; null for what is no such time
+ */
+export function readTime(text: string): number | null {
+  const [, year, month, day, hour, minute, second = '0', fraction = '0', sign, offsetHour, offsetMinute] =
+    TIME.exec(text) ?? [];
+  if (year === undefined) return null;
+  const date = new Date(0);
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  // Rounded to microseconds first, as PostgreSQL keeps them.
+  const ms = Math.floor(Math.round(Number(`0.${fraction}`) * 1e6) / 1e3);
+  date.setUTCHours(Number(hour), Number(minute), Number(second), ms);
+  const offsetMs = (Number(offsetHour ?? 0) * 60 + Number(offsetMinute ?? 0)) * 60_000;
+  return date.getTime() - (sign === '-' ? -offsetMs : offsetMs);
+}
