@@ -1,5 +1,5 @@
 /** Milliseconds since 1970 as the public form of a time: `YYYY-MM-DDTHH:MM:SS.sssZ`, UTC. */
-export const at = (column: string) =>
+const at = (column: string) =>
   `CAST(strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') AS TEXT)`;
 /** SQLite's JSON reads nothing that is nested more than 1,000 deep: such a lead has empty columns, and spoils nobody's query. */
 const json = `iif(json_valid(v.raw), v.raw, '{}')`;
