@@ -2,11 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { configSchema } from '../src/config/config-schema.ts';
 import { optionReference } from '../src/config/option-reference.ts';
 import { sinkTypes } from '../src/sinks/registry.ts';
+import { queryReference, storeReference } from '../src/store/reference.ts';
 
-/** What is drawn from the option schemas, by its place in the repository. */
+/** What is drawn from the option schemas and from the description of the store, by its place in the repository. */
 const generated: Readonly<Record<string, string>> = {
   'config/leadsync.schema.json': `${JSON.stringify(configSchema(sinkTypes), null, 2)}\n`,
   'docs/configuration.md': optionReference(sinkTypes),
+  'docs/store.md': storeReference(),
+  'docs/queries.md': queryReference(),
 };
 
 function placeOf(file: string): URL {

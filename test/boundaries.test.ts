@@ -45,9 +45,14 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['leads', 'platform', 'telemetry'],
     because: 'source/ reads the listing service; it must not know that leads are remembered or delivered.',
   },
+  store: {
+    imports: [],
+    doors: ['documented.ts', 'query.ts', 'reference.ts', 'relation.ts'],
+    because: 'store/ describes what people query; it must not know where that is kept.',
+  },
   ledger: {
-    imports: ['leads', 'platform'],
-    doors: ['ledger.ts', 'ledger-error.ts', 'sqlite-ledger.ts'],
+    imports: ['leads', 'platform', 'store'],
+    doors: ['ledger.ts', 'ledger-error.ts', 'reading.ts', 'sqlite-ledger.ts'],
     because: 'ledger/ remembers; it must not know HTTP, Redis or what a sink does (it holds names of sinks).',
   },
   delivery: {
@@ -61,7 +66,7 @@ const rooms: Readonly<Record<string, Room>> = {
     because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',
   },
   'sinks/*': {
-    imports: ['sinks', 'leads', 'platform'],
+    imports: ['sinks', 'leads', 'platform', 'store'],
     because:
       'A sink is one destination; it must not know other sinks, retries or how the configuration is read.',
   },
@@ -75,7 +80,18 @@ const rooms: Readonly<Record<string, Room>> = {
     because: 'daemon/ is the joints and the order of things; it must not know the command line.',
   },
   cli: {
-    imports: ['admin', 'config', 'daemon', 'leads', 'ledger', 'platform', 'sinks', 'source', 'telemetry'],
+    imports: [
+      'admin',
+      'config',
+      'daemon',
+      'leads',
+      'ledger',
+      'platform',
+      'sinks',
+      'source',
+      'store',
+      'telemetry',
+    ],
     because: 'cli/ reads words and prints; how deliveries travel is the business of daemon/ and delivery/.',
   },
   'main.ts': {
@@ -104,7 +120,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
 
 /** Node's own modules that open a way out of the process. The others may be used anywhere but in `leads/`. */
 const builtins: Readonly<Record<string, readonly string[]>> = {
-  'node:child_process': [],
+  'node:child_process': ['cli'], // only another process can be ended in the middle of a query
   'node:cluster': [],
   'node:dgram': [],
   'node:http': ['cli', 'source'], // the healthcheck, and the address that `login` is sent back to

@@ -200,10 +200,11 @@ const migrations: readonly string[] = [
     key_no INTEGER PRIMARY KEY AUTOINCREMENT,
     source TEXT NOT NULL,
     id INTEGER NOT NULL,
-    client_key BLOB NOT NULL,               -- the first 128 bits
+    created_at INTEGER,                     -- the lead's
+    client_key TEXT NOT NULL,
     UNIQUE (source, id)
   ) STRICT;
-  CREATE INDEX _client_keys_by_key ON _client_keys (client_key, source, id);
+  CREATE INDEX _client_keys_by_key ON _client_keys (client_key, created_at);
   -- How far the clients of leads have been keyed, and with which key.
   ALTER TABLE _ledger ADD COLUMN keyed_with TEXT;
   ALTER TABLE _ledger ADD COLUMN keyed_through INTEGER NOT NULL DEFAULT 0;

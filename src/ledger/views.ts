@@ -1,12 +1,29 @@
 /** Milliseconds since 1970 as the public form of a time: `YYYY-MM-DDTHH:MM:SS.sssZ`, UTC. */
 const at = (column: string) =>
   `CAST(strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') AS TEXT)`;
-/** SQLite's JSON reads nothing that is nested more than 1,000 deep: such a lead has empty columns, and spoils nobody's query. */
-const json = `iif(json_valid(v.raw), v.raw, '{}')`;
+/**
+ * What is read of a lead: its text, or that without what no database holds. SQLite's JSON reads nothing that is nested more
+ * than 1,000 deep: such a lead has empty columns, and spoils nobody's query.
+ */
+const json = `iif(json_valid(coalesce(v.readable, v.raw)), coalesce(v.readable, v.raw), '{}')`;
 const text = (path: string) => `CAST(json_extract(${json}, '$.${path}') AS TEXT)`;
+const given = (path: string) =>
+  `CAST(coalesce(trim(json_extract(${json}, '$.${path}')), '') <> '' AS INTEGER)`;
+/** A part of the time at which a lead was created. */
+const createdPart = (format: string, type: string) =>
+  `CAST(strftime('${format}', v.created_at / 1000.0, 'unixepoch') AS ${type})`;
+const seconds = (from: string, to: string) => `CAST((${to} - ${from}) / 1000.0 AS REAL)`;
+/** Of a lead's versions the current one. Begins with the versions, so that counting reads their narrow index. */
+const CURRENT =
+  '_versions v CROSS JOIN _leads l ON l.source = v.source AND l.id = v.id AND l.version_no = v.version_no';
 
 /** A delivery's public id, from the rows `d` (delivery), `v` (version) and `s` (sink). The README of receivers relies on it. */
 export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || iif(d.replay, ':r' || d.replay, ''))`;
+
+/** With a condition on the state behind it, each half of them is found by its own index. */
+const undelivered = `CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, v.version AS lead_version, s.sink, d.state, d.reason,
+      d.attempts, ${at('d.owed_at')} AS owed_at, ${at('d.next_attempt_at')} AS next_attempt_at, ${at('d.settled_at')} AS settled_at
+    FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no`;
 
 /** What people query, by the names of the store's documentation. Every expression is CAST, so that tools see its type. */
 export const publicViews = `
@@ -21,8 +38,8 @@ export const publicViews = `
   CREATE VIEW leads AS SELECT
     l.source, l.id,
     ${text('service_name')} AS service_name,
-    ${text('service_slug')} AS service_slug,
-    ${text('created_at')} AS created_at,
+    v.service_slug AS service_slug,
+    ${at('v.created_at')} AS created_at,
     ${text('client_name')} AS client_name,
     ${text('client_email')} AS client_email,
     ${text('client_phone_number')} AS client_phone_number,
@@ -37,7 +54,8 @@ export const publicViews = `
     ${at('v.valid_from')} AS _leadsync_changed_at,
     ${at('v.valid_from')} AS _leadsync_synced_at,
     ${at('coalesce(l.last_listed_at, o.complete_at, v.valid_from)')} AS _leadsync_last_listed_at,
-    l.version AS _leadsync_version, l.hash AS _leadsync_hash, v.raw AS _leadsync_raw
+    l.version AS _leadsync_version, l.hash AS _leadsync_hash, v.raw AS _leadsync_raw,
+    CAST(v.readable IS NOT NULL AS INTEGER) AS _leadsync_replaced
   FROM _leads l JOIN _versions v ON v.version_no = l.version_no LEFT JOIN _sources o ON o.source = l.source;
 
   CREATE VIEW lead_answers AS SELECT
@@ -62,19 +80,34 @@ export const publicViews = `
   CREATE VIEW v_leads AS SELECT source, id, service_name, service_slug, created_at, client_name, client_email, client_phone_number,
     client_address, all_details_one_liner, service_question_answers, answers FROM leads;
 
+  CREATE VIEW v_leads_no_pii AS SELECT
+    v.source, v.id, ${text('service_name')} AS service_name, v.service_slug, ${at('v.created_at')} AS created_at,
+    ${createdPart('%Y-%m-%d', 'TEXT')} AS created_day, ${createdPart('%w', 'INTEGER')} AS created_weekday,
+    ${createdPart('%H', 'INTEGER')} AS created_hour,
+    CAST(floor(v.created_at / 3600000.0) AS INTEGER) AS created_hour_number,
+    ${given('client_email')} AS has_email, ${given('client_phone_number')} AS has_phone,
+    ${given('client_address.friendly_address')} AS has_address, ${at('v.first_seen_at')} AS first_seen_at,
+    CAST((SELECT k.client_key FROM _client_keys k WHERE k.source = v.source AND k.id = v.id) AS TEXT) AS client_key
+  FROM ${CURRENT};
+
+  CREATE VIEW v_clients AS SELECT client_key, CAST(count(*) AS INTEGER) AS leads, ${at('min(created_at)')} AS first_created_at,
+    ${at('max(created_at)')} AS last_created_at FROM _client_keys GROUP BY client_key;
+
   CREATE VIEW v_lead_timeline AS
     SELECT source, lead_id, valid_from AS at, iif(version = 1, 'listed', 'changed') AS what, CAST(NULL AS TEXT) AS sink, changed_fields AS detail FROM lead_versions
     UNION ALL SELECT source, lead_id, started_at, outcome, sink, error FROM attempts;
 
   CREATE VIEW v_speed_to_lead AS SELECT
-    v.source, v.id AS lead_id, s.sink, ${text('created_at')} AS created_at, ${at('v.first_seen_at')} AS first_seen_at, ${at('d.settled_at')} AS delivered_at,
-    CAST(v.first_seen_at / 1000.0 - (julianday(${text('created_at')}) - 2440587.5) * 86400.0 AS REAL) AS created_to_seen_seconds,
-    CAST((d.settled_at - v.first_seen_at) / 1000.0 AS REAL) AS seen_to_delivered_seconds,
-    CAST(d.settled_at / 1000.0 - (julianday(${text('created_at')}) - 2440587.5) * 86400.0 AS REAL) AS created_to_delivered_seconds
-  FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
+    v.source, v.id AS lead_id, s.sink, v.service_slug, ${at('v.created_at')} AS created_at, ${at('v.first_seen_at')} AS first_seen_at,
+    ${at('d.settled_at')} AS delivered_at, ${seconds('v.created_at', 'v.first_seen_at')} AS created_to_seen_seconds,
+    ${seconds('v.first_seen_at', 'd.settled_at')} AS seen_to_delivered_seconds,
+    ${seconds('v.created_at', 'd.settled_at')} AS created_to_delivered_seconds
+  FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no
   WHERE d.state = 'delivered' AND d.event = 'created' AND d.replay = 0;
 
-  CREATE VIEW v_undelivered AS SELECT * FROM deliveries WHERE state IN ('pending', 'dead');
+  CREATE VIEW v_undelivered AS
+    SELECT ${undelivered} WHERE d.state = 'pending'
+    UNION ALL SELECT ${undelivered} WHERE d.state = 'dead';
 
   CREATE VIEW v_sink_health AS SELECT s.sink,
     s.pending, s.dead,
@@ -85,7 +118,7 @@ export const publicViews = `
   FROM _sinks s;
 
   CREATE VIEW v_freshness AS SELECT source, ${at('complete_at')} AS last_success_at,
-    CAST(strftime('%s', 'now') - complete_at / 1000.0 AS REAL) AS age_seconds, listed AS leads_listed, rejected AS leads_rejected FROM _sources;
+    CAST(unixepoch('subsec') - complete_at / 1000.0 AS REAL) AS age_seconds, listed AS leads_listed, rejected AS leads_rejected FROM _sources;
 
   CREATE VIEW v_services AS SELECT source, service_slug, service_name, CAST(count(*) AS INTEGER) AS leads FROM leads GROUP BY 1, 2, 3;
 

@@ -1,0 +1,35 @@
+import { answers } from './queries/answers.ts';
+import { hourOfWeek } from './queries/hour-of-week.ts';
+import { leadAsOf } from './queries/lead-as-of.ts';
+import { leadsByDay } from './queries/leads-by-day.ts';
+import { missing } from './queries/missing.ts';
+import { pipeAlive } from './queries/pipe-alive.ts';
+import { quietHours } from './queries/quiet-hours.ts';
+import { reachability } from './queries/reachability.ts';
+import { rejects } from './queries/rejects.ts';
+import { repeatClients } from './queries/repeat-clients.ts';
+import { speedToLead } from './queries/speed-to-lead.ts';
+import { stuck } from './queries/stuck.ts';
+import type { Query } from './query.ts';
+import type { Relation } from './relation.ts';
+import { tables } from './tables.ts';
+import { views } from './views.ts';
+
+/** Every documented query. Adding one adds an import and a word here. */
+export const queries: readonly Query[] = [
+  leadsByDay,
+  speedToLead,
+  stuck,
+  answers,
+  repeatClients,
+  hourOfWeek,
+  reachability,
+  leadAsOf,
+  pipeAlive,
+  quietHours,
+  rejects,
+  missing,
+];
+
+/** Every table and view that people may query. */
+export const relations: readonly Relation[] = [...tables, ...views];

@@ -1,0 +1,14 @@
+import { type Query, since } from '../query.ts';
+
+export const hourOfWeek: Query = {
+  name: 'hour-of-week',
+  asks: 'At which hours of the week do leads come?',
+  notes: 'For a heat map: weekday 0 is Sunday; hours are UTC. An hour without a lead has no row.',
+  parameters: [since],
+  sql: `
+SELECT created_weekday AS weekday, created_hour AS hour, count(*) AS leads
+FROM v_leads_no_pii
+WHERE created_at >= :since
+GROUP BY created_weekday, created_hour
+ORDER BY weekday, hour`,
+};

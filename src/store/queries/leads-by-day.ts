@@ -1,0 +1,14 @@
+import { type Query, since } from '../query.ts';
+
+export const leadsByDay: Query = {
+  name: 'leads-by-day',
+  asks: 'How many leads came per day and service?',
+  notes: 'Days are UTC, by when the service created the lead. A day without a lead has no row.',
+  parameters: [since],
+  sql: `
+SELECT created_day AS day, service_slug, count(*) AS leads
+FROM v_leads_no_pii
+WHERE created_at >= :since
+GROUP BY created_day, service_slug
+ORDER BY day, service_slug`,
+};

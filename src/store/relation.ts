@@ -1,0 +1,50 @@
+/** What a column holds, the same in every store: SQLite writes times as `YYYY-MM-DDTHH:MM:SS.sssZ`, and true and false as 1 and 0. */
+export type ColumnType =
+  | 'text'
+  | 'bigint'
+  | 'integer'
+  | 'double'
+  | 'boolean'
+  | 'time'
+  | 'day'
+  | 'json'
+  | 'jsonb';
+
+/** A column of the synced store. */
+export interface Column {
+  readonly name: string;
+  readonly type: ColumnType;
+  /** One plain sentence: the comment that tools show. */
+  readonly means: string;
+  /** Never null. */
+  readonly required: boolean;
+}
+
+/** A table or view of the synced store, by the same name and with the same columns wherever it is. */
+export interface Relation {
+  readonly name: string;
+  readonly kind: 'table' | 'view';
+  /** What one row stands for. */
+  readonly grain: string;
+  /** The columns that name a row; empty where nothing does. */
+  readonly key: readonly string[];
+  /** What has to be known to read it right. */
+  readonly notes: string;
+  readonly columns: readonly Column[];
+}
+
+/** The comment on the relation as a whole. */
+export function commentOf({ grain, key, notes }: Relation): string {
+  const named = key.length === 0 ? '' : ` Key: ${key.join(', ')}.`;
+  return `One row per ${grain}.${named}${notes === '' ? '' : ` ${notes}`}`;
+}
+
+/** A column that is never null. */
+export function always(name: string, type: ColumnType, means: string): Column {
+  return { name, type, means, required: true };
+}
+
+/** A column that may be null. */
+export function maybe(name: string, type: ColumnType, means: string): Column {
+  return { name, type, means, required: false };
+}
