@@ -25,7 +25,7 @@ export class DataDirUnusable extends Error {
 const LOOK_MS = 250;
 
 /** Where the ledger of a data directory is. */
-function ledgerFile(dataDir: string): string {
+export function ledgerFile(dataDir: string): string {
   return join(dataDir, 'ledger.db');
 }
 

@@ -4,6 +4,7 @@ export type LedgerErrorCode =
   | 'io' // the disk failed
   | 'busy' // another process held the ledger for too long
   | 'newer' // written by a newer leadsync
+  | 'older' // written by an older leadsync, and not to be changed here
   | 'foreign' // not a ledger
   | 'damaged'
   | 'unwritable'

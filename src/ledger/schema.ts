@@ -238,6 +238,17 @@ export function recognise(db: Database.Database): void {
   }
 }
 
+/** Makes sure that a ledger need not be changed to be read. @throws LedgerError */
+export function requireThisShape(db: Database.Database): void {
+  recognise(db);
+  if (appliedSteps(db) === migrations.length) return;
+  throw new LedgerError(
+    'older',
+    `The ledger ${db.name} was written by an older leadsync (schema ${appliedSteps(db)} of ${migrations.length}).`,
+    'Any other command of this leadsync, such as `leadsync status`, brings it up to date.',
+  );
+}
+
 /** Brings a ledger to this version's shape: all steps that are missing and the views, in one transaction. */
 export function migrate(db: Database.Database): void {
   if (appliedSteps(db) === migrations.length) return;

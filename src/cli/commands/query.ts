@@ -1,0 +1,170 @@
+import { text as readAll } from 'node:stream/consumers';
+import { InvalidArgumentError, Option } from 'commander';
+import { didYouMean } from '../../config/suggest.ts';
+import { ledgerFile } from '../../daemon/open-ledger.ts';
+import type { QueryValues } from '../../ledger/reading.ts';
+import { queries, relations } from '../../store/documented.ts';
+import type { Parameter, Query } from '../../store/query.ts';
+import { defineCommand } from '../command.ts';
+import { ledgerConfigOf, type Surroundings, widthOf } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { readLeadId } from '../filter.ts';
+import { readMoment } from '../moment.ts';
+import { printable } from '../printable.ts';
+import { FORMATS, type Format } from '../query-output.ts';
+import { runQuery } from '../run-query.ts';
+import { table } from '../table.ts';
+
+interface Options {
+  readonly list?: boolean;
+  readonly format?: Format;
+  readonly limit?: number;
+  readonly set?: readonly string[];
+  readonly timeout: number;
+}
+
+/** So many rows are shown on a terminal, or in a table, unless more are asked for. */
+const ROWS_SHOWN = 1_000;
+const LONGEST_S = 86_400;
+const DAY_MS = 86_400_000;
+
+/** `leadsync query SQL`: asks the ledger. */
+export const query = defineCommand<Options>({
+  usage: 'query [sql]',
+  summary: 'asks the ledger in SQL, or one of the documented questions; changes nothing',
+  examples: [
+    'leadsync query --list',
+    'leadsync query @speed-to-lead --set since=7d',
+    'leadsync query "SELECT source, count(*) FROM v_leads_no_pii GROUP BY 1"',
+    'leadsync query --format jsonl - < question.sql',
+  ],
+  notes:
+    'The ledger is SQLite, opened read-only; docs/store.md says what its tables and views hold. An answer may be personal data.',
+  declare: (command) => {
+    command
+      .option('--list', 'show the tables, views and documented queries')
+      .addOption(new Option('--format <format>', 'table on a terminal, else csv').choices(FORMATS))
+      .option('--limit <n>', `at most so many rows; ${ROWS_SHOWN} on a terminal, else all`, readCount)
+      .option('--set <name=value...>', 'the value of a :name in the query; a time as 2026-11-20 or 7d')
+      .option('--timeout <seconds>', 'how long it may take', readSeconds, 30);
+  },
+  run: async (options, surroundings, [asked]) => {
+    if (options.list) {
+      surroundings.stdout.write(list(widthOf(surroundings)));
+      return ExitCode.done;
+    }
+    if (asked === undefined)
+      throw new CommandFailure(
+        ExitCode.usage,
+        'No query was given.',
+        'Give SQL in quotes, @ and the name of a documented query, or - to read SQL from standard input; --list shows what there is.',
+      );
+    const { sql, parameters } = await queryOf(asked, surroundings);
+    const values = valuesOf(options.set ?? [], parameters, surroundings.clock.now());
+    const file = ledgerFile(ledgerConfigOf(options, surroundings).dataDir);
+    const { stdout, stderr } = surroundings;
+    const terminal = stdout.isTTY === true;
+    const format = options.format ?? (terminal ? 'table' : 'csv');
+    const limit = options.limit ?? (terminal || format === 'table' ? ROWS_SHOWN : Number.POSITIVE_INFINITY);
+    const output = { format, limit, terminal, room: widthOf(surroundings) };
+    const { rows, more } = await runQuery(
+      { file, sql, values, output },
+      options.timeout * 1_000,
+      surroundings,
+    );
+    if (more) stderr.write(`These are the first ${rows} rows; there are more: --limit shows them.\n`);
+    if (rows === 0) stderr.write('No row.\n');
+    return ExitCode.done;
+  },
+});
+
+async function queryOf(asked: string, { stdin }: Surroundings): Promise<Pick<Query, 'sql'> & Partial<Query>> {
+  if (asked === '-') return { sql: await readAll(stdin) };
+  return asked.startsWith('@') ? documented(asked.slice(1)) : { sql: asked };
+}
+
+function documented(name: string): Query {
+  const found = queries.find((one) => one.name === name);
+  if (found) return found;
+  const names = queries.map((one) => one.name);
+  const nearest = didYouMean(name, names);
+  throw new CommandFailure(
+    ExitCode.usage,
+    `There is no documented query "${printable(name)}"${nearest ? `: ${nearest}` : '.'}`,
+    `There are: ${names.map((one) => `@${one}`).join(', ')}.`,
+  );
+}
+
+/** What stands for each `:name`; of a documented query, which says what it takes, as the ledger writes it. @throws CommandFailure */
+function valuesOf(
+  given: readonly string[],
+  parameters: readonly Parameter[] | undefined,
+  now: Date,
+): QueryValues {
+  const values = new Map(given.map(pairOf));
+  if (parameters === undefined) return Object.fromEntries(values);
+  const known = parameters.map(({ name }) => name);
+  const unknown = [...values.keys()].find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new CommandFailure(
+      ExitCode.usage,
+      `The query has no :${printable(unknown)}.`,
+      known.length === 0 ? 'It takes nothing.' : `It takes ${known.join(', ')}.`,
+    );
+  return Object.fromEntries(
+    parameters.map((one) => [one.name, readValue(one, values.get(one.name), now)] as const),
+  );
+}
+
+function pairOf(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw new CommandFailure(ExitCode.usage, `--set takes name=value, and not "${printable(text)}".`);
+}
+
+function readValue(
+  { name, type, means, daysAgo, example }: Parameter,
+  given: string | undefined,
+  now: Date,
+): string | bigint {
+  if (given === undefined && daysAgo !== undefined)
+    return new Date(now.getTime() - daysAgo * DAY_MS).toISOString();
+  const hint = `--set ${name}=${example ?? '7d'}, for ${means}.`;
+  if (given === undefined) throw new CommandFailure(ExitCode.usage, `The query needs :${name}.`, hint);
+  try {
+    if (type === 'time') return readMoment(given, now).toISOString();
+    return type === 'id' ? readLeadId(given) : given;
+  } catch (error) {
+    throw new CommandFailure(ExitCode.usage, `:${name}: ${(error as Error).message}`, hint);
+  }
+}
+
+function list(width: number | undefined): string {
+  const shown = table(
+    [{ head: 'TABLE, VIEW' }, { head: 'ONE ROW PER' }],
+    relations.map(({ name, grain }) => [name, grain]),
+    width,
+  );
+  const asked = table(
+    [{ head: 'QUERY' }, { head: 'TAKES' }, { head: 'ASKS' }],
+    queries.map(({ name, parameters, asks }) => [
+      `@${name}`,
+      parameters.map((one) => one.name).join(' '),
+      asks,
+    ]),
+    width,
+  );
+  return `${shown}\n${asked}`;
+}
+
+function readCount(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is a number from 1.');
+}
+
+function readSeconds(text: string): number {
+  const seconds = /^\d+(\.\d+)?s?$/.test(text) ? Number.parseFloat(text) : 0;
+  if (seconds > 0 && seconds <= LONGEST_S) return seconds;
+  throw new InvalidArgumentError(`It is a number of seconds up to ${LONGEST_S}.`);
+}

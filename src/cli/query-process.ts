@@ -1,0 +1,44 @@
+import { writeSync } from 'node:fs';
+import { ask } from '../ledger/reading.ts';
+import { explainFailure } from './failure.ts';
+import { writeAnswer } from './query-output.ts';
+import type { QueryJob, QueryResult } from './run-query.ts';
+
+// The process that a query runs in: gets its job as a message, writes the answer to standard output, and tells what it came to.
+
+const STDOUT = 1;
+const AT_ONCE = 64 * 1024;
+
+process.once('message', (job) => {
+  process.send?.(answer(job as QueryJob), () => process.disconnect());
+});
+
+function answer({ file, sql, values, output }: QueryJob): QueryResult {
+  let waiting = '';
+  let result: QueryResult | undefined;
+  const flush = () => {
+    writeAll(waiting);
+    waiting = '';
+  };
+  try {
+    ask(file, sql, values, (found) => {
+      const written = writeAnswer(found, output, (text) => {
+        waiting += text;
+        if (waiting.length > AT_ONCE) flush();
+      });
+      result = { kind: 'answered', ...written };
+    });
+    flush();
+    return result as QueryResult;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'QueryRefused')
+      return { kind: 'refused', message: error.message };
+    return { kind: 'failed', ...explainFailure(error) };
+  }
+}
+
+/** Waits for whoever reads it, so that an answer of any size takes little memory. */
+function writeAll(text: string): void {
+  let rest = Buffer.from(text);
+  while (rest.length > 0) rest = rest.subarray(writeSync(STDOUT, rest));
+}

@@ -1,0 +1,100 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { Writable } from 'node:stream';
+import type { QueryValues } from '../ledger/reading.ts';
+import type { Surroundings } from './context.ts';
+import { ExitCode } from './exit-code.ts';
+import { CommandFailure } from './failure.ts';
+import type { OutputOptions } from './query-output.ts';
+
+/** What the process of a query is asked. */
+export interface QueryJob {
+  readonly file: string;
+  readonly sql: string;
+  readonly values: QueryValues;
+  readonly output: OutputOptions;
+}
+
+/** What a query came to. */
+export type QueryResult =
+  | { readonly kind: 'answered'; readonly rows: number; readonly more: boolean }
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string; readonly exitCode: number };
+
+/**
+ * Runs a query in a process of its own and passes on what it writes. When its time is over the process is ended: SQLite
+ * itself cannot be interrupted. @throws CommandFailure when the query is wrong, or takes longer
+ */
+export async function runQuery(
+  job: QueryJob,
+  timeoutMs: number,
+  { stdout }: Pick<Surroundings, 'stdout'>,
+): Promise<{ rows: number | undefined; more: boolean }> {
+  const child = start();
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    child.kill('SIGKILL');
+  }, timeoutMs);
+  try {
+    const result = await resultOf(child, job, stdout);
+    if (result === 'unread') return { rows: undefined, more: false };
+    if (result?.kind === 'answered') return result;
+    throw result === undefined ? ended(late, timeoutMs) : failure(result);
+  } finally {
+    clearTimeout(timer);
+    child.kill('SIGKILL');
+  }
+}
+
+/** Beside this file, and TypeScript or JavaScript as this one is. */
+function start(): ChildProcess {
+  const file = new URL(`./query-process${extname(import.meta.url)}`, import.meta.url);
+  return fork(file, { stdio: ['ignore', 'pipe', 'ignore', 'ipc'], serialization: 'advanced', execArgv: [] });
+}
+
+/** Undefined when the process ended without a word; `unread` when whoever reads our output has had enough. */
+async function resultOf(
+  child: ChildProcess,
+  job: QueryJob,
+  stdout: Surroundings['stdout'],
+): Promise<QueryResult | 'unread' | undefined> {
+  let result: QueryResult | undefined;
+  child.on('message', (message) => {
+    result = message as QueryResult;
+  });
+  const closed = once(child, 'close');
+  child.send(job);
+  for await (const text of child.stdout?.setEncoding('utf8') ?? [])
+    if (!(await isWritten(stdout, text))) return 'unread';
+  await closed;
+  return result;
+}
+
+/** Waits until it can be written, so that we read no faster than that. */
+async function isWritten(stdout: Surroundings['stdout'], text: string): Promise<boolean> {
+  if (stdout.write(text) !== false || !(stdout instanceof Writable)) return true;
+  return once(stdout, 'drain').then(
+    () => true,
+    () => false,
+  );
+}
+
+function failure(result: Exclude<QueryResult, { kind: 'answered' }>): CommandFailure {
+  if (result.kind === 'failed') return new CommandFailure(result.exitCode, result.message);
+  return new CommandFailure(
+    ExitCode.usage,
+    result.message,
+    '`leadsync query --list` shows the tables, views and documented queries; docs/store.md says what they hold.',
+  );
+}
+
+function ended(late: boolean, timeoutMs: number): CommandFailure {
+  if (!late) return new CommandFailure(ExitCode.notDone, 'The process of the query was ended from outside.');
+  return new CommandFailure(
+    ExitCode.notDone,
+    `The query took longer than ${timeoutMs / 1000} s and was ended.`,
+    'Ask for less (a time from which on, one source), or for longer with --timeout.',
+  );
+}
