@@ -47,7 +47,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   store: {
     imports: [],
-    doors: ['documented.ts', 'query.ts', 'reference.ts', 'relation.ts'],
+    doors: ['documented.ts', 'mirrored.ts', 'query.ts', 'reference.ts', 'relation.ts'],
     because: 'store/ describes what people query; it must not know where that is kept.',
   },
   ledger: {

@@ -1,4 +1,5 @@
 import type { Batch, BatchRef, DeliveryState, LeadEvent } from '../leads/delivery.ts';
+import type { HistoryRow, Overview } from '../leads/history.ts';
 import type { Verdict } from '../leads/judge.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type { ListedBlock, ListedElement, ListedItem } from '../leads/listed-lead.ts';
@@ -343,6 +344,17 @@ export interface Ledger {
   forget(sink: string): Promise<number | undefined>;
   /** Whether the file that was opened is no longer the one under its name: it was removed, or another was put there. */
   isReplaced(): boolean;
+  /**
+   * Gives leads the keys of their clients, some at a time; call it until it gives true. Without a secret, or with another one
+   * than before, the keys that there are go.
+   */
+  keyClients(secret: string | undefined): Promise<boolean>;
+  /** Rows of a table that is mirrored (store/mirrored.ts) with greater numbers, in order, at most `limit`. */
+  historyAfter(table: string, no: number, limit: number): Promise<readonly HistoryRow[]>;
+  /** Rows of such a table as they are now, by their numbers. */
+  historyNow(table: string, numbers: readonly number[]): Promise<readonly HistoryRow[]>;
+  /** How sinks and sources are at present. */
+  overview(): Promise<Overview>;
   /** False when there is no such sink. */
   pause(sink: string, reason: string): Promise<boolean>;
   resume(sink: string): Promise<boolean>;

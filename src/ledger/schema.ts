@@ -201,11 +201,11 @@ const migrations: readonly string[] = [
     source TEXT NOT NULL,
     id INTEGER NOT NULL,
     created_at INTEGER,                     -- the lead's
-    client_key TEXT NOT NULL,
+    client_key TEXT NOT NULL,               -- empty: the client has neither email address nor phone number
     UNIQUE (source, id)
   ) STRICT;
   CREATE INDEX _client_keys_by_key ON _client_keys (client_key, created_at);
-  -- How far the clients of leads have been keyed, and with which key.
+  -- How far the clients of leads have been keyed, and a fingerprint of the key.
   ALTER TABLE _ledger ADD COLUMN keyed_with TEXT;
   ALTER TABLE _ledger ADD COLUMN keyed_through INTEGER NOT NULL DEFAULT 0;
   `,

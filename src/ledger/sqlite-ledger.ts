@@ -7,8 +7,10 @@ import type { ListedBlock, ListedItem } from '../leads/listed-lead.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { Amending } from './amending.ts';
 import { Claiming } from './claiming.ts';
+import { ClientKeys } from './client-keys.ts';
 import { Declaring } from './declaring.ts';
 import { GroupCommit } from './group-commit.ts';
+import { History } from './history.ts';
 import { Inspection } from './inspection.ts';
 import type {
   Attempt,
@@ -86,6 +88,8 @@ class SqliteLedger implements Ledger {
   readonly #inspection: Inspection;
   readonly #amending: Amending;
   readonly #replaying: Replaying;
+  readonly #clientKeys: ClientKeys;
+  readonly #history: History;
   readonly #clock: Clock;
   readonly #holder: string;
   /** By lease: what was claimed and begun in one commit, until its attempt asks for it. Never more than is on its way. */
@@ -111,6 +115,8 @@ class SqliteLedger implements Ledger {
     this.#inspection = new Inspection(db, this.#rows);
     this.#amending = new Amending(db, clock, this.#rows);
     this.#replaying = new Replaying(db, clock, this.#rows, this.#owing);
+    this.#clientKeys = new ClientKeys(db);
+    this.#history = new History(db);
     this.#dataVersion = this.#readDataVersion();
   }
 
@@ -301,6 +307,23 @@ class SqliteLedger implements Ledger {
 
   clockAt() {
     return this.#read(() => this.#amending.clockAt());
+  }
+
+  async keyClients(secret: string | undefined): Promise<boolean> {
+    if (!(await this.#read(() => this.#clientKeys.isBehind(secret)))) return true;
+    return this.#write(() => this.#clientKeys.keySome(secret));
+  }
+
+  historyAfter(table: string, no: number, limit: number) {
+    return this.#read(() => this.#history.after(table, no, limit));
+  }
+
+  historyNow(table: string, numbers: readonly number[]) {
+    return this.#read(() => this.#history.now(table, numbers));
+  }
+
+  overview() {
+    return this.#read(() => this.#history.overview());
   }
 
   pause(sink: string, reason: string) {

@@ -32,7 +32,7 @@ export const publicViews = `
     ${at('v.valid_from')} AS valid_from,
     (SELECT ${at('n.valid_from')} FROM _versions n WHERE n.source = v.source AND n.id = v.id AND n.version = v.version + 1) AS valid_to,
     CAST(NOT EXISTS (SELECT 1 FROM _versions n WHERE n.source = v.source AND n.id = v.id AND n.version = v.version + 1) AS INTEGER) AS is_current,
-    v.changed_fields, v.poll_id, v.hash AS _leadsync_hash, v.raw
+    v.changed_fields, v.poll_id, v.hash AS _leadsync_hash, v.raw, v.version_no AS _leadsync_no
   FROM _versions v;
 
   CREATE VIEW leads AS SELECT
@@ -68,12 +68,14 @@ export const publicViews = `
   CREATE VIEW deliveries AS SELECT
     CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, v.version AS lead_version, s.sink, d.event, d.state, d.reason,
     d.attempts, ${at('d.owed_at')} AS owed_at, ${at('d.first_attempt_at')} AS first_attempt_at,
-    ${at('d.next_attempt_at')} AS next_attempt_at, ${at('d.settled_at')} AS settled_at, CAST(d.replay > 0 AS INTEGER) AS replay
+    ${at('d.next_attempt_at')} AS next_attempt_at, ${at('d.settled_at')} AS settled_at, CAST(d.replay > 0 AS INTEGER) AS replay,
+    d.delivery_no AS _leadsync_no
   FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no;
 
   CREATE VIEW attempts AS SELECT
     CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, s.sink, ${at('a.started_at')} AS started_at, a.duration_ms,
-    a.outcome, a.http_status, a.error, CAST(a.times AS INTEGER) AS times, ${at('a.last_at')} AS last_started_at
+    a.outcome, a.http_status, a.error, CAST(a.times AS INTEGER) AS times, ${at('a.last_at')} AS last_started_at,
+    a.attempt_no AS _leadsync_no
   FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v ON v.version_no = d.version_no
   JOIN _sinks s ON s.sink_no = d.sink_no;
 
@@ -87,11 +89,11 @@ export const publicViews = `
     CAST(floor(v.created_at / 3600000.0) AS INTEGER) AS created_hour_number,
     ${given('client_email')} AS has_email, ${given('client_phone_number')} AS has_phone,
     ${given('client_address.friendly_address')} AS has_address, ${at('v.first_seen_at')} AS first_seen_at,
-    CAST((SELECT k.client_key FROM _client_keys k WHERE k.source = v.source AND k.id = v.id) AS TEXT) AS client_key
+    CAST((SELECT nullif(k.client_key, '') FROM _client_keys k WHERE k.source = v.source AND k.id = v.id) AS TEXT) AS client_key
   FROM ${CURRENT};
 
   CREATE VIEW v_clients AS SELECT client_key, CAST(count(*) AS INTEGER) AS leads, ${at('min(created_at)')} AS first_created_at,
-    ${at('max(created_at)')} AS last_created_at FROM _client_keys GROUP BY client_key;
+    ${at('max(created_at)')} AS last_created_at FROM _client_keys WHERE client_key > '' GROUP BY client_key;
 
   CREATE VIEW v_lead_timeline AS
     SELECT source, lead_id, valid_from AS at, iif(version = 1, 'listed', 'changed') AS what, CAST(NULL AS TEXT) AS sink, changed_fields AS detail FROM lead_versions
@@ -102,7 +104,8 @@ export const publicViews = `
     ${at('d.settled_at')} AS delivered_at, ${seconds('v.created_at', 'v.first_seen_at')} AS created_to_seen_seconds,
     ${seconds('v.first_seen_at', 'd.settled_at')} AS seen_to_delivered_seconds,
     ${seconds('v.created_at', 'd.settled_at')} AS created_to_delivered_seconds
-  FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no
+  FROM ${CURRENT} CROSS JOIN _versions e ON e.source = v.source AND e.id = v.id
+  CROSS JOIN _deliveries d ON d.version_no = e.version_no JOIN _sinks s ON s.sink_no = d.sink_no
   WHERE d.state = 'delivered' AND d.event = 'created' AND d.replay = 0;
 
   CREATE VIEW v_undelivered AS

@@ -92,13 +92,14 @@ export const tables: readonly Relation[] = [
       always('poll_id', 'bigint', 'The poll that first listed it.'),
       always('_leadsync_hash', 'text', 'Names this content.'),
       always('raw', 'json', "The lead's JSON exactly as received. Personal data."),
+      always('_leadsync_no', 'bigint', 'Its number in the ledger; grows with time.'),
     ],
   },
   {
     name: 'polls',
     kind: 'table',
     grain: 'poll: one reading of a source',
-    key: ['poll_id'],
+    key: ['source', 'started_at'],
     notes: 'Freshness is measured here and not on leads: a quiet hour is not a fault.',
     columns: [
       always('poll_id', 'bigint', 'Grows with time; unique within one ledger.'),
@@ -144,6 +145,7 @@ export const tables: readonly Relation[] = [
       maybe('next_attempt_at', 'time', 'When it is due; null once it is settled.'),
       maybe('settled_at', 'time', 'When it was delivered, given up or left out.'),
       always('replay', 'boolean', 'Whether somebody asked for the lead to be sent again.'),
+      always('_leadsync_no', 'bigint', 'Its number in the ledger; grows with time.'),
     ],
   },
   {
@@ -168,6 +170,7 @@ export const tables: readonly Relation[] = [
       maybe('error', 'text', 'Why it failed. Holds no personal data.'),
       always('times', 'integer', 'How many attempts the row stands for.'),
       maybe('last_started_at', 'time', 'When the last of them began; null for a single one.'),
+      always('_leadsync_no', 'bigint', 'Its number in the ledger; grows with time.'),
     ],
   },
   {

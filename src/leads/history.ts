@@ -1,0 +1,16 @@
+/** A value of the store as text, whatever its type; null for none. */
+export type StoredValue = string | null;
+
+/** A row of a table that is mirrored, its values in the order of the table's described columns. */
+export interface HistoryRow {
+  readonly no: number;
+  readonly values: readonly StoredValue[];
+}
+
+/** How sinks and sources are at present: rows of `v_sink_health` and of `v_freshness`. */
+export interface Overview {
+  readonly sinks: readonly (readonly StoredValue[])[];
+  readonly sources: readonly (readonly StoredValue[])[];
+  /** The number of the first client key that there is; those before it no longer hold. Undefined: there is none. */
+  readonly firstClientKey: number | undefined;
+}

@@ -1,0 +1,85 @@
+import type Database from 'better-sqlite3';
+import type { HistoryRow, Overview, StoredValue } from '../leads/history.ts';
+import { relations } from '../store/documented.ts';
+import { type Mirrored, mirrored } from '../store/mirrored.ts';
+import type { Column, Relation } from '../store/relation.ts';
+
+type Raw = [no: bigint, ...values: (string | bigint | number | null)[]];
+
+/** What is told of the ledger to a store elsewhere: its tables by the numbers of their rows, and how all is at present. */
+export class History {
+  readonly #tables;
+  readonly #overview;
+
+  constructor(db: Database.Database) {
+    this.#tables = new Map(mirrored.map((table) => [table.name, prepare(db, table)]));
+    this.#overview = {
+      sinks: relationSql(db, 'v_sink_health'),
+      sources: relationSql(db, 'v_freshness'),
+      firstClientKey: db.prepare<[], number | null>('SELECT min(key_no) FROM _client_keys').pluck(),
+    };
+  }
+
+  /** Rows with greater numbers, in order. */
+  after(table: string, no: number, limit: number): HistoryRow[] {
+    return this.#sqlOf(table).after.all(no, limit).map(toRow);
+  }
+
+  /** Rows as they are now, in order. What is no longer there is left out. */
+  now(table: string, numbers: readonly number[]): HistoryRow[] {
+    return this.#sqlOf(table).now.all(JSON.stringify(numbers)).map(toRow);
+  }
+
+  overview(): Overview {
+    const { sinks, sources, firstClientKey } = this.#overview;
+    return {
+      sinks: sinks.all().map((row) => row.map(toText)),
+      sources: sources.all().map((row) => row.map(toText)),
+      firstClientKey: firstClientKey.get() ?? undefined,
+    };
+  }
+
+  #sqlOf(table: string) {
+    const sql = this.#tables.get(table);
+    if (!sql) throw new Error(`the table ${table} is not mirrored`);
+    return sql;
+  }
+}
+
+function prepare(db: Database.Database, { name, number, columns }: Mirrored) {
+  const select = `SELECT ${number}, ${columns.map(columnSql(name)).join(', ')} FROM ${name}`;
+  return {
+    after: db
+      .prepare<[number, number], Raw>(`${select} WHERE ${number} > ? ORDER BY ${number} LIMIT ?`)
+      .raw()
+      .safeIntegers(),
+    now: db
+      .prepare<[string], Raw>(
+        `${select} WHERE ${number} IN (SELECT value FROM json_each(?)) ORDER BY ${number}`,
+      )
+      .raw()
+      .safeIntegers(),
+  };
+}
+
+/** A private table holds times as milliseconds. */
+function columnSql(table: string): (column: Column) => string {
+  return ({ name, type }) =>
+    table.startsWith('_') && type === 'time'
+      ? `strftime('%Y-%m-%dT%H:%M:%fZ', ${name} / 1000.0, 'unixepoch')`
+      : name;
+}
+
+function relationSql(db: Database.Database, name: string) {
+  const { columns } = relations.find((one) => one.name === name) as Relation;
+  const names = columns.map((column) => column.name).join(', ');
+  return db.prepare<[], Raw>(`SELECT ${names} FROM ${name}`).raw().safeIntegers();
+}
+
+function toRow([no, ...values]: Raw): HistoryRow {
+  return { no: Number(no), values: values.map(toText) };
+}
+
+function toText(value: string | bigint | number | null): StoredValue {
+  return value === null ? null : String(value);
+}

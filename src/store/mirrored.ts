@@ -1,0 +1,46 @@
+import { always, type Column, maybe } from './relation.ts';
+import { tables } from './tables.ts';
+
+/** A table of the ledger that is brought to another store row by row, by the rows' numbers. */
+export interface Mirrored {
+  readonly name: string;
+  /** The column that numbers its rows, growing with time: what has a greater one than the last that was brought is new. */
+  readonly number: string;
+  /** The columns that name a row for ever, also where a ledger was made anew and counts from 1 again. */
+  readonly key: readonly string[];
+  readonly columns: readonly Column[];
+  /** SQL that holds for rows which may still change, and are looked at again each time. */
+  readonly unsettled?: string;
+}
+
+/** What is brought, in this order: what happened last is asked for first, so that nothing settles unseen in between. */
+export const mirrored: readonly Mirrored[] = [
+  { ...table('polls'), number: 'poll_id', unsettled: "status = 'running'" },
+  { ...table('rejected_leads'), number: 'rejected_id', unsettled: 'resolved_at IS NULL' },
+  { ...table('lead_versions'), number: '_leadsync_no' },
+  {
+    ...table('attempts'),
+    number: '_leadsync_no',
+    unsettled:
+      "outcome = 'unavailable' AND delivery_id IN (SELECT delivery_id FROM deliveries WHERE state = 'pending')",
+  },
+  { ...table('deliveries'), number: '_leadsync_no', unsettled: "state IN ('pending', 'dead')" },
+  {
+    name: '_client_keys',
+    number: 'key_no',
+    key: ['source', 'id'],
+    columns: [
+      always('key_no', 'bigint', ''),
+      always('source', 'text', ''),
+      always('id', 'bigint', ''),
+      maybe('created_at', 'time', ''),
+      always('client_key', 'text', ''),
+    ],
+  },
+];
+
+function table(name: string): Pick<Mirrored, 'name' | 'key' | 'columns'> {
+  const found = tables.find((one) => one.name === name);
+  if (!found) throw new Error(`there is no table ${name}`);
+  return found;
+}
