@@ -54,6 +54,7 @@ export class ConfigReader {
       admin: daemon.admin.listen,
       log: { level: daemon.log.level, format: daemon.log.format },
       tokenKey: daemon.tokens.encryption_key,
+      clientKey: daemon.store.client_key,
       watch: daemon.watch,
       gracePeriodMs: daemon.stop.grace,
     };
@@ -199,7 +200,7 @@ interface SinkPieces {
 /** The top of the configuration without what may stay unread. */
 function withoutSecrets(root: unknown): unknown {
   if (!isMap(root)) return root;
-  const { tokens: _, queue, ...rest } = root;
+  const { tokens: _, store: ___, queue, ...rest } = root;
   if (!isMap(queue)) return 'queue' in root ? { ...rest, queue } : rest;
   const { redis_url: __, ...shown } = queue;
   return { ...rest, queue: shown };

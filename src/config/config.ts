@@ -16,6 +16,8 @@ export interface Config {
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
   /** Encrypts the stored tokens; undefined: they are stored plainly, with mode 0600. */
   readonly tokenKey: Secret | undefined;
+  /** Keys the hash that joins the leads of one client; undefined: there is none. */
+  readonly clientKey: Secret | undefined;
   /** Whether a change of the file is taken over by itself. */
   readonly watch: boolean;
   /** How long a stop may take, in ms, before what is under way is cut off. */

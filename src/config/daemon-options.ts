@@ -93,6 +93,20 @@ export const daemonOptions = z.strictObject({
     })
     .prefault({})
     .describe('The OAuth tokens in the data directory.'),
+  store: z
+    .strictObject({
+      client_key: secret()
+        .refine(
+          (key) => key.reveal().length >= SHORTEST_PASSPHRASE,
+          `must have at least ${SHORTEST_PASSPHRASE} characters`,
+        )
+        .optional()
+        .describe(
+          `Keys the hash by which queries join the leads of one client without personal data (\`client_key\`): at least ${SHORTEST_PASSPHRASE} characters, such as \`openssl rand -base64 32\` prints. Whoever knows it can try out email addresses. Absent: there is no such hash.`,
+        ),
+    })
+    .prefault({})
+    .describe('What queries see.'),
   stop: z
     .strictObject({
       grace: durationBetween('0s', '1h')

@@ -6,6 +6,7 @@ import { version } from '../platform/version.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './compose.ts';
 import { freeTheDead } from './free-the-dead.ts';
 import { Installation } from './installation.ts';
+import { keyClients } from './key-clients.ts';
 import { Loops } from './loops.ts';
 import type { PollFailure } from './poll.ts';
 import { Reloading, type ReloadResult, type ReloadTrigger } from './reloading.ts';
@@ -134,6 +135,8 @@ export class Daemon {
     this.#loops.start('watching the clock', (signal) => watchClock(ledger, clock, this.#emit, signal));
     this.#loops.start('watching the ledger', (signal) => this.#lookElsewhere(signal));
     this.#loops.start('tidying the ledger', (signal) => tidyLedger(ledger, clock, this.#emit, signal));
+    const key = () => this.config.clientKey;
+    this.#loops.start('keying clients', (signal) => keyClients(ledger, key, clock, signal));
     this.#loops.start('watching the other processes', (signal) => this.#watchProcesses(signal));
   }
 

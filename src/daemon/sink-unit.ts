@@ -5,6 +5,7 @@ import type { Parts } from './compose.ts';
 import { attemptLeaseMs, type OpenSink } from './deliver.ts';
 import { dispatch } from './dispatch.ts';
 import { Loops } from './loops.ts';
+import { mirrorLedger } from './mirror-ledger.ts';
 import { watchWorkers } from './watch-workers.ts';
 
 /** One sink at work, as one configuration has it. */
@@ -23,6 +24,7 @@ export class SinkUnit {
     const open = parts.openSinks.open(sink);
     if (parts.delivers) this.#check(open);
     this.owed = parts.role.kind === 'worker' ? Promise.resolve() : this.#startDispatch(config, sink, open);
+    if (parts.role.kind !== 'worker') this.#startMirror(open);
     this.#loops.start(`watching the worker of ${sink.name}`, (signal) =>
       watchWorkers(sink.name, this.#jointParts(), signal),
     );
@@ -49,6 +51,15 @@ export class SinkUnit {
     const requestNow = () => ({ ...request, window: request.window + openSinks.leaving(name) });
     this.#loops.start(`dispatching to ${name}`, (signal) => dispatch(name, requestNow, parts, signal));
     return this.#loops.start(`backfilling ${name}`, (signal) => backfill(name, parts, signal));
+  }
+
+  #startMirror({ sink: { mirror } }: OpenSink): void {
+    const { ledger, clock, telemetry } = this.#parts;
+    const parts = { sink: this.#name, ledger, clock, emit: telemetry.emit };
+    if (mirror)
+      this.#loops.start(`mirroring the ledger to ${this.#name}`, (signal) =>
+        mirrorLedger(mirror, parts, signal),
+      );
   }
 
   /** Says at once what would otherwise show with the first lead. Deliveries do not wait for it. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Batch, LeadEvent } from '../leads/delivery.ts';
+import type { HistoryRow, Overview } from '../leads/history.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import type { Clock } from '../platform/clock.ts';
 
@@ -16,6 +17,28 @@ export interface Sink {
    * @throws SinkUnavailable when the destination as a whole cannot be reached; then nothing is known to have arrived
    */
   deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]>;
+  close(): Promise<void>;
+  /** Where the destination can hold more than leads. */
+  readonly mirror?: Mirror | undefined;
+}
+
+/**
+ * What the ledger knows beside the leads, held at a destination too. Apart from deliveries: neither waits for the other.
+ * Each of these is a small transaction, and may throw SinkUnavailable. Tables are those of store/mirrored.ts.
+ */
+export interface Mirror {
+  readonly everyMs: number;
+  /** The greatest number of a ledger's row that is there; 0 when none is. */
+  lastNumber(ledger: string, table: string, signal: AbortSignal): Promise<number>;
+  /** The numbers of rows that may have changed since, in order. */
+  unsettled(
+    table: string,
+    part: { ledger: string; after: number; limit: number },
+    signal: AbortSignal,
+  ): Promise<readonly number[]>;
+  /** Writes rows in place of what was there under their keys. Gives how many of them were refused and left out. */
+  write(ledger: string, table: string, rows: readonly HistoryRow[], signal: AbortSignal): Promise<number>;
+  writeOverview(ledger: string, overview: Overview, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 

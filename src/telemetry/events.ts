@@ -109,7 +109,9 @@ export type Event =
   /** A query that somebody left open keeps so much of what was written out of the ledger's file. */
   | { type: 'ledger-held-up'; bytes: number }
   | { type: 'clock-set-back'; byMs: number; moved: number }
-  | { type: 'check-failed'; sink: string; reason: string; hint: string };
+  | { type: 'check-failed'; sink: string; reason: string; hint: string }
+  /** Deliveries go on: only what the ledger knows beside the leads is not brought there. */
+  | { type: 'mirror-failed'; sink: string; reason: string; hint: string };
 
 export type EventType = Event['type'];
 

@@ -57,6 +57,7 @@ function levelOf(event: Event): LogLevel {
     case 'clock-set-back':
     case 'ledger-held-up':
     case 'check-failed':
+    case 'mirror-failed':
       return 'warn';
     case 'delivery-dead':
     case 'carrier-unavailable':
@@ -177,6 +178,8 @@ function messageOf(event: Event): string {
       return `The ledger in ${event.dataDir} was removed or replaced while leadsync ran. What is recorded now would be in no file that the next start finds, so leadsync ends. Start it again.`;
     case 'ledger-held-up':
       return `Somebody's query has held a state of the ledger for long: ${Math.round(event.bytes / 1024 ** 2)} MB beside its file wait for it to end. End it, or let it ask in shorter pieces; deliveries go on meanwhile.`;
+    case 'mirror-failed':
+      return `What the ledger knows beside the leads was not brought to sink ${event.sink}; leads are delivered. ${event.reason} ${event.hint}`;
     case 'check-failed':
       return `Sink ${event.sink} does not look right. ${event.reason} ${event.hint}`;
     default:

@@ -105,6 +105,7 @@ const examples: Examples = {
     hint: 'Free some space.',
   },
   'check-failed': { type: 'check-failed', sink: 'crm', reason: 'It answered 401.', hint: 'See the secret.' },
+  'mirror-failed': { type: 'mirror-failed', sink: 'warehouse', reason: 'It is down.', hint: 'Start it.' },
 };
 
 /** An event of each type. */

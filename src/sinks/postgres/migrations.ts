@@ -1,5 +1,24 @@
-/** The names that leadsync makes in its schema. */
-export const OUR_NAMES = ['leads', 'lead_answers', 'v_leads', 'v_services', 'v_questions'] as const;
+/** The names that each step makes in the schema. */
+export const namesByStep: readonly (readonly string[])[] = [
+  ['leads', 'lead_answers', 'v_leads', 'v_services', 'v_questions'],
+  [
+    'lead_versions',
+    'polls',
+    'deliveries',
+    'attempts',
+    'rejected_leads',
+    'v_leads_no_pii',
+    'v_clients',
+    'v_lead_timeline',
+    'v_speed_to_lead',
+    'v_undelivered',
+    'v_sink_health',
+    'v_freshness',
+    '_client_keys',
+    '_sinks',
+    '_sources',
+  ],
+];
 
 /**
  * The steps from an empty schema to this version's. A step that has been released is never changed; a new one is added
@@ -78,5 +97,156 @@ export const migrations: readonly string[] = [
   COMMENT ON VIEW v_services IS 'How many leads each service category has.';
   CREATE VIEW v_questions AS SELECT source, slug, question, count(*) AS answers FROM lead_answers GROUP BY 1, 2, 3;
   COMMENT ON VIEW v_questions IS 'How many answers each question has.';
+  `,
+  `
+  -- In all of these _leadsync_ledger and the row's number say how far the mirror of a ledger has come.
+  CREATE TABLE lead_versions (
+    source text NOT NULL,
+    lead_id bigint NOT NULL,
+    version integer NOT NULL,
+    valid_from timestamptz NOT NULL,
+    valid_to timestamptz,
+    is_current boolean NOT NULL,
+    changed_fields json,
+    poll_id bigint NOT NULL,
+    _leadsync_hash text NOT NULL,
+    raw json NOT NULL,
+    _leadsync_no bigint NOT NULL,
+    _leadsync_ledger text NOT NULL,
+    PRIMARY KEY (source, lead_id, version)
+  );
+  CREATE INDEX lead_versions_number ON lead_versions (_leadsync_ledger, _leadsync_no);
+  CREATE TABLE polls (
+    poll_id bigint NOT NULL,
+    source text NOT NULL,
+    started_at timestamptz NOT NULL,
+    finished_at timestamptz,
+    status text NOT NULL,
+    leads_listed bigint NOT NULL,
+    leads_new bigint NOT NULL,
+    leads_changed bigint NOT NULL,
+    leads_rejected bigint NOT NULL,
+    bytes bigint NOT NULL,
+    http_status integer,
+    error text,
+    _leadsync_ledger text NOT NULL,
+    PRIMARY KEY (source, started_at)
+  );
+  CREATE INDEX polls_number ON polls (_leadsync_ledger, poll_id);
+  CREATE TABLE deliveries (
+    delivery_id text PRIMARY KEY,
+    source text NOT NULL,
+    lead_id bigint NOT NULL,
+    lead_version integer NOT NULL,
+    sink text NOT NULL,
+    event text NOT NULL,
+    state text NOT NULL,
+    reason text,
+    attempts integer NOT NULL,
+    owed_at timestamptz NOT NULL,
+    first_attempt_at timestamptz,
+    next_attempt_at timestamptz,
+    settled_at timestamptz,
+    replay boolean NOT NULL,
+    _leadsync_no bigint NOT NULL,
+    _leadsync_ledger text NOT NULL
+  );
+  CREATE INDEX deliveries_number ON deliveries (_leadsync_ledger, _leadsync_no);
+  CREATE INDEX deliveries_lead ON deliveries (source, lead_id);
+  CREATE INDEX deliveries_open ON deliveries (_leadsync_ledger, _leadsync_no) WHERE state IN ('pending', 'dead');
+  CREATE TABLE attempts (
+    delivery_id text NOT NULL,
+    source text NOT NULL,
+    lead_id bigint NOT NULL,
+    sink text NOT NULL,
+    started_at timestamptz NOT NULL,
+    duration_ms integer NOT NULL,
+    outcome text NOT NULL,
+    http_status integer,
+    error text,
+    times integer NOT NULL,
+    last_started_at timestamptz,
+    _leadsync_no bigint NOT NULL,
+    _leadsync_ledger text NOT NULL,
+    PRIMARY KEY (delivery_id, started_at)
+  );
+  CREATE INDEX attempts_number ON attempts (_leadsync_ledger, _leadsync_no);
+  CREATE INDEX attempts_lead ON attempts (source, lead_id);
+  CREATE INDEX attempts_failed ON attempts (_leadsync_ledger, _leadsync_no) WHERE outcome = 'unavailable';
+  CREATE TABLE rejected_leads (
+    rejected_id bigint NOT NULL,
+    source text NOT NULL,
+    poll_id bigint NOT NULL,
+    last_poll_id bigint NOT NULL,
+    position integer NOT NULL,
+    lead_id bigint,
+    reason text NOT NULL,
+    path text NOT NULL,
+    resolved_at timestamptz,
+    hash text NOT NULL,
+    raw text NOT NULL,
+    _leadsync_ledger text NOT NULL,
+    PRIMARY KEY (source, hash)
+  );
+  CREATE INDEX rejected_leads_number ON rejected_leads (_leadsync_ledger, rejected_id);
+  CREATE TABLE _client_keys (
+    key_no bigint NOT NULL,
+    source text NOT NULL,
+    id bigint NOT NULL,
+    created_at timestamptz,
+    client_key text NOT NULL,
+    _leadsync_ledger text NOT NULL,
+    PRIMARY KEY (source, id)
+  );
+  CREATE INDEX _client_keys_number ON _client_keys (_leadsync_ledger, key_no);
+  CREATE INDEX _client_keys_by_key ON _client_keys (client_key, created_at);
+  CREATE TABLE _sinks (
+    sink text PRIMARY KEY,
+    pending bigint NOT NULL,
+    dead bigint NOT NULL,
+    oldest_owed_at timestamptz,
+    held_since timestamptz,
+    held_reason text,
+    paused_since timestamptz,
+    paused_reason text,
+    last_delivered_at timestamptz
+  );
+  CREATE TABLE _sources (
+    source text PRIMARY KEY,
+    last_success_at timestamptz,
+    leads_listed bigint NOT NULL,
+    leads_rejected bigint NOT NULL
+  );
+
+  CREATE VIEW v_leads_no_pii AS SELECT l.source, l.id, l.service_name, l.service_slug, l.created_at,
+    (l.created_at AT TIME ZONE 'UTC')::date AS created_day,
+    extract(dow FROM l.created_at AT TIME ZONE 'UTC')::integer AS created_weekday,
+    extract(hour FROM l.created_at AT TIME ZONE 'UTC')::integer AS created_hour,
+    floor(extract(epoch FROM l.created_at) / 3600)::bigint AS created_hour_number,
+    btrim(l.client_email) <> '' AS has_email, btrim(l.client_phone_number) <> '' AS has_phone,
+    coalesce(btrim(l.client_address), '') <> '' AS has_address, l._leadsync_first_seen_at AS first_seen_at,
+    (SELECT nullif(k.client_key, '') FROM _client_keys k WHERE k.source = l.source AND k.id = l.id) AS client_key
+  FROM leads l;
+  CREATE VIEW v_clients AS SELECT client_key, count(*) AS leads, min(created_at) AS first_created_at,
+    max(created_at) AS last_created_at
+  FROM _client_keys WHERE client_key > '' GROUP BY client_key;
+  CREATE VIEW v_lead_timeline AS
+    SELECT source, lead_id, valid_from AS at, CASE WHEN version = 1 THEN 'listed' ELSE 'changed' END AS what,
+      NULL::text AS sink, changed_fields::text AS detail FROM lead_versions
+    UNION ALL SELECT source, lead_id, started_at, outcome, sink, error FROM attempts;
+  -- To the millisecond, as the ledger has them.
+  CREATE VIEW v_speed_to_lead AS SELECT d.source, d.lead_id, d.sink, l.service_slug, l.created_at,
+    l._leadsync_first_seen_at AS first_seen_at, d.settled_at AS delivered_at,
+    extract(epoch FROM l._leadsync_first_seen_at - date_trunc('milliseconds', l.created_at))::double precision AS created_to_seen_seconds,
+    extract(epoch FROM d.settled_at - l._leadsync_first_seen_at)::double precision AS seen_to_delivered_seconds,
+    extract(epoch FROM d.settled_at - date_trunc('milliseconds', l.created_at))::double precision AS created_to_delivered_seconds
+  FROM deliveries d JOIN leads l ON l.source = d.source AND l.id = d.lead_id
+  WHERE d.state = 'delivered' AND d.event = 'created' AND NOT d.replay;
+  CREATE VIEW v_undelivered AS SELECT delivery_id, source, lead_id, lead_version, sink, state, reason, attempts, owed_at,
+    next_attempt_at, settled_at FROM deliveries WHERE state IN ('pending', 'dead');
+  CREATE VIEW v_sink_health AS SELECT sink, pending, dead, oldest_owed_at, held_since, held_reason, paused_since,
+    paused_reason, last_delivered_at FROM _sinks;
+  CREATE VIEW v_freshness AS SELECT source, last_success_at,
+    extract(epoch FROM now() - last_success_at)::double precision AS age_seconds, leads_listed, leads_rejected FROM _sources;
   `,
 ];

@@ -1,7 +1,9 @@
 import type { ClientBase } from 'pg';
+import { mirrored } from '../../store/mirrored.ts';
 import { SinkUnavailable } from '../sink.ts';
+import { comments } from './comments.ts';
 import { quoted } from './identifier.ts';
-import { migrations, OUR_NAMES } from './migrations.ts';
+import { migrations, namesByStep } from './migrations.ts';
 
 /** Guards the migrations of all schemas in a database: the bytes of `lead`. */
 const LOCK = 0x6c656164;
@@ -31,13 +33,14 @@ export async function migrate(client: ClientBase, schema: string, appliedBy: str
     await client.query(sql);
     await client.query('INSERT INTO _leadsync_migrations VALUES ($1, now(), $2)', [step + 1, appliedBy]);
   }
+  await client.query(comments);
 }
 
 /**
  * Sees whether the schema is right, or could be made so, and whether this user may write to it. Changes nothing.
  * @throws SinkUnavailable
  */
-export async function checkSchema(client: ClientBase, schema: string): Promise<void> {
+export async function checkSchema(client: ClientBase, schema: string, mirrors: boolean): Promise<void> {
   const { rows } = await client.query('SELECT pg_is_in_recovery() AS standby');
   if (rows[0].standby) {
     throw new SinkUnavailable('This PostgreSQL is a standby, which takes no writes.', {
@@ -45,7 +48,7 @@ export async function checkSchema(client: ClientBase, schema: string): Promise<v
     });
   }
   const found = await inspect(client, schema);
-  const missing = await missingRight(client, schema, found);
+  const missing = await missingRight(client, neededRights(schema, found, mirrors));
   if (missing === undefined) return;
   const [right, on] = missing;
   throw new SinkUnavailable(`The PostgreSQL user has no right to ${right} on ${on}.`, {
@@ -56,15 +59,25 @@ export async function checkSchema(client: ClientBase, schema: string): Promise<v
 async function inspect(client: ClientBase, schema: string): Promise<Found> {
   const { rows } = await client.query(
     `SELECT to_regnamespace($1) IS NOT NULL AS schema_exists,
-      (SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = ANY ($2) LIMIT 1) AS taken,
       EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = '_leadsync_migrations') AS ours`,
-    [quoted(schema), OUR_NAMES],
+    [quoted(schema)],
   );
-  const { schema_exists: schemaExists, taken, ours } = rows[0];
-  if (ours) return { schemaExists, version: await appliedVersion(client, schema) };
-  if (taken === null) return { schemaExists, version: 0 };
-  throw new SinkUnavailable(`The schema "${schema}" has a "${taken}" that leadsync did not make.`, {
-    hint: 'Set `schema` to a name that nothing else uses.',
+  const { schema_exists: schemaExists, ours } = rows[0];
+  const version = ours ? await appliedVersion(client, schema) : 0;
+  await requireFree(client, schema, namesByStep.slice(version).flat());
+  return { schemaExists, version };
+}
+
+/** What leadsync is about to make must not be there: it would be somebody else's. */
+async function requireFree(client: ClientBase, schema: string, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return;
+  const { rows } = await client.query(
+    'SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = ANY ($2) LIMIT 1',
+    [quoted(schema), names],
+  );
+  if (rows.length === 0) return;
+  throw new SinkUnavailable(`The schema "${schema}" has a "${rows[0].relname}" that leadsync did not make.`, {
+    hint: 'Set `schema` to a name that nothing else uses, or rename that.',
   });
 }
 
@@ -91,18 +104,40 @@ const MIGRATIONS_TABLE = `
 type Right = readonly [right: string, on: string];
 
 /** The first right that the user lacks, in the words of GRANT. */
-async function missingRight(client: ClientBase, schema: string, found: Found): Promise<Right | undefined> {
-  for (const [kind, right, object, shown] of neededRights(schema, found)) {
+async function missingRight(
+  client: ClientBase,
+  needed: readonly [string, string, string, string][],
+): Promise<Right | undefined> {
+  for (const [kind, right, object, shown] of needed) {
     const { rows } = await client.query(`SELECT has_${kind}_privilege(${object}, $1) AS held`, [right]);
     if (!rows[0].held) return [right, shown];
   }
   return undefined;
 }
 
-function neededRights(schema: string, { schemaExists, version }: Found): [string, string, string, string][] {
+const MIRROR_RIGHTS = {
+  ...Object.fromEntries(
+    [...mirrored.map(({ name }) => name), '_sinks', '_sources'].map((name) => [
+      name,
+      ['SELECT', 'INSERT', 'UPDATE'],
+    ]),
+  ),
+  _client_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+};
+
+function neededRights(
+  schema: string,
+  { schemaExists, version }: Found,
+  mirrors: boolean,
+): [string, string, string, string][] {
   if (!schemaExists) return [['database', 'CREATE', 'current_database()', 'the DATABASE']];
   const ofSchema = version < migrations.length ? ['USAGE', 'CREATE'] : ['USAGE'];
-  const ofTables = { leads: ['SELECT', 'INSERT', 'UPDATE'], lead_answers: ['SELECT', 'INSERT', 'DELETE'] };
+  const ofMirror = mirrors && version === migrations.length ? MIRROR_RIGHTS : {};
+  const ofTables: Readonly<Record<string, readonly string[]>> = {
+    leads: ['SELECT', 'INSERT', 'UPDATE'],
+    lead_answers: ['SELECT', 'INSERT', 'DELETE'],
+    ...ofMirror,
+  };
   return [
     ...ofSchema.map((right): [string, string, string, string] => [
       'schema',

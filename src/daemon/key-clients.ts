@@ -1,0 +1,20 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Secret } from '../platform/secret.ts';
+
+const EVERY_MS = 2_000;
+/** Between two parts: others come first. */
+const REST_MS = 5;
+
+/** Gives each new lead the key of its client, and all of them once the key in the configuration is another one. */
+export async function keyClients(
+  ledger: Ledger,
+  keyNow: () => Secret | undefined,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const done = await ledger.keyClients(keyNow()?.reveal());
+    await clock.sleep(done ? EVERY_MS : REST_MS, signal);
+  }
+}

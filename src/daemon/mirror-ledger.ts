@@ -1,0 +1,93 @@
+import type { HistoryRow } from '../leads/history.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type Mirror, SinkUnavailable } from '../sinks/sink.ts';
+import { mirrored } from '../store/mirrored.ts';
+import type { Emit } from '../telemetry/events.ts';
+
+/** Rows in one transaction: small enough that reading them stops nobody for long. */
+const AT_ONCE = 500;
+/** How long nothing is tried after the destination did not work, in ms. */
+const AFTER_FAILURE_MS = 30_000;
+
+export interface MirrorParts {
+  readonly sink: string;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/**
+ * Brings to a destination what the ledger knows beside the leads, again and again. How far it has come is in the destination
+ * itself, so it goes on where it was, whatever was killed in between. Rests as long as each part took: deliveries come first.
+ */
+export async function mirrorLedger(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const waitMs = await tryRound(mirror, parts, signal);
+    await parts.clock.sleep(waitMs, signal);
+  }
+}
+
+/** Gives how long to wait before the next one, in ms. */
+async function tryRound(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<number> {
+  try {
+    await bringAll(mirror, parts, signal);
+    return mirror.everyMs;
+  } catch (error) {
+    if (!(error instanceof SinkUnavailable) || signal.aborted) throw error;
+    const { message: reason, hint } = error;
+    parts.emit({ type: 'mirror-failed', sink: parts.sink, reason, hint });
+    return Math.max(mirror.everyMs, AFTER_FAILURE_MS);
+  }
+}
+
+/** Brings everything that is new, or may have changed, once. */
+export async function bringAll(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<void> {
+  const { ledger } = parts;
+  for (const { name } of mirrored) {
+    const known = await mirror.lastNumber(ledger.id, name, signal);
+    await inParts(parts, signal, known, async (after) => {
+      const rows = await ledger.historyAfter(name, after, AT_ONCE);
+      await write(mirror, name, rows, parts, signal);
+      return rows.at(-1)?.no;
+    });
+    await inParts(parts, signal, 0, async (after) => {
+      const numbers = (await mirror.unsettled(name, { ledger: ledger.id, after, limit: AT_ONCE }, signal))
+        // What is new has just been brought as it is.
+        .filter((no) => no <= known);
+      await write(mirror, name, await ledger.historyNow(name, numbers), parts, signal);
+      return numbers.at(-1);
+    });
+  }
+  await mirror.writeOverview(ledger.id, await ledger.overview(), signal);
+}
+
+/** Takes one part after another until there is none; a part gives the number of its last row. */
+async function inParts(
+  { clock }: MirrorParts,
+  signal: AbortSignal,
+  from: number,
+  bring: (after: number) => Promise<number | undefined>,
+): Promise<void> {
+  let after: number | undefined = from;
+  while (after !== undefined) {
+    const startMs = clock.monotonicMs();
+    after = await bring(after);
+    if (after !== undefined) await clock.sleep(clock.monotonicMs() - startMs, signal);
+    signal.throwIfAborted();
+  }
+}
+
+async function write(
+  mirror: Mirror,
+  table: string,
+  rows: readonly HistoryRow[],
+  { sink, ledger, emit }: MirrorParts,
+  signal: AbortSignal,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const refused = await mirror.write(ledger.id, table, rows, signal);
+  if (refused === 0) return;
+  const reason = `${refused} rows of ${table} were refused, and left out.`;
+  emit({ type: 'mirror-failed', sink, reason, hint: "See the server's log." });
+}

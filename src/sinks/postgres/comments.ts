@@ -1,0 +1,47 @@
+import { relations } from '../../store/documented.ts';
+import { mirrored } from '../../store/mirrored.ts';
+import { commentOf, type Relation } from '../../store/relation.ts';
+
+/** Private tables, and what people are to read in their place. */
+const PRIVATE = { _client_keys: 'v_clients', _sinks: 'v_sink_health', _sources: 'v_freshness' } as const;
+const LEDGER = 'Which ledger the row came from.';
+const KEYS: Readonly<Record<string, string>> = {
+  key_no: 'Its number in the ledger.',
+  source: 'With id: the lead.',
+  id: 'With source: the lead.',
+  created_at: 'When the lead was created.',
+  client_key: 'Empty for a client without email address and phone number.',
+  _leadsync_ledger: LEDGER,
+};
+
+/** Puts the meaning of every table, view and column where tools show it: one statement after another, in the schema as `search_path`. */
+export const comments = [
+  ...relations.flatMap(ofRelation),
+  ...relations
+    .filter(({ name }) => mirrored.some((one) => one.name === name))
+    .map(({ name }) => comment('COLUMN', `${name}._leadsync_ledger`, LEDGER)),
+  ...Object.entries(PRIVATE).map(([name, shown]) => comment('TABLE', name, `Private: see ${shown}.`)),
+  ...Object.entries(KEYS).map(([name, text]) => comment('COLUMN', `_client_keys.${name}`, text)),
+  ...ofPresent('_sinks', PRIVATE._sinks),
+  ...ofPresent('_sources', PRIVATE._sources),
+].join(';\n');
+
+function ofRelation(relation: Relation): string[] {
+  const { name, kind, columns } = relation;
+  return [
+    comment(kind.toUpperCase(), name, commentOf(relation)),
+    ...columns.map((column) => comment('COLUMN', `${name}.${column.name}`, column.means)),
+  ];
+}
+
+/** The table behind a view, whose columns mean the same. What grows with time is not in it. */
+function ofPresent(table: string, view: string): string[] {
+  const columns = relations.find(({ name }) => name === view)?.columns ?? [];
+  return columns
+    .filter(({ name }) => name !== 'age_seconds')
+    .map(({ name, means }) => comment('COLUMN', `${table}.${name}`, means));
+}
+
+function comment(what: string, name: string, text: string): string {
+  return `COMMENT ON ${what} ${name} IS '${text.replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,161 @@
+import type { ClientBase } from 'pg';
+import { storable } from '../../leads/content-facts.ts';
+import type { HistoryRow, Overview, StoredValue } from '../../leads/history.ts';
+import { relations } from '../../store/documented.ts';
+import { type Mirrored, mirrored } from '../../store/mirrored.ts';
+import type { Column, ColumnType } from '../../store/relation.ts';
+import { arrayParameter } from './array-parameter.ts';
+import { quoted } from './identifier.ts';
+
+/** What the store calls its types, in PostgreSQL. */
+const TYPES: Readonly<Record<ColumnType, string>> = {
+  text: 'text',
+  bigint: 'bigint',
+  integer: 'integer',
+  double: 'double precision',
+  boolean: 'boolean',
+  time: 'timestamptz',
+  day: 'date',
+  json: 'json',
+  jsonb: 'jsonb',
+};
+
+/** The greatest number that has been brought of a ledger's table; 0 when nothing has. */
+export async function lastNumber(
+  client: ClientBase,
+  schema: string,
+  table: string,
+  ledger: string,
+): Promise<number> {
+  const { number } = described(table);
+  const { rows } = await client.query(
+    `SELECT coalesce(max(${number}), 0) AS no FROM ${quoted(schema)}.${table} WHERE _leadsync_ledger = $1`,
+    [ledger],
+  );
+  return Number(rows[0].no);
+}
+
+/** The numbers of rows that may have changed since they were brought, in order. */
+export async function unsettledNumbers(
+  client: ClientBase,
+  schema: string,
+  table: string,
+  { ledger, after, limit }: { ledger: string; after: number; limit: number },
+): Promise<number[]> {
+  const { number, unsettled } = described(table);
+  if (unsettled === undefined) return [];
+  await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
+  const { rows } = await client.query(
+    `SELECT ${number} AS no FROM ${table} WHERE _leadsync_ledger = $1 AND ${number} > $2 AND ${unsettled}
+    ORDER BY ${number} LIMIT $3`,
+    [ledger, after, limit],
+  );
+  return rows.map(({ no }) => Number(no));
+}
+
+/** Writes rows as they are now, in place of what was brought of them before. Writing the same again changes nothing. */
+export async function writeRows(
+  client: ClientBase,
+  schema: string,
+  table: string,
+  ledger: string,
+  rows: readonly HistoryRow[],
+): Promise<void> {
+  const { columns, key } = described(table);
+  const places = key.map((name) => columns.findIndex((column) => column.name === name));
+  const keyOf = ({ values }: HistoryRow) => places.map((at) => values[at]).join('\0');
+  const unique = [...new Map(rows.map((row) => [keyOf(row), row])).values()];
+  await client.query(upsertSql(quoted(schema), described(table), columns.length), [
+    ...columns.map((column, at) =>
+      parameter(
+        column,
+        unique.map(({ values }) => values[at] ?? null),
+      ),
+    ),
+    ledger,
+  ]);
+  if (table === 'lead_versions') await closeVersions(client, schema, ledger, unique);
+}
+
+/** Writes how sinks and sources are, and removes client keys that no longer hold. */
+export async function writeOverview(
+  client: ClientBase,
+  schema: string,
+  ledger: string,
+  { sinks, sources, firstClientKey }: Overview,
+): Promise<void> {
+  await writePresent(client, `${quoted(schema)}._sinks`, 'v_sink_health', sinks);
+  await writePresent(client, `${quoted(schema)}._sources`, 'v_freshness', sources);
+  await client.query(
+    `DELETE FROM ${quoted(schema)}._client_keys WHERE _leadsync_ledger = $1 AND key_no < coalesce($2, 9223372036854775807)`,
+    [ledger, firstClientKey ?? null],
+  );
+}
+
+function described(table: string): Mirrored {
+  const found = mirrored.find(({ name }) => name === table);
+  if (!found) throw new Error(`the table ${table} is not mirrored`);
+  return found;
+}
+
+/** What differs is written, and nothing else: json cannot be compared, and does not change under a row's key. */
+function upsertSql(schema: string, { name, key, columns }: Mirrored, count: number): string {
+  const names = columns.map((column) => column.name);
+  const compared = columns.filter(({ type }) => type !== 'json').map((column) => column.name);
+  const row = (from: string) => compared.map((one) => `${from}.${one}`).join(', ');
+  return `
+    INSERT INTO ${schema}.${name} AS stored (${names.join(', ')}, _leadsync_ledger)
+    SELECT given.*, $${count + 1}::text FROM unnest(${columns.map(({ type }, at) => `$${at + 1}::${TYPES[type]}[]`).join(', ')}) AS given
+    ON CONFLICT (${key.join(', ')}) DO UPDATE SET
+      ${names.map((one) => `${one} = excluded.${one}`).join(', ')}, _leadsync_ledger = excluded._leadsync_ledger
+    WHERE (${row('stored')}, stored._leadsync_ledger) IS DISTINCT FROM (${row('excluded')}, excluded._leadsync_ledger)`;
+}
+
+/** JSON as it was received holds NUL as an escape, which the type json takes. */
+function parameter({ type }: Column, values: readonly StoredValue[]) {
+  const isText = type === 'text';
+  return arrayParameter(
+    TYPES[type],
+    values.map((value) => (value !== null && isText ? storable(value) : value)),
+  );
+}
+
+/** A version that came in an earlier part was the current one when it was brought. */
+async function closeVersions(
+  client: ClientBase,
+  schema: string,
+  ledger: string,
+  rows: readonly HistoryRow[],
+): Promise<void> {
+  await client.query(
+    `UPDATE ${quoted(schema)}.lead_versions old SET valid_to = new.valid_from, is_current = false
+    FROM ${quoted(schema)}.lead_versions new
+    WHERE new._leadsync_ledger = $1 AND new._leadsync_no = ANY ($2) AND new.version > 1
+      AND old.source = new.source AND old.lead_id = new.lead_id AND old.version = new.version - 1 AND old.is_current`,
+    [ledger, rows.map(({ no }) => no)],
+  );
+}
+
+/** Of what a view of the ledger shows, the columns that the table has: how long ago something is, PostgreSQL reckons itself. */
+async function writePresent(
+  client: ClientBase,
+  table: string,
+  view: string,
+  rows: readonly (readonly StoredValue[])[],
+): Promise<void> {
+  const columns = (relations.find(({ name }) => name === view)?.columns ?? [])
+    .map((column, at) => ({ ...column, at }))
+    .filter(({ name }) => name !== 'age_seconds');
+  const [key, ...rest] = columns.map(({ name }) => name);
+  await client.query(
+    `INSERT INTO ${table} (${[key, ...rest].join(', ')})
+    SELECT * FROM unnest(${columns.map(({ type }, at) => `$${at + 1}::${TYPES[type]}[]`).join(', ')})
+    ON CONFLICT (${key}) DO UPDATE SET ${rest.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+    columns.map((column) =>
+      parameter(
+        column,
+        rows.map((row) => row[column.at] ?? null),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,74 @@
+import type { ClientBase } from 'pg';
+import type { HistoryRow, Overview } from '../../leads/history.ts';
+import type { Mirror } from '../sink.ts';
+import type { Database } from './database.ts';
+import { lastNumber, unsettledNumbers, writeOverview, writeRows } from './mirror.ts';
+
+/** The ledger's history in the sink's schema, over a connection of its own. */
+export class PostgresMirror implements Mirror {
+  readonly everyMs: number;
+  readonly #schema: string;
+  readonly #database: Database;
+  readonly #prepare: (signal: AbortSignal) => Promise<void>;
+
+  constructor(
+    schema: string,
+    everyMs: number,
+    database: Database,
+    prepare: (signal: AbortSignal) => Promise<void>,
+  ) {
+    this.#schema = schema;
+    this.everyMs = everyMs;
+    this.#database = database;
+    this.#prepare = prepare;
+  }
+
+  async lastNumber(ledger: string, table: string, signal: AbortSignal): Promise<number> {
+    await this.#prepare(signal);
+    return this.#read(signal, (client) => lastNumber(client, this.#schema, table, ledger));
+  }
+
+  unsettled(
+    table: string,
+    part: { ledger: string; after: number; limit: number },
+    signal: AbortSignal,
+  ): Promise<number[]> {
+    return this.#read(signal, (client) => unsettledNumbers(client, this.#schema, table, part));
+  }
+
+  /** Rows that PostgreSQL refuses are found by halving. */
+  async write(
+    ledger: string,
+    table: string,
+    rows: readonly HistoryRow[],
+    signal: AbortSignal,
+  ): Promise<number> {
+    if (rows.length === 0) return 0;
+    const refused = await this.#database.run('READ WRITE', signal, (client) =>
+      writeRows(client, this.#schema, table, ledger, rows),
+    );
+    if (!refused) return 0;
+    if (rows.length === 1) return 1;
+    const middle = Math.ceil(rows.length / 2);
+    const first = await this.write(ledger, table, rows.slice(0, middle), signal);
+    return first + (await this.write(ledger, table, rows.slice(middle), signal));
+  }
+
+  async writeOverview(ledger: string, overview: Overview, signal: AbortSignal): Promise<void> {
+    await this.#database.surely('READ WRITE', signal, (client) =>
+      writeOverview(client, this.#schema, ledger, overview),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+
+  async #read<T>(signal: AbortSignal, work: (client: ClientBase) => Promise<T>): Promise<T> {
+    let result: { value: T } | undefined;
+    await this.#database.surely('READ ONLY', signal, async (client) => {
+      result = { value: await work(client) };
+    });
+    return (result as unknown as { value: T }).value;
+  }
+}
