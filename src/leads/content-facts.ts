@@ -7,8 +7,8 @@ export interface ContentFacts {
   /** Milliseconds since 1970, UTC; null where it cannot be read. */
   readonly createdAtMs: number | null;
   /**
-   * The lead as JSON in which NUL and halves of surrogate pairs are U+FFFD, as every store shows them: databases hold neither.
-   * Null where the text itself will do.
+   * The lead's described fields as JSON in which NUL and halves of surrogate pairs are U+FFFD, as every store shows them:
+   * databases hold neither. Null where the text itself will do.
    */
   readonly readable: string | null;
 }
@@ -27,9 +27,25 @@ export function factsOf(raw: string): ContentFacts {
 /** An escape that may stand for NUL or for a half of a pair. Unescaped they are no valid JSON, or no valid UTF-8. */
 const UNSTORABLE = /\\u(0000|d[89a-f])/i;
 
+const DESCRIBED = [
+  'service_name',
+  'service_slug',
+  'client_name',
+  'client_email',
+  'client_phone_number',
+  'client_address',
+  'friendly_address',
+  'service_question_answers',
+  'question',
+  'slug',
+  'answer',
+  'all_details_one_liner',
+];
+
 function readable(lead: unknown): string | null {
   let replaced = false;
-  const text = JSON.stringify(lead, (_, value: unknown) => {
+  const text = JSON.stringify(lead, (key, value: unknown) => {
+    if (key !== '' && !/^\d+$/.test(key) && !DESCRIBED.includes(key)) return undefined;
     if (typeof value !== 'string') return value;
     const kept = storable(value);
     replaced ||= kept !== value;

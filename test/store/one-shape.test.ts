@@ -1,0 +1,189 @@
+import pg from 'pg';
+import { describe, expect, it } from 'vitest';
+import { queries, relations } from '../../src/store/documented.ts';
+import type { Parameter, Query } from '../../src/store/query.ts';
+import type { ColumnType, Relation } from '../../src/store/relation.ts';
+import { delivered, HOUR, refused, unavailable } from '../ledger/ledger-under-test.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { oddLeads } from './odd-leads.ts';
+import { type Row, TwoStores } from './two-stores.ts';
+
+// A day is a day, and not a moment in whatever zone the test runs in.
+pg.types.setTypeParser(pg.types.builtins.DATE, String);
+
+const SECRET = 'a secret of some length';
+
+/** What each store knows better, or reckons at the moment that it is asked. */
+const OWN = ['_leadsync_synced_at', '_leadsync_last_listed_at', 'age_seconds'];
+
+const TYPES: Readonly<Record<ColumnType, string>> = {
+  text: 'text',
+  bigint: 'bigint',
+  integer: 'integer',
+  double: 'double precision',
+  boolean: 'boolean',
+  time: 'timestamp with time zone',
+  day: 'date',
+  json: 'json',
+  jsonb: 'jsonb',
+};
+
+describe.each(relations)('$name', (relation) => {
+  it('has the described columns in the ledger', async () => {
+    const { disk } = await TwoStores.open();
+    const columns = disk.other((db) =>
+      db
+        .prepare(`SELECT * FROM ${relation.name}`)
+        .columns()
+        .map(({ name }) => name),
+    );
+    const described = relation.columns.map(({ name }) => name);
+    expect(columns.filter((name) => described.includes(name)).sort()).toEqual([...described].sort());
+  });
+
+  it('has the described columns, types and comments in PostgreSQL', async () => {
+    const stores = await TwoStores.open();
+    await stores.bring();
+    const columns = await stores.postgres.query(
+      `SELECT attname AS name, format_type(atttypid, NULL) AS type, col_description(attrelid, attnum) AS means
+      FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND attname <> '_leadsync_ledger' ORDER BY attnum`,
+      [`${stores.postgres.schema}.${relation.name}`],
+    );
+    expect(columns).toEqual(
+      relation.columns.map(({ name, type, means }) => ({ name, type: TYPES[type], means })),
+    );
+  });
+
+  it('holds the same in both, whatever the leads are like', async () => {
+    const stores = await eventful();
+    const [ledger, postgres] = [
+      stores.inLedger(selectOf(relation)),
+      await stores.inPostgres(selectOf(relation)),
+    ];
+    expect(postgres.length).toBeGreaterThan(0);
+    expect(sorted(postgres)).toEqual(sorted(ledger));
+    expect(required(relation, ledger)).toEqual([]);
+  });
+});
+
+describe.each(queries)('the query $name', (query) => {
+  it('gives the same answer from both stores', async () => {
+    const stores = await eventful();
+    const values = {
+      since: '2026-11-01T00:00:00.000Z',
+      source: 'main',
+      lead: '7',
+      at: '2026-11-20T10:00:00.000Z',
+    };
+    const ledger = stores.inLedger(filled(query, values, ledgerValue));
+    const postgres = await stores.inPostgres(filled(query, values, postgresValue));
+    expect(ledger.length).toBeGreaterThan(0);
+    expect(sorted(postgres)).toEqual(sorted(ledger));
+  });
+});
+
+describe('the answers', () => {
+  it('are right', async () => {
+    const stores = await eventful();
+    const ask = (name: string, values: Record<string, string> = {}) => {
+      const query = queries.find((one) => one.name === name) as Query;
+      return stores.inLedger(
+        filled(query, { since: '2026-11-01T00:00:00.000Z', source: 'main', ...values }, ledgerValue),
+      );
+    };
+    expect(ask('repeat-clients')).toEqual([
+      { leads_per_client: '2', clients: '1' },
+      { leads_per_client: '6', clients: '1' },
+    ]);
+    expect(ask('rejects')).toEqual([
+      { source: 'main', reason: 'is missing', path: 'created_at', rejected: '2', open: '2' },
+    ]);
+    expect(ask('stuck').map(({ state, deliveries }) => [state, deliveries])).toEqual([
+      ['pending', '5'],
+      ['dead', '2'],
+      ['pending', '1'],
+    ]);
+    expect(ask('missing').map(({ sink, id }) => `${sink} ${id}`)).toEqual(
+      ['3', '4', '7', '9', '9007199254740993', '9223372036854775807'].map((id) => `crm ${id}`),
+    );
+    expect(ask('speed-to-lead').map(({ sink, leads, p50_seconds }) => [sink, leads, p50_seconds])).toEqual([
+      ['crm', '2', '29.877'],
+      ['warehouse', '8', '3600'],
+    ]);
+    const then = (at: string) =>
+      ask('lead-as-of', { lead: '7', at }).map(({ version, raw }) => [
+        version,
+        JSON.parse(raw ?? '').client_name,
+      ]);
+    expect(then('2026-11-20T10:30:00.000Z')).toEqual([['1', 'Anna Müller']]);
+    expect(then('2026-11-20T11:00:00.000Z')).toEqual([['2', 'Changed']]);
+    expect(then('2026-11-20T09:00:00.000Z')).toEqual([]);
+  });
+});
+
+/** Leads of all kinds, delivered, refused, held up and pending; one that changed, two that were rejected. */
+async function eventful(): Promise<TwoStores> {
+  const stores = await TwoStores.open();
+  await stores.list(oddLeads());
+  await stores.attempt(2, delivered);
+  await stores.attempt(2, refused);
+  await stores.attempt(1, unavailable);
+  stores.on.clock.jump(HOUR);
+  await stores.list(oddLeads().map((item) => (item.position === 6 || item.id === 7n ? changed() : item)));
+  await stores.keyClients(SECRET);
+  await stores.bring();
+  expect(stores.events).toEqual([]);
+  return stores;
+}
+
+function changed() {
+  return aListedLead({
+    id: 7,
+    created_at: '2026-11-16T13:00:00Z',
+    client_name: 'Changed',
+    client_email: '',
+    client_phone_number: '+612123',
+  });
+}
+
+function selectOf({ name, columns }: Relation): string {
+  const shown = columns
+    .filter((column) => !OWN.includes(column.name))
+    .map((column) =>
+      column.type === 'json' ? `CAST(${column.name} AS text) AS ${column.name}` : column.name,
+    );
+  return `SELECT ${shown.join(', ')} FROM ${name}`;
+}
+
+/** Columns that are described as never null, and are. */
+function required({ columns }: Relation, rows: readonly Row[]): string[] {
+  return columns
+    .filter((column) => column.required && !OWN.includes(column.name))
+    .map(({ name }) => name)
+    .filter((name) => rows.some((row) => row[name] === null));
+}
+
+function sorted(rows: readonly Row[]): string[] {
+  return rows.map((row) => JSON.stringify(row)).sort();
+}
+
+type Values = Readonly<Record<string, string>>;
+
+function filled(
+  { sql, parameters }: Query,
+  values: Values,
+  write: (parameter: Parameter, value: string) => string,
+): string {
+  return parameters.reduce(
+    (text, one) => text.replaceAll(`:${one.name}`, write(one, values[one.name] ?? '')),
+    sql,
+  );
+}
+
+function ledgerValue({ type }: Parameter, value: string): string {
+  return type === 'id' ? value : `'${value}'`;
+}
+
+function postgresValue({ type }: Parameter, value: string): string {
+  return type === 'id' ? value : type === 'time' ? `'${value}'::timestamptz` : `'${value}'`;
+}
