@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { bringAll } from '../../src/daemon/mirror-ledger.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
@@ -77,6 +78,15 @@ export class TwoStores {
   async bring(ledger = this.on.ledger): Promise<void> {
     const emit = (event: Event) => void this.events.push(event);
     await bringAll(this.mirror, { sink: 'warehouse', ledger, clock: systemClock, emit }, NEVER);
+  }
+
+  /** Keeps everybody else from writing to a table of PostgreSQL until the release. */
+  async lock(table: string): Promise<{ release(): Promise<void> }> {
+    const client = new pg.Client({ connectionString: this.postgres.url });
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query(`LOCK TABLE ${this.postgres.schema}.${table} IN EXCLUSIVE MODE`);
+    return { release: () => client.end() };
   }
 
   inLedger(sql: string, values: readonly unknown[] = []): Row[] {

@@ -1,0 +1,183 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { queries, relations } from '../../src/store/documented.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { Install } from './an-install.ts';
+
+const ENDLESS = 'WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)';
+
+async function withLeads(ids: readonly (number | bigint)[] = [1, 2n ** 63n - 1n]): Promise<Install> {
+  const install = new Install();
+  const ledger = await install.ledger();
+  const poll = await ledger.startPoll('main');
+  await ledger.record(
+    poll,
+    ids.map((id, position) => aListedLead({ id, client_name: '\u001b[31mred "a", b' }, position)),
+  );
+  await ledger.finishPoll(poll, { status: 'success', bytes: 1, httpStatus: 200, mark: undefined });
+  return install;
+}
+
+describe('leadsync query', () => {
+  it('answers as CSV where nobody looks at a terminal, with ids to the last digit', async () => {
+    const install = await withLeads();
+    const { stdout, code } = await install.run(['query', 'SELECT id, client_name FROM leads ORDER BY id']);
+    expect(code).toBe(0);
+    expect(stdout).toBe(
+      'id,client_name\r\n1,"\u001b[31mred ""a"", b"\r\n9223372036854775807,"\u001b[31mred ""a"", b"\r\n',
+    );
+  });
+
+  it('answers as JSON lines', async () => {
+    const install = await withLeads();
+    const sql = "SELECT max(id) AS id, null AS none, 1.5 AS part, x'00ff' AS bytes, 'a' AS text FROM leads";
+    const { stdout } = await install.run(['query', sql, '--format', 'jsonl']);
+    expect(stdout).toBe('{"id":9223372036854775807,"none":null,"part":1.5,"bytes":"00ff","text":"a"}\n');
+  });
+
+  it('answers as a table on a terminal, which obeys nothing that a lead says', async () => {
+    const install = await withLeads();
+    const { stdout } = await install.run(['query', 'SELECT id, client_name FROM leads'], { columns: 80 });
+    expect(stdout).toContain('ID'.toLowerCase());
+    expect(stdout).toContain('\\u001b[31mred');
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  it('shows a thousand rows on a terminal, and says that there are more', async () => {
+    const install = await withLeads();
+    const sql = `${ENDLESS} SELECT n FROM r`;
+    const { stdout, stderr, code } = await install.run(['query', sql], { columns: 80 });
+    expect(code).toBe(0);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1001);
+    expect(stderr).toContain('the first 1000 rows; there are more');
+  });
+
+  it('passes on an answer of any size', async () => {
+    const install = await withLeads();
+    const sql = `${ENDLESS} SELECT n, hex(zeroblob(50)) FROM r LIMIT 100000`;
+    const { stdout } = await install.run(['query', sql]);
+    expect(stdout.split('\r\n')).toHaveLength(100_002);
+  });
+
+  it('reads SQL from standard input', async () => {
+    const install = await withLeads();
+    const { stdout } = await install.run(['query', '-'], {
+      stdin: '-- how many\nSELECT count(*) AS n FROM leads',
+    });
+    expect(stdout).toBe('n\r\n2\r\n');
+  });
+
+  it('lists every table, view and documented query', async () => {
+    const { stdout } = await new Install().run(['query', '--list']);
+    for (const { name } of relations) expect(stdout).toContain(name);
+    for (const { name } of queries) expect(stdout).toContain(`@${name} `);
+  });
+
+  it.each(queries)('runs the documented query @$name', async ({ name, parameters }) => {
+    const install = await withLeads();
+    const set = parameters.some((one) => one.name === 'lead')
+      ? ['--set', 'source=main', 'lead=1', 'at=1h']
+      : [];
+    const { code, stderr } = await install.run(['query', `@${name}`, ...set]);
+    expect(`${code} ${stderr.replace('No row.\n', '')}`).toBe('0 ');
+  });
+
+  it('gives a documented query the values that are set, ids to the last digit', async () => {
+    const install = await withLeads();
+    const at = install.clock.in(1000).toISOString();
+    const { stdout } = await install.run([
+      'query',
+      '@lead-as-of',
+      '--set',
+      'source=main',
+      `lead=${2n ** 63n - 1n}`,
+      `at=${at}`,
+    ]);
+    expect(stdout).toContain('9223372036854775807');
+  });
+
+  it.each([
+    ['SELECT * FROM nowhere', 'SQLite says: no such table: nowhere.'],
+    ['SELEC 1', 'This is no query.'],
+    ['', 'This is no query.'],
+    ['SELECT 1; SELECT 2', 'more than one statement'],
+    ['SELECT :x', 'Missing named parameter "x"'],
+    ["SELECT load_extension('x')", 'not authorized'],
+    ['@nothing', 'There is no documented query "nothing"'],
+    ['@speed-to-led', 'did you mean "speed-to-lead"'],
+    ['@lead-as-of', 'The query needs :source.'],
+  ])('says what is wrong with: %s', async (sql, sentence) => {
+    const install = await withLeads();
+    const { code, stdout, stderr } = await install.run(['query', sql]);
+    expect(stderr).toContain(sentence);
+    expect([code, stdout]).toEqual([2, '']);
+  });
+
+  it.each([
+    'DELETE FROM polls',
+    'WITH x AS (SELECT 1) DELETE FROM polls',
+    'WITH x AS (SELECT 1) DELETE FROM polls RETURNING *',
+    'INSERT INTO polls (source, started_at, status) VALUES (1, 2, 3) RETURNING 1',
+    'PRAGMA query_only = OFF',
+    'PRAGMA journal_mode = DELETE',
+    'VACUUM',
+    'BEGIN IMMEDIATE',
+    'CREATE TEMP TABLE t (a)',
+    "/* SELECT */ ATTACH 'other.db' AS other",
+  ])('writes nothing, whatever is asked: %s', async (sql) => {
+    const install = await withLeads();
+    const rows = async () => (await install.run(['query', 'SELECT * FROM polls'])).stdout;
+    const before = await rows();
+    expect((await install.run(['query', sql])).code).toBe(2);
+    expect(await rows()).toBe(before);
+  });
+
+  it('attaches no other file', async () => {
+    const install = await withLeads();
+    const other = join(tempDir(), 'other.db');
+    const { code } = await install.run(['query', `ATTACH '${other}' AS other`]);
+    expect([code, existsSync(other)]).toEqual([2, false]);
+  });
+
+  it('is ended when its time is over, in the middle of what SQLite does', async () => {
+    const install = await withLeads();
+    const startMs = performance.now();
+    const { code, stderr } = await install.run([
+      'query',
+      `${ENDLESS} SELECT max(n) FROM r`,
+      '--timeout',
+      '0.5',
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('took longer than 0.5 s and was ended');
+    expect(performance.now() - startMs).toBeLessThan(10_000);
+  });
+
+  it('stops nobody who writes while it runs', async () => {
+    const install = await withLeads();
+    const ledger = await install.ledger();
+    const asked = install.run([
+      'query',
+      `${ENDLESS} SELECT max(n), (SELECT count(*) FROM leads) FROM r`,
+      '--timeout',
+      '2',
+    ]);
+    for (let round = 0; round < 20; round += 1) {
+      const poll = await ledger.startPoll('main');
+      await ledger.record(poll, [aListedLead({ id: 100 + round })]);
+      await ledger.finishPoll(poll, { status: 'success', bytes: 1, httpStatus: 200, mark: undefined });
+    }
+    expect((await install.run(['query', 'SELECT count(*) FROM leads'])).stdout).toContain('22');
+    expect((await asked).code).toBe(1);
+  });
+
+  it('says so when there is no ledger yet, and makes none', async () => {
+    const install = new Install();
+    const { code, stderr } = await install.run(['query', 'SELECT 1']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('There is no ledger at');
+    expect(existsSync(join(install.folder, 'data'))).toBe(false);
+  });
+});

@@ -1,0 +1,181 @@
+import { expect, it } from 'vitest';
+import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { delivered, HOUR, ids, refused, unavailable } from '../ledger/ledger-under-test.ts';
+import { openPostgres } from '../sinks/postgres/database.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { TwoStores } from './two-stores.ts';
+
+const STATES = 'SELECT lead_id, state, attempts, reason FROM deliveries ORDER BY lead_id';
+const CRM = `${STATES.replace(' ORDER', " WHERE sink = 'crm' ORDER")}`;
+
+it('follows a delivery through everything that becomes of it', async () => {
+  const stores = await TwoStores.open();
+  const same = async () => expect(await stores.inPostgres(CRM)).toEqual(stores.inLedger(CRM));
+  await stores.list([1, 2, 3]);
+  await stores.bring();
+  await same();
+  await stores.attempt(2, refused);
+  await stores.attempt(1, unavailable);
+  await stores.bring();
+  await same();
+  expect(await stores.inPostgres("SELECT sink, pending, dead FROM v_sink_health WHERE sink = 'crm'")).toEqual(
+    [{ sink: 'crm', pending: '1', dead: '2' }],
+  );
+  stores.on.clock.jump(1000);
+  await stores.on.ledger.retry({ sink: 'crm' });
+  await stores.bring();
+  await same();
+  await stores.attempt(3, delivered);
+  await stores.bring();
+  await same();
+  expect(await stores.inPostgres('SELECT * FROM v_undelivered')).toEqual([]);
+  expect(await stores.inPostgres("SELECT count(*) AS n FROM attempts WHERE sink = 'crm'")).toEqual([
+    { n: '6' },
+  ]);
+});
+
+it('follows a poll to its end, and a rejected lead until it comes right', async () => {
+  const stores = await TwoStores.open();
+  const poll = await stores.on.ledger.startPoll('main');
+  await stores.bring();
+  expect(await stores.inPostgres('SELECT status FROM polls')).toEqual([{ status: 'running' }]);
+  await stores.on.ledger.finishPoll(poll, { status: 'failed', httpStatus: 500, error: 'It failed.' });
+  await stores.bring();
+  expect(await stores.inPostgres('SELECT status, http_status, error FROM polls')).toEqual([
+    { status: 'failed', http_status: '500', error: 'It failed.' },
+  ]);
+});
+
+it('brings a lead’s versions, and closes the one that is no longer current although it came before', async () => {
+  const stores = await TwoStores.open();
+  await stores.list([1]);
+  await stores.bring();
+  stores.on.clock.jump(HOUR);
+  await stores.list([aListedLead({ id: 1, client_name: 'Changed' })]);
+  await stores.bring();
+  const versions = 'SELECT version, valid_from, valid_to, is_current FROM lead_versions ORDER BY version';
+  expect(await stores.inPostgres(versions)).toEqual(stores.inLedger(versions));
+  expect((await stores.inPostgres(versions)).map((row) => row['is_current'])).toEqual(['0', '1']);
+});
+
+it('writes nothing when nothing has changed', async () => {
+  const stores = await TwoStores.open();
+  await stores.list(ids(1, 20));
+  await stores.bring();
+  const written = 'SELECT delivery_id, xmin::text FROM deliveries ORDER BY 1';
+  const before = await stores.inPostgres(written);
+  await stores.bring();
+  expect(await stores.inPostgres(written)).toEqual(before);
+});
+
+it('goes on where it was, in parts, with another process', async () => {
+  const stores = await TwoStores.open();
+  await stores.list(ids(1, 1200));
+  const seen: number[] = [];
+  const { mirror } = stores;
+  const write = mirror.write.bind(mirror);
+  let left = 3;
+  mirror.write = async (ledger, table, rows, signal) => {
+    seen.push(rows.length);
+    if (left === 0) throw new Error('killed');
+    left -= 1;
+    return write(ledger, table, rows, signal);
+  };
+  await expect(stores.bring()).rejects.toThrow('killed');
+  mirror.write = write;
+  await stores.bring();
+  expect(Math.max(...seen)).toBeLessThanOrEqual(500);
+  expect(await stores.inPostgres('SELECT count(*) AS n FROM lead_versions')).toEqual([{ n: '1200' }]);
+  expect(await stores.inPostgres('SELECT count(*) AS n FROM deliveries')).toEqual([{ n: '2400' }]);
+});
+
+it('keeps what an earlier ledger brought, beside what one made anew brings from 1 on', async () => {
+  const stores = await TwoStores.open();
+  await stores.list([1, 2]);
+  await stores.bring();
+  const file = `${tempDir()}/ledger.db`;
+  const judge = () => {
+    throw new Error('nothing is attempted here');
+  };
+  const anew = openLedger({ file, create: true, clock: systemClock, random: Math.random, judge });
+  await anew.startPoll('main');
+  await stores.bring(anew);
+  expect(await stores.inPostgres('SELECT poll_id, status FROM polls ORDER BY started_at')).toEqual([
+    { poll_id: '1', status: 'success' },
+    { poll_id: '1', status: 'running' },
+  ]);
+  await anew.close();
+});
+
+it('leaves out what PostgreSQL refuses, says so, and brings the rest', async () => {
+  const stores = await TwoStores.open();
+  await stores.list(ids(1, 9));
+  await stores.bring();
+  await stores.postgres.query('ALTER TABLE deliveries ADD CHECK (lead_id <> 14)');
+  await stores.list(ids(10, 20));
+  await stores.bring();
+  expect(await stores.inPostgres('SELECT count(DISTINCT lead_id) AS n FROM deliveries')).toEqual([
+    { n: '19' },
+  ]);
+  expect(stores.events).toEqual([
+    expect.objectContaining({
+      type: 'mirror-failed',
+      sink: 'warehouse',
+      reason: '2 rows of deliveries were refused, and left out.',
+    }),
+  ]);
+});
+
+it('goes on while every connection that delivers is taken', async () => {
+  const stores = await TwoStores.open();
+  await stores.list([1]);
+  await stores.bring();
+  const lock = await stores.lock('leads');
+  const held = stores.list([1, 2]);
+  await stores.bring();
+  expect(await stores.inPostgres('SELECT count(*) AS n FROM lead_versions')).toEqual([{ n: '2' }]);
+  await lock.release();
+  await held;
+});
+
+it('keeps no delivery waiting', async () => {
+  const stores = await TwoStores.open();
+  await stores.list([1]);
+  await stores.bring();
+  const lock = await stores.lock('polls');
+  const held = stores.bring();
+  await stores.list([1, 2]);
+  expect(await stores.inPostgres('SELECT count(*) AS n FROM leads')).toEqual([{ n: '2' }]);
+  await lock.release();
+  await held;
+});
+
+it('is not there when it is switched off', () => {
+  expect(openPostgres({ url: 'postgresql://127.0.0.1/x', mirror: false }).mirror).toBeUndefined();
+  expect(openPostgres({ url: 'postgresql://127.0.0.1/x', mirror: '1m' }).mirror?.everyMs).toBe(60_000);
+});
+
+it('takes client keys away when there is no secret any more, and exchanges them with another one', async () => {
+  const stores = await TwoStores.open();
+  await stores.list([1, 2]);
+  const keys = async () => {
+    await stores.bring();
+    const sql = 'SELECT id, client_key FROM v_leads_no_pii ORDER BY id';
+    const [ledger, postgres] = [stores.inLedger(sql), await stores.inPostgres(sql)];
+    expect(postgres).toEqual(ledger);
+    return ledger.map((row) => row['client_key'] ?? null);
+  };
+  expect(await keys()).toEqual([null, null]);
+  await stores.keyClients('the first secret');
+  const first = await keys();
+  expect(first[0]).toMatch(/^[0-9a-f]{32}$/);
+  expect(first[1]).toBe(first[0]);
+  await stores.keyClients('another secret');
+  const second = await keys();
+  expect(second[0]).not.toBe(first[0]);
+  await stores.keyClients(undefined);
+  expect(await keys()).toEqual([null, null]);
+  expect(await stores.inPostgres('SELECT * FROM v_clients')).toEqual([]);
+});

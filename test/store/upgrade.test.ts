@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { migrations } from '../../src/sinks/postgres/migrations.ts';
+import type { Sink } from '../../src/sinks/sink.ts';
+import { type Database, openPostgres, startDatabase } from '../sinks/postgres/database.ts';
+import { aBatch, aDelivery } from '../support/a-delivery.ts';
+import { uniqueName } from '../support/services.ts';
+
+const NEVER = new AbortController().signal;
+
+let database: Database;
+let sink: Sink;
+
+beforeEach(() => {
+  database = startDatabase();
+  sink = openPostgres({ url: database.url, schema: database.schema });
+});
+
+afterEach(async () => {
+  await sink.close();
+  await database.close();
+});
+
+/** The schema as the first version made it, with a lead and a view of somebody's in it. */
+async function firstVersion(): Promise<void> {
+  await database.query(`CREATE SCHEMA ${database.schema}`);
+  await database.query(migrations[0] ?? '');
+  await database.query(
+    'CREATE TABLE _leadsync_migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL, applied_by text NOT NULL)',
+  );
+  await database.query("INSERT INTO _leadsync_migrations VALUES (1, now(), 'leadsync/0.1.0')");
+  await database.query(
+    `INSERT INTO leads SELECT 'main', 7, '', '', now(), '', '', '', NULL, '', '[]', '{}', now(), now(), now(), now(), 1, '', '{}', false`,
+  );
+  await database.query('CREATE VIEW mine AS SELECT count(*) FROM v_leads');
+}
+
+it('an older schema is brought up to date, with what is in it and what others made of it', async () => {
+  await firstVersion();
+  expect(await sink.deliver(aBatch(1), NEVER)).toEqual([{ kind: 'delivered' }]);
+  expect(await database.query('SELECT id FROM v_leads_no_pii ORDER BY id')).toEqual([
+    { id: '1' },
+    { id: '7' },
+  ]);
+  expect(await database.query('SELECT count FROM mine')).toEqual([{ count: '2' }]);
+});
+
+it('an older schema in which a new name is taken is left alone, and says which', async () => {
+  await firstVersion();
+  await database.query('CREATE TABLE polls (mine text)');
+  for (const work of [() => sink.check(NEVER), () => sink.deliver(aBatch(1), NEVER)]) {
+    const error = await work().catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      message: expect.stringContaining('"polls" that leadsync did not make'),
+      hint: expect.stringContaining('rename that'),
+    });
+  }
+  expect(await database.query('SELECT version FROM _leadsync_migrations')).toEqual([{ version: 1 }]);
+});
+
+it('other tables in the schema are nobody’s business', async () => {
+  await firstVersion();
+  await database.query('CREATE TABLE targets (mine text)');
+  expect(await sink.deliver(aBatch(1), NEVER)).toEqual([{ kind: 'delivered' }]);
+});
+
+it('an older schema of a role that does not own it keeps its leads waiting, and says why', async () => {
+  await firstVersion();
+  await withRole(async (role, own) => {
+    await database.query(`GRANT USAGE, CREATE ON SCHEMA ${database.schema} TO ${role}`);
+    await database.query(`GRANT ALL ON ALL TABLES IN SCHEMA ${database.schema} TO ${role}`);
+    const error = await own.deliver(aBatch(1), NEVER).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message: expect.stringMatching(/SQLSTATE 42501.*must be owner of/) });
+  });
+});
+
+it('a role that may only write leads delivers, and the check and the mirror say what it lacks', async () => {
+  await sink.deliver(aBatch(1), NEVER);
+  await withRole(async (role, own) => {
+    await database.query(`GRANT USAGE ON SCHEMA ${database.schema} TO ${role}`);
+    await database.query(`GRANT SELECT ON _leadsync_migrations TO ${role}`);
+    await database.query(`GRANT SELECT, INSERT, UPDATE ON leads TO ${role}`);
+    await database.query(`GRANT SELECT, INSERT, DELETE ON lead_answers TO ${role}`);
+    expect(await own.deliver(aBatch([aDelivery({ leadId: 2n })]), NEVER)).toEqual([{ kind: 'delivered' }]);
+    const lacking = {
+      message: expect.stringContaining('no right to SELECT on'),
+      hint: expect.stringMatching(/^GRANT/),
+    };
+    expect(await own.check(NEVER).catch((error: unknown) => error)).toMatchObject(lacking);
+    const write = own.mirror?.lastNumber('a-ledger', 'polls', NEVER);
+    expect(await write?.catch((error: unknown) => error)).toMatchObject({
+      message: expect.stringContaining('permission denied for table polls'),
+    });
+  });
+});
+
+async function withRole(use: (role: string, own: Sink) => Promise<void>): Promise<void> {
+  const role = uniqueName('role');
+  const url = new URL(database.url);
+  url.username = role;
+  url.password = 'secret-canary';
+  await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret-canary'`);
+  const own = openPostgres({ url: url.href, schema: database.schema });
+  try {
+    await use(role, own);
+  } finally {
+    await own.close();
+    await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  }
+}
