@@ -1,4 +1,6 @@
 import type Database from 'better-sqlite3';
+import { relations } from '../store/documented.ts';
+import { commentOf } from '../store/relation.ts';
 import { LedgerError } from './ledger-error.ts';
 import { addFunctions } from './sql-functions.ts';
 import { publicViews } from './views.ts';
@@ -205,6 +207,8 @@ const migrations: readonly string[] = [
     UNIQUE (source, id)
   ) STRICT;
   CREATE INDEX _client_keys_by_key ON _client_keys (client_key, created_at);
+  -- What every table, view and column means: docs/store.md as a table. The comment on a relation as a whole has no column.
+  CREATE TABLE _comments (relation TEXT NOT NULL, "column" TEXT, comment TEXT NOT NULL) STRICT;
   -- How far the clients of leads have been keyed, and a fingerprint of the key.
   ALTER TABLE _ledger ADD COLUMN keyed_with TEXT;
   ALTER TABLE _ledger ADD COLUMN keyed_through INTEGER NOT NULL DEFAULT 0;
@@ -257,7 +261,10 @@ export function migrate(db: Database.Database): void {
     // Read once more: another process may have taken the same steps while this one waited for it.
     const missing = migrations.slice(appliedSteps(db));
     for (const step of missing) db.exec(step);
-    if (missing.length > 0) makeViews(db);
+    if (missing.length > 0) {
+      makeViews(db);
+      writeComments(db);
+    }
     db.pragma(`application_id = ${APPLICATION_ID}`);
     db.pragma(`user_version = ${migrations.length}`);
   }).immediate();
@@ -272,4 +279,13 @@ function makeViews(db: Database.Database): void {
   const views = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all() as string[];
   for (const view of views) db.exec(`DROP VIEW ${view}`);
   db.exec(publicViews);
+}
+
+function writeComments(db: Database.Database): void {
+  db.exec('DELETE FROM _comments');
+  const add = db.prepare('INSERT INTO _comments VALUES (?, ?, ?)');
+  for (const relation of relations) {
+    add.run(relation.name, null, commentOf(relation));
+    for (const { name, means } of relation.columns) add.run(relation.name, name, means);
+  }
 }
