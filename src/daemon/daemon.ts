@@ -179,6 +179,11 @@ export class Daemon {
     return this.#installation.pollOnce(signal);
   }
 
+  /** Brings every sink that holds it what the ledger knows beside the leads, once; a running daemon does so again and again. */
+  mirrorOnce(signal: AbortSignal): Promise<void> {
+    return this.#installation.mirrorOnce(signal);
+  }
+
   /**
    * Resolves when everything is owed that is to be, nothing is on its way and nothing more is due now; when the carrier
    * stays away, so that none of it can travel; or when the signal aborts.

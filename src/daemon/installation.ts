@@ -88,6 +88,11 @@ export class Installation {
     return failures.filter((failure) => failure !== undefined);
   }
 
+  /** Brings every sink that holds it what the ledger knows beside the leads, once. */
+  async mirrorOnce(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#sinks.values()].map((unit) => unit.mirrorOnce(signal)));
+  }
+
   /** Resolves when every sink is owed what was listed before it was there. */
   async owed(): Promise<void> {
     await Promise.all([...this.#sinks.values()].map((unit) => unit.owed));

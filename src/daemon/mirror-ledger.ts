@@ -23,18 +23,19 @@ export interface MirrorParts {
  */
 export async function mirrorLedger(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const waitMs = await tryRound(mirror, parts, signal);
+    const waitMs = await mirrorOnce(mirror, parts, signal);
     await parts.clock.sleep(waitMs, signal);
   }
 }
 
-/** Gives how long to wait before the next one, in ms. */
-async function tryRound(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<number> {
+/** Does so once. A destination that does not work is told as an event. Gives how long to wait before the next time, in ms. */
+export async function mirrorOnce(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<number> {
   try {
     await bringAll(mirror, parts, signal);
     return mirror.everyMs;
   } catch (error) {
-    if (!(error instanceof SinkUnavailable) || signal.aborted) throw error;
+    if (signal.aborted) return 0;
+    if (!(error instanceof SinkUnavailable)) throw error;
     const { message: reason, hint } = error;
     parts.emit({ type: 'mirror-failed', sink: parts.sink, reason, hint });
     return Math.max(mirror.everyMs, AFTER_FAILURE_MS);

@@ -1,11 +1,12 @@
 import type { Config, SinkConfig } from '../config/config.ts';
+import type { Mirror } from '../sinks/sink.ts';
 import { backfill } from './backfill.ts';
 import { pace } from './carrier-choice.ts';
 import type { Parts } from './compose.ts';
 import { attemptLeaseMs, type OpenSink } from './deliver.ts';
 import { dispatch } from './dispatch.ts';
 import { Loops } from './loops.ts';
-import { mirrorLedger } from './mirror-ledger.ts';
+import { mirrorLedger, mirrorOnce } from './mirror-ledger.ts';
 import { watchWorkers } from './watch-workers.ts';
 
 /** One sink at work, as one configuration has it. */
@@ -15,6 +16,7 @@ export class SinkUnit {
   readonly #name: string;
   readonly #parts: Parts;
   readonly #loops: Loops;
+  readonly #mirror: Mirror | undefined;
 
   /** Opens the sink and starts its loops: dispatch and backfill, unless this process only delivers. */
   constructor(config: Config, sink: SinkConfig, parts: Parts) {
@@ -24,7 +26,8 @@ export class SinkUnit {
     const open = parts.openSinks.open(sink);
     if (parts.delivers) this.#check(open);
     this.owed = parts.role.kind === 'worker' ? Promise.resolve() : this.#startDispatch(config, sink, open);
-    if (parts.role.kind !== 'worker') this.#startMirror(open);
+    this.#mirror = open.sink.mirror;
+    if (parts.role.kind === 'run') this.#startMirror();
     this.#loops.start(`watching the worker of ${sink.name}`, (signal) =>
       watchWorkers(sink.name, this.#jointParts(), signal),
     );
@@ -53,9 +56,19 @@ export class SinkUnit {
     return this.#loops.start(`backfilling ${name}`, (signal) => backfill(name, parts, signal));
   }
 
-  #startMirror({ sink: { mirror } }: OpenSink): void {
+  /** Brings the sink once what the ledger knows beside the leads, where it holds that. */
+  async mirrorOnce(signal: AbortSignal): Promise<void> {
+    if (this.#mirror) await mirrorOnce(this.#mirror, this.#mirrorParts(), signal);
+  }
+
+  #mirrorParts() {
     const { ledger, clock, telemetry } = this.#parts;
-    const parts = { sink: this.#name, ledger, clock, emit: telemetry.emit };
+    return { sink: this.#name, ledger, clock, emit: telemetry.emit };
+  }
+
+  #startMirror(): void {
+    const mirror = this.#mirror;
+    const parts = this.#mirrorParts();
     if (mirror)
       this.#loops.start(`mirroring the ledger to ${this.#name}`, (signal) =>
         mirrorLedger(mirror, parts, signal),

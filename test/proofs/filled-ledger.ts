@@ -1,3 +1,5 @@
+import type { Batch } from '../../src/leads/delivery.ts';
+import type { Outcome } from '../../src/leads/outcome.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
@@ -22,9 +24,12 @@ const SERVICES = [
 ];
 const EXTRAS = ['oven', 'windows', 'carpets', 'fridge', 'balcony'];
 
-/** A ledger of so many leads, created over two years by clients of whom some come again, all of them delivered to every sink. */
-export async function fillLedger(file: string, leads: number, sinks: readonly string[]): Promise<void> {
-  const ledger = openLedger({
+/** How batches are attempted, by the names of their sinks. */
+export type Attempts = Readonly<Record<string, (batch: Batch) => Promise<readonly Outcome[]>>>;
+
+/** Opens a ledger that takes every outcome as it comes. */
+export function openForFilling(file: string): Ledger {
+  return openLedger({
     file,
     create: true,
     clock: systemClock,
@@ -41,15 +46,15 @@ export async function fillLedger(file: string, leads: number, sinks: readonly st
       })),
     }),
   });
-  try {
-    await ledger.declareSinks(
-      sinks.map((name) => ({ name, events: ['created', 'updated'], backfill: true })),
-    );
-    await list(ledger, leads);
-    for (const sink of sinks) await deliverAll(ledger, sink);
-  } finally {
-    await ledger.close();
-  }
+}
+
+/** Lists so many leads, created over two years by clients of whom some come again, and delivers all of them to every sink. */
+export async function fillLedger(ledger: Ledger, leads: number, sinks: Attempts): Promise<void> {
+  await ledger.declareSinks(
+    Object.keys(sinks).map((name) => ({ name, events: ['created', 'updated'], backfill: true })),
+  );
+  await list(ledger, leads);
+  for (const [sink, attempt] of Object.entries(sinks)) await deliverAll(ledger, sink, attempt);
 }
 
 async function list(ledger: Ledger, leads: number): Promise<void> {
@@ -88,14 +93,18 @@ function lead(id: number, leads: number, nowMs: number) {
   });
 }
 
-async function deliverAll(ledger: Ledger, sink: string): Promise<void> {
+async function deliverAll(
+  ledger: Ledger,
+  sink: string,
+  attempt: (batch: Batch) => Promise<readonly Outcome[]>,
+): Promise<void> {
   for (;;) {
     const { refs } = await ledger.claim({ sink, window: 1, max: BATCH, waitMs: 0, leaseMs: 60_000 });
     const [ref] = refs;
     if (!ref) return;
     const batch = await ledger.begin(ref, 60_000);
     if (!batch) return;
-    const outcomes = batch.deliveries.map(() => ({ kind: 'delivered' as const }));
+    const outcomes = await attempt(batch);
     await ledger.settle(ref, { outcomes, startedAt: new Date(), durationMs: 5 });
   }
 }

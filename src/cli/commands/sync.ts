@@ -46,6 +46,7 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
   try {
     const failures = await daemon.pollOnce(signal);
     await daemon.drained(signal);
+    await daemon.mirrorOnce(signal);
     return { failures, status: await daemon.status() };
   } finally {
     clearInterval(looking);
