@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { ask } from '../ledger/reading.ts';
+import { ask, QueryRefused } from '../ledger/reading.ts';
 import { explainFailure } from './failure.ts';
 import { writeAnswer } from './query-output.ts';
 import type { QueryJob, QueryResult } from './run-query.ts';
@@ -31,8 +31,7 @@ function answer({ file, sql, values, output }: QueryJob): QueryResult {
     flush();
     return result as QueryResult;
   } catch (error) {
-    if (error instanceof Error && error.name === 'QueryRefused')
-      return { kind: 'refused', message: error.message };
+    if (error instanceof QueryRefused) return { kind: 'refused', message: error.message };
     return { kind: 'failed', ...explainFailure(error) };
   }
 }
