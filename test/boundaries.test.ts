@@ -62,7 +62,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   sinks: {
     imports: ['sinks/*', 'leads', 'platform'],
-    doors: ['sink.ts', 'registry.ts', 'attempt-parts.ts'],
+    doors: ['sink.ts', 'registry.ts', 'attempt-parts.ts', 'test-batch.ts'],
     because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',
   },
   'sinks/*': {

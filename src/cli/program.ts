@@ -19,6 +19,7 @@ import { run } from './commands/run.ts';
 import { schema } from './commands/schema.ts';
 import { status } from './commands/status.ts';
 import { sync } from './commands/sync.ts';
+import { testSink } from './commands/test-sink.ts';
 import { trace } from './commands/trace.ts';
 import { validate } from './commands/validate.ts';
 import { worker } from './commands/worker.ts';
@@ -53,7 +54,7 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
 
   root.commandsGroup('Set up:').helpCommand(false); // its own says nothing about a command that does not exist
   addHelp(root);
-  for (const add of [init, validate, plan, check, login, schema]) add(root, surroundings, exit);
+  for (const add of [init, validate, plan, check, testSink, login, schema]) add(root, surroundings, exit);
   root.commandsGroup('Run:');
   for (const add of [run, reload, sync, worker, healthcheck]) add(root, surroundings, exit);
   root.commandsGroup('Look and mend, whether leadsync is running or not:');

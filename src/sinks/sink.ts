@@ -17,6 +17,14 @@ export interface Sink {
    * @throws SinkUnavailable when the destination as a whole cannot be reached; then nothing is known to have arrived
    */
   deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]>;
+  /**
+   * Does with one invented lead (`testBatch`) all that `deliver` does, by the same code, so that what works here works for
+   * leads. What it leaves at the destination can be told from a lead by a program that only knows leads, or is taken back.
+   * @throws SinkUnavailable
+   */
+  test(batch: Batch, signal: AbortSignal): Promise<Tested>;
+  /** What `deliver` would send of this batch at this moment, made by the same code, with secrets masked. Sends nothing. */
+  preview(batch: Batch): readonly Preview[];
   close(): Promise<void>;
   /** Where the destination can hold more than leads. */
   readonly mirror?: Mirror | undefined;
@@ -40,6 +48,23 @@ export interface Mirror {
   write(ledger: string, table: string, rows: readonly HistoryRow[], signal: AbortSignal): Promise<number>;
   writeOverview(ledger: string, overview: Overview, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What became of a test event. */
+export interface Tested {
+  readonly arrived: boolean;
+  /** What arrived where, or why it was refused and what to do, in whole sentences. */
+  readonly what: string;
+}
+
+/** One thing that a sink would send: a request, a file, a row. */
+export interface Preview {
+  /** What it is and where it goes, without a secret: `POST https://crm.example.com/[secret]`. */
+  readonly target: string;
+  /** What belongs to it by name: a request's headers, a row's columns. A secret among them reads `[secret]`. */
+  readonly fields: Readonly<Record<string, string | number | boolean | null>>;
+  /** Its content, to the last character; absent where the fields are all there is. */
+  readonly content?: string;
 }
 
 /** The destination as a whole cannot be used now. The message is one plain sentence without any lead's text. */

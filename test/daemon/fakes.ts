@@ -1,7 +1,7 @@
 import type { Batch } from '../../src/leads/delivery.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
-import type { Sink } from '../../src/sinks/sink.ts';
+import type { Preview, Sink, Tested } from '../../src/sinks/sink.ts';
 import type { Listing, ListingMark, Source } from '../../src/source/source.ts';
 import type { Event, EventType } from '../../src/telemetry/events.ts';
 import { aListedLead, blockOf } from '../support/a-lead.ts';
@@ -25,6 +25,14 @@ export class ScriptedSink implements Sink {
       this.aborted += 1;
     });
     return this.answer(batch, signal);
+  }
+
+  async test(): Promise<Tested> {
+    return { arrived: true, what: 'It took it.' };
+  }
+
+  preview(): readonly Preview[] {
+    return [];
   }
 
   async close(): Promise<void> {}

@@ -74,6 +74,8 @@ export class Destination {
     return {
       check: async () => undefined,
       deliver: (batch, signal) => life.act(() => this.#receive(batch, signal), 'attempt'),
+      test: async () => ({ arrived: true, what: '' }),
+      preview: () => [],
       close: async () => undefined,
     };
   }

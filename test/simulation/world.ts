@@ -194,6 +194,8 @@ export class World {
     const csv = new CsvSink(options, parts, this.disk.filesOf(life));
     return {
       check: (signal) => csv.check(signal),
+      test: (batch, signal) => csv.test(batch, signal),
+      preview: (batch) => csv.preview(batch),
       close: () => csv.close(),
       deliver: async (batch, signal) => {
         const outcomes = await csv.deliver(batch, signal);

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Sink, SinkParts } from '../../src/sinks/sink.ts';
-import { SinkUnavailable } from '../../src/sinks/sink.ts';
+import { type Preview, type Sink, type SinkParts, SinkUnavailable } from '../../src/sinks/sink.ts';
+import { testBatch } from '../../src/sinks/test-batch.ts';
 import { aBatch, aDelivery } from '../support/a-delivery.ts';
 import { aLead } from '../support/a-lead.ts';
+import { HeldClock } from '../support/held-clock.ts';
 
 /** A lead as it is read back from a sink's destination, with what the destination's documentation says to undo undone. */
 export interface Arrived {
@@ -27,6 +28,8 @@ export interface Destination {
   openHanging(): Sink | Promise<Sink>;
   /** What a receiver has that follows the documentation: repeats recognised, in order of arrival. */
   arrived(): Promise<readonly Arrived[]>;
+  /** What it has got, each thing as a preview shows it, and whatever came along. */
+  received(): Promise<readonly Preview[]>;
   /** What the documentation says becomes of a text, and of one in an answer. */
   documented(text: string): string;
   documentedAnswer(text: string): string;
@@ -172,6 +175,33 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       expect(await destination.arrived()).toEqual([]);
     });
 
+    test('a test event arrives, says that it is one, and is no lead to a receiver', async () => {
+      const { arrived, what } = await opened(destination.open()).test(aTest(), NEVER);
+      expect({ arrived, what }).toEqual({ arrived: true, what: expect.stringMatching(/\.$/) });
+      expect(await destination.arrived()).toEqual([]);
+      const received = await destination.received();
+      for (const { content } of received) expect(content).toMatch(/TEST of leadsync, not a lead/);
+      await opened(destination.open()).deliver(aBatch(2), NEVER);
+      expect((await destination.arrived()).map(({ id }) => id)).toEqual(['1', '2']);
+    });
+
+    test('a test event says of a destination that cannot be used what is wrong', async () => {
+      const tested = opened(destination.openUnavailable()).test(aTest(), NEVER);
+      await expect(tested).rejects.toBeInstanceOf(SinkUnavailable);
+    });
+
+    test('a preview shows what the destination then receives, and sends nothing', async () => {
+      const sink = opened(destination.open({ clock: new HeldClock() }));
+      const previews = sink.preview(aBatch(3)).map(readable);
+      expect(previews).not.toEqual([]);
+      expect(await destination.received()).toEqual([]);
+      await sink.deliver(aBatch(3), NEVER);
+      const received = (await destination.received()).map(readable);
+      expect(received).toEqual(
+        previews.map((shown) => ({ ...shown, fields: expect.objectContaining(shown.fields) })),
+      );
+    });
+
     test('a destination that cannot be used is said to be unavailable, with what to do', async () => {
       const sink = opened(destination.openUnavailable());
       const delivered = await sink.deliver(aBatch(2), NEVER).catch((error: unknown) => error);
@@ -213,6 +243,19 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       await sink.close();
     });
   });
+}
+
+/** JSON in a field is as good in any spelling. */
+function readable(preview: Preview) {
+  const read = ([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'string' && /^[[{]/.test(value) ? JSON.parse(value) : value,
+  ];
+  return { ...preview, fields: Object.fromEntries(Object.entries(preview.fields).map(read)) };
+}
+
+function aTest() {
+  return testBatch('sink', new Date('2026-11-20T10:00:00.000Z'));
 }
 
 function hostileLead(id: number, text: string): string {

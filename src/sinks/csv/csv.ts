@@ -5,7 +5,14 @@ import type { Outcome } from '../../leads/outcome.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
 import { disk, type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../../platform/files.ts';
 import { codeOf } from '../../platform/network-failure.ts';
-import { defineSink, type Sink, type SinkParts, SinkUnavailable } from '../sink.ts';
+import {
+  defineSink,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  SinkUnavailable,
+  type Tested,
+} from '../sink.ts';
 import { diskFailure, makingFailure } from './disk-failure.ts';
 import { neutraliseCell } from './formulas.ts';
 import { csvFile } from './rows.ts';
@@ -69,20 +76,40 @@ export class CsvSink implements Sink {
   }
 
   async deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
-    const { formulas, bom } = this.#options;
-    const makeSafe = formulas === 'neutralise' ? neutraliseCell : (cell: string) => cell;
-    const content = csvFile(batch.deliveries, { makeSafe, bom });
-    await this.#reach(signal, async (signal) => {
-      await this.#makeFolder();
-      signal.throwIfAborted();
-      await this.#removeLeftovers(fileName(batch));
-      await this.#drop(fileName(batch), content);
-    });
+    await this.#write(fileName(batch), this.#contentOf(batch), signal);
     return batch.deliveries.map(() => ({ kind: 'delivered' }));
+  }
+
+  /** Leaves a file that readers of `leads-*.csv` pass by, and those of `*.csv` as well. */
+  async test(batch: Batch, signal: AbortSignal): Promise<Tested> {
+    const name = `test-${printedTime(batch)}.csv.test`;
+    await this.#write(name, this.#contentOf(batch), signal);
+    const path = join(this.#options.directory, name);
+    return { arrived: true, what: `${path} was written in the way that leads are. It can be removed.` };
+  }
+
+  preview(batch: Batch): readonly Preview[] {
+    const target = `file ${join(this.#options.directory, fileName(batch))}`;
+    return [{ target, fields: {}, content: this.#contentOf(batch).toString() }];
   }
 
   async close(): Promise<void> {
     // Nothing stays open between two batches.
+  }
+
+  #contentOf({ deliveries }: Batch): Buffer {
+    const { formulas, bom } = this.#options;
+    const makeSafe = formulas === 'neutralise' ? neutraliseCell : (cell: string) => cell;
+    return csvFile(deliveries, { makeSafe, bom });
+  }
+
+  async #write(name: string, content: Buffer, signal: AbortSignal): Promise<void> {
+    await this.#reach(signal, async (signal) => {
+      await this.#makeFolder();
+      signal.throwIfAborted();
+      await this.#removeLeftovers(name);
+      await this.#drop(name, content);
+    });
   }
 
   async #drop(name: string, content: Buffer): Promise<void> {
@@ -154,5 +181,9 @@ export class CsvSink implements Sink {
 
 /** `leads-20261120T100000.000Z-b17.csv`: sorts by time, and is good for every file system. */
 function fileName(batch: Batch): string {
-  return `leads-${batch.createdAt.toISOString().replaceAll(/[-:]/g, '')}-${batch.id}.csv`;
+  return `leads-${printedTime(batch)}-${batch.id}.csv`;
+}
+
+function printedTime({ createdAt }: Batch): string {
+  return createdAt.toISOString().replaceAll(/[-:]/g, '');
 }

@@ -15,13 +15,14 @@ type Work = (client: ClientBase) => Promise<void>;
 
 /** A database over a pool of so many connections at most, with what its failures mean. The timeout is each transaction's. */
 export class Database {
-  readonly #where: string;
+  /** In messages: its host, without a password. */
+  readonly where: string;
   readonly #timeoutMs: number;
   readonly #pool: pg.Pool;
   #closed: Promise<void> | undefined;
 
   constructor(address: string, connections: number, { timeoutMs, userAgent }: SinkParts) {
-    this.#where = `PostgreSQL at ${hostOf(address)}`;
+    this.where = `PostgreSQL at ${hostOf(address)}`;
     this.#timeoutMs = timeoutMs;
     this.#pool = new pg.Pool({
       connectionString: address,
@@ -48,7 +49,7 @@ export class Database {
   async surely(mode: Mode, stop: AbortSignal, work: Work): Promise<void> {
     const refused = await this.run(mode, stop, work);
     if (!refused) return;
-    throw new SinkUnavailable(`${this.#where} failed while the schema was looked at.`, {
+    throw new SinkUnavailable(`${this.where} failed while the schema was looked at.`, {
       hint: `It said: ${refused.reason}`,
       answer: refused.answer,
     });
@@ -73,10 +74,10 @@ export class Database {
   #judge(cause: unknown, stop: AbortSignal): Judged {
     if (cause instanceof SinkUnavailable) return cause;
     if (stop.aborted)
-      return new SinkUnavailable(`The transaction on ${this.#where} was cut off.`, { hint: '', cause });
-    if (!(cause instanceof DeadlinePassed)) return judgeError(this.#where, cause);
+      return new SinkUnavailable(`The transaction on ${this.where} was cut off.`, { hint: '', cause });
+    if (!(cause instanceof DeadlinePassed)) return judgeError(this.where, cause);
     return new SinkUnavailable(
-      `${this.#where} did not end a transaction within ${this.#timeoutMs / 1000} s.`,
+      `${this.where} did not end a transaction within ${this.#timeoutMs / 1000} s.`,
       {
         hint: 'See whether it can be reached, what holds locks or slows it down; or raise `timeout`.',
         cause,
@@ -85,7 +86,7 @@ export class Database {
   }
 
   #contended(cause: unknown): SinkUnavailable {
-    return new SinkUnavailable(`${this.#where} rolled the transaction back in favour of others.`, {
+    return new SinkUnavailable(`${this.where} rolled the transaction back in favour of others.`, {
       hint: 'If it stays so, see what else writes to these tables.',
       cause,
     });

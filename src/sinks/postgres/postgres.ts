@@ -3,11 +3,18 @@ import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import { duration, secret } from '../../platform/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
-import { defineSink, type Mirror, type Sink, type SinkParts } from '../sink.ts';
+import {
+  defineSink,
+  type Mirror,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  type Tested,
+} from '../sink.ts';
 import { Database } from './database.ts';
-import { isSchemaName } from './identifier.ts';
+import { isSchemaName, quoted } from './identifier.ts';
 import { PostgresMirror } from './postgres-mirror.ts';
-import { rowOf } from './rows.ts';
+import { answerRows, rowOf } from './rows.ts';
 import { checkSchema, migrate } from './schema.ts';
 import { partsOf, upsert } from './upsert.ts';
 
@@ -86,6 +93,28 @@ class PostgresSink implements Sink {
       this.#prepared = undefined;
       throw error;
     }
+  }
+
+  /** Makes the tables where they are missing and writes the rows, all in one transaction that is rolled back. */
+  async test({ deliveries }: Batch, signal: AbortSignal): Promise<Tested> {
+    const rows = deliveries.map(rowOf);
+    const refused = await this.#database.run('TRY', signal, async (client) => {
+      await migrate(client, this.#schema, this.#parts.userAgent);
+      await upsert(client, this.#schema, rows);
+    });
+    if (refused) return { arrived: false, what: refused.reason };
+    const what = `${this.#database.where} wrote it to ${quoted(this.#schema)}.leads, and the transaction was rolled back: nothing of it is left.`;
+    return { arrived: true, what };
+  }
+
+  preview({ deliveries }: Batch): readonly Preview[] {
+    const schema = quoted(this.#schema);
+    return deliveries
+      .map(rowOf)
+      .flatMap((row) => [
+        { target: `row of ${schema}.leads`, fields: row.columns },
+        ...answerRows(row).map((fields) => ({ target: `row of ${schema}.lead_answers`, fields })),
+      ]);
   }
 
   async close(): Promise<void> {

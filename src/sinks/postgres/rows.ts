@@ -30,6 +30,11 @@ export interface LeadRow {
   readonly answers: readonly LeadAnswer[];
 }
 
+/** A lead's answers as they are stored, a row each. */
+export function answerRows({ columns: { source, id }, answers }: LeadRow) {
+  return answers.map((answer, position) => ({ source, lead_id: id, position, ...answer }));
+}
+
 /** ISO 8601. PostgreSQL itself would take more for a time, `now` and `infinity` among it. */
 const TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$/i;
 

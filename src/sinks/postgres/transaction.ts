@@ -4,13 +4,14 @@ import { reach } from '../../platform/failpoint.ts';
 
 /** How a transaction is run. */
 export interface TransactionManner {
-  readonly mode: 'READ ONLY' | 'READ WRITE';
+  /** `TRY` writes, and takes it back once all that a commit would check has been checked. */
+  readonly mode: 'READ ONLY' | 'READ WRITE' | 'TRY';
   /** For all of it, the connecting included, in ms. */
   readonly timeoutMs: number;
 }
 
 /**
- * Runs work in a transaction of its own: commits what it did when it resolves, rolls back when it throws. When the time
+ * Runs work in a transaction of its own: commits what it did when it resolves (unless it is a `TRY`), rolls back when it throws. When the time
  * is over or `stop` aborts, the connection is cut, and whether it was committed is not known.
  * @throws DeadlinePassed, the reason of `stop`, or what PostgreSQL or the work says
  */
@@ -26,10 +27,10 @@ export async function inTransaction<T>(
     if (signal.aborted) cut();
     else signal.addEventListener('abort', cut, { once: true });
     try {
-      await client.query(begin(mode, timeoutMs));
+      await client.query(begin(mode === 'TRY' ? 'READ WRITE' : mode, timeoutMs));
       const result = await work(client.client);
       reach('postgres-commit');
-      await client.query('COMMIT');
+      await client.query(mode === 'TRY' ? CHECK_AND_ROLL_BACK : 'COMMIT');
       reach('postgres-committed');
       client.release('good');
       return result;
@@ -41,6 +42,9 @@ export async function inTransaction<T>(
     }
   });
 }
+
+/** Only a commit checks constraints that are deferred. */
+const CHECK_AND_ROLL_BACK = 'SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK';
 
 /** Sets what the work relies on, for this transaction alone: poolers may hand the connection to others afterwards. */
 function begin(mode: string, timeoutMs: number): string {

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import type { Delivery } from '../../leads/delivery.ts';
 import { arrayParameter } from './array-parameter.ts';
 import { quoted } from './identifier.ts';
-import { type LeadRow, leadColumns } from './rows.ts';
+import { answerRows, type LeadRow, leadColumns } from './rows.ts';
 
 const names = Object.keys(leadColumns) as (keyof typeof leadColumns)[];
 
@@ -114,14 +114,12 @@ async function replaceAnswers(client: ClientBase, schema: string, rows: readonly
     WHERE a.source = w.source AND a.lead_id = w.id`,
     [rows.map((row) => row.columns.source), rows.map((row) => row.columns.id)],
   );
-  const answers = rows.flatMap(({ columns: { source, id }, answers }) =>
-    answers.map((answer, position) => ({ source, id, position, ...answer })),
-  );
+  const answers = rows.flatMap(answerRows);
   if (answers.length === 0) return;
-  const columns = ['source', 'id', 'position', 'question', 'slug', 'answer'] as const;
+  const columns = ['source', 'lead_id', 'position', 'question', 'slug', 'answer'] as const;
   const types = ['text', 'bigint', 'integer', 'text', 'text', 'text'];
   const { rowCount } = await client.query(
-    `INSERT INTO ${schema}.lead_answers (source, lead_id, position, question, slug, answer)
+    `INSERT INTO ${schema}.lead_answers (${columns.join(', ')})
     SELECT * FROM unnest(${types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')})`,
     columns.map((name, at) =>
       arrayParameter(

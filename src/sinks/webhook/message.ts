@@ -18,6 +18,11 @@ function singleMessage(delivery: Delivery): Message {
   return { id: delivery.id, body: `{${eventFields(delivery)}}` };
 }
 
+/** A test event, under a type that no lead has. It stands alone, also for a sink that speaks in batches. */
+export function testMessage(delivery: Delivery): Message {
+  return { id: delivery.id, body: `{${eventFields(delivery, 'test')}}` };
+}
+
 /**
  * Several leads as one message. Its id is made of theirs, and so names the same leads for ever; a batch's own number
  * would begin anew with a new ledger, and a receiver would take new leads for known ones.
@@ -34,7 +39,8 @@ function batchMessage(batch: Batch, deliveries: readonly Delivery[]): Message {
 }
 
 /** The lead's own text goes in as it was received, to the last digit: it was checked to be JSON when it was listed. */
-function eventFields({ event, firstSeenAt, changedAt, raw, source, replay }: Delivery): string {
+function eventFields(delivery: Delivery, type: string = delivery.event): string {
+  const { event, firstSeenAt, changedAt, raw, source, replay } = delivery;
   const at = event === 'created' ? firstSeenAt : changedAt;
-  return `"type":"lead.${event}","timestamp":"${at.toISOString()}","data":${raw},"source":${JSON.stringify(source)},"replay":${replay}`;
+  return `"type":"lead.${type}","timestamp":"${at.toISOString()}","data":${raw},"source":${JSON.stringify(source)},"replay":${replay}`;
 }

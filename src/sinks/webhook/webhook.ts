@@ -1,15 +1,22 @@
 import type { KeyObject } from 'node:crypto';
 import { buildConnector, errors, Pool } from 'undici';
 import type { z } from 'zod';
-import type { Batch } from '../../leads/delivery.ts';
+import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
 import { networkFailure } from '../../platform/network-failure.ts';
 import { readRetryAfter } from '../../platform/retry-after.ts';
 import { attemptParts } from '../attempt-parts.ts';
-import { defineSink, type Sink, type SinkParts, SinkUnavailable } from '../sink.ts';
+import {
+  defineSink,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  SinkUnavailable,
+  type Tested,
+} from '../sink.ts';
 import { judgeAnswer } from './judge-answer.ts';
-import { type Message, messageOf } from './message.ts';
+import { type Message, messageOf, testMessage } from './message.ts';
 import { webhookOptions } from './options.ts';
 import { readStart } from './read-start.ts';
 import { readSigningKey, sign } from './signature.ts';
@@ -27,12 +34,15 @@ class WebhookSink implements Sink {
   readonly #parts: SinkParts;
   readonly #url: URL;
   readonly #headers: Readonly<Record<string, string>>;
+  /** Names of headers whose values are not shown. */
+  readonly #secretHeaders: ReadonlySet<string>;
   readonly #keys: readonly KeyObject[];
   readonly #pool: Pool;
 
   constructor(options: z.output<typeof webhookOptions>, parts: SinkParts) {
     this.#parts = parts;
     this.#url = new URL(options.url.reveal());
+    this.#secretHeaders = new Set(Object.keys(options.headers).map((name) => name.toLowerCase()));
     this.#headers = {
       'user-agent': parts.userAgent,
       ...Object.fromEntries(
@@ -66,10 +76,30 @@ class WebhookSink implements Sink {
   }
 
   async deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
-    const batched = this.#parts.batchMax > 1;
-    // A stored batch may hold more leads than the configuration now allows.
-    const parts = batched ? [batch.deliveries] : batch.deliveries.map((delivery) => [delivery]);
-    return attemptParts(parts, (part) => this.#post(messageOf(batch, part, batched), signal));
+    return attemptParts(this.#partsOf(batch), (part) => this.#post(this.#messageOf(batch, part), signal));
+  }
+
+  async test({ deliveries: [delivery] }: Batch, signal: AbortSignal): Promise<Tested> {
+    if (!delivery) throw new Error('a batch is never empty');
+    const message = testMessage(delivery);
+    const { kind, httpStatus } = await this.#post(message, signal);
+    const answer = `(HTTP ${httpStatus})`;
+    if (kind === 'delivered')
+      return { arrived: true, what: `${this.#url.origin} took it as ${message.id} ${answer}.` };
+    const what = `${this.#url.origin} can be reached, and refused it ${answer}. It may take leads all the same, and no events of type lead.test.`;
+    return { arrived: false, what };
+  }
+
+  preview(batch: Batch): readonly Preview[] {
+    return this.#partsOf(batch).map((part) => {
+      const { method, path, headers, body } = this.#requestOf(this.#messageOf(batch, part));
+      const fields = Object.entries(headers).map(([name, value]) => [
+        name,
+        this.#secretHeaders.has(name) ? '[secret]' : value,
+      ]);
+      const address = this.#url.origin + (path === '/' ? path : '/[secret]');
+      return { target: `${method} ${address}`, fields: Object.fromEntries(fields), content: body };
+    });
   }
 
   async close(): Promise<void> {
@@ -77,15 +107,23 @@ class WebhookSink implements Sink {
     if (!this.#pool.destroyed) await this.#pool.destroy();
   }
 
+  /** What goes into one request each. */
+  #partsOf({ deliveries }: Batch): readonly (readonly Delivery[])[] {
+    // A stored batch may hold more leads than the configuration now allows.
+    return this.#batched ? [deliveries] : deliveries.map((delivery) => [delivery]);
+  }
+
+  #messageOf(batch: Batch, part: readonly Delivery[]): Message {
+    return messageOf(batch, part, this.#batched);
+  }
+
+  get #batched(): boolean {
+    return this.#parts.batchMax > 1;
+  }
+
   async #post(message: Message, stop: AbortSignal): Promise<Delivered | Refused> {
     const { statusCode, headers, body } = await this.#reach(stop, (signal) =>
-      this.#pool.request({
-        method: 'POST',
-        path: this.#url.pathname + this.#url.search,
-        headers: { ...this.#headers, ...this.#headersOf(message) },
-        body: message.body,
-        signal,
-      }),
+      this.#pool.request({ ...this.#requestOf(message), signal }),
     );
     const judged = judgeAnswer(this.#url.origin, {
       httpStatus: statusCode,
@@ -94,6 +132,15 @@ class WebhookSink implements Sink {
     });
     if (judged instanceof SinkUnavailable) throw judged;
     return judged;
+  }
+
+  #requestOf(message: Message) {
+    return {
+      method: 'POST',
+      path: this.#url.pathname + this.#url.search,
+      headers: { ...this.#headers, ...this.#headersOf(message) },
+      body: message.body,
+    } as const;
   }
 
   #headersOf({ id, body }: Message): Record<string, string> {

@@ -23,6 +23,12 @@ async function start(formulas: 'neutralise' | 'keep'): Promise<Destination> {
     openUnavailable: () => open(join(file, 'drop')),
     openHanging: () => open(directory, { ...disk, create: () => new Promise(() => undefined) }),
     arrived: async () => readFolder(directory, formulas === 'neutralise' ? restoreCell : (cell) => cell),
+    received: async () =>
+      allNamesIn(directory).map((name) => ({
+        target: `file ${join(directory, name)}`,
+        fields: {},
+        content: readFileSync(join(directory, name), 'utf8'),
+      })),
     documented: (text) => text.replaceAll('\0', '\ufffd').toWellFormed(),
     documentedAnswer: (text) => text,
     close: async () => rmSync(root, { recursive: true }),
@@ -48,7 +54,12 @@ function readFolder(directory: string, restore: (cell: string) => string): Arriv
   });
 }
 
+/** What a reader picks up that takes every CSV file. */
 function namesIn(directory: string): string[] {
+  return allNamesIn(directory).filter((name) => name.endsWith('.csv'));
+}
+
+function allNamesIn(directory: string): string[] {
   try {
     return readdirSync(directory).sort();
   } catch {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Preview } from '../../../src/sinks/sink.ts';
 import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
 import { closedPort } from '../ports.ts';
 import { type Database, openPostgres, startDatabase } from './database.ts';
@@ -12,6 +13,7 @@ promisesOfEverySink('postgres', async (): Promise<Destination> => {
     openUnavailable: () => openPostgres({ url: `postgresql://user@127.0.0.1:${closedPort}/db` }),
     openHanging: () => openPostgres({ url: `postgresql://user@127.0.0.1:${silent.port}/db` }),
     arrived: () => readTables(database),
+    received: () => readRows(database),
     documented: storable,
     documentedAnswer: storable,
     close: async () => {
@@ -25,10 +27,14 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed();
 }
 
+async function hasTables({ query, schema }: Database): Promise<boolean> {
+  const tables = await query('SELECT to_regclass($1) AS leads', [`"${schema}".leads`]);
+  return tables[0]?.['leads'] !== null;
+}
+
 /** As the documentation tells people to query it. */
 async function readTables(database: Database): Promise<Arrived[]> {
-  const tables = await database.query('SELECT to_regclass($1) AS leads', [`"${database.schema}".leads`]);
-  if (tables[0]?.['leads'] === null) return [];
+  if (!(await hasTables(database))) return [];
   const answers = await database.query('SELECT * FROM lead_answers ORDER BY position');
   const leads = await database.query('SELECT * FROM v_leads ORDER BY source, id');
   return leads.map((lead) => ({
@@ -41,6 +47,29 @@ async function readTables(database: Database): Promise<Arrived[]> {
         answer: String(answer['answer']),
       })),
   }));
+}
+
+/** Every row of both tables, each lead before its answers. */
+async function readRows(database: Database): Promise<Preview[]> {
+  if (!(await hasTables(database))) return [];
+  const leads = await database.query(
+    `SELECT *, _leadsync_raw::text, service_question_answers::text, answers::text FROM leads ORDER BY id`,
+  );
+  const answers = await database.query('SELECT * FROM lead_answers ORDER BY position');
+  return leads.flatMap((lead) => [
+    rowIn(database, 'leads', lead),
+    ...answers
+      .filter((answer) => answer['lead_id'] === lead['id'])
+      .map((answer) => rowIn(database, 'lead_answers', answer)),
+  ]);
+}
+
+function rowIn({ schema }: Database, table: string, row: Record<string, unknown>): Preview {
+  const fields = Object.entries(row).map(([name, value]) => [
+    name,
+    value instanceof Date ? value.toISOString() : value,
+  ]);
+  return { target: `row of "${schema}".${table}`, fields: Object.fromEntries(fields) };
 }
 
 /** A server that takes connections and never says anything. */

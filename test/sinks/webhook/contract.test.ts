@@ -15,6 +15,12 @@ async function start(batchMax: number): Promise<Destination> {
     openUnavailable: () => openWebhook({ url: `http://127.0.0.1:${closedPort}/` }, { batchMax }),
     openHanging: () => openWebhook({ url: silent.url }, { batchMax }),
     arrived: async () => readMessages(receiver),
+    received: async () =>
+      receiver.received.map(({ method, headers, body }) => ({
+        target: `${method} ${new URL(receiver.url).origin}/[secret]`,
+        fields: headers as Record<string, string>,
+        content: body.toString(),
+      })),
     documented: (text) => text,
     documentedAnswer: (text) => text,
     close: async () => {
@@ -24,13 +30,14 @@ async function start(batchMax: number): Promise<Destination> {
   };
 }
 
-/** As a receiver is told to: known ids are dropped, ids are read with all their digits. */
+/** As a receiver is told to: known ids are dropped, types that are no leads are passed by, ids are read with all their digits. */
 function readMessages({ received }: WebhookReceiver): Arrived[] {
   const known = new Map(received.map(({ headers, body }) => [headers['webhook-id'], body.toString()]));
   return [...known.values()].flatMap((body) => {
     const message = JSON.parse(body, exactId);
     const events: Event[] = message.type === 'lead.batch' ? message.events : [message];
-    return events.map(({ source, data }) => ({
+    const leads = events.filter(({ type }) => ['lead.created', 'lead.updated'].includes(type));
+    return leads.map(({ source, data }) => ({
       ...data,
       source,
       client_address: data.client_address?.friendly_address ?? null,
@@ -40,6 +47,7 @@ function readMessages({ received }: WebhookReceiver): Arrived[] {
 }
 
 interface Event {
+  readonly type: string;
   readonly source: string;
   readonly data: Omit<Arrived, 'client_address'> & {
     readonly client_address: { readonly friendly_address: string } | null;

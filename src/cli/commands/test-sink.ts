@@ -1,0 +1,35 @@
+import { testSink as test } from '../../daemon/test-sink.ts';
+import { listenForStop } from '../../platform/stop-signals.ts';
+import { defineCommand } from '../command.ts';
+import { configOf } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { requireName } from '../names.ts';
+import { printable, printJson } from '../printable.ts';
+
+/** `leadsync test-sink SINK`: sends one test event. */
+export const testSink = defineCommand<{ json?: boolean }>({
+  usage: 'test-sink <sink>',
+  summary: 'sends one clearly marked test event; the ledger knows nothing of it',
+  examples: ['leadsync test-sink crm', 'leadsync test-sink warehouse --json'],
+  notes:
+    'A webhook gets an event of type lead.test, a folder a file test-….csv.test, and PostgreSQL a row in a transaction that is rolled back. The lead in it is invented. Exit 0 when it arrived, 69 when it did not.',
+  declare: (command) => command.option('--json', 'print the result as JSON'),
+  run: async (options, surroundings, [sink = '']) => {
+    const config = configOf(options, surroundings);
+    requireName(
+      'sink',
+      sink,
+      config.sinks.map(({ name }) => name),
+    );
+    const stop = listenForStop(() => process.exit(ExitCode.notDone));
+    const { clock, stdout } = surroundings;
+    const { arrived, durationMs, what } = await test(config, sink, { clock, signal: stop.signal });
+    stop.release();
+    stdout.write(
+      options.json
+        ? printJson({ sink, arrived, duration_ms: durationMs, what })
+        : `${arrived ? 'ok    ' : 'FAILED'}  sink ${sink}: ${printable(what)} (${durationMs} ms)\n`,
+    );
+    return arrived ? ExitCode.done : ExitCode.unreachable;
+  },
+});

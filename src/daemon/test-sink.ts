@@ -1,0 +1,36 @@
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../platform/clock.ts';
+import { SinkUnavailable, type Tested } from '../sinks/sink.ts';
+import { testBatch } from '../sinks/test-batch.ts';
+import { openSink } from './open-sinks.ts';
+
+/** What a test event came to, and how long it took in all. */
+export interface SinkTest extends Tested {
+  readonly durationMs: number;
+}
+
+/**
+ * Sends one test event to a configured sink, by the sink's own code, whether the sink is enabled or not. The ledger is not
+ * touched. @throws Error when there is no such sink: its caller has to look
+ */
+export async function testSink(
+  { sinks }: Pick<Config, 'sinks'>,
+  name: string,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<SinkTest> {
+  const config = sinks.find((sink) => sink.name === name);
+  if (!config) throw new Error('there is no such sink');
+  const sink = openSink(config, clock);
+  const startMs = clock.monotonicMs();
+  try {
+    const tested = await sink.test(testBatch(name, clock.now()), signal).catch(unavailable);
+    return { ...tested, durationMs: Math.round(clock.monotonicMs() - startMs) };
+  } finally {
+    await sink.close();
+  }
+}
+
+function unavailable(error: unknown): Tested {
+  if (!(error instanceof SinkUnavailable)) throw error;
+  return { arrived: false, what: [error.message, error.hint].filter(Boolean).join(' ') };
+}
