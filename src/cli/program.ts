@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { didYouMean } from '../config/suggest.ts';
 import { version } from '../platform/version.ts';
 import { check } from './commands/check.ts';
+import { config } from './commands/config.ts';
 import { deliveries } from './commands/deliveries.ts';
 import { forget } from './commands/forget.ts';
 import { healthcheck } from './commands/healthcheck.ts';
@@ -54,7 +55,8 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
 
   root.commandsGroup('Set up:').helpCommand(false); // its own says nothing about a command that does not exist
   addHelp(root);
-  for (const add of [init, validate, plan, check, testSink, login, schema]) add(root, surroundings, exit);
+  for (const add of [init, validate, config, plan, check, testSink, login, schema])
+    add(root, surroundings, exit);
   root.commandsGroup('Run:');
   for (const add of [run, reload, sync, worker, healthcheck]) add(root, surroundings, exit);
   root.commandsGroup('Look and mend, whether leadsync is running or not:');

@@ -32,10 +32,17 @@ export function absolutePaths(
   return Object.fromEntries(Object.entries(options).map(absolute));
 }
 
-/** `secret()` is a text or a map of which `file` is the only key; either may be in a choice of its own. */
 function isSecretFile(form: unknown, value: object): boolean {
-  if (!isSchema(form) || !('file' in value)) return false;
-  if (form.anyOf?.some((inner) => isSecretFile(inner, value))) return true;
+  return 'file' in value && takesSecretFile(form);
+}
+
+/**
+ * Whether a schema is that of a `secret()`: a text, or a map of which `file` is the only key; either may be in a choice of
+ * its own.
+ */
+export function takesSecretFile(form: unknown): boolean {
+  if (!isSchema(form)) return false;
+  if (form.anyOf?.some(takesSecretFile)) return true;
   return Object.keys(form.properties ?? {}).join() === 'file' && form.additionalProperties === false;
 }
 

@@ -37,7 +37,7 @@ export class FaultList {
 }
 
 /** `['sinks', 'crm', 'schedule', 0]` as `sinks.crm.schedule[0]`. */
-function printPath(path: Path): string {
+export function printPath(path: Path): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;
     return text === '' ? String(part) : `${text}.${String(part)}`;

@@ -16,6 +16,8 @@ export interface Interpolated {
   readonly text: string;
   /** Something of the environment, or a default, is in the text. */
   readonly replaced: boolean;
+  /** Names of variables that were looked for and have no default that took their place, in order. */
+  readonly variables: readonly string[];
   /** The text was one `${…}` and nothing else. */
   readonly whole: boolean;
   readonly faults: readonly InterpolationFault[];
@@ -31,6 +33,7 @@ const BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
  */
 export function interpolate(template: string, env: Environment): Interpolated {
   const faults: InterpolationFault[] = [];
+  const variables: string[] = [];
   let replaced = false;
   const text = template.replace(REFERENCE, (_, dollar?: string, body?: string, close?: string) => {
     if (dollar !== undefined) return '$';
@@ -40,31 +43,36 @@ export function interpolate(template: string, env: Environment): Interpolated {
       faults.push(misspelt('has a ${ without its }', 'close it, or write $$ for a dollar'));
     } else {
       replaced = true;
-      const value = lookUp(body, env);
+      const { name, value } = lookUp(body, env);
+      if (name !== undefined) variables.push(name);
       if (typeof value === 'string') return value;
       faults.push(value);
     }
     return '';
   });
-  return { text, replaced, whole: /^\$\{[^}]*\}$/.test(template), faults };
+  return { text, replaced, variables, whole: /^\$\{[^}]*\}$/.test(template), faults };
 }
 
-function lookUp(body: string, env: Environment): string | InterpolationFault {
+/** What a variable gave, or why it gave nothing; without its name where that was its default. */
+interface LookedUp {
+  readonly name?: string;
+  readonly value: string | InterpolationFault;
+}
+
+function lookUp(body: string, env: Environment): LookedUp {
   const [, name, operator, more = ''] = BODY.exec(body) ?? [];
   if (name === undefined || (operator === ':-' && more.replaceAll('$$', '').includes('$'))) {
-    return misspelt(
-      'has a ${…} that is not understood',
-      'write ${NAME}, ${NAME:-default} or ${NAME:?message}, without another ${…} inside',
-    );
+    const hint = 'write ${NAME}, ${NAME:-default} or ${NAME:?message}, without another ${…} inside';
+    return { value: misspelt('has a ${…} that is not understood', hint) };
   }
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
-  if (operator === ':-') return value || more.replaceAll('$$', '$');
-  if (operator === ':?' && !value) {
-    return { message: `the variable ${name} is not set`, hint: more.trim() || `set ${name}`, unset: true };
-  }
-  if (value !== undefined) return value;
+  if (operator === ':-') return value ? { name, value } : { value: more.replaceAll('$$', '$') };
+  const message = `the variable ${name} is not set`;
+  if (operator === ':?' && !value)
+    return { name, value: { message, hint: more.trim() || `set ${name}`, unset: true } };
+  if (value !== undefined) return { name, value };
   const hint = didYouMean(name, Object.keys(env)) || `set it, or give a default: \${${name}:-…}`;
-  return { message: `the variable ${name} is not set`, hint, unset: true };
+  return { name, value: { message, hint, unset: true } };
 }
 
 function misspelt(message: string, hint: string): InterpolationFault {

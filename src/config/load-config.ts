@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { SinkType } from '../sinks/sink.ts';
 import type { Config, LedgerConfig } from './config.ts';
 import { ConfigReader } from './config-reader.ts';
+import { type ConfigValue, effectiveValues } from './effective-values.ts';
 import { FaultList } from './fault-list.ts';
 import type { Environment } from './interpolate.ts';
 import type { Purpose } from './needs.ts';
@@ -40,6 +41,20 @@ export function loadLedgerConfig(
   return parse(readText(file, readFile), file, parts, 'ledger', (reader) => reader.readForLedger());
 }
 
+/**
+ * Every value that a configuration file puts in force, with its origin and with secrets masked. Variables that are not set
+ * and secret files that cannot be read are no fault where `loadLedgerConfig` takes none for one. @throws ConfigError
+ */
+export function describeConfig(
+  file: string,
+  parts: ConfigParts & { readonly readFile?: (file: string) => Uint8Array },
+): readonly ConfigValue[] {
+  const { readFile = (path) => readFileSync(path), sinkTypes } = parts;
+  return parse(readText(file, readFile), file, parts, 'ledger', (reader, tree, { lines }) =>
+    reader.readForLedger() ? effectiveValues({ tree, lines, file, sinkTypes }) : undefined,
+  );
+}
+
 /** Validates the text of a configuration; `file` is its name in messages, and its folder that of relative paths. @throws ConfigError with every fault */
 export function parseConfig(text: string, file: string, parts: ConfigParts): Config {
   return parse(text, file, parts, 'everything', (reader) => reader.read());
@@ -50,12 +65,12 @@ function parse<Result>(
   file: string,
   { sinkTypes, env }: ConfigParts,
   purpose: Purpose,
-  read: (reader: ConfigReader) => Result | undefined,
+  read: (reader: ConfigReader, tree: YamlTree, faults: FaultList) => Result | undefined,
 ): Result {
   const faults = new FaultList(file);
   const document = parseYaml(text.replace(/^\uFEFF/, ''), faults);
   const tree = document && new YamlTree(document, faults, env, purpose);
-  const config = tree && read(new ConfigReader(file, tree, faults, sinkTypes, purpose));
+  const config = tree && read(new ConfigReader(file, tree, faults, sinkTypes, purpose), tree, faults);
   faults.throwIfAny();
   if (config === undefined) throw new Error('a configuration without a fault gave no result');
   return config;

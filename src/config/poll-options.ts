@@ -4,6 +4,9 @@ import type { PollSchedule } from './config.ts';
 import { durationBetween } from './option-limits.ts';
 import { didYouMean } from './suggest.ts';
 
+/** The time from one poll to the next where nothing is said of it. */
+export const DEFAULT_EVERY_MS = 30_000;
+
 /** When a source is polled: at an interval, or by cron. */
 export const pollOptions = z
   .strictObject({
@@ -37,7 +40,7 @@ export const pollOptions = z
   })
   .transform(
     ({ every, cron, timezone }): PollSchedule =>
-      cron === undefined ? { everyMs: every ?? 30_000 } : { cron, timezone },
+      cron === undefined ? { everyMs: every ?? DEFAULT_EVERY_MS } : { cron, timezone },
   );
 
 /** These two are told beside whatever else is wrong. */

@@ -25,6 +25,8 @@ export interface Replaced {
   /** As it stands in the file. */
   readonly source: string;
   readonly text: string;
+  /** Names of variables that were looked for and have no default that took their place, in order. */
+  readonly variables: readonly string[];
   /** The source is one `${…}` and nothing else. */
   readonly whole: boolean;
 }
@@ -170,9 +172,11 @@ export class YamlTree {
 
   #readScalar(value: unknown, path: Path, key: number, offset: number): unknown {
     if (typeof value !== 'string') return value;
-    const { text, replaced, whole, faults } = interpolate(value, this.#env);
-    if (replaced)
-      this.#spots.set(keyOf(path), { key, value: offset, replaced: { source: value, text, whole } });
+    const { text, replaced, variables, whole, faults } = interpolate(value, this.#env);
+    if (replaced) {
+      const made = { source: value, text, variables, whole };
+      this.#spots.set(keyOf(path), { key, value: offset, replaced: made });
+    }
     for (const fault of faults) {
       if (fault.unset && !isNeeded(path, this.#purpose)) this.#unread.add(keyOf(path));
       else this.#unreadable(path, offset, fault.message, fault.hint);

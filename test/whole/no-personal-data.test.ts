@@ -36,6 +36,8 @@ describe.each(['in-process', 'bullmq'])('with the %s carrier', (carrier) => {
       'trace 2 --json',
       'check',
       'validate',
+      'config show',
+      'config show --json',
     ]) {
       const { stdout, stderr } = await runLeadsync([...command.split(' '), '-c', scene.configFile]);
       expectNoCanary(stdout + stderr, `leadsync ${command}`);

@@ -1,0 +1,31 @@
+import { Argument } from 'commander';
+import { describeConfig } from '../../config/load-config.ts';
+import { sinkTypes } from '../../sinks/registry.ts';
+import { defineCommand } from '../command.ts';
+import { widthOf } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { printable, printJson } from '../printable.ts';
+import { table } from '../table.ts';
+
+/** `leadsync config show`: every value in force, with where it comes from. */
+export const config = defineCommand<{ json?: boolean }>({
+  usage: 'config',
+  summary: 'shows every value in force with where it comes from; secrets masked',
+  examples: [
+    'leadsync config show',
+    'leadsync config show --json | jq \'.[] | select(.origin != "default")\'',
+  ],
+  notes:
+    'Origins are file:line, the variable of the environment, the file of a secret, or the default. The environment is that of this command, which may differ from that of a leadsync that is running.',
+  declare: (command) =>
+    command
+      .addArgument(new Argument('<what>', 'what to do with it').choices(['show']))
+      .option('--json', 'print it as JSON'),
+  run: async (options, surroundings) => {
+    const values = describeConfig(options.config, { sinkTypes, env: surroundings.env });
+    const rows = values.map(({ path, value, origin }) => [path, value, origin].map(printable));
+    const columns = [{ head: 'PATH' }, { head: 'VALUE' }, { head: 'ORIGIN' }];
+    surroundings.stdout.write(options.json ? printJson(values) : table(columns, rows, widthOf(surroundings)));
+    return ExitCode.done;
+  },
+});

@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import type { ConfigValue } from '../../src/config/effective-values.ts';
+import type { Environment } from '../../src/config/interpolate.ts';
+import { describeConfig } from '../../src/config/load-config.ts';
+import { sinkTypes } from '../../src/sinks/registry.ts';
+import { canarySecret, expectNoCanary } from '../support/canary.ts';
+import { pigeons, SOURCE } from './reading.ts';
+
+const FILE = '/etc/leadsync/leadsync.yaml';
+
+function describeText(text: string, env: Environment = {}, types = pigeons): readonly ConfigValue[] {
+  return describeConfig(FILE, { sinkTypes: types, env, readFile: () => Buffer.from(text) });
+}
+
+/** `value  (origin)` of one path. */
+function shown(path: string, text: string, env: Environment = {}, types = pigeons): string | undefined {
+  const found = describeText(text, env, types).find((one) => one.path === path);
+  return found && `${found.value}  (${found.origin.replace(FILE, 'FILE')})`;
+}
+
+const sink = (more: string) => `${SOURCE}sinks:\n  p:\n    type: pigeon\n    loft: ./loft\n${more}`;
+
+describe('a value in force', () => {
+  test.each([
+    ['sources.main.base_url', 'https://leads.example.com  (FILE:3)'],
+    ['sources.main.timeout', '30s  (default)'],
+    ['sources.main.poll.every', '30s  (default)'],
+    ['sources.main.client_secret', '[secret]  (FILE:5)'],
+    ['data_dir', '/etc/leadsync/data  (default)'],
+    ['queue.redis_url', '  (default)'],
+    ['tokens.encryption_key', undefined],
+    ['sources', undefined],
+  ])('%s is shown with where it comes from', (path, expected) => {
+    expect(shown(path, SOURCE)).toBe(expected);
+  });
+
+  test.each([
+    ['altitude: ${HEIGHT}', '7  (environment HEIGHT)'],
+    ['altitude: ${LOW:-3}', '3  (FILE:10)'],
+    ['altitude: 8', '8  (FILE:10)'],
+  ])('%s', (written, expected) => {
+    expect(shown('sinks.p.altitude', sink(`    ${written}\n`), { HEIGHT: '7' })).toBe(expected);
+  });
+
+  test('that a variable is a part of has both origins', () => {
+    const text = SOURCE.replace('leads.example.com', '${HOST}.example.com');
+    expect(shown('sources.main.base_url', text, { HOST: 'eu' })).toBe(
+      'https://eu.example.com  (FILE:3, environment HOST)',
+    );
+  });
+
+  test('whose variable this process does not have is told to be so', () => {
+    const text = SOURCE.replace('s3cr3t', '${NOWHERE}').replace('client_id: id', 'client_id: ${NOBODY}');
+    expect(shown('sources.main.client_secret', text)).toBe('[secret]  (environment NOWHERE (not set here))');
+    expect(shown('sources.main.client_id', text)).toBe('[not set]  (environment NOBODY (not set here))');
+  });
+
+  test('that is a path is absolute', () => {
+    expect(shown('sinks.p.loft', sink(''))).toBe('/etc/leadsync/loft  (FILE:9)');
+  });
+
+  test('of a secret file is masked, and names the file', () => {
+    expect(shown('sinks.p.password', sink('    password: { file: door }\n'))).toBe(
+      '[secret]  (file /etc/leadsync/door)',
+    );
+  });
+
+  test('in a map of secrets is masked', () => {
+    expect(shown('sinks.p.rings.gold', sink('    rings: { gold: aurum }\n'))).toBe('[secret]  (FILE:10)');
+  });
+
+  test('of a list is one value', () => {
+    expect(shown('sinks.p.events', sink('    events: [created, updated]\n'))).toBe(
+      '[created, updated]  (FILE:10)',
+    );
+  });
+
+  test('by cron is not shown beside an interval', () => {
+    const text = `${SOURCE}    poll: { cron: "*/5 * * * *" }\n`;
+    expect(shown('sources.main.poll.cron', text)).toBe('*/5 * * * *  (FILE:6)');
+    expect(shown('sources.main.poll.every', text)).toBe(undefined);
+  });
+});
+
+describe('an address', () => {
+  const crm = (url: string) => `${SOURCE}sinks:\n  crm: { type: webhook, url: "${url}" }\n`;
+
+  test.each([
+    ['https://crm.example.com:8443/hooks/token?key=s', 'https://crm.example.com:8443/[secret]'],
+    ['https://crm.example.com', 'https://crm.example.com'],
+  ])('of a sink, %s, shows where it leads alone', (url, expected) => {
+    expect(shown('sinks.crm.url', crm(url), {}, [...sinkTypes])).toBe(`${expected}  (FILE:7)`);
+  });
+
+  test('of a queue or a database shows neither user nor password', () => {
+    const text = `${SOURCE}sinks:\n  w: { type: postgres, url: "postgres://me:pw@db:5432/x" }\nqueue: { redis_url: "redis://:pw@r:6379/1" }\n`;
+    expect(shown('sinks.w.url', text, {}, [...sinkTypes])).toBe('postgres://db:5432/[secret]  (FILE:7)');
+    expect(shown('queue.redis_url', text, {}, [...sinkTypes])).toBe('redis://r:6379/[secret]  (FILE:8)');
+  });
+
+  test('whose query may hold a token shows the names in it alone', () => {
+    const text = `${SOURCE}    leads_path: /leads?token=abc&all=1\n`;
+    expect(shown('sources.main.leads_path', text)).toBe('/leads?token=[secret]&all=[secret]  (FILE:6)');
+  });
+});
+
+test('no secret of the example shows, wherever it stands', () => {
+  const example = readFileSync(
+    fileURLToPath(new URL('../../config/leadsync.example.yaml', import.meta.url)),
+    'utf8',
+  );
+  const env = {
+    LEADS_BASE_URL: 'https://leads.example.com',
+    LEADS_CLIENT_ID: 'client',
+    LEADS_CLIENT_SECRET: canarySecret('client'),
+    CRM_WEBHOOK_SECRET: `whsec_${Buffer.from(canarySecret('signature')).toString('base64')}`,
+    REDIS_URL: `redis://:${canarySecret('redis')}@redis.example:6379`,
+    DATABASE_URL: `postgres://leadsync:${canarySecret('database')}@db.example/leads`,
+  };
+  const values = describeText(example, env, [...sinkTypes]);
+  expect(values.length).toBeGreaterThan(50);
+  expectNoCanary(JSON.stringify(values));
+});
+
+test('a configuration with a fault shows its faults, and no value', () => {
+  expect(() => describeText(`${SOURCE}sinkz: {}\n`)).toThrow(/sinkz/);
+});
