@@ -11,6 +11,7 @@ import { login } from './commands/login.ts';
 import { moved } from './commands/moved.ts';
 import { pause } from './commands/pause.ts';
 import { plan } from './commands/plan.ts';
+import { preview } from './commands/preview.ts';
 import { query } from './commands/query.ts';
 import { reload } from './commands/reload.ts';
 import { replay } from './commands/replay.ts';
@@ -60,7 +61,7 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
   root.commandsGroup('Run:');
   for (const add of [run, reload, sync, worker, healthcheck]) add(root, surroundings, exit);
   root.commandsGroup('Look and mend, whether leadsync is running or not:');
-  for (const add of [status, trace, deliveries, query, retry, replay, pause, resume, forget, moved])
+  for (const add of [status, trace, deliveries, query, preview, retry, replay, pause, resume, forget, moved])
     add(root, surroundings, exit);
   return root;
 }

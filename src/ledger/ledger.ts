@@ -1,4 +1,4 @@
-import type { Batch, BatchRef, DeliveryState, LeadEvent } from '../leads/delivery.ts';
+import type { Batch, BatchRef, Delivery, DeliveryState, LeadEvent } from '../leads/delivery.ts';
 import type { HistoryRow, Overview } from '../leads/history.ts';
 import type { Verdict } from '../leads/judge.ts';
 import type { LeadId } from '../leads/lead.ts';
@@ -219,6 +219,15 @@ export interface Tidied {
   readonly heldUpBytes: number;
 }
 
+/** What a sink gets next of a lead: what it is owed, else what it got last; what it would be owed where there is neither. */
+export interface Upcoming {
+  readonly delivery: Delivery;
+  /** Undefined where it was never owed. */
+  readonly state: DeliveryState | undefined;
+  readonly reason: string | undefined;
+  readonly settledAt: Date | undefined;
+}
+
 /** One thing that happened to a lead. */
 export interface TraceEntry {
   readonly at: Date;
@@ -306,6 +315,8 @@ export interface Ledger {
     filter: DeliveryFilter,
     page: { limit: number; before?: string | undefined },
   ): Promise<readonly DeliveryRow[]>;
+  /** Of each source that has a lead of that id: what the sink gets next of it. Holds the lead's content. */
+  upcoming(sink: string, lead: LeadId, source?: string): Promise<readonly Upcoming[]>;
   /** In order of time; also of a lead that was only ever set aside. Empty for one that no listing had. */
   trace(lead: LeadId, source?: string): Promise<readonly TraceEntry[]>;
 

@@ -36,6 +36,7 @@ import { migrate, recognise } from './schema.ts';
 import { type Begun, Settling } from './settling.ts';
 import { SinkRows } from './sink-rows.ts';
 import { Transactions } from './transactions.ts';
+import { UpcomingDeliveries } from './upcoming.ts';
 
 export interface LedgerOptions {
   readonly file: string;
@@ -86,6 +87,7 @@ class SqliteLedger implements Ledger {
   readonly #claiming: Claiming;
   readonly #settling: Settling;
   readonly #inspection: Inspection;
+  readonly #upcoming: UpcomingDeliveries;
   readonly #amending: Amending;
   readonly #replaying: Replaying;
   readonly #clientKeys: ClientKeys;
@@ -113,6 +115,7 @@ class SqliteLedger implements Ledger {
     this.#claiming = new Claiming(db, clock, random, this.#rows);
     this.#settling = new Settling(db, clock, this.#rows, judge);
     this.#inspection = new Inspection(db, this.#rows);
+    this.#upcoming = new UpcomingDeliveries(db);
     this.#amending = new Amending(db, clock, this.#rows);
     this.#replaying = new Replaying(db, clock, this.#rows, this.#owing);
     this.#clientKeys = new ClientKeys(db);
@@ -248,6 +251,10 @@ class SqliteLedger implements Ledger {
 
   trace(lead: LeadId, source?: string) {
     return this.#read(() => this.#inspection.trace(lead, source));
+  }
+
+  upcoming(sink: string, lead: LeadId, source?: string) {
+    return this.#read(() => this.#upcoming.of(sink, lead, source));
   }
 
   async retry(filter: DeliveryFilter): Promise<number> {

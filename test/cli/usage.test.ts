@@ -6,12 +6,15 @@ import { runLeadsync } from '../support/leadsync.ts';
 import { Install } from './an-install.ts';
 
 const COMMANDS =
-  'init validate config plan check test-sink login schema run reload sync worker healthcheck status trace deliveries retry replay pause resume forget moved'.split(
+  'init validate config plan check test-sink login schema run reload sync worker healthcheck status trace deliveries preview retry replay pause resume forget moved'.split(
     ' ',
   );
 
 /** Options without which a command is not looked at any further. */
-const REQUIRED: Readonly<Record<string, readonly string[]>> = { replay: ['--sink', 'crm'] };
+const REQUIRED: Readonly<Record<string, readonly string[]>> = {
+  replay: ['--sink', 'crm'],
+  preview: ['--sink', 'crm', '--lead', '42'],
+};
 
 describe('the command line', () => {
   test('lists every command of the contract', async () => {

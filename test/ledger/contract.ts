@@ -6,6 +6,7 @@ import { claimingContract } from './contract/claiming.ts';
 import { declaringContract } from './contract/declaring.ts';
 import { recordingContract } from './contract/recording.ts';
 import { twoSourcesContract } from './contract/two-sources.ts';
+import { upcomingContract } from './contract/upcoming.ts';
 import type { OpenLedger } from './ledger-under-test.ts';
 
 /**
@@ -21,5 +22,6 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     claimingContract(store);
     amendingContract(store);
     twoSourcesContract(store);
+    upcomingContract(store);
   });
 }

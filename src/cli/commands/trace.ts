@@ -2,13 +2,13 @@ import { Argument } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
 import type { TraceEntry } from '../../ledger/ledger.ts';
 import { defineCommand } from '../command.ts';
-import { commandShown, ledgerConfigOf, type ShowCommand, widthOf, withLedger } from '../context.ts';
+import { commandShown, ledgerConfigOf, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { readLeadId } from '../filter.ts';
 import { requireName, sourceNames } from '../names.ts';
 import { printable, printJson } from '../printable.ts';
 import { table } from '../table.ts';
+import { unknownLead } from '../unknown-lead.ts';
 
 interface Options {
   readonly source?: string;
@@ -70,12 +70,4 @@ function traceJson(lead: LeadId, entries: readonly TraceEntry[], { showData }: O
     ...(showData ? { answer: answer ?? null } : {}),
   }));
   return { lead_id: String(lead), events };
-}
-
-function unknownLead(lead: LeadId, source: string | undefined, command: ShowCommand): CommandFailure {
-  return new CommandFailure(
-    ExitCode.notDone,
-    `Lead ${lead}${source ? ` of ${source}` : ''} is not in the ledger: no listing that was read so far had it.`,
-    `${command('status')} says when the listing was last read.`,
-  );
 }

@@ -1,0 +1,126 @@
+import type { SinkConfig } from '../../config/config.ts';
+import { preview as previewOf } from '../../daemon/preview.ts';
+import type { LeadId } from '../../leads/lead.ts';
+import type { Upcoming } from '../../ledger/ledger.ts';
+import type { Preview } from '../../sinks/sink.ts';
+import { defineCommand } from '../command.ts';
+import { commandShown, configOf, type ShowCommand, withLedger } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { readLeadId } from '../filter.ts';
+import { printMomentAndAge } from '../moment.ts';
+import { requireName, sourceNames } from '../names.ts';
+import { printable, printableLines, printJson } from '../printable.ts';
+import { unknownLead } from '../unknown-lead.ts';
+
+interface Options {
+  readonly sink: string;
+  readonly lead: LeadId;
+  readonly source?: string;
+  readonly json?: boolean;
+}
+
+/** `leadsync preview`: what would be sent of a lead, by the code that sends it. */
+export const preview = defineCommand<Options>({
+  usage: 'preview',
+  summary: 'shows the exact request, file or rows that a sink would get of a lead; sends nothing',
+  examples: [
+    'leadsync preview --sink crm --lead 42',
+    'leadsync preview --sink drop --lead 42 --source main --json',
+  ],
+  notes:
+    'It shows personal data: that of the lead that was asked for. Secrets are masked; a signature is that of this moment. The number in the name of a file is only known when it is written. In --json every character is as it is sent; else what a terminal would obey is escaped.',
+  declare: (command) =>
+    command
+      .requiredOption('--sink <name>', 'the sink that would get it')
+      .requiredOption('--lead <id>', "the lead's id", readLeadId)
+      .option('--source <name>', 'where several sources have a lead of that id: this one')
+      .option('--json', 'print it as JSON'),
+  run: async (options, surroundings) => {
+    const { sink: name, lead, source } = options;
+    const config = configOf(options, surroundings);
+    const { clock, stdout, stderr } = surroundings;
+    const command = commandShown(options, surroundings);
+    requireName(
+      'sink',
+      name,
+      config.sinks.map((one) => one.name),
+    );
+    const sink = config.sinks.find((one) => one.name === name) as SinkConfig;
+    const found = await withLedger(config, surroundings, async (ledger) => {
+      requireName('source', source, sourceNames(config, await ledger.status()));
+      return ledger.upcoming(name, lead, source);
+    });
+    const upcoming = requireOne(found, lead, source, command);
+    requireSent(upcoming, sink, command);
+    const shown = await previewOf(sink, upcoming.delivery, clock);
+    stdout.write(options.json ? printJson(shown) : shown.map(printed).join('\n'));
+    const note = noteOn(upcoming, sink, clock.now(), command);
+    if (note) stderr.write(`${note}\n`);
+    return ExitCode.done;
+  },
+});
+
+function requireOne(
+  found: readonly Upcoming[],
+  lead: LeadId,
+  source: string | undefined,
+  command: ShowCommand,
+): Upcoming {
+  const [one, another] = found;
+  if (!one) throw unknownLead(lead, source, command);
+  if (!another) return one;
+  throw new CommandFailure(
+    ExitCode.usage,
+    `Several sources have a lead ${lead}: ${found.map(({ delivery }) => printable(delivery.source)).join(', ')}.`,
+    'Name one of them with --source.',
+  );
+}
+
+/** @throws CommandFailure for what the sink does not get */
+function requireSent({ state, reason, delivery }: Upcoming, sink: SinkConfig, command: ShowCommand): void {
+  const name = printable(sink.name);
+  const why = state === 'skipped' ? (reason ?? 'no reason was kept') : state === undefined && refusal(sink);
+  if (!why) return;
+  throw new CommandFailure(
+    ExitCode.notDone,
+    `${name} does not get lead ${delivery.leadId}, so there is nothing to show: ${printable(why)}.`,
+    `${command(`replay --sink ${name} --lead ${delivery.leadId} --source ${printable(delivery.source)}`)} sends it all the same.`,
+  );
+}
+
+/** Why a sink that was never owed a lead will not be. */
+function refusal({ events, backfill }: SinkConfig): string | undefined {
+  if (!events.includes('created'))
+    return 'its `events` ask for changes alone, and this lead has not changed since';
+  return backfill ? undefined : 'it was listed before the sink was there, and `backfill` is false';
+}
+
+function printed({ target, fields, content }: Preview): string {
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
+  const head = [target, ...lines].map((line) => `${printable(line)}\n`).join('');
+  if (content === undefined) return head;
+  const text = printableLines(content.replaceAll('\r\n', '\n'));
+  return `${head}\n${text}${text.endsWith('\n') ? '' : '\n'}`;
+}
+
+/** What a reader of the preview would else wonder about. */
+function noteOn(
+  { state, reason, settledAt, delivery }: Upcoming,
+  { name, enabled }: SinkConfig,
+  now: Date,
+  command: ShowCommand,
+): string | undefined {
+  const when = settledAt ? ` ${printMomentAndAge(settledAt, now)}` : '';
+  if (!enabled) return `${name} is disabled in the configuration: nothing is sent to it.`;
+  switch (state) {
+    case 'delivered':
+      return `It was delivered${when}, and is not sent again by itself; ${command(`replay --sink ${name} --lead ${delivery.leadId}`)} sends it as a new delivery.`;
+    case 'dead':
+      return `It died${when}: ${printable(reason ?? 'no reason was kept')} ${command(`retry --sink ${name} --lead ${delivery.leadId}`)} sends this.`;
+    case undefined:
+      return `It is not owed to ${name} yet: the next ${command('run')} or ${command('reload')} does that.`;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { aSink, changedLead, delivered, LedgerUnderTest, type OpenLedger } from '../ledger-under-test.ts';
+
+/** What every ledger promises of what a sink gets next. */
+export function upcomingContract(store: () => OpenLedger): void {
+  describe('what a sink gets next of a lead', () => {
+    it('is the delivery that is then attempted', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const [next, ...more] = await on.ledger.upcoming('crm', 2n);
+      const { batch } = await on.take('crm', { max: 2 });
+      expect(more).toEqual([]);
+      expect(next).toMatchObject({ state: 'pending', delivery: batch.deliveries[1] });
+    });
+
+    it('is what it got last, once nothing waits', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const { ref, batch } = await on.take('crm');
+      await on.settle(ref, delivered);
+      expect(await on.ledger.upcoming('crm', 1n)).toMatchObject([
+        { state: 'delivered', delivery: { id: batch.deliveries[0]?.id }, settledAt: expect.any(Date) },
+      ]);
+    });
+
+    it('is what it would be owed, by the name that it then has, where it was never owed', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const [foreseen] = await on.ledger.upcoming('late', 1n);
+      expect(foreseen?.state).toBe(undefined);
+      await on.declare('crm', aSink('late'));
+      while (!(await on.ledger.backfill('late')).done);
+      const { batch } = await on.take('late');
+      expect(batch.deliveries).toEqual([foreseen?.delivery]);
+    });
+
+    it('is the oldest of several that wait', async () => {
+      const on = await LedgerUnderTest.with(store(), { ...aSink('crm'), events: ['created', 'updated'] });
+      await on.list([1]);
+      const { batch } = await on.take('crm');
+      await on.list([changedLead(1, 'Changed')]);
+      expect(await on.ledger.upcoming('crm', 1n)).toMatchObject([{ delivery: batch.deliveries[0] }]);
+    });
+
+    it('is nothing for a lead that no listing had, nor for another source', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      expect(await on.ledger.upcoming('crm', 2n)).toEqual([]);
+      expect(await on.ledger.upcoming('crm', 1n, 'other')).toEqual([]);
+    });
+  });
+}
