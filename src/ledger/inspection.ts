@@ -83,19 +83,7 @@ export class Inspection {
         'SELECT * FROM polls WHERE source = ? ORDER BY poll_id DESC LIMIT 1',
       )
       .get(source);
-    if (!row) return undefined;
-    return {
-      poll: Number(row['poll_id']),
-      source,
-      startedAt: new Date(String(row['started_at'])),
-      finishedAt: row['finished_at'] === null ? undefined : new Date(String(row['finished_at'])),
-      status: row['status'] as PollRow['status'],
-      listed: Number(row['leads_listed']),
-      new: Number(row['leads_new']),
-      changed: Number(row['leads_changed']),
-      rejected: Number(row['leads_rejected']),
-      error: row['error'] === null ? undefined : String(row['error']),
-    };
+    return row && pollRow(row);
   }
 
   #sinks(): SinkStatus[] {
@@ -242,6 +230,22 @@ export class Inspection {
       answer: row.answer ?? undefined,
     }));
   }
+}
+
+/** A poll from its row in `polls`. */
+export function pollRow(row: Record<string, string | number | null>): PollRow {
+  return {
+    poll: Number(row['poll_id']),
+    source: String(row['source']),
+    startedAt: new Date(String(row['started_at'])),
+    finishedAt: row['finished_at'] === null ? undefined : new Date(String(row['finished_at'])),
+    status: row['status'] as PollRow['status'],
+    listed: Number(row['leads_listed']),
+    new: Number(row['leads_new']),
+    changed: Number(row['leads_changed']),
+    rejected: Number(row['leads_rejected']),
+    error: row['error'] === null ? undefined : String(row['error']),
+  };
 }
 
 /** What metrics and status ask for, often: each reads an index's first entries, or those of one that is small. */

@@ -228,6 +228,74 @@ export interface Upcoming {
   readonly settledAt: Date | undefined;
 }
 
+/** How far somebody has read what happened: numbers of rows, which only grow. */
+export interface NewsMark {
+  /** The last poll of each source that has ended. */
+  readonly polls: Readonly<Record<string, PollId>>;
+  readonly lead: number;
+  readonly rejection: number;
+  readonly attempt: number;
+}
+
+export interface News {
+  /** In order of time. */
+  readonly entries: readonly NewsEntry[];
+  readonly mark: NewsMark;
+  /** There is more: ask again at once. */
+  readonly more: boolean;
+}
+
+export type NewsEntry = PollNews | LeadNews | RejectionNews | AttemptNews;
+
+/** A poll has ended. */
+export interface PollNews {
+  readonly kind: 'poll';
+  readonly at: Date;
+  readonly poll: PollRow;
+}
+
+/** A lead is new, or has another content. */
+export interface LeadNews {
+  readonly kind: 'lead';
+  readonly at: Date;
+  readonly source: string;
+  readonly lead: string;
+  readonly version: number;
+  /** Empty for a new one. */
+  readonly changedFields: readonly string[];
+  /** Its content: set when it was asked for. */
+  readonly raw: string | undefined;
+}
+
+/** An element of a listing broke the service's description for the first time. */
+export interface RejectionNews {
+  readonly kind: 'rejection';
+  readonly at: Date;
+  readonly source: string;
+  readonly lead: string | undefined;
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** A delivery was attempted. What fails alike again and again is told once. */
+export interface AttemptNews {
+  readonly kind: 'attempt';
+  readonly at: Date;
+  readonly sink: string;
+  readonly source: string;
+  readonly lead: string;
+  readonly delivery: string;
+  readonly outcome: Outcome['kind'];
+  readonly durationMs: number;
+  readonly httpStatus: number | undefined;
+  readonly error: string | undefined;
+  /** What the destination answered; may repeat the lead's text: set when it was asked for. */
+  readonly answer: string | undefined;
+  /** As the delivery is now. */
+  readonly state: DeliveryState;
+  readonly nextAttemptAt: Date | undefined;
+}
+
 /** One thing that happened to a lead. */
 export interface TraceEntry {
   readonly at: Date;
@@ -315,6 +383,10 @@ export interface Ledger {
     filter: DeliveryFilter,
     page: { limit: number; before?: string | undefined },
   ): Promise<readonly DeliveryRow[]>;
+  /** How far things have come at this moment: for `news`. */
+  newsMark(): Promise<NewsMark>;
+  /** What has happened since a mark. `withData`: with leads' contents and destinations' answers, which are personal data. */
+  news(since: NewsMark, withData: boolean): Promise<News>;
   /** Of each source that has a lead of that id: what the sink gets next of it. Holds the lead's content. */
   upcoming(sink: string, lead: LeadId, source?: string): Promise<readonly Upcoming[]>;
   /** In order of time; also of a lead that was only ever set aside. Empty for one that no listing had. */

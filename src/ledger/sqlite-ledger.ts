@@ -21,6 +21,7 @@ import type {
   DeliveryFilter,
   LeadChoice,
   Ledger,
+  NewsMark,
   PollEnd,
   PollId,
   Settled,
@@ -28,6 +29,7 @@ import type {
 } from './ledger.ts';
 import { LedgerError, toLedgerError } from './ledger-error.ts';
 import { connect, fileIdentity, prepareFile, renameCopy, requireFile } from './ledger-file.ts';
+import { NewsReader } from './news.ts';
 import { Owing } from './owing.ts';
 import { Polls } from './polls.ts';
 import { Recording } from './recording.ts';
@@ -88,6 +90,7 @@ class SqliteLedger implements Ledger {
   readonly #settling: Settling;
   readonly #inspection: Inspection;
   readonly #upcoming: UpcomingDeliveries;
+  readonly #news: NewsReader;
   readonly #amending: Amending;
   readonly #replaying: Replaying;
   readonly #clientKeys: ClientKeys;
@@ -116,6 +119,7 @@ class SqliteLedger implements Ledger {
     this.#settling = new Settling(db, clock, this.#rows, judge);
     this.#inspection = new Inspection(db, this.#rows);
     this.#upcoming = new UpcomingDeliveries(db);
+    this.#news = new NewsReader(db);
     this.#amending = new Amending(db, clock, this.#rows);
     this.#replaying = new Replaying(db, clock, this.#rows, this.#owing);
     this.#clientKeys = new ClientKeys(db);
@@ -255,6 +259,14 @@ class SqliteLedger implements Ledger {
 
   upcoming(sink: string, lead: LeadId, source?: string) {
     return this.#read(() => this.#upcoming.of(sink, lead, source));
+  }
+
+  newsMark() {
+    return this.#read(() => this.#news.now());
+  }
+
+  news(since: NewsMark, withData: boolean) {
+    return this.#read(() => this.#news.since(since, withData));
   }
 
   async retry(filter: DeliveryFilter): Promise<number> {

@@ -1,0 +1,63 @@
+import { followLedger } from '../../daemon/follow-ledger.ts';
+import { openConfiguredLedger } from '../../daemon/open-ledger.ts';
+import { listenForStop } from '../../platform/stop-signals.ts';
+import { defineCommand } from '../command.ts';
+import { ledgerConfigOf, withLedger } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { happeningJson, happeningLine, isAbout, isWorthTelling } from '../happening.ts';
+import { requireName, sinkNames, sourceNames } from '../names.ts';
+import { printableLines } from '../printable.ts';
+
+interface Options {
+  readonly sink?: string;
+  readonly source?: string;
+  readonly showData?: boolean;
+  readonly json?: boolean;
+}
+
+/** `leadsync tail`: what happens, as it happens, until Ctrl-C. */
+export const tail = defineCommand<Options>({
+  usage: 'tail',
+  summary: 'polls, leads and attempts as they happen, whatever process makes them',
+  examples: [
+    'leadsync tail',
+    'leadsync tail --sink crm',
+    'leadsync tail --json | jq -c \'select(.outcome == "refused")\'',
+  ],
+  notes:
+    'It begins at this moment, and reads the ledger: `leadsync trace` and `leadsync deliveries` tell what was before. Times are UTC. Polls that found nothing are left out; attempts that fail alike one after another are told once.',
+  declare: (command) =>
+    command
+      .option('--sink <name>', 'only what concerns this sink: attempts, and how it is')
+      .option('--source <name>', 'only what concerns leads of this source')
+      .option('--show-data', "show leads' contents and the destinations' answers: personal data")
+      .option('--json', 'print a JSON object a line'),
+  run: async (options, surroundings) => {
+    const config = ledgerConfigOf(options, surroundings);
+    await withLedger(config, surroundings, async (ledger) => {
+      const status = await ledger.status();
+      requireName('sink', options.sink, sinkNames(config, status));
+      requireName('source', options.source, sourceNames(config, status));
+    });
+    const { stdout, clock } = surroundings;
+    const stop = listenForStop(() => process.exit(ExitCode.notDone));
+    const unread = new AbortController();
+    stdout.on?.('error', () => unread.abort());
+    const happened = followLedger({
+      open: () => openConfiguredLedger(config, { ...surroundings, create: false }),
+      clock,
+      signal: AbortSignal.any([stop.signal, unread.signal]),
+      withData: options.showData === true,
+    });
+    for await (const some of happened) {
+      const told = some.filter((one) => isAbout(one, options) && isWorthTelling(one));
+      stdout.write(told.map(options.json ? jsonLine : happeningLine).join(''));
+    }
+    stop.release();
+    return ExitCode.done;
+  },
+});
+
+function jsonLine(happening: Parameters<typeof happeningJson>[0]): string {
+  return `${printableLines(JSON.stringify(happeningJson(happening)))}\n`;
+}

@@ -1,0 +1,140 @@
+import type { SinkHealth } from '../leads/sink-health.ts';
+import type { Backlog, Ledger, NewsEntry, NewsMark } from '../ledger/ledger.ts';
+import { LedgerError } from '../ledger/ledger-error.ts';
+import type { Clock } from '../platform/clock.ts';
+
+/** A sink is held, paused, or neither any more. */
+export interface SinkChange {
+  readonly kind: 'sink';
+  readonly at: Date;
+  readonly sink: string;
+  readonly what: 'held' | 'recovered' | 'paused' | 'resumed';
+  readonly reason: string | undefined;
+}
+
+/** The ledger cannot be read, or can be again; `another`: it is not the one that it was. */
+export interface LedgerChange {
+  readonly kind: 'ledger';
+  readonly at: Date;
+  readonly what: 'away' | 'back' | 'another';
+  readonly reason: string | undefined;
+}
+
+export type Happening = NewsEntry | SinkChange | LedgerChange;
+
+export interface FollowParts {
+  readonly open: () => Ledger;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Whether leads' contents and destinations' answers are read as well. */
+  readonly withData: boolean;
+}
+
+/** How soon something that has happened is told, in ms. */
+const LOOK_MS = 250;
+/** How often a ledger that is away is looked for, in ms. */
+const AWAY_MS = 1_000;
+
+/**
+ * Gives what happens from now on, whatever process does it, until the signal aborts. A ledger that cannot be read is waited for; what
+ * happened meanwhile is then given. @throws LedgerError when it cannot be opened at the start
+ */
+export async function* followLedger(parts: FollowParts): AsyncGenerator<readonly Happening[], void> {
+  const { open, clock, signal } = parts;
+  let followed = await Followed.begin(open(), parts);
+  try {
+    for (let failed = false; !signal.aborted; ) {
+      try {
+        if (failed || followed.isReplaced()) {
+          const again = await followed.reopen(open());
+          yield [ledgerChange(clock, again === followed ? 'back' : 'another')];
+          followed = again;
+        }
+        failed = false;
+        const happened = await followed.look();
+        if (happened.length > 0) yield happened;
+        else await clock.sleep(LOOK_MS, signal);
+      } catch (error) {
+        if (!(error instanceof LedgerError)) throw error;
+        if (!failed) yield [ledgerChange(clock, 'away', error)];
+        failed = true;
+        await clock.sleep(AWAY_MS, signal);
+      }
+    }
+  } finally {
+    await followed.close();
+  }
+}
+
+/** One ledger, and how far it was read. */
+class Followed {
+  readonly #parts: FollowParts;
+  readonly #id: string;
+  #ledger: Ledger;
+  #mark: NewsMark;
+  #sinks: readonly Backlog[];
+  #more = true;
+
+  private constructor(ledger: Ledger, mark: NewsMark, sinks: readonly Backlog[], parts: FollowParts) {
+    this.#parts = parts;
+    this.#ledger = ledger;
+    this.#id = ledger.id;
+    this.#mark = mark;
+    this.#sinks = sinks;
+  }
+
+  static async begin(ledger: Ledger, parts: FollowParts): Promise<Followed> {
+    return new Followed(ledger, await ledger.newsMark(), await ledger.backlog(), parts);
+  }
+
+  isReplaced(): boolean {
+    return this.#ledger.isReplaced();
+  }
+
+  /** Goes on with a ledger that was opened anew: this one where it is the same, else from how far the other has come. */
+  async reopen(ledger: Ledger): Promise<Followed> {
+    await this.close();
+    if (ledger.id !== this.#id) return Followed.begin(ledger, this.#parts);
+    this.#ledger = ledger;
+    this.#more = true;
+    return this;
+  }
+
+  async look(): Promise<readonly Happening[]> {
+    if (!this.#ledger.changedElsewhere() && !this.#more) return [];
+    const { clock, withData } = this.#parts;
+    const { entries, mark, more } = await this.#ledger.news(this.#mark, withData);
+    const sinks = await this.#ledger.backlog();
+    const changes = sinkChanges(this.#sinks, sinks, clock.now());
+    this.#mark = mark;
+    this.#more = more;
+    this.#sinks = sinks;
+    return [...entries, ...changes];
+  }
+
+  close(): Promise<void> {
+    return this.#ledger.close();
+  }
+}
+
+/** What differs in how sinks are. A sink that is new begins as one that is well. */
+function sinkChanges(before: readonly Backlog[], after: readonly Backlog[], at: Date): SinkChange[] {
+  return after.flatMap(({ sink, health }) => {
+    const was = before.find((one) => one.sink === sink)?.health;
+    return whatChanged(was, health).map((change) => ({ kind: 'sink', at, sink, ...change }));
+  });
+}
+
+function whatChanged(was: SinkHealth | undefined, is: SinkHealth): Pick<SinkChange, 'what' | 'reason'>[] {
+  const changes: Pick<SinkChange, 'what' | 'reason'>[] = [];
+  if (is.heldSince && !was?.heldSince) changes.push({ what: 'held', reason: is.heldReason });
+  if (is.pausedSince && !was?.pausedSince) changes.push({ what: 'paused', reason: is.pausedReason });
+  if (was?.pausedSince && !is.pausedSince) changes.push({ what: 'resumed', reason: undefined });
+  if (was?.heldSince && !is.heldSince && !is.pausedSince)
+    changes.push({ what: 'recovered', reason: undefined });
+  return changes;
+}
+
+function ledgerChange(clock: Clock, what: LedgerChange['what'], error?: LedgerError): LedgerChange {
+  return { kind: 'ledger', at: clock.now(), what, reason: error?.message };
+}
