@@ -4,6 +4,7 @@ import { backfillContract } from './contract/backfill.ts';
 import { blocksContract } from './contract/blocks.ts';
 import { claimingContract } from './contract/claiming.ts';
 import { declaringContract } from './contract/declaring.ts';
+import { newsContract } from './contract/news.ts';
 import { recordingContract } from './contract/recording.ts';
 import { twoSourcesContract } from './contract/two-sources.ts';
 import { upcomingContract } from './contract/upcoming.ts';
@@ -23,5 +24,6 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     amendingContract(store);
     twoSourcesContract(store);
     upcomingContract(store);
+    newsContract(store);
   });
 }

@@ -1,0 +1,109 @@
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { followLedger, type Happening } from '../../src/daemon/follow-ledger.ts';
+import { judgeBy } from '../../src/delivery/judge.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const judge = judgeBy(
+  () => ({ scheduleMs: [], jitter: 0 }),
+  () => 0.5,
+);
+
+/** A ledger in a folder, and somebody who follows it. */
+class Followed {
+  readonly folder = tempDir();
+  readonly heard: Happening[] = [];
+
+  async begin(): Promise<Ledger> {
+    const ledger = this.open(true);
+    await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
+    const stop = new AbortController();
+    const open = () => this.open(false);
+    const happened = followLedger({ open, clock: systemClock, signal: stop.signal, withData: false });
+    const following = this.#listen(happened);
+    onTestFinished(async () => {
+      stop.abort();
+      await following;
+    });
+    // A generator begins when it is asked: whatever is recorded from its first look on is told.
+    await until('it follows', async () => {
+      await this.list(ledger, BigInt(1_000_000 + this.heard.length));
+      return this.heard.length > 0;
+    });
+    this.heard.length = 0;
+    return ledger;
+  }
+
+  open(create: boolean): Ledger {
+    const file = join(this.folder, 'ledger.db');
+    const ledger = openLedger({ file, clock: systemClock, random: Math.random, judge, create });
+    onTestFinished(() => ledger.close());
+    return ledger;
+  }
+
+  async list(ledger: Ledger, id: bigint): Promise<void> {
+    const poll = await ledger.startPoll('main');
+    await ledger.record(poll, [aListedLead({ id })]);
+    await ledger.finishPoll(poll, { status: 'success', bytes: 1, httpStatus: 200, mark: undefined });
+  }
+
+  async hears(what: string, heard: (happening: Happening) => boolean): Promise<void> {
+    await until(`it hears ${what}`, () => this.heard.some(heard));
+  }
+
+  async #listen(happened: AsyncGenerator<readonly Happening[]>): Promise<void> {
+    for await (const some of happened) this.heard.push(...some);
+  }
+}
+
+const isLead = (id: string) => (one: Happening) => one.kind === 'lead' && one.lead === id;
+const isLedger = (what: string) => (one: Happening) => one.kind === 'ledger' && one.what === what;
+const isSink = (what: string) => (one: Happening) => one.kind === 'sink' && one.what === what;
+
+test('what another connection records is heard, and how sinks are', async () => {
+  const followed = new Followed();
+  const ledger = await followed.begin();
+  await followed.list(ledger, 7n);
+  await ledger.pause('crm', 'a holiday');
+  await followed.hears('of the lead', isLead('7'));
+  await followed.hears('of the pause', isSink('paused'));
+  expect(followed.heard.find(isSink('paused'))).toMatchObject({ sink: 'crm', reason: 'a holiday' });
+  await ledger.resume('crm');
+  await followed.hears('that it goes on', isSink('resumed'));
+});
+
+test('a ledger that is away is told of once, waited for, and what happened meanwhile is heard', async () => {
+  const followed = new Followed();
+  const ledger = await followed.begin();
+  const away = join(followed.folder, 'away');
+  mkdirSync(away);
+  const move = (from: string, to: string) => {
+    for (const name of ['ledger.db', 'ledger.db-wal', 'ledger.db-shm'])
+      renameSync(join(from, name), join(to, name));
+  };
+  move(followed.folder, away);
+  await followed.hears('that it is away', isLedger('away'));
+  await followed.list(ledger, 8n);
+  move(away, followed.folder);
+  await followed.hears('of the lead', isLead('8'));
+  const told = followed.heard.filter(({ kind }) => kind === 'ledger').map((one) => 'what' in one && one.what);
+  expect(told).toEqual(['away', 'back']);
+});
+
+test('another ledger in its place is said to be another, and followed from there', async () => {
+  const followed = new Followed();
+  const ledger = await followed.begin();
+  await ledger.close();
+  for (const name of ['ledger.db', 'ledger.db-wal', 'ledger.db-shm'])
+    rmSync(join(followed.folder, name), { force: true });
+  const other = followed.open(true);
+  await followed.hears('that it is another', isLedger('another'));
+  await followed.list(other, 9n);
+  await followed.hears('of the lead', isLead('9'));
+});

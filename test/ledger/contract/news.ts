@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import type { NewsEntry, NewsMark } from '../../../src/ledger/ledger.ts';
+import { aLead, hashOf } from '../../support/a-lead.ts';
+import {
+  changedLead,
+  delivered,
+  ids,
+  LedgerUnderTest,
+  type OpenLedger,
+  refused,
+  unavailable,
+} from '../ledger-under-test.ts';
+
+const broken = { status: 'failed', httpStatus: 500, error: 'server: it broke' } as const;
+
+/** What every ledger promises those who want to hear what happens. */
+export function newsContract(store: () => OpenLedger): void {
+  describe('the news', () => {
+    const begin = async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      return { on, mark: await on.ledger.newsMark() };
+    };
+    /** Everything since a mark, in as many parts as it takes. */
+    const all = async ({ ledger }: LedgerUnderTest, since: NewsMark, withData = false) => {
+      const entries: NewsEntry[] = [];
+      for (let mark = since; ; ) {
+        const news = await ledger.news(mark, withData);
+        entries.push(...news.entries);
+        mark = news.mark;
+        if (!news.more) return { entries, mark };
+      }
+    };
+
+    it('are none where nothing has happened since', async () => {
+      const { on, mark } = await begin();
+      expect(await on.ledger.news(mark, true)).toEqual({ entries: [], mark, more: false });
+    });
+
+    it('are leads, then the poll that found them, then their attempts, each told once', async () => {
+      const { on, mark } = await begin();
+      await on.list([1, 2]);
+      on.clock.jump(1);
+      await on.attemptAll('crm');
+      const { entries, mark: later } = await all(on, mark);
+      const told = entries.map((entry) => (entry.kind === 'attempt' ? entry.outcome : entry.kind));
+      expect(told.toSorted()).toEqual(['delivered', 'delivered', 'lead', 'poll']);
+      expect(entries).toContainEqual(
+        expect.objectContaining({ kind: 'lead', lead: '2', version: 1, changedFields: [] }),
+      );
+      expect((await all(on, later)).entries).toEqual([]);
+    });
+
+    it('tell which fields have changed, and nobody’s content unless it is asked for', async () => {
+      const { on, mark } = await begin();
+      await on.list([changedLead(1, 'Somebody else')]);
+      await on.attemptAll('crm', refused);
+      const quiet = JSON.stringify((await all(on, mark)).entries);
+      expect(quiet).toContain('client_name');
+      expect(quiet).not.toContain('Somebody else');
+      expect(quiet).not.toContain('"answer"');
+      const { entries } = await all(on, mark, true);
+      expect(entries).toContainEqual(
+        expect.objectContaining({ kind: 'lead', raw: changedLead(1, 'Somebody else').raw }),
+      );
+      expect(entries).toContainEqual(
+        expect.objectContaining({ kind: 'attempt', answer: 'no', state: 'dead' }),
+      );
+    });
+
+    it('tell of a poll when it has ended, also of one that failed, whichever source is first', async () => {
+      const { on, mark } = await begin();
+      const slow = await on.ledger.startPoll('main');
+      await on.list([], 'other');
+      const first = await all(on, mark);
+      expect(first.entries).toMatchObject([{ kind: 'poll', poll: { source: 'other', status: 'success' } }]);
+      await on.ledger.finishPoll(slow, broken);
+      expect((await all(on, first.mark)).entries).toMatchObject([
+        { kind: 'poll', poll: { source: 'main', status: 'failed', error: 'server: it broke' } },
+      ]);
+    });
+
+    it('tell of what breaks the description once, however often it is listed', async () => {
+      const { on, mark } = await begin();
+      const raw = aLead({ id: 7 });
+      const rejected = {
+        kind: 'rejected',
+        position: 0,
+        id: 7n,
+        raw,
+        hash: hashOf(raw),
+        reason: 'is no text',
+        path: 'client_name',
+      } as const;
+      await on.list([1, rejected]);
+      const { entries, mark: later } = await all(on, mark);
+      expect(entries).toContainEqual(
+        expect.objectContaining({ kind: 'rejection', lead: '7', path: 'client_name', reason: 'is no text' }),
+      );
+      await on.list([1, rejected]);
+      expect((await all(on, later)).entries).toMatchObject([{ kind: 'poll' }]);
+    });
+
+    it('tell once of what fails alike again and again', async () => {
+      const { on, mark } = await begin();
+      for (let n = 0; n < 8; n += 1) {
+        await on.attemptAll('crm', unavailable);
+        on.clock.jump(3_600_000);
+      }
+      const attempts = (await all(on, mark)).entries.filter(({ kind }) => kind === 'attempt');
+      expect(attempts.length).toBeLessThan(8);
+      expect(attempts[0]).toMatchObject({ outcome: 'unavailable', httpStatus: 503, error: 'It is down.' });
+    });
+
+    it('come in parts where there are many, and none is left out or told twice', async () => {
+      const { on, mark } = await begin();
+      await on.list(ids(1, 1300));
+      expect((await on.ledger.news(mark, false)).more).toBe(true);
+      await on.attemptAll('crm', delivered, { max: 1300 });
+      const { entries } = await all(on, mark);
+      const leads = entries.flatMap((entry) => (entry.kind === 'lead' ? [entry.lead] : []));
+      const attempted = entries.flatMap((entry) => (entry.kind === 'attempt' ? [entry.lead] : []));
+      expect(leads).toEqual(ids(2, 1300).map(String));
+      expect(attempted).toEqual(ids(1, 1300).map(String));
+    });
+  });
+}
