@@ -9,10 +9,15 @@ import { printable } from './printable.ts';
 
 /** What a command has of its surroundings. Standard output is data, standard error is messages. */
 export interface Surroundings {
-  /** `columns`: of its terminal, where it is one. */
-  readonly stdout: LogStream & { readonly columns?: number };
+  /** `columns` and `rows`: of its terminal, where it is one. */
+  readonly stdout: LogStream & {
+    readonly columns?: number;
+    readonly rows?: number;
+    on?(event: 'resize', listener: () => void): unknown;
+  };
   readonly stderr: LogStream;
-  readonly stdin: NodeJS.ReadableStream;
+  /** `setRawMode`: where it is a terminal, lets every key through by itself. */
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;

@@ -23,6 +23,7 @@ import { status } from './commands/status.ts';
 import { sync } from './commands/sync.ts';
 import { tail } from './commands/tail.ts';
 import { testSink } from './commands/test-sink.ts';
+import { top } from './commands/top.ts';
 import { trace } from './commands/trace.ts';
 import { validate } from './commands/validate.ts';
 import { worker } from './commands/worker.ts';
@@ -62,7 +63,21 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
   root.commandsGroup('Run:');
   for (const add of [run, reload, sync, worker, healthcheck]) add(root, surroundings, exit);
   root.commandsGroup('Look and mend, whether leadsync is running or not:');
-  for (const add of [status, tail, trace, deliveries, query, preview, retry, replay, pause, resume, forget, moved])
+  for (const add of [
+    status,
+    top,
+    tail,
+    trace,
+    deliveries,
+    query,
+    preview,
+    retry,
+    replay,
+    pause,
+    resume,
+    forget,
+    moved,
+  ])
     add(root, surroundings, exit);
   return root;
 }

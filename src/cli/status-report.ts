@@ -38,16 +38,25 @@ export function statusReport(
   sinks: readonly SinkView[],
   given: Circumstances,
 ): string {
-  const attention = [
+  const attention = attentionLines(sources, sinks, given);
+  const nothing =
+    sinks.length === 0 ? 'No sinks: leads are remembered, and go nowhere.\n' : sinkTable(sinks, given);
+  const all = attention.length === 0 ? ['Nothing needs attention.'] : attention;
+  return `${sourceTable(sources, given)}\n${nothing}\n${all.map((line) => `${line}\n`).join('')}`;
+}
+
+/** What needs somebody's attention, in words, each with the next step. */
+export function attentionLines(
+  sources: readonly SourceView[],
+  sinks: readonly SinkView[],
+  given: Circumstances,
+): string[] {
+  return [
     ...(given.running ? notReady(given) : [notRunning(given)]),
     ...staleness(given),
     ...sources.flatMap((source) => sourceAttention(source, given)),
     ...sinks.flatMap((sink) => sinkAttention(sink, given)),
   ];
-  const nothing =
-    sinks.length === 0 ? 'No sinks: leads are remembered, and go nowhere.\n' : sinkTable(sinks, given);
-  const all = attention.length === 0 ? ['Nothing needs attention.'] : attention;
-  return `${sourceTable(sources, given)}\n${nothing}\n${all.map((line) => `${line}\n`).join('')}`;
 }
 
 function notRunning({ command }: Circumstances): string {

@@ -74,8 +74,8 @@ function records(columns: readonly Column[], rows: readonly Row[], room: number)
   return rows.map((row) => `${record(row).join('\n')}\n`).join('\n');
 }
 
-/** A text as lines between words. */
-function fold(text: string, room: number): string[] {
+/** A text as lines of at most `room` characters, divided between words. A longer word has a longer line. */
+export function fold(text: string, room: number): string[] {
   const lines: string[] = [''];
   for (const word of text.split(' ')) {
     const line = lines.at(-1) ?? '';

@@ -296,6 +296,16 @@ export interface AttemptNews {
   readonly nextAttemptAt: Date | undefined;
 }
 
+/** An attempt, as far as the pace of deliveries goes. */
+export interface RecentAttempt {
+  readonly sink: string;
+  /** When it ended, or the last of those that failed alike. */
+  readonly at: Date;
+  readonly outcome: Outcome['kind'];
+  /** From when a new lead was first seen until it was delivered, in ms. */
+  readonly speedMs: number | undefined;
+}
+
 /** One thing that happened to a lead. */
 export interface TraceEntry {
   readonly at: Date;
@@ -387,6 +397,8 @@ export interface Ledger {
   newsMark(): Promise<NewsMark>;
   /** What has happened since a mark. `withData`: with leads' contents and destinations' answers, which are personal data. */
   news(since: NewsMark, withData: boolean): Promise<News>;
+  /** The last attempts, the latest first. */
+  recentAttempts(limit: number): Promise<readonly RecentAttempt[]>;
   /** Of each source that has a lead of that id: what the sink gets next of it. Holds the lead's content. */
   upcoming(sink: string, lead: LeadId, source?: string): Promise<readonly Upcoming[]>;
   /** In order of time; also of a lead that was only ever set aside. Empty for one that no listing had. */

@@ -2,7 +2,15 @@ import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../leads/delivery.ts';
 import type { Outcome } from '../leads/outcome.ts';
 import { pollRow } from './inspection.ts';
-import type { AttemptNews, LeadNews, News, NewsMark, PollNews, RejectionNews } from './ledger.ts';
+import type {
+  AttemptNews,
+  LeadNews,
+  News,
+  NewsMark,
+  PollNews,
+  RecentAttempt,
+  RejectionNews,
+} from './ledger.ts';
 import { deliveryId } from './views.ts';
 
 /** At most so many rows of a kind are read at once: nobody waits for the rest. */
@@ -25,6 +33,13 @@ interface RejectionRow {
   path: string;
   reason: string;
   at: string;
+}
+
+interface RecentRow {
+  sink: string;
+  at: number;
+  outcome: Outcome['kind'];
+  speed_ms: number | null;
 }
 
 interface AttemptRow {
@@ -79,6 +94,16 @@ export class NewsReader {
     };
   }
 
+  /** The last attempts that were made, the latest first. */
+  recentAttempts(limit: number): RecentAttempt[] {
+    return this.#sql.recent.all(limit).map(({ sink, at, outcome, speed_ms }) => ({
+      sink,
+      at: new Date(at),
+      outcome,
+      speedMs: speed_ms ?? undefined,
+    }));
+  }
+
   /** A source has one poll under way, and those before it have ended. */
   #pollsOf(source: string, { polls }: NewsMark): PollNews[] {
     return this.#sql.polls.all(source, polls[source] ?? 0, AT_ONCE).map((row) => {
@@ -125,8 +150,8 @@ function prepare(db: Database.Database) {
     ),
     lastPolls: db
       .prepare<[], [string, number]>(
-        `SELECT source, coalesce((SELECT max(poll_id) FROM polls p WHERE p.source = o.source AND p.status <> 'running'), 0)
-         FROM _sources o`,
+        `SELECT source, coalesce((SELECT poll_id FROM polls p WHERE p.source = o.source AND p.status <> 'running'
+           ORDER BY poll_id DESC LIMIT 1), 0) FROM _sources o`,
       )
       .raw(),
     sources: db.prepare<[], string>('SELECT source FROM _sources').pluck(),
@@ -140,6 +165,12 @@ function prepare(db: Database.Database) {
     rejections: db.prepare<[number, number], RejectionRow>(
       `SELECT r.rejected_id AS no, r.source, CAST(r.lead_id AS TEXT) AS lead, r.path, r.reason, p.started_at AS at
        FROM rejected_leads r JOIN polls p ON p.poll_id = r.poll_id WHERE r.rejected_id > ? ORDER BY r.rejected_id LIMIT ?`,
+    ),
+    recent: db.prepare<[number], RecentRow>(
+      `SELECT s.sink, coalesce(a.last_at, a.started_at) + a.duration_ms AS at, a.outcome,
+         iif(a.outcome = 'delivered' AND d.event = 'created' AND d.replay = 0, d.settled_at - v.first_seen_at, NULL) AS speed_ms
+       FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v ON v.version_no = d.version_no
+       JOIN _sinks s ON s.sink_no = d.sink_no ORDER BY a.attempt_no DESC LIMIT ?`,
     ),
     attempts: db.prepare<[number, number], AttemptRow>(
       `SELECT a.attempt_no AS no, ${deliveryId} AS delivery, s.sink, v.source, CAST(v.id AS TEXT) AS lead, a.started_at,

@@ -269,6 +269,10 @@ class SqliteLedger implements Ledger {
     return this.#read(() => this.#news.since(since, withData));
   }
 
+  recentAttempts(limit: number) {
+    return this.#read(() => this.#news.recentAttempts(limit));
+  }
+
   async retry(filter: DeliveryFilter): Promise<number> {
     const deliveries = await this.#read(() => this.#amending.retriable(filter));
     let retried = 0;

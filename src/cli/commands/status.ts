@@ -1,9 +1,7 @@
-import type { LedgerConfig } from '../../config/config.ts';
-import { isDataDirHeld } from '../../daemon/open-ledger.ts';
-import { askReadiness, type Readiness, staleConfig } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
+import { askTheHolder } from '../holder.ts';
 import { printJson } from '../printable.ts';
 import { statusReport } from '../status-report.ts';
 import { statusJson, viewSinks, viewSources } from '../status-view.ts';
@@ -17,16 +15,13 @@ export const status = defineCommand<{ json?: boolean }>({
   run: async (options, surroundings) => {
     const config = ledgerConfigOf(options, surroundings);
     const known = await withLedger(config, surroundings, (ledger) => ledger.status());
-    const { running, answers, unready } = await askTheHolder(config);
-    const stale = running && answers && config.admin ? await staleConfig(config.admin) : undefined;
+    const holder = await askTheHolder(config);
+    const { running, unready, stale } = holder;
     const text = options.json
       ? printJson({ running, unready, config_stale: stale ?? null, ...statusJson(config, known) })
       : statusReport(viewSources(config, known), viewSinks(config, known), {
           now: surroundings.clock.now(),
-          running,
-          answers,
-          unready,
-          stale,
+          ...holder,
           queued: config.queue.redisUrl !== undefined,
           command: commandShown(options, surroundings),
           columns: widthOf(surroundings),
@@ -35,14 +30,3 @@ export const status = defineCommand<{ json?: boolean }>({
     return ExitCode.done;
   },
 });
-
-/** Whether a leadsync holds the data directory, and how it is; one that has no address to be asked at counts as well. */
-async function askTheHolder({ dataDir, admin }: LedgerConfig): Promise<Readiness & { running: boolean }> {
-  const well = { answers: true, unready: [] };
-  if (!isDataDirHeld(dataDir)) return { running: false, ...well };
-  const readiness = admin ? await askReadiness(admin) : well;
-  // One that was stopping gives no answer, and is gone by now.
-  return readiness.answers || isDataDirHeld(dataDir)
-    ? { running: true, ...readiness }
-    : { running: false, ...well };
-}

@@ -1,0 +1,146 @@
+import type { LedgerConfig } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
+import { openConfiguredLedger } from '../../daemon/open-ledger.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { LedgerError } from '../../ledger/ledger-error.ts';
+import { listenForStop } from '../../platform/stop-signals.ts';
+import { defineCommand } from '../command.ts';
+import { commandShown, type GlobalOptions, ledgerConfigOf, type Surroundings, widthOf } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { FullScreen } from '../full-screen.ts';
+import { askTheHolder, type Holder, NOBODY } from '../holder.ts';
+import { paceOf } from '../pace.ts';
+import { viewSinks, viewSources } from '../status-view.ts';
+import { type Shown, topFrame } from '../top-frame.ts';
+
+/** How often there is a new frame, in ms. */
+const FRAME_MS = 1_000;
+/** Every so many frames the configuration is read and the running leadsync asked. */
+const ASK_EVERY = 5;
+/** Attempts that the pace is reckoned from. */
+const ATTEMPTS = 5_000;
+
+/** `leadsync top`: how leads flow, live in the terminal. */
+export const top = defineCommand<{ once?: boolean }>({
+  usage: 'top',
+  summary: 'how leads flow, live in the terminal: freshness, backlog, pace, troubles',
+  examples: ['leadsync top', 'leadsync top --once', 'watch -n 10 leadsync top --once'],
+  notes:
+    'q or Ctrl-C ends it. FRESHNESS is the time since the listing was last known to its end, SPEED the time from first seen to delivered, of new leads of the last hour. Rates are those of the last minute; attempts that fail alike count as one.',
+  declare: (command) => command.option('--once', 'print one frame and end: for pipes'),
+  run: async (options, surroundings) => {
+    const watch = new Watch(options, surroundings);
+    try {
+      await watch.read();
+      if (options.once) {
+        const frame = watch.frame(widthOf(surroundings));
+        surroundings.stdout.write(`${frame.join('\n')}\n`);
+        return ExitCode.done;
+      }
+      requireTerminal(surroundings);
+      await live(watch, surroundings);
+      return ExitCode.done;
+    } finally {
+      await watch.close();
+    }
+  },
+});
+
+function requireTerminal({ stdout, stdin }: Surroundings): void {
+  if (stdout.isTTY && stdin.isTTY) return;
+  throw new CommandFailure(
+    ExitCode.usage,
+    'This is no terminal to show a live picture in.',
+    '`leadsync top --once` prints one frame; `leadsync status --json` is for programs.',
+  );
+}
+
+async function live(watch: Watch, surroundings: Surroundings): Promise<void> {
+  const ended = new AbortController();
+  const stop = listenForStop(() => process.exit(ExitCode.notDone));
+  const signal = AbortSignal.any([stop.signal, ended.signal]);
+  const draw = () => screen.show(watch.frame(screen.columns));
+  const screen = new FullScreen(surroundings, { end: () => ended.abort(), resize: draw });
+  try {
+    while (!signal.aborted) {
+      draw();
+      await surroundings.clock.sleep(FRAME_MS, signal);
+      await watch.readAgain();
+    }
+  } finally {
+    screen.close();
+    stop.release();
+  }
+}
+
+/** What is shown, read again and again; what cannot be read stays as it was, and that is said. */
+class Watch {
+  readonly #options: GlobalOptions;
+  readonly #surroundings: Surroundings;
+  #config: LedgerConfig;
+  #ledger: Ledger | undefined;
+  #holder: Holder = NOBODY;
+  #read: Pick<Shown, 'sources' | 'sinks'> & { attempts: Awaited<ReturnType<Ledger['recentAttempts']>> } = {
+    sources: [],
+    sinks: [],
+    attempts: [],
+  };
+  #unread: string | undefined;
+  #frames = 0;
+
+  constructor(options: GlobalOptions, surroundings: Surroundings) {
+    this.#options = options;
+    this.#surroundings = surroundings;
+    this.#config = ledgerConfigOf(options, surroundings);
+  }
+
+  /** @throws LedgerError */
+  async read(): Promise<void> {
+    if (this.#frames++ % ASK_EVERY === 0) this.#holder = await askTheHolder(this.#config);
+    if (this.#ledger?.isReplaced()) await this.close();
+    this.#ledger ??= openConfiguredLedger(this.#config, { ...this.#surroundings, create: false });
+    const [status, attempts] = [await this.#ledger.status(), await this.#ledger.recentAttempts(ATTEMPTS)];
+    const [sources, sinks] = [viewSources(this.#config, status), viewSinks(this.#config, status)];
+    this.#read = { sources, sinks, attempts };
+    this.#unread = undefined;
+  }
+
+  async readAgain(): Promise<void> {
+    try {
+      if (this.#frames % ASK_EVERY === 0) this.#readConfig();
+      await this.read();
+    } catch (error) {
+      if (!(error instanceof LedgerError)) throw error;
+      this.#unread = `What stands here is not of this moment. ${error.message}`;
+      await this.close();
+    }
+  }
+
+  #readConfig(): void {
+    try {
+      this.#config = ledgerConfigOf(this.#options, this.#surroundings);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error; // a running leadsync keeps to the former one as well, and says so
+    }
+  }
+
+  frame(columns: number | undefined): string[] {
+    const now = this.#surroundings.clock.now();
+    const { sources, sinks, attempts } = this.#read;
+    const given = {
+      now,
+      ...this.#holder,
+      queued: this.#config.queue.redisUrl !== undefined,
+      command: commandShown(this.#options, this.#surroundings),
+      columns,
+    };
+    return topFrame({ sources, sinks, pace: paceOf(attempts, ATTEMPTS, now), given, unread: this.#unread });
+  }
+
+  async close(): Promise<void> {
+    const ledger = this.#ledger;
+    this.#ledger = undefined;
+    await ledger?.close();
+  }
+}

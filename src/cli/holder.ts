@@ -1,0 +1,27 @@
+import type { LedgerConfig } from '../config/config.ts';
+import { isDataDirHeld } from '../daemon/open-ledger.ts';
+import { askReadiness, type Readiness, staleConfig } from './ask-daemon.ts';
+
+/** The leadsync that holds a data directory, and how it is. */
+export interface Holder extends Readiness {
+  readonly running: boolean;
+  /** It keeps to an earlier configuration: since when the file is not valid, and each fault. */
+  readonly stale: Awaited<ReturnType<typeof staleConfig>>;
+}
+
+/** Nobody holds it. */
+export const NOBODY: Holder = { running: false, answers: true, unready: [], stale: undefined };
+
+/** Whether a leadsync holds the data directory, and how it is; one that has no address to be asked at counts as well. */
+export async function askTheHolder({
+  dataDir,
+  admin,
+}: Pick<LedgerConfig, 'dataDir' | 'admin'>): Promise<Holder> {
+  if (!isDataDirHeld(dataDir)) return NOBODY;
+  if (!admin) return { ...NOBODY, running: true };
+  const readiness = await askReadiness(admin);
+  // One that was stopping gives no answer, and is gone by now.
+  if (!readiness.answers && !isDataDirHeld(dataDir)) return NOBODY;
+  const stale = readiness.answers ? await staleConfig(admin) : undefined;
+  return { running: true, ...readiness, stale };
+}
