@@ -12,7 +12,7 @@ export type DaemonAnswer = { readonly status: number; readonly body: string } | 
 export function askDaemon(
   address: Address,
   path: string,
-  { method = 'GET', withinMs = ANSWER_MS } = {},
+  { method = 'GET', withinMs = ANSWER_MS, maxBytes = MAX_BYTES } = {},
 ): Promise<DaemonAnswer> {
   const { host, port } = reachable(address);
   return new Promise((resolve) => {
@@ -27,7 +27,7 @@ export function askDaemon(
       let body = '';
       response.setEncoding('utf8').on('data', (text: string) => {
         body += text;
-        if (body.length > MAX_BYTES) response.destroy();
+        if (body.length > maxBytes) response.destroy();
       });
       response.on('close', () => resolve({ status: response.statusCode ?? 0, body }));
       response.on('error', fail);

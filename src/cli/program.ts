@@ -20,6 +20,7 @@ import { retry } from './commands/retry.ts';
 import { run } from './commands/run.ts';
 import { schema } from './commands/schema.ts';
 import { status } from './commands/status.ts';
+import { supportBundle } from './commands/support-bundle.ts';
 import { sync } from './commands/sync.ts';
 import { tail } from './commands/tail.ts';
 import { testSink } from './commands/test-sink.ts';
@@ -77,6 +78,7 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
     resume,
     forget,
     moved,
+    supportBundle,
   ])
     add(root, surroundings, exit);
   return root;

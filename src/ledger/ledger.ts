@@ -306,6 +306,20 @@ export interface RecentAttempt {
   readonly speedMs: number | undefined;
 }
 
+/** What a ledger is made of. */
+export interface Anatomy {
+  /** The version of SQLite. */
+  readonly sqlite: string;
+  /** How many steps of its schema were taken. */
+  readonly shape: number;
+  readonly bytes: number;
+  /** Of these, what is used again for what is written next. */
+  readonly freeBytes: number;
+  /** How many rows each table has. */
+  readonly rows: Readonly<Record<string, number>>;
+  readonly schema: readonly string[];
+}
+
 /** One thing that happened to a lead. */
 export interface TraceEntry {
   readonly at: Date;
@@ -399,6 +413,10 @@ export interface Ledger {
   news(since: NewsMark, withData: boolean): Promise<News>;
   /** The last attempts, the latest first. */
   recentAttempts(limit: number): Promise<readonly RecentAttempt[]>;
+  /** The last polls of all sources, the latest first. */
+  lastPolls(limit: number): Promise<readonly PollRow[]>;
+  /** What it is made of; counts every row, which takes a moment where there are millions. */
+  anatomy(): Promise<Anatomy>;
   /** Of each source that has a lead of that id: what the sink gets next of it. Holds the lead's content. */
   upcoming(sink: string, lead: LeadId, source?: string): Promise<readonly Upcoming[]>;
   /** In order of time; also of a lead that was only ever set aside. Empty for one that no listing had. */

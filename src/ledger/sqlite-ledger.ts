@@ -6,6 +6,7 @@ import type { LeadId } from '../leads/lead.ts';
 import type { ListedBlock, ListedItem } from '../leads/listed-lead.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { Amending } from './amending.ts';
+import { anatomyOf, lastPolls } from './anatomy.ts';
 import { Claiming } from './claiming.ts';
 import { ClientKeys } from './client-keys.ts';
 import { Declaring } from './declaring.ts';
@@ -271,6 +272,14 @@ class SqliteLedger implements Ledger {
 
   recentAttempts(limit: number) {
     return this.#read(() => this.#news.recentAttempts(limit));
+  }
+
+  lastPolls(limit: number) {
+    return this.#read(() => lastPolls(this.#db, limit));
+  }
+
+  anatomy() {
+    return this.#read(() => anatomyOf(this.#db));
   }
 
   async retry(filter: DeliveryFilter): Promise<number> {

@@ -1,3 +1,6 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startStub } from '../stub/stub.ts';
 import { canaryLead, canarySecret, expectNoCanary } from '../support/canary.ts';
@@ -32,6 +35,9 @@ describe.each(['in-process', 'bullmq'])('with the %s carrier', (carrier) => {
       'status --json',
       'deliveries',
       'deliveries --json',
+      'top --once',
+      'test-sink refusing',
+      'test-sink database --json',
       'trace 1',
       'trace 2 --json',
       'check',
@@ -43,11 +49,25 @@ describe.each(['in-process', 'bullmq'])('with the %s carrier', (carrier) => {
       expectNoCanary(stdout + stderr, `leadsync ${command}`);
     }
     if (carrier === 'bullmq') expectNoCanary(await allOfRedis(requireRedisUrl(), scene.prefix), 'Redis');
+    await expectCleanBundle(scene.configFile, daemon.stderr);
     await daemon.kill();
     expectNoCanary(daemon.stdout, 'standard output');
     expectNoCanary(daemon.stderr, 'standard error');
   }, 60_000);
 });
+
+/** What is sent to whoever is to help, the log of the running leadsync among it. */
+async function expectCleanBundle(configFile: string, log: string): Promise<void> {
+  const folder = tempDir();
+  const [output, logFile] = [join(folder, 'bundle.tar.gz'), join(folder, 'log')];
+  writeFileSync(logFile, log);
+  const args = ['support-bundle', '-c', configFile, '--output', output, '--log', logFile];
+  const { stdout, stderr, code } = await runLeadsync(args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).not.toContain('LEFT OUT');
+  expectNoCanary(stdout, 'leadsync support-bundle');
+  expectNoCanary(gunzipSync(readFileSync(output)).toString(), 'the support bundle');
+}
 
 /** Leads full of canaries, of which one is broken; and sinks that refuse, fail and answer with what they were sent. */
 async function unhappyScene(redis: boolean) {

@@ -1,8 +1,7 @@
-import { writeFileSync } from 'node:fs';
 import { exampleConfig } from '../../config/example-config.ts';
 import { defineCommand } from '../command.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
+import { writeNewFile } from '../new-file.ts';
 import { printable } from '../printable.ts';
 
 /** `leadsync init`: writes a commented configuration to begin with. Never overwrites. */
@@ -11,7 +10,7 @@ export const init = defineCommand({
   summary: 'writes a commented configuration to begin with; never overwrites',
   examples: ['leadsync init', 'leadsync init /etc/leadsync.yaml'],
   run: async ({ config }, { stderr }, [file = config]) => {
-    write(file);
+    writeNewFile(file, exampleConfig(), 'Name another file: `leadsync init other.yaml`.');
     const option = file === 'leadsync.yaml' ? '' : ` -c ${printable(file)}`;
     stderr.write(
       `Wrote ${printable(file)}. Next:\n` +
@@ -24,22 +23,3 @@ export const init = defineCommand({
     return ExitCode.done;
   },
 });
-
-function write(file: string): void {
-  try {
-    writeFileSync(file, exampleConfig(), { flag: 'wx' });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST')
-      throw new CommandFailure(
-        ExitCode.notDone,
-        `${printable(file)} is there already, and was left as it is.`,
-        'Name another file: `leadsync init other.yaml`.',
-      );
-    throw new CommandFailure(
-      ExitCode.notDone,
-      `${printable(file)} cannot be written (${code}).`,
-      'See whether its folder exists and belongs to you.',
-    );
-  }
-}

@@ -1,0 +1,52 @@
+import { gzipSync } from 'node:zlib';
+import { tar } from '../../platform/tar.ts';
+import { defineCommand } from '../command.ts';
+import { ExitCode } from '../exit-code.ts';
+import { writeNewFile } from '../new-file.ts';
+import { printable } from '../printable.ts';
+import { type SupportFile, supportFiles } from '../support-files.ts';
+
+interface Options {
+  readonly output?: string;
+  readonly log?: string;
+}
+
+/** `leadsync support-bundle`: one file to send to whoever is to help. */
+export const supportBundle = defineCommand<Options>({
+  usage: 'support-bundle',
+  summary: 'one file for whoever is to help: no lead data, no secret',
+  examples: [
+    'leadsync support-bundle',
+    'leadsync support-bundle --output /tmp/leadsync.tar.gz --log /var/log/leadsync.log',
+    'journalctl -u leadsync -n 2000 -o cat | leadsync support-bundle --log -',
+  ],
+  notes:
+    "Works whether leadsync is running or not; what cannot be had is left out, and that is said. Of a log only leadsync's own lines in JSON are taken: they hold no personal data.",
+  declare: (command) =>
+    command
+      .option('--output <file>', 'where it is written; without it leadsync-support-TIME.tar.gz here')
+      .option('--log <file>', "a file with leadsync's log; - reads standard input"),
+  run: async (options, surroundings) => {
+    const { clock, stdout } = surroundings;
+    const now = clock.now();
+    const name = `leadsync-support-${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
+    const files = await supportFiles(options, surroundings);
+    const contents = files.map(summaryLine).join('');
+    const entries = [{ name: 'CONTENTS.txt', content: contents }, ...files].flatMap(
+      ({ name: own, content }) =>
+        content === undefined ? [] : [{ name: `${name}/${own}`, content: Buffer.from(content) }],
+    );
+    const output = options.output ?? `${name}.tar.gz`;
+    const archive = gzipSync(tar(entries, now));
+    writeNewFile(output, archive, 'Name another file with --output.', 0o600);
+    stdout.write(
+      `${contents}\nWrote ${printable(output)} (${Math.ceil(archive.length / 1024)} kB), readable by you alone.\n`,
+    );
+    return ExitCode.done;
+  },
+});
+
+function summaryLine({ name, about, leftOut }: SupportFile): string {
+  const what = leftOut === undefined ? about : `LEFT OUT: ${printable(leftOut)}`;
+  return `${name.padEnd(14)}  ${what}\n`;
+}
