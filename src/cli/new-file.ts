@@ -9,13 +9,20 @@ export function writeNewFile(file: string, content: string | Buffer, hint: strin
     writeFileSync(file, content, { flag: 'wx', mode });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const shown = printable(file);
-    throw code === 'EEXIST'
-      ? new CommandFailure(ExitCode.notDone, `${shown} is there already, and was left as it is.`, hint)
-      : new CommandFailure(
-          ExitCode.notDone,
-          `${shown} cannot be written (${code}).`,
-          'See whether its folder exists and belongs to you.',
-        );
+    if (code === 'EEXIST') throw alreadyThere(file, hint);
+    throw new CommandFailure(
+      ExitCode.notDone,
+      `${printable(file)} cannot be written (${code}).`,
+      'See whether its folder exists and belongs to you.',
+    );
   }
+}
+
+/** A file that must not be overwritten. */
+export function alreadyThere(file: string, hint: string): CommandFailure {
+  return new CommandFailure(
+    ExitCode.notDone,
+    `${printable(file)} is there already, and was left as it is.`,
+    hint,
+  );
 }

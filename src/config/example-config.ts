@@ -1,15 +1,11 @@
+import { CONFIG_HEAD } from './new-config.ts';
+
 /** A commented configuration to begin with. Valid once the variables in it are set. */
 export function exampleConfig(): string {
   return EXAMPLE;
 }
 
-const EXAMPLE = `# yaml-language-server: $schema=./leadsync.schema.json
-# The line above gives an editor completion and checks, once \`leadsync schema > leadsync.schema.json\` has made that file.
-#
-# leadsync.yaml: what to read, and where to bring it. \`leadsync validate\` says what is wrong with it.
-# \${NAME} is a variable of the environment, \${NAME:-default} one with a default, $$ a dollar.
-data_dir: ./data                     # ledger, tokens, lock; relative to this file
-
+const EXAMPLE = `${CONFIG_HEAD}
 sources:
   main:                              # a name of your choice: it is in every log line, metric and table
     base_url: https://leads.example.com

@@ -1,25 +1,52 @@
+import { existsSync } from 'node:fs';
 import { exampleConfig } from '../../config/example-config.ts';
+import { newConfig, variablesIn } from '../../config/new-config.ts';
 import { defineCommand } from '../command.ts';
+import type { Surroundings } from '../context.ts';
+import { canAsk, converse } from '../conversation.ts';
 import { ExitCode } from '../exit-code.ts';
-import { writeNewFile } from '../new-file.ts';
+import { askForConfig } from '../init-dialog.ts';
+import { alreadyThere, writeNewFile } from '../new-file.ts';
 import { printable } from '../printable.ts';
+
+const HINT = 'Name another file: `leadsync init other.yaml`.';
 
 /** `leadsync init`: writes a commented configuration to begin with. Never overwrites. */
 export const init = defineCommand({
   usage: 'init [file]',
   summary: 'writes a commented configuration to begin with; never overwrites',
-  examples: ['leadsync init', 'leadsync init /etc/leadsync.yaml'],
-  run: async ({ config }, { stderr }, [file = config]) => {
-    writeNewFile(file, exampleConfig(), 'Name another file: `leadsync init other.yaml`.');
-    const option = file === 'leadsync.yaml' ? '' : ` -c ${printable(file)}`;
-    stderr.write(
-      `Wrote ${printable(file)}. Next:\n` +
-        '  1. Put the address of your service and your destinations into it.\n' +
-        '  2. Set the variables that it names: LEADS_CLIENT_ID and LEADS_CLIENT_SECRET.\n' +
-        `  3. \`leadsync validate${option}\` says whether it is right, \`leadsync check${option}\` whether everything can be reached.\n` +
-        `  4. \`leadsync run${option}\` starts.\n` +
-        'For completion in your editor: `leadsync schema > leadsync.schema.json`, in the same folder.\n',
-    );
+  examples: ['leadsync init', 'leadsync init /etc/leadsync.yaml', 'leadsync init < /dev/null'],
+  notes:
+    'On a terminal it asks a few questions: the address of the service, and where leads go. Elsewhere it writes an example.',
+  run: async ({ config }, surroundings, [file = config]) => {
+    if (existsSync(file)) throw alreadyThere(file, HINT); // before anybody answers questions in vain
+    const text = canAsk(surroundings) ? await askForText(surroundings) : exampleConfig();
+    writeNewFile(file, text, HINT);
+    surroundings.stderr.write(nextSteps(file, text));
     return ExitCode.done;
   },
 });
+
+async function askForText(surroundings: Surroundings): Promise<string> {
+  return newConfig(await converse(surroundings, askForConfig));
+}
+
+function nextSteps(file: string, text: string): string {
+  const option = file === 'leadsync.yaml' ? '' : ` -c ${printable(file)}`;
+  const example = text === exampleConfig();
+  const steps = [
+    ...(example ? ['Put the address of your service and your destinations into it.'] : []),
+    `Set the variables that it names: ${listed(variablesIn(text))}.`,
+    `\`leadsync validate${option}\` says whether it is right, \`leadsync check${option}\` whether everything can be reached.`,
+    `\`leadsync run${option}\` starts.`,
+  ];
+  return [
+    `Wrote ${printable(file)}. Next:`,
+    ...steps.map((step, at) => `  ${at + 1}. ${step}`),
+    'For completion in your editor: `leadsync schema > leadsync.schema.json`, in the same folder.\n',
+  ].join('\n');
+}
+
+function listed(names: readonly string[]): string {
+  return new Intl.ListFormat('en-GB', { type: 'conjunction' }).format(names);
+}

@@ -1,0 +1,118 @@
+import type { NewConfig, NewSinkType } from '../config/new-config.ts';
+import { sourceEntry } from '../config/source-entry.ts';
+import { didYouMean } from '../config/suggest.ts';
+import { sinkTypes } from '../sinks/registry.ts';
+import { printable } from './printable.ts';
+
+/** Somebody at a terminal. */
+export interface Conversation {
+  /** Shows a question, and gives the line that was typed. */
+  ask(question: string): Promise<string>;
+  say(text: string): void;
+}
+
+/** Judges an answer. @returns what is wrong with it, undefined when nothing is */
+type Judge = (answer: string) => string | undefined;
+
+const TYPES = sinkTypes.map(({ type }) => type);
+const VARIABLES = /\$\{[A-Za-z_]\w*\}/g;
+
+/** Asks for what a first configuration needs. Wrong answers are asked for again. Nothing secret is asked for. */
+export async function askForConfig(conversation: Conversation): Promise<NewConfig> {
+  conversation.say(
+    'A few questions for a first configuration. An empty line takes what stands in [ ]. Nothing secret is\nasked for: write ${NAME} wherever the environment, or a secret store, is to provide a value.\n\n',
+  );
+  const one = (question: string, standard: string, judge: Judge) =>
+    answerTo(conversation, question, standard, judge);
+  const serviceUrl = await one(
+    'Address of the lead listing service',
+    'https://leads.example.com',
+    sourceJudge('base_url'),
+  );
+  const every = await one('How often to look for new leads', '30s', everyJudge);
+  const types = await one(
+    `Where leads go: ${TYPES.join(', ')}; several with commas, or none`,
+    'csv',
+    typesJudge,
+  );
+  const sinks: Partial<Record<NewSinkType, string>> = {};
+  for (const type of typesIn(types) as NewSinkType[]) {
+    const { question, standard, option } = WHERE[type];
+    sinks[type] = await one(question, standard, sinkJudge(type, option));
+  }
+  return { serviceUrl, every, sinks };
+}
+
+const WHERE: Readonly<Record<NewSinkType, { question: string; standard: string; option: string }>> = {
+  webhook: {
+    question: 'webhook: the address that leads are posted to',
+    standard: 'https://crm.example.com/hooks/leads',
+    option: 'url',
+  },
+  csv: { question: 'csv: the folder that files are dropped in', standard: './drop', option: 'directory' },
+  postgres: {
+    question: 'postgres: the database; its address holds a password, so name a variable',
+    standard: '${DATABASE_URL}',
+    option: 'url',
+  },
+};
+
+async function answerTo(
+  { ask, say }: Conversation,
+  question: string,
+  standard: string,
+  judge: Judge,
+): Promise<string> {
+  for (;;) {
+    const answer = (await ask(`${question} [${standard}]: `)).trim() || standard;
+    const wrong = judge(answer);
+    if (wrong === undefined) return answer;
+    say(`  ${printable(wrong)}\n`);
+  }
+}
+
+const sourceJudge =
+  (option: 'base_url'): Judge =>
+  (answer) =>
+    faultOf(answer, (value) => sourceEntry.shape[option].safeParse(value));
+
+const everyJudge: Judge = (answer) =>
+  faultOf(answer, (value) => sourceEntry.shape.poll.safeParse({ every: value }));
+
+function sinkJudge(name: NewSinkType, option: string): Judge {
+  const type = sinkTypes.find((one) => one.type === name);
+  return (answer) =>
+    faultOf(answer, (value) => type?.options.shape[option].safeParse(value)) ?? secretIn(answer);
+}
+
+/** What the option's own schema says; of a text with a variable in it nobody can tell yet. */
+function faultOf(
+  answer: string,
+  parse: (value: string) => { error?: { issues: readonly { message: string }[] } | undefined } | undefined,
+): string | undefined {
+  if (answer.replaceAll(VARIABLES, '').includes('${'))
+    return 'It has a ${ that begins no variable: write ${NAME}.';
+  if (answer.search(VARIABLES) !== -1) return undefined;
+  const message = parse(answer)?.error?.issues[0]?.message;
+  return message === undefined ? undefined : `It ${message}.`;
+}
+
+/** Whether an address has something in it that should not stand in a file. */
+function secretIn(answer: string): string | undefined {
+  const hasPassword = /\/\/[^/@]*:[^/@]*@/.test(answer.replaceAll(VARIABLES, ''));
+  if (!hasPassword && !/[?&][^=]*=(?!\$\{)/.test(answer)) return undefined;
+  return 'It may hold a secret, which does not belong into the file: write ${NAME}, and set that variable to the whole of it.';
+}
+
+function typesIn(answer: string): string[] {
+  const words = answer.split(/[\s,]+/).filter((word) => word !== '' && word !== 'none');
+  return TYPES.filter((type) => words.includes(type));
+}
+
+const typesJudge: Judge = (answer) => {
+  const unknown = answer
+    .split(/[\s,]+/)
+    .find((word) => word !== '' && word !== 'none' && !TYPES.includes(word));
+  if (unknown === undefined) return undefined;
+  return `There is no type "${unknown}"${didYouMean(unknown, TYPES) ? `: ${didYouMean(unknown, TYPES)}` : `; there are ${TYPES.join(', ')}.`}`;
+};

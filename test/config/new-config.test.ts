@@ -1,0 +1,60 @@
+import { resolve } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { exampleConfig } from '../../src/config/example-config.ts';
+import { parseConfig } from '../../src/config/load-config.ts';
+import { type NewConfig, newConfig, variablesIn } from '../../src/config/new-config.ts';
+import { sinkTypes } from '../../src/sinks/registry.ts';
+import { faultsOf } from './reading.ts';
+
+const env = {
+  LEADS_CLIENT_ID: 'client',
+  LEADS_CLIENT_SECRET: 's',
+  CRM_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+  DATABASE_URL: 'postgres://leadsync:p@db.example/leads',
+};
+const plain: NewConfig = { serviceUrl: 'https://leads.example.com', every: '30s', sinks: {} };
+const all: NewConfig = {
+  ...plain,
+  sinks: { webhook: 'https://crm.example.com/hooks', csv: './drop', postgres: '${DATABASE_URL}' },
+};
+
+describe('a new configuration', () => {
+  test.each([
+    ['without a sink', plain],
+    ['with every type of sink', all],
+    ['with one', { ...plain, sinks: { csv: '/var/drop' } }],
+  ])('%s is valid', (_, given) => {
+    expect(faultsOf(newConfig(given), env, sinkTypes)).toEqual([]);
+  });
+
+  test('names every variable that it needs, and none of those in its comments', () => {
+    expect(variablesIn(newConfig(all))).toEqual([
+      'LEADS_CLIENT_ID',
+      'LEADS_CLIENT_SECRET',
+      'CRM_WEBHOOK_SECRET',
+      'DATABASE_URL',
+    ]);
+    expect(variablesIn(exampleConfig())).toEqual(['LEADS_CLIENT_ID', 'LEADS_CLIENT_SECRET']);
+  });
+
+  test('has the folder that was asked for, whatever its name is made of', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: 'binary' }), (name) => {
+        const folder = `/${name.replaceAll('\0', '').replaceAll('${', '').toWellFormed()}x`;
+        const config = parseConfig(newConfig({ ...plain, sinks: { csv: folder } }), '/f', { sinkTypes, env });
+        const [sink] = config.sinks;
+        expect(sink?.options['directory']).toBe(resolve(folder));
+      }),
+    );
+  });
+
+  test.each(['1e3', '0x1f', 'null', 'yes', '12', '~', 'a: b', '- a', 'a #b', '*a', '&a', "it's", '"'])(
+    'takes %s for the name of a folder, and for nothing else of YAML',
+    (folder) => {
+      const text = newConfig({ ...plain, sinks: { csv: folder } });
+      expect(parse(text).sinks.drop.directory).toBe(folder);
+    },
+  );
+});
