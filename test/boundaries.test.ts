@@ -52,7 +52,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   ledger: {
     imports: ['leads', 'platform', 'store'],
-    doors: ['ledger.ts', 'ledger-error.ts', 'reading.ts', 'sqlite-ledger.ts'],
+    doors: ['ledger.ts', 'ledger-error.ts', 'news-entries.ts', 'reading.ts', 'sqlite-ledger.ts'],
     because: 'ledger/ remembers; it must not know HTTP, Redis or what a sink does (it holds names of sinks).',
   },
   delivery: {

@@ -1,5 +1,5 @@
 import type { Happening, SinkChange } from '../daemon/follow-ledger.ts';
-import type { AttemptNews, LeadNews, PollRow } from '../ledger/ledger.ts';
+import type { AttemptNews, LeadNews, PollNews } from '../ledger/news-entries.ts';
 import { printable } from './printable.ts';
 
 /** What something that happened is about, for those who want to hear of a part of it. */
@@ -9,18 +9,13 @@ export function isAbout(
 ): boolean {
   if (happening.kind === 'ledger') return true;
   if (sink !== undefined && !('sink' in happening && happening.sink === sink)) return false;
-  return source === undefined || sourceOf(happening) === source;
-}
-
-function sourceOf(happening: Happening): string | undefined {
-  if (happening.kind === 'poll') return happening.poll.source;
-  return 'source' in happening ? happening.source : undefined;
+  return source === undefined || ('source' in happening && happening.source === source);
 }
 
 /** Whether there is anything to tell: most polls find what the one before has found. */
 export function isWorthTelling(happening: Happening): boolean {
   if (happening.kind !== 'poll') return true;
-  const { status, new: found, changed } = happening.poll;
+  const { status, new: found, changed } = happening;
   return status === 'failed' || status === 'partial' || found + changed > 0;
 }
 
@@ -37,7 +32,7 @@ type Words = [what: string, about: string, ...more: (string | undefined)[]];
 function wordsOf(happening: Happening): Words {
   switch (happening.kind) {
     case 'poll':
-      return pollWords(happening.poll);
+      return pollWords(happening);
     case 'lead':
       return leadWords(happening);
     case 'rejection': {
@@ -59,7 +54,7 @@ const LEDGER_WORDS = {
   another: 'is another one now, which is followed from here on',
 } as const;
 
-function pollWords({ source, status, listed, new: found, changed, error }: PollRow): Words {
+function pollWords({ source, status, listed, new: found, changed, error }: PollNews): Words {
   const counts = `${listed} listed, ${found} new, ${changed} changed`;
   // The ledger keeps a code before the sentence, for queries.
   return ['poll', source, status, counts, error?.replace(/^[a-z-]+: /, '')];
@@ -89,7 +84,7 @@ export function happeningJson(happening: Happening): Record<string, unknown> {
   const { at, kind } = happening;
   switch (kind) {
     case 'poll': {
-      const { source, poll, status, listed, new: found, changed, rejected, error = null } = happening.poll;
+      const { source, poll, status, listed, new: found, changed, rejected, error = null } = happening;
       const counts = {
         leads_listed: listed,
         leads_new: found,

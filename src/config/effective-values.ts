@@ -69,8 +69,8 @@ class Walk {
     const value = tree.valueAt(path);
     if (!tree.has(path) && schema.properties === undefined) {
       if (schema.default !== undefined) this.add(path, this.#shown(schema.default, path), 'default');
-    } else if (isSecret(schema)) this.#secret(value, path);
-    else if (Array.isArray(value) && value.some(isComposite))
+    } else if (isSecret(schema) && !isOther(value)) this.#secret(value, path);
+    else if (Array.isArray(value) && (value.some(isComposite) || isSecret(itemSchema(schema))))
       for (const at of value.keys()) this.value(itemSchema(schema), [...path, at]);
     else if (schema.properties !== undefined || (isComposite(value) && !Array.isArray(value)))
       this.#entries(schema, value, path);
@@ -155,8 +155,15 @@ function formsOf(schema: JsonSchema): JsonSchema[] {
   return [schema, ...choices.filter(isSchema).flatMap(formsOf)];
 }
 
+/** Empty where nothing is known of the items. */
 function itemSchema(schema: JsonSchema): JsonSchema {
-  return { anyOf: formsOf(schema).flatMap(({ items }) => (isSchema(items) ? [items] : [])) };
+  const [only = {}, ...more] = formsOf(schema).flatMap(({ items }) => (isSchema(items) ? [items] : []));
+  return more.length === 0 ? only : { anyOf: [only, ...more] };
+}
+
+/** A map or list that stands where a secret may stand as well. */
+function isOther(value: unknown): boolean {
+  return isComposite(value) && !('file' in value);
 }
 
 function isComposite(value: unknown): value is object {

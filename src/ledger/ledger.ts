@@ -6,6 +6,7 @@ import type { ListedBlock, ListedElement, ListedItem } from '../leads/listed-lea
 import type { Outcome } from '../leads/outcome.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { LedgerError } from './ledger-error.ts';
+import type { News, NewsMark, RecentAttempt } from './news-entries.ts';
 
 /** Identifies a poll in this ledger; grows with time. */
 export type PollId = number;
@@ -226,84 +227,6 @@ export interface Upcoming {
   readonly state: DeliveryState | undefined;
   readonly reason: string | undefined;
   readonly settledAt: Date | undefined;
-}
-
-/** How far somebody has read what happened: numbers of rows, which only grow. */
-export interface NewsMark {
-  /** The last poll of each source that has ended. */
-  readonly polls: Readonly<Record<string, PollId>>;
-  readonly lead: number;
-  readonly rejection: number;
-  readonly attempt: number;
-}
-
-export interface News {
-  /** In order of time. */
-  readonly entries: readonly NewsEntry[];
-  readonly mark: NewsMark;
-  /** There is more: ask again at once. */
-  readonly more: boolean;
-}
-
-export type NewsEntry = PollNews | LeadNews | RejectionNews | AttemptNews;
-
-/** A poll has ended. */
-export interface PollNews {
-  readonly kind: 'poll';
-  readonly at: Date;
-  readonly poll: PollRow;
-}
-
-/** A lead is new, or has another content. */
-export interface LeadNews {
-  readonly kind: 'lead';
-  readonly at: Date;
-  readonly source: string;
-  readonly lead: string;
-  readonly version: number;
-  /** Empty for a new one. */
-  readonly changedFields: readonly string[];
-  /** Its content: set when it was asked for. */
-  readonly raw: string | undefined;
-}
-
-/** An element of a listing broke the service's description for the first time. */
-export interface RejectionNews {
-  readonly kind: 'rejection';
-  readonly at: Date;
-  readonly source: string;
-  readonly lead: string | undefined;
-  readonly path: string;
-  readonly reason: string;
-}
-
-/** A delivery was attempted. What fails alike again and again is told once. */
-export interface AttemptNews {
-  readonly kind: 'attempt';
-  readonly at: Date;
-  readonly sink: string;
-  readonly source: string;
-  readonly lead: string;
-  readonly delivery: string;
-  readonly outcome: Outcome['kind'];
-  readonly durationMs: number;
-  readonly httpStatus: number | undefined;
-  readonly error: string | undefined;
-  /** What the destination answered; may repeat the lead's text: set when it was asked for. */
-  readonly answer: string | undefined;
-  /** As the delivery is now. */
-  readonly state: DeliveryState;
-  readonly nextAttemptAt: Date | undefined;
-}
-
-/** An attempt, as far as the pace of deliveries goes. */
-export interface RecentAttempt {
-  readonly sink: string;
-  /** When it ended, or the last of those that failed alike. */
-  readonly at: Date;
-  readonly outcome: Outcome['kind'];
-  /** From when a new lead was first seen until it was delivered, in ms. */
-  readonly speedMs: number | undefined;
 }
 
 /** What a ledger is made of. */

@@ -10,7 +10,7 @@ import type {
   PollNews,
   RecentAttempt,
   RejectionNews,
-} from './ledger.ts';
+} from './news-entries.ts';
 import { deliveryId } from './views.ts';
 
 /** At most so many rows of a kind are read at once: nobody waits for the rest. */
@@ -85,7 +85,7 @@ export class NewsReader {
         ...attempts.map((row) => toAttempt(row, withData)),
       ].sort((one, other) => one.at.getTime() - other.at.getTime()),
       mark: {
-        polls: { ...mark.polls, ...Object.fromEntries(polls.map(({ poll }) => [poll.source, poll.poll])) },
+        polls: { ...mark.polls, ...Object.fromEntries(polls.map(({ source, poll }) => [source, poll])) },
         lead: leads.at(-1)?.no ?? mark.lead,
         rejection: rejections.at(-1)?.no ?? mark.rejection,
         attempt: attempts.at(-1)?.no ?? mark.attempt,
@@ -107,8 +107,8 @@ export class NewsReader {
   /** A source has one poll under way, and those before it have ended. */
   #pollsOf(source: string, { polls }: NewsMark): PollNews[] {
     return this.#sql.polls.all(source, polls[source] ?? 0, AT_ONCE).map((row) => {
-      const poll = pollRow(row);
-      return { kind: 'poll', at: poll.finishedAt ?? poll.startedAt, poll };
+      const { startedAt, finishedAt, ...poll } = pollRow(row);
+      return { kind: 'poll', at: finishedAt ?? startedAt, ...poll };
     });
   }
 }

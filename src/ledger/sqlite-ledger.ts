@@ -22,7 +22,6 @@ import type {
   DeliveryFilter,
   LeadChoice,
   Ledger,
-  NewsMark,
   PollEnd,
   PollId,
   Settled,
@@ -31,6 +30,7 @@ import type {
 import { LedgerError, toLedgerError } from './ledger-error.ts';
 import { connect, fileIdentity, prepareFile, renameCopy, requireFile } from './ledger-file.ts';
 import { NewsReader } from './news.ts';
+import type { NewsMark } from './news-entries.ts';
 import { Owing } from './owing.ts';
 import { Polls } from './polls.ts';
 import { Recording } from './recording.ts';
@@ -232,11 +232,11 @@ class SqliteLedger implements Ledger {
   }
 
   isReplaced(): boolean {
-    return fileIdentity(this.#db.name) !== this.#file || this.#queueId() !== this.id;
+    return this.#checked(() => fileIdentity(this.#db.name) !== this.#file || this.#queueId() !== this.id);
   }
 
   changedElsewhere(): boolean {
-    const version = this.#readDataVersion();
+    const version = this.#checked(() => this.#readDataVersion());
     const changed = version !== this.#dataVersion;
     this.#dataVersion = version;
     return changed;
@@ -408,6 +408,14 @@ class SqliteLedger implements Ledger {
 
   #read<T>(work: () => T): Promise<T> {
     return this.#guard(async () => this.#transactions.read(work));
+  }
+
+  #checked<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw toLedgerError(error, this.#db.name);
+    }
   }
 
   async #guard<T>(work: () => Promise<T>): Promise<T> {

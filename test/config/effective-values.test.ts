@@ -1,21 +1,33 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import type { ConfigValue } from '../../src/config/effective-values.ts';
 import type { Environment } from '../../src/config/interpolate.ts';
 import { describeConfig } from '../../src/config/load-config.ts';
+import { secret } from '../../src/platform/option-types.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
+import type { SinkType } from '../../src/sinks/sink.ts';
 import { canarySecret, expectNoCanary } from '../support/canary.ts';
 import { pigeons, SOURCE } from './reading.ts';
 
 const FILE = '/etc/leadsync/leadsync.yaml';
 
-function describeText(text: string, env: Environment = {}, types = pigeons): readonly ConfigValue[] {
+function describeText(
+  text: string,
+  env: Environment = {},
+  types: readonly SinkType[] = pigeons,
+): readonly ConfigValue[] {
   return describeConfig(FILE, { sinkTypes: types, env, readFile: () => Buffer.from(text) });
 }
 
 /** `value  (origin)` of one path. */
-function shown(path: string, text: string, env: Environment = {}, types = pigeons): string | undefined {
+function shown(
+  path: string,
+  text: string,
+  env: Environment = {},
+  types: readonly SinkType[] = pigeons,
+): string | undefined {
   const found = describeText(text, env, types).find((one) => one.path === path);
   return found && `${found.value}  (${found.origin.replace(FILE, 'FILE')})`;
 }
@@ -81,6 +93,39 @@ describe('a value in force', () => {
     const text = `${SOURCE}    poll: { cron: "*/5 * * * *" }\n`;
     expect(shown('sources.main.poll.cron', text)).toBe('*/5 * * * *  (FILE:6)');
     expect(shown('sources.main.poll.every', text)).toBe(undefined);
+  });
+});
+
+describe('what a future sink takes', () => {
+  const door = z.strictObject({ name: z.string(), key: secret() });
+  const options = z.strictObject({
+    codes: z.array(secret()).optional(),
+    door: z.union([secret(), door]).optional(),
+    doors: z.array(door).optional(),
+    anything: z.unknown().optional(),
+  });
+  const defaults = {
+    events: ['created'] as const,
+    batchMax: 1,
+    batchWaitMs: 0,
+    concurrency: 1,
+    timeoutMs: 1000,
+  };
+  const types = [{ type: 'castle', summary: '', options, defaults, open: () => expect.fail() }];
+  const castle = (more: string) => `${SOURCE}sinks:\n  c:\n    type: castle\n    ${more}\n`;
+
+  test.each([
+    ['codes: [one, two]', 'sinks.c.codes[1]', '[secret]  (FILE:9)'],
+    ['door: sesame', 'sinks.c.door', '[secret]  (FILE:9)'],
+    ['door: { name: north, key: sesame }', 'sinks.c.door.key', '[secret]  (FILE:9)'],
+    ['door: { name: north, key: sesame }', 'sinks.c.door.name', 'north  (FILE:9)'],
+    ['doors: [{ name: north, key: sesame }]', 'sinks.c.doors[0].key', '[secret]  (FILE:9)'],
+    ['anything: sesame', 'sinks.c.anything', '[secret]  (FILE:9)'],
+    ['anything: { deep: [sesame] }', 'sinks.c.anything.deep[0]', '[secret]  (FILE:9)'],
+  ])('is masked where it is a secret, or nobody says that it is none: %s', (more, path, expected) => {
+    expect(shown(path, castle(more), {}, types)).toBe(expected);
+    if (!path.endsWith('.name'))
+      expect(JSON.stringify(describeText(castle(more), {}, types))).not.toMatch(/sesame|"one|two"/);
   });
 });
 

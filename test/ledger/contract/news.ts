@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NewsEntry, NewsMark } from '../../../src/ledger/ledger.ts';
+import type { NewsEntry, NewsMark } from '../../../src/ledger/news-entries.ts';
 import { aLead, hashOf } from '../../support/a-lead.ts';
 import {
   changedLead,
@@ -73,10 +73,10 @@ export function newsContract(store: () => OpenLedger): void {
       const slow = await on.ledger.startPoll('main');
       await on.list([], 'other');
       const first = await all(on, mark);
-      expect(first.entries).toMatchObject([{ kind: 'poll', poll: { source: 'other', status: 'success' } }]);
+      expect(first.entries).toMatchObject([{ kind: 'poll', source: 'other', status: 'success' }]);
       await on.ledger.finishPoll(slow, broken);
       expect((await all(on, first.mark)).entries).toMatchObject([
-        { kind: 'poll', poll: { source: 'main', status: 'failed', error: 'server: it broke' } },
+        { kind: 'poll', source: 'main', status: 'failed', error: 'server: it broke' },
       ]);
     });
 
