@@ -36,6 +36,8 @@ describe('in a shell without the daemon’s environment', () => {
     [['status', '--json'], 0],
     [['trace', '1'], 0],
     [['deliveries'], 0],
+    [['top', '--once'], 0],
+    [['config', 'show'], 0],
     [['retry', '--all'], 0],
     [['replay', '--sink', 'crm', '--lead', '1'], 0],
     [['pause', 'crm'], 0],
@@ -54,24 +56,29 @@ describe('in a shell without the daemon’s environment', () => {
     expect(code).toBe(1);
   });
 
-  test.each(['validate', 'check', 'run', 'sync', 'worker'])(
-    '%s still wants every secret',
-    async (command) => {
-      const { stderr, code } = await aBareShell().run([command]);
-      expect(code).toBe(78);
-      for (const absent of [
-        'LEADS_URL',
-        'LEADS_CLIENT_ID',
-        'CRM_HOST',
-        'CRM_SECRET',
-        'CRM_TOKEN',
-        'REDIS_HOST',
-      ])
-        expect(stderr).toContain(`the variable ${absent} is not set`);
-      expect(stderr).toContain('cannot read /run/secrets/of-the-daemon (ENOENT)');
-      expect(stderr).toContain('cannot read /run/secrets/key (ENOENT)');
-    },
-  );
+  test.each([
+    ['validate'],
+    ['check'],
+    ['run'],
+    ['sync'],
+    ['worker'],
+    ['test-sink', 'crm'],
+    ['preview', '--sink', 'crm', '--lead', '1'],
+  ])('%s still wants every secret', async (...command) => {
+    const { stderr, code } = await aBareShell().run(command);
+    expect(code).toBe(78);
+    for (const absent of [
+      'LEADS_URL',
+      'LEADS_CLIENT_ID',
+      'CRM_HOST',
+      'CRM_SECRET',
+      'CRM_TOKEN',
+      'REDIS_HOST',
+    ])
+      expect(stderr).toContain(`the variable ${absent} is not set`);
+    expect(stderr).toContain('cannot read /run/secrets/of-the-daemon (ENOENT)');
+    expect(stderr).toContain('cannot read /run/secrets/key (ENOENT)');
+  });
 
   test('every other fault is told', async () => {
     const install = aBareShell('nonsense: 1\n');

@@ -58,6 +58,10 @@ const PLACES: Readonly<Record<string, (word: string) => readonly string[]>> = {
   'a time': (word) => ['deliveries', '--since', word],
   'a number': (word) => ['deliveries', '--limit', word],
   'a delivery': (word) => ['deliveries', '--before', word],
+  'a sink to test': (word) => ['test-sink', word],
+  'a sink to preview': (word) => ['preview', '--lead', '1', '--sink', word],
+  'a source to follow': (word) => ['tail', '--source', word],
+  'a thing to show': (word) => ['config', word],
   'a delivery to retry': (word) => ['retry', word],
   'a command to be helped with': (word) => ['help', word],
   'a configuration': (word) => ['validate', '--config', word],
@@ -125,7 +129,10 @@ async function expectPlainTables({ configFile }: Scene): Promise<void> {
     expect(await plain(command)).toContain('crm');
     JSON.parse(await plain(`${command} --json`));
   }
+  expect(await plain('top --once')).toContain('crm');
   for (const { id, text } of LEADS) {
+    for (const sink of ['crm', 'drop', 'warehouse'])
+      expect(await plain(`preview --sink ${sink} --lead ${id}`)).toContain(String(id));
     expect(await plain(`trace ${id} --show-data`)).toContain('refused');
     expectAnswers(JSON.parse(await plain(`trace ${id} --show-data --json`)), text);
   }
