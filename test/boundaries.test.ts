@@ -70,14 +70,30 @@ const rooms: Readonly<Record<string, Room>> = {
     because:
       'A sink is one destination; it must not know other sinks, retries or how the configuration is read.',
   },
+  alerts: {
+    imports: ['leads', 'platform', 'sinks/webhook', 'telemetry'],
+    doors: [
+      'alerts.ts',
+      'arrivals.ts',
+      'observed.ts',
+      'open-destination.ts',
+      'destination.ts',
+      'notice.ts',
+      'options.ts',
+      'registry.ts',
+    ],
+    because:
+      'alerts/ judges what is observed and tells people; it must not know how leads are read, kept or delivered.',
+  },
   config: {
-    imports: ['leads', 'platform', 'sinks', 'source'],
+    imports: ['alerts', 'leads', 'platform', 'sinks', 'source'],
     because:
       'config/ reads YAML and says what is wrong; it takes options from parts and must not know how they work.',
   },
   daemon: {
     imports: [
       'admin',
+      'alerts',
       'config',
       'delivery',
       'leads',
@@ -93,6 +109,7 @@ const rooms: Readonly<Record<string, Room>> = {
   cli: {
     imports: [
       'admin',
+      'alerts',
       'config',
       'daemon',
       'leads',
@@ -124,9 +141,10 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   pino: ['telemetry'],
   'pino-pretty': ['telemetry'],
   'prom-client': ['telemetry'],
-  undici: ['source', 'sinks/webhook'],
+  nodemailer: ['alerts'],
+  undici: ['alerts', 'source', 'sinks/webhook'],
   yaml: ['config'],
-  zod: ['config', 'platform', 'sinks', 'sinks/*', 'source'],
+  zod: ['alerts', 'config', 'platform', 'sinks', 'sinks/*', 'source'],
 };
 
 /** Node's own modules that open a way out of the process. The others may be used anywhere but in `leads/`. */

@@ -23,6 +23,7 @@ import { status } from './commands/status.ts';
 import { supportBundle } from './commands/support-bundle.ts';
 import { sync } from './commands/sync.ts';
 import { tail } from './commands/tail.ts';
+import { testAlert } from './commands/test-alert.ts';
 import { testSink } from './commands/test-sink.ts';
 import { top } from './commands/top.ts';
 import { trace } from './commands/trace.ts';
@@ -59,7 +60,7 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
 
   root.commandsGroup('Set up:').helpCommand(false); // its own says nothing about a command that does not exist
   addHelp(root);
-  for (const add of [init, validate, config, plan, check, testSink, login, schema])
+  for (const add of [init, validate, config, plan, check, testSink, testAlert, login, schema])
     add(root, surroundings, exit);
   root.commandsGroup('Run:');
   for (const add of [run, reload, sync, worker, healthcheck]) add(root, surroundings, exit);

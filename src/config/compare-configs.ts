@@ -50,6 +50,7 @@ interface Option {
 const LIVE: readonly Option[] = [
   { name: 'log.level', of: ({ log }) => log.level },
   { name: 'store.client_key', of: ({ clientKey }) => clientKey },
+  { name: 'alerts', of: ({ alerts }) => alerts },
   { name: 'watch', of: ({ watch }) => watch },
   { name: 'stop.grace', of: ({ gracePeriodMs }) => gracePeriodMs },
 ];

@@ -52,6 +52,7 @@ export class ConfigReader {
       sinks: sinks.filter((sink) => sink !== undefined),
       queue: { redisUrl: daemon.queue.redis_url, prefix: daemon.queue.prefix },
       admin: daemon.admin.listen,
+      alerts: daemon.alerts,
       log: { level: daemon.log.level, format: daemon.log.format },
       tokenKey: daemon.tokens.encryption_key,
       clientKey: daemon.store.client_key,
@@ -200,7 +201,7 @@ interface SinkPieces {
 /** The top of the configuration without what may stay unread. */
 function withoutSecrets(root: unknown): unknown {
   if (!isMap(root)) return root;
-  const { tokens: _, store: ___, queue, ...rest } = root;
+  const { tokens: _, store: ___, alerts: ____, queue, ...rest } = root;
   if (!isMap(queue)) return 'queue' in root ? { ...rest, queue } : rest;
   const { redis_url: __, ...shown } = queue;
   return { ...rest, queue: shown };

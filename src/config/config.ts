@@ -1,3 +1,4 @@
+import type { AlertOptions } from '../alerts/options.ts';
 import type { LeadEvent } from '../leads/delivery.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { SinkType } from '../sinks/sink.ts';
@@ -13,6 +14,8 @@ export interface Config {
   readonly sinks: readonly SinkConfig[];
   readonly queue: QueueConfig;
   readonly admin: { readonly host: string; readonly port: number } | undefined;
+  /** Who is told of what is wrong. */
+  readonly alerts: AlertOptions;
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
   /** Encrypts the stored tokens; undefined: they are stored plainly, with mode 0600. */
   readonly tokenKey: Secret | undefined;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { alertOptions } from '../alerts/options.ts';
 import { secret } from '../platform/option-types.ts';
 import type { Secret } from '../platform/secret.ts';
-import { durationBetween } from './option-limits.ts';
+import { durationBetween, nameOption } from './option-limits.ts';
 
 /** A key can be tried offline by whoever gets hold of the files. */
 const SHORTEST_PASSPHRASE = 16;
@@ -63,6 +64,11 @@ export const daemonOptions = z.strictObject({
     })
     .prefault({})
     .describe('HTTP for `/livez`, `/readyz` and `/metrics`.'),
+  alerts: alertOptions(nameOption)
+    .prefault({})
+    .describe(
+      'Tells people what is wrong, where no Prometheus does. docs/operating.md says what each condition means.',
+    ),
   watch: z
     .boolean()
     .default(false)

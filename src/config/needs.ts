@@ -19,7 +19,7 @@ export function isNeeded(path: Path, purpose: Purpose): boolean {
     case 'queue':
       return first !== 'redis_url';
     default:
-      return section !== 'tokens' && section !== 'store';
+      return section !== 'tokens' && section !== 'store' && section !== 'alerts';
   }
 }
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { destinationTypes } from '../alerts/registry.ts';
 import { duration, secret, size } from '../platform/option-types.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import { sinkSchema } from './config-schema.ts';
@@ -18,6 +19,11 @@ export function optionReference(sinkTypes: readonly SinkType[]): string {
     table(optionSchema(sourceEntry)),
     '## A sink\n\nUnder `sinks`, each under a name of your choice. `type` says what it is, and which options it has.',
     ...sinkTypes.flatMap((type) => sinkSection(type, common)),
+    '## Whom alerts go to\n\nUnder `alerts.to`, each under a name of your choice. `leadsync test-alert` sends each a test.',
+    ...destinationTypes.flatMap(({ type, summary, options }) => [
+      `### Alerts: \`type: ${type}\`\n\n${summary}`,
+      table(optionSchema(options)),
+    ]),
   ];
   return `${sections.join('\n\n')}\n`;
 }

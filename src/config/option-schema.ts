@@ -9,6 +9,12 @@ export function optionSchema(options: z.ZodType): JsonSchema {
     target: 'draft-7',
     io: 'input',
     unrepresentable: 'any',
+    // One word for a choice of forms, however the schema makes the choice.
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.oneOf === undefined) return;
+      jsonSchema.anyOf = jsonSchema.oneOf;
+      delete jsonSchema.oneOf;
+    },
   });
   return schema;
 }

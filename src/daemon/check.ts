@@ -1,6 +1,8 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { DestinationFailed } from '../alerts/destination.ts';
+import { openDestination } from '../alerts/open-destination.ts';
 import type { Config, SinkConfig, SourceConfig } from '../config/config.ts';
 import { CarrierUnavailable } from '../delivery/carrier.ts';
 import type { Clock, Random } from '../platform/clock.ts';
@@ -14,8 +16,8 @@ import { openSink } from './open-sinks.ts';
 
 /** What came of looking at one thing. */
 export interface Checked {
-  readonly kind: 'data_dir' | 'source' | 'sink' | 'queue';
-  /** The source's or sink's name; empty for what there is only one of. */
+  readonly kind: 'data_dir' | 'source' | 'sink' | 'queue' | 'alerts';
+  /** The source's, sink's or destination's name; empty for what there is only one of. */
   readonly name: string;
   readonly ok: boolean;
   /** What was found, or what is wrong, in one sentence without any of a lead's text. */
@@ -47,6 +49,12 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
     ...config.sinks
       .filter(({ enabled }) => enabled)
       .map((sink) => checked('sink', sink.name, () => checkSink(sink, parts.clock, signal))),
+    ...Object.entries(config.alerts.to).map(([name, to]) =>
+      checked('alerts', name, async () => {
+        await openDestination(to, parts.clock).check(signal);
+        return to.type === 'email' ? 'The mail server takes us.' : 'The server answers.';
+      }),
+    ),
   ];
   for (const look of looks) look.catch(() => undefined); // whoever awaits it in its turn hears of it
   return looks;
@@ -66,6 +74,7 @@ async function lookAt(
       error instanceof SourceError ||
       error instanceof SinkUnavailable ||
       error instanceof CarrierUnavailable ||
+      error instanceof DestinationFailed ||
       error instanceof DataDirUnusable ||
       error instanceof StoredTokenUseless;
     if (!foreseen) throw error;

@@ -13,6 +13,7 @@ import { deliverBatch } from './deliver.ts';
 import { showOwnLife } from './free-the-dead.ts';
 import { holdDataDir, openConfiguredLedger } from './open-ledger.ts';
 import { OpenSinks } from './open-sinks.ts';
+import { PollFailures } from './poll-failures.ts';
 import { Wakes } from './wake.ts';
 
 /** What this process is to do. */
@@ -49,6 +50,7 @@ export interface Parts {
   readonly ledger: Ledger;
   readonly carrier: Carrier;
   readonly telemetry: Telemetry;
+  readonly pollFailures: PollFailures;
   readonly wakes: Wakes;
   readonly clock: Clock;
   readonly random: Random;
@@ -80,7 +82,9 @@ export async function compose(
     closers.push(() => lock.release());
   }
   const ledger = openLedger(current, { clock, random, create: polls }, closers);
-  const telemetry = openTelemetry(options, { ledger, clock, tokenExpiresAt });
+  const pollFailures = new PollFailures();
+  const subscribers = [...(options.subscribers ?? []), pollFailures.observe];
+  const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, tokenExpiresAt });
   const { emit } = telemetry;
   const openSinks = new OpenSinks(clock);
   closers.push(() => openSinks.close());
@@ -94,7 +98,19 @@ export async function compose(
     onReady: () => wakes.notifyAll(),
   });
   closers.push(() => carrier.close(0));
-  return { role, delivers, current, openSinks, ledger, carrier, telemetry, wakes, clock, random };
+  return {
+    role,
+    delivers,
+    current,
+    openSinks,
+    ledger,
+    carrier,
+    telemetry,
+    pollFailures,
+    wakes,
+    clock,
+    random,
+  };
 }
 
 function openLedger(

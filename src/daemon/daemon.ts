@@ -12,6 +12,7 @@ import type { PollFailure } from './poll.ts';
 import { Reloading, type ReloadResult, type ReloadTrigger } from './reloading.ts';
 import type { SourceUnit } from './source-unit.ts';
 import { tidyLedger } from './tidy-ledger.ts';
+import { watchAlerts } from './watch-alerts.ts';
 import { watchClock } from './watch-clock.ts';
 import { watchConfig } from './watch-config.ts';
 
@@ -81,6 +82,8 @@ export class Daemon {
     await this.#installation.start();
     this.#started.resolve();
     if (role.kind !== 'worker') this.#startWatching();
+    if (role.kind === 'run')
+      this.#loops.start('watching for alerts', (signal) => watchAlerts(this.#parts, this.#reloading, signal));
     this.#loops.start('watching the file of the ledger', (signal) => this.#watchFile(signal));
     this.#loops.start('watching the configuration', (signal) =>
       watchConfig(

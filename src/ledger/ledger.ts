@@ -207,6 +207,28 @@ export interface Retrying {
   readonly nextAttemptAt: Date;
 }
 
+/** What alerts are judged by; cheap to ask for, however much the ledger holds. */
+export interface Vitals {
+  readonly sources: readonly { readonly source: string; readonly lastSuccessAt: Date | undefined }[];
+  readonly sinks: readonly (Backlog & {
+    /** When the delivery was given up that was given up last, of those that are dead now. */
+    readonly lastDeadAt: Date | undefined;
+    /** Owed → delivered, in ms, of leads that were new since `recent` and owed when they were first seen; of the last few thousand. */
+    readonly recentMs: readonly number[];
+  })[];
+}
+
+/** What some polls of a source found, that came to their end. */
+export interface PolledHours {
+  readonly hours: readonly { readonly hour: Date; readonly leads: number }[];
+  /** When the last of them began that found a new lead. */
+  readonly lastNewAt: Date | undefined;
+  /** When the last of them began. */
+  readonly until: Date | undefined;
+  /** To ask for those after them; undefined when there were none. */
+  readonly through: PollId | undefined;
+}
+
 export interface LedgerStatus {
   readonly sources: readonly SourceStatus[];
   readonly sinks: readonly SinkStatus[];
@@ -326,6 +348,12 @@ export interface Ledger {
 
   backlog(): Promise<readonly Backlog[]>;
   status(): Promise<LedgerStatus>;
+  vitals(recent: Date): Promise<Vitals>;
+  /**
+   * How many leads were new in each hour of polls: some thousand polls after one, or from a time on; without the first complete
+   * listing and what was before it, since its leads are not new.
+   */
+  polledHours(source: string, from: PollId | Date): Promise<PolledHours>;
   deliveries(
     filter: DeliveryFilter,
     page: { limit: number; before?: string | undefined },

@@ -40,6 +40,7 @@ import { type Begun, Settling } from './settling.ts';
 import { SinkRows } from './sink-rows.ts';
 import { Transactions } from './transactions.ts';
 import { UpcomingDeliveries } from './upcoming.ts';
+import { VitalSigns } from './vital-signs.ts';
 
 export interface LedgerOptions {
   readonly file: string;
@@ -92,6 +93,7 @@ class SqliteLedger implements Ledger {
   readonly #inspection: Inspection;
   readonly #upcoming: UpcomingDeliveries;
   readonly #news: NewsReader;
+  readonly #vitals: VitalSigns;
   readonly #amending: Amending;
   readonly #replaying: Replaying;
   readonly #clientKeys: ClientKeys;
@@ -121,6 +123,7 @@ class SqliteLedger implements Ledger {
     this.#inspection = new Inspection(db, this.#rows);
     this.#upcoming = new UpcomingDeliveries(db);
     this.#news = new NewsReader(db);
+    this.#vitals = new VitalSigns(db, this.#inspection);
     this.#amending = new Amending(db, clock, this.#rows);
     this.#replaying = new Replaying(db, clock, this.#rows, this.#owing);
     this.#clientKeys = new ClientKeys(db);
@@ -248,6 +251,14 @@ class SqliteLedger implements Ledger {
 
   status() {
     return this.#read(() => this.#inspection.status());
+  }
+
+  vitals(recent: Date) {
+    return this.#read(() => this.#vitals.all(recent));
+  }
+
+  polledHours(source: string, from: PollId | Date) {
+    return this.#read(() => this.#vitals.polledHours(source, from));
   }
 
   deliveries(filter: DeliveryFilter, page: { limit: number; before?: string | undefined }) {

@@ -109,9 +109,17 @@ export type Event =
   /** A query that somebody left open keeps so much of what was written out of the ledger's file. */
   | { type: 'ledger-held-up'; bytes: number }
   | { type: 'clock-set-back'; byMs: number; moved: number }
-  | { type: 'check-failed'; sink: string; reason: string; hint: string }
   /** Deliveries go on: only what the ledger knows beside the leads is not brought there. */
-  | { type: 'mirror-failed'; sink: string; reason: string; hint: string };
+  | { type: 'mirror-failed'; sink: string; reason: string; hint: string }
+  /** Somebody is to be told that something is wrong, or, once a day, that it still is. `about` is empty where there is only one. */
+  | { type: 'alert'; condition: string; about: string; reason: string; hint: string; lasts: boolean }
+  | { type: 'alert-over'; condition: string; about: string; reason: string; lastedMs: number }
+  | { type: 'alert-sent'; to: string; notices: number }
+  /** It is tried again, with growing pauses. */
+  | { type: 'alert-unsent'; to: string; reason: string; hint: string; retryInMs: number }
+  /** Until it can be written, a restart forgets who was told what. */
+  | { type: 'alerts-unkept'; reason: string }
+  | { type: 'check-failed'; sink: string; reason: string; hint: string };
 
 export type EventType = Event['type'];
 

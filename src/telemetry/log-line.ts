@@ -42,6 +42,8 @@ function levelOf(event: Event): LogLevel {
     case 'sink-resumed':
     case 'carrier-recovered':
     case 'deliveries-revived':
+    case 'alert-over':
+    case 'alert-sent':
       return 'info';
     case 'stopped':
       return event.clean ? 'info' : 'warn';
@@ -58,6 +60,9 @@ function levelOf(event: Event): LogLevel {
     case 'ledger-held-up':
     case 'check-failed':
     case 'mirror-failed':
+    case 'alert':
+    case 'alert-unsent':
+    case 'alerts-unkept':
       return 'warn';
     case 'delivery-dead':
     case 'carrier-unavailable':
@@ -180,6 +185,16 @@ function messageOf(event: Event): string {
       return `Somebody's query has held a state of the ledger for long: ${Math.round(event.bytes / 1024 ** 2)} MB beside its file wait for it to end. End it, or let it ask in shorter pieces; deliveries go on meanwhile.`;
     case 'mirror-failed':
       return `What the ledger knows beside the leads was not brought to sink ${event.sink}; leads are delivered. ${event.reason} ${event.hint}`;
+    case 'alert':
+      return `Alert ${event.condition}${event.lasts ? ', still' : ''}. ${event.reason} ${event.hint}`;
+    case 'alert-over':
+      return `Alert ${event.condition} is over after ${seconds(event.lastedMs)}. ${event.reason}`;
+    case 'alert-sent':
+      return `${event.to} was told: ${count(event.notices, 'notice')}.`;
+    case 'alert-unsent':
+      return `${event.to} could not be told what is wrong. ${event.reason} ${event.hint} Next try in ${seconds(event.retryInMs)}; deliveries go on.`;
+    case 'alerts-unkept':
+      return `alerts.json in the data directory cannot be written (${event.reason}): after a restart, notices may come twice.`;
     case 'check-failed':
       return `Sink ${event.sink} does not look right. ${event.reason} ${event.hint}`;
     default:

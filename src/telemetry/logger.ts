@@ -131,6 +131,7 @@ const LISTED: ReadonlySet<string> = new Set([
     'silentMs',
     'more',
   ],
+  ...['condition', 'about', 'lasts', 'lastedMs', 'to', 'notices'],
   ...['trigger', 'generation', 'changes', 'restart', 'faults'],
   ...['doing', 'error', 'where'],
 ]);

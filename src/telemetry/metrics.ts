@@ -137,6 +137,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
       case 'clock-set-back':
       case 'ledger-held-up':
       case 'mirror-failed': // said in the store itself: v_freshness grows old
+      case 'alert': // told of where nobody reads metrics
+      case 'alert-over':
+      case 'alert-sent':
+      case 'alert-unsent':
+      case 'alerts-unkept':
         break;
       default:
         event satisfies never;

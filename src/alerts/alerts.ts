@@ -1,0 +1,106 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Files } from '../platform/files.ts';
+import type { Emit } from '../telemetry/events.ts';
+import { AlertFile, type Kept } from './alert-file.ts';
+import { Book } from './book.ts';
+import { judge, type Names } from './judge.ts';
+import type { Notice } from './notice.ts';
+import type { Observed } from './observed.ts';
+import { openDestination } from './open-destination.ts';
+import type { AlertOptions } from './options.ts';
+import { Outbox, type Sent } from './outbox.ts';
+
+export interface AlertParts {
+  readonly clock: Clock;
+  readonly files: Files;
+  /** Where its state is kept. */
+  readonly file: string;
+  readonly emit: Emit;
+}
+
+/** Tells people what is wrong: judges what is observed, remembers what was told, and sends notices until they arrive. */
+export class Alerts {
+  readonly #parts: AlertParts;
+  readonly #file: AlertFile;
+  readonly #stopping = new AbortController();
+  readonly #book: Book;
+  #options: AlertOptions | undefined;
+  #outboxes: ReadonlyMap<string, Outbox> = new Map();
+  /** By destination: what an earlier process has not sent. */
+  readonly #left: Kept['waiting'];
+  #unkept: string | undefined;
+
+  private constructor(parts: AlertParts, file: AlertFile, { entries, waiting }: Kept) {
+    this.#parts = parts;
+    this.#file = file;
+    this.#book = new Book(entries);
+    this.#left = waiting;
+  }
+
+  /** Goes on with what an earlier process kept. */
+  static async open(parts: AlertParts): Promise<Alerts> {
+    const file = new AlertFile(parts.files, parts.file);
+    return new Alerts(parts, file, await file.read());
+  }
+
+  /** Judges what is observed by the options in force, sends what is due, and keeps what has changed. */
+  async take(observed: Observed, names: Names, options: AlertOptions): Promise<void> {
+    this.#configure(options);
+    const notices = this.#book.take(judge(observed, names, options.when), observed.at);
+    for (const notice of notices) this.#parts.emit(eventOf(notice));
+    for (const [name, outbox] of this.#outboxes) {
+      outbox.put(notices);
+      outbox.pump(this.#stopping.signal, (sent) => this.#report(name, sent));
+    }
+    await this.#keep();
+  }
+
+  /** Cuts off what is being sent: it is sent again after the next start. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all([...this.#outboxes.values()].map((outbox) => outbox.idle()));
+    await this.#keep();
+  }
+
+  /** What waits for a destination that stays goes on waiting, for its new address where it has one. */
+  #configure(options: AlertOptions): void {
+    if (options === this.#options) return;
+    this.#options = options;
+    this.#outboxes = new Map(
+      Object.entries(options.to).map(([name, to]) => [name, this.#outboxFor(name, to)]),
+    );
+  }
+
+  #outboxFor(name: string, to: AlertOptions['to'][string]): Outbox {
+    const { clock } = this.#parts;
+    const destination = openDestination(to, clock);
+    const outbox = this.#outboxes.get(name);
+    outbox?.use(destination);
+    return outbox ?? new Outbox(destination, clock, this.#left[name]);
+  }
+
+  #report(to: string, sent: Sent): void {
+    const { emit } = this.#parts;
+    if (sent.ok) emit({ type: 'alert-sent', to, notices: sent.notices });
+    else emit({ type: 'alert-unsent', to, reason: sent.reason, hint: sent.hint, retryInMs: sent.retryInMs });
+  }
+
+  /** A disk that is full is told of by an alert of its own, and must not end the alerts. */
+  async #keep(): Promise<void> {
+    const waiting = Object.fromEntries([...this.#outboxes].map(([name, outbox]) => [name, outbox.waiting]));
+    try {
+      await this.#file.write({ entries: this.#book.entries, waiting });
+      this.#unkept = undefined;
+    } catch (error) {
+      const code = String((error as { code?: unknown }).code ?? 'unknown');
+      if (code !== this.#unkept) this.#parts.emit({ type: 'alerts-unkept', reason: code });
+      this.#unkept = code;
+    }
+  }
+}
+
+function eventOf({ kind, condition, about, since, at, what, next }: Notice) {
+  const shared = { condition, about: about ?? '', reason: what };
+  if (kind !== 'over') return { type: 'alert' as const, ...shared, hint: next, lasts: kind === 'lasts' };
+  return { type: 'alert-over' as const, ...shared, lastedMs: at.getTime() - since.getTime() };
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { codeOf } from '../platform/network-failure.ts';
+import { secret } from '../platform/option-types.ts';
+import { DestinationFailed, defineDestination } from './destination.ts';
+import { type Message, subjectOf, textOf } from './notice.ts';
+import { TIMEOUT_MS } from './post.ts';
+
+const WRONG_SERVER =
+  'must be an address such as smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start';
+
+const address = z.email('must be an e-mail address such as ops@example.com');
+
+/** Notices by e-mail. */
+export const email = defineDestination({
+  type: 'email',
+  summary: 'Sends notices by e-mail, through an SMTP server.',
+  options: z.strictObject({
+    server: secret()
+      .refine((value) => isSmtpUrl(value.reveal()), WRONG_SERVER)
+      .describe(
+        'smtp://user:password@host:587, or smtps:// for TLS from the start. With a password, smtp:// insists on STARTTLS unless the server is on this machine. Only its host and port are ever shown.',
+      ),
+    from: address.describe('Whom notices come from.'),
+    to: z.array(address).min(1).describe('Whom they go to.'),
+  }),
+  open: ({ server, from, to }) => {
+    const url = new URL(server.reveal());
+    return {
+      send: (message, signal) =>
+        reach(url, signal, async (transport) => {
+          await transport.sendMail(mailOf(message, from, to));
+        }),
+      check: (signal) =>
+        reach(url, signal, async (transport) => {
+          await transport.verify();
+        }),
+    };
+  },
+});
+
+function isSmtpUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '';
+}
+
+function mailOf(message: Message, from: string, to: readonly string[]) {
+  return {
+    from,
+    to: [...to],
+    subject: subjectOf(message),
+    text: `${textOf(message)}\n`,
+    // A message that is sent once more is the same one to whoever already has it (RFC 5322, section 3.6.4).
+    messageId: `<${message.id}@leadsync>`,
+    // No answer by a machine is wanted (RFC 3834, section 5).
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+}
+
+async function reach(
+  url: URL,
+  signal: AbortSignal,
+  use: (transport: Awaited<ReturnType<typeof connectTo>>) => Promise<void>,
+): Promise<void> {
+  const transport = await connectTo(url);
+  const stop = () => transport.close();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    await use(transport);
+  } catch (cause) {
+    throw new DestinationFailed(...wordsOf(cause, url), cause);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    transport.close();
+  }
+}
+
+async function connectTo({ protocol, hostname, port, username, password }: URL) {
+  const { createTransport } = await import('nodemailer'); // most installs send no mail
+  const secure = protocol === 'smtps:';
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const user = decodeURIComponent(username);
+  return createTransport({
+    host,
+    port: Number(port) || (secure ? 465 : 587),
+    secure,
+    requireTLS: !secure && password !== '' && !LOOPBACK.test(host),
+    ...(user ? { auth: { user, pass: decodeURIComponent(password) } } : {}),
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+  });
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
+
+/** By nodemailer's codes; the server's own words are not repeated, for they may hold anything. */
+function wordsOf(error: unknown, { host }: URL): [what: string, hint: string] {
+  const { responseCode } = error as { responseCode?: unknown };
+  const said = typeof responseCode === 'number' ? ` (${responseCode})` : '';
+  switch (codeOf(error)) {
+    case 'EAUTH':
+      return [
+        `The mail server ${host} refuses the user or the password${said}.`,
+        'Correct them in `alerts.to`.',
+      ];
+    case 'EENVELOPE':
+      return [
+        `The mail server ${host} refuses the sender or a receiver${said}.`,
+        'See whether `from` and `to` are right.',
+      ];
+    case 'ETLS':
+      return [
+        `The mail server ${host} does not agree on TLS.`,
+        'Use smtps:// or a server that offers STARTTLS.',
+      ];
+    case 'EMESSAGE':
+      return [`The mail server ${host} refuses the message${said}.`, 'See what its log says.'];
+    default:
+      return [
+        `The mail server ${host} cannot be used (${codeOf(error) ?? 'unknown'})${said}.`,
+        'See whether it runs, and whether host and port are right.',
+      ];
+  }
+}

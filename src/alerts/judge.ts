@@ -1,0 +1,234 @@
+import type { Condition, Limits } from './condition.ts';
+import { printLength } from './notice.ts';
+import type { Observed, ObservedSink, ObservedSource } from './observed.ts';
+
+/** One condition of one source or sink, as it is now. */
+export interface Judged {
+  readonly condition: Condition;
+  readonly about: string | undefined;
+  /** `unknown`: it cannot be told now, and stays what it was. */
+  readonly state: 'well' | 'unknown' | Wrong;
+  /** Said when it is over. */
+  readonly over: string;
+}
+
+export interface Wrong {
+  /** Since when; undefined: since it was first found. */
+  readonly since: Date | undefined;
+  /** How long it has to last before somebody hears of it, in ms. */
+  readonly afterMs: number;
+  readonly what: string;
+  readonly next: string;
+}
+
+/** So rarely, by its own history, is a source without a new lead for so long that it counts as silent. */
+const IMPLAUSIBLE = 1 / 1000;
+/** How long after the last one leads count as dying, in ms. */
+const DYING_MS = 3_600_000;
+/** How long leads have to be slow before somebody hears of it, in ms. */
+const SLOW_FOR_MS = 300_000;
+/** So many leads have to be slow, and so large a part of all: one that was tried again says little. */
+const SLOW_LEADS = 3;
+const SLOW_PART = 0.05;
+
+/** Judges every condition that is switched on: one result for each source and sink. */
+export function judge(observed: Observed, names: Names, limits: Limits): readonly Judged[] {
+  const { sources, sinks } = observed;
+  const apply = <Of>(rules: readonly Rule<Of>[], about: string | undefined, of: Of | undefined) =>
+    rules.map((rule) => judgeBy(rule, about, of, observed, limits));
+  const judged = [
+    ...names.sources.flatMap((name) =>
+      apply(
+        SOURCE,
+        name,
+        sources?.find((source) => source.name === name),
+      ),
+    ),
+    ...names.sinks.flatMap((name) =>
+      apply(
+        SINK,
+        name,
+        sinks?.find((sink) => sink.name === name),
+      ),
+    ),
+    ...apply(WHOLE, undefined, observed),
+  ];
+  return judged.filter((one) => one !== undefined);
+}
+
+/** The sources and sinks in force. */
+export interface Names {
+  readonly sources: readonly string[];
+  readonly sinks: readonly string[];
+}
+
+type Find<Of> = (of: Of, limitMs: number, observed: Observed) => Wrong | undefined;
+type Rule<Of> = readonly [condition: Condition, over: string, find: Find<Of>];
+
+function judgeBy<Of>(
+  [condition, over, find]: Rule<Of>,
+  about: string | undefined,
+  of: Of | undefined,
+  observed: Observed,
+  limits: Limits,
+): Judged | undefined {
+  const limitMs = limits[condition];
+  if (limitMs === undefined) return undefined;
+  const state = of === undefined ? 'unknown' : (find(of, limitMs, observed) ?? 'well');
+  return { condition, about, state, over: about === undefined ? over : `${about} ${over}` };
+}
+
+const SOURCE: readonly Rule<ObservedSource>[] = [
+  ['no_poll', 'is polled to the end again.', noPoll],
+  ['source_refused', 'is let in again.', refused],
+  ['source_silent', 'lists new leads again.', silent],
+];
+
+const SINK: readonly Rule<ObservedSink>[] = [
+  ['sink_held', 'takes leads again, or is held no longer.', held],
+  ['sink_paused', 'is paused no longer.', paused],
+  [
+    'deliveries_dead',
+    'has given up no lead for an hour; those that it has given up stay dead until `leadsync retry`.',
+    dead,
+  ],
+  ['backlog_old', 'has no old backlog any more.', backlogOld],
+  ['slow_to_lead', 'gets its leads in time again.', slow],
+];
+
+const WHOLE: readonly Rule<Observed>[] = [
+  ['config_stale', 'The configuration is valid again, and in force.', stale],
+  ['carrier_down', 'The queue works again; what waited goes out.', carrierDown],
+  ['ledger_fails', 'The ledger can be written again.', ledgerFails],
+];
+
+function noPoll(
+  { name, overdueSince, lastSuccessAt, failure }: ObservedSource,
+  afterMs: number,
+): Wrong | undefined {
+  if (!overdueSince) return undefined;
+  const before = lastSuccessAt ? '' : ' since leadsync runs';
+  const why = failure ? ` The last one failed: ${failure.reason}` : '';
+  return {
+    since: overdueSince,
+    afterMs,
+    what: `${name}: no poll has come to its end${before}, so new leads are not seen.${why}`,
+    next: failure?.hint || '`leadsync check` tries now and says why; `leadsync status` shows the last poll.',
+  };
+}
+
+function refused({ name, failure }: ObservedSource, afterMs: number): Wrong | undefined {
+  if (!failure?.needsSomebody) return undefined;
+  return {
+    since: undefined,
+    afterMs,
+    what: `${name}: the service refuses leadsync, and waiting does not mend that: ${failure.reason}`,
+    next:
+      failure.hint ||
+      'Correct client_id and client_secret, then `leadsync reload`; `leadsync check` tries now.',
+  };
+}
+
+function silent({ name, silence }: ObservedSource, limitMs: number): Wrong | undefined {
+  if (!silence || silence.probability >= IMPLAUSIBLE) return undefined;
+  const lengthMs = silence.until.getTime() - silence.since.getTime();
+  if (lengthMs < limitMs) return undefined;
+  return {
+    since: silence.since,
+    afterMs: 0,
+    what: `${name}: polls work, and no lead has been new for ${printLength(lengthMs)}. By its last weeks that happens less than once in 1,000 times.`,
+    next: 'Ask whoever runs the service whether that can be, and compare with what the account shows. A holiday looks the same.',
+  };
+}
+
+function held({ name, health, pending }: ObservedSink, afterMs: number): Wrong | undefined {
+  if (!health.heldSince || health.pausedSince) return undefined;
+  return {
+    since: health.heldSince,
+    afterMs,
+    what: `${name} is held: ${health.heldReason ?? 'no reason was kept.'}`,
+    next: `Mend the destination. Nothing is lost: ${waiting(pending)}, and it is tried again by itself; \`leadsync resume ${name}\` tries now.`,
+  };
+}
+
+function paused({ name, health, pending }: ObservedSink, afterMs: number): Wrong | undefined {
+  if (!health.pausedSince) return undefined;
+  return {
+    since: health.pausedSince,
+    afterMs,
+    what: `${name} is paused: ${health.pausedReason || 'no reason was given.'}`,
+    next: `${waiting(pending)}; \`leadsync resume ${name}\` goes on.`,
+  };
+}
+
+function dead(
+  { name, lastDeadAt, dead }: ObservedSink,
+  afterMs: number,
+  { at }: Observed,
+): Wrong | undefined {
+  if (dead === 0 || !lastDeadAt || at.getTime() - lastDeadAt.getTime() > DYING_MS) return undefined;
+  return {
+    since: undefined,
+    afterMs,
+    what: `${name} gives leads up: ${dead} ${dead === 1 ? 'is' : 'are'} dead.`,
+    next: `\`leadsync deliveries --sink ${name} --state dead\` says why; \`leadsync retry --sink ${name} --state dead\` tries again, once the cause is mended.`,
+  };
+}
+
+function backlogOld(sink: ObservedSink, limitMs: number): Wrong | undefined {
+  const { name, health, oldestOwedAt, pending, batchWaitMs } = sink;
+  if (!oldestOwedAt || health.heldSince || health.pausedSince) return undefined;
+  return {
+    since: oldestOwedAt,
+    afterMs: limitMs + batchWaitMs,
+    what: `${name}: the oldest of ${pending} pending ${pending === 1 ? 'lead has' : 'leads has'} waited for long, and the sink is neither held nor paused.`,
+    next: `\`leadsync deliveries --sink ${name} --state pending\` says whether some are tried again; if all wait, the sink is too slow: raise concurrency or batch.max.`,
+  };
+}
+
+function slow({ name, health, recentMs, batchWaitMs }: ObservedSink, limitMs: number): Wrong | undefined {
+  if (health.heldSince || health.pausedSince) return undefined;
+  const late = recentMs.filter((ms) => ms > limitMs + batchWaitMs).length;
+  if (late < SLOW_LEADS || late <= recentMs.length * SLOW_PART) return undefined;
+  return {
+    since: undefined,
+    afterMs: SLOW_FOR_MS,
+    what: `${name}: ${late} of the last ${recentMs.length} new leads took longer than ${printLength(limitMs + batchWaitMs)} to arrive.`,
+    next: `See how long its attempts take (\`leadsync trace LEAD\`); raise the concurrency of ${name} if the destination bears it.`,
+  };
+}
+
+function stale({ stale }: Observed, afterMs: number): Wrong | undefined {
+  if (!stale) return undefined;
+  return {
+    since: stale.since,
+    afterMs,
+    what: `leadsync keeps to an earlier configuration: the file is not valid. ${stale.faults[0] ?? ''}`,
+    next: '`leadsync validate` shows every fault; `leadsync reload` takes it over once they are mended.',
+  };
+}
+
+function carrierDown({ carrier }: Observed, afterMs: number): Wrong | undefined {
+  if (carrier === undefined) return undefined;
+  return {
+    since: undefined,
+    afterMs,
+    what: `The queue cannot be used; leads are recorded and wait. ${carrier}`,
+    next: '`leadsync check` says what Redis answers. Nothing is lost, even when Redis comes back empty.',
+  };
+}
+
+function ledgerFails({ ledger }: Observed, afterMs: number): Wrong | undefined {
+  if (!ledger) return undefined;
+  return {
+    since: undefined,
+    afterMs,
+    what: `The ledger fails, so nothing is recorded or delivered: ${ledger.reason}`,
+    next: ledger.hint || 'See what leadsync logs, and whether the disk is full.',
+  };
+}
+
+function waiting(pending: number): string {
+  if (pending === 0) return 'nothing waits';
+  return `${pending} ${pending === 1 ? 'lead waits' : 'leads wait'}`;
+}

@@ -1,0 +1,116 @@
+import { OBEYED } from '../platform/obeyed.ts';
+import { type Condition, runbookOf, SEVERITY } from './condition.ts';
+
+/** What one notice says: a condition has begun, lasts (the daily reminder), or is over. Holds nothing of a lead. */
+export interface Notice {
+  readonly kind: 'begun' | 'lasts' | 'over';
+  readonly condition: Condition;
+  /** The source or sink; undefined for what there is only one of. */
+  readonly about: string | undefined;
+  readonly since: Date;
+  /** When it was noticed; of one that is over, when it ended. */
+  readonly at: Date;
+  /** What happened, in one sentence. */
+  readonly what: string;
+  /** What to do next; empty when it is over. */
+  readonly next: string;
+}
+
+/** What is sent at once: notices that came together, or the mark of a test. */
+export interface Message {
+  /** The same when a message is sent once more because nobody knows whether it arrived. */
+  readonly id: string;
+  readonly at: Date;
+  readonly test: boolean;
+  readonly notices: readonly Notice[];
+}
+
+const TEST = 'This is a test of leadsync: alerts arrive here. Nothing is wrong, and nothing is to be done.';
+const HEADS = { begun: '', lasts: 'Still: ', over: 'Over: ' } as const;
+
+/** A message in one line, for a subject. */
+export function subjectOf({ test, notices }: Message): string {
+  if (test) return 'leadsync: test';
+  const [first, ...more] = [...notices].sort((one, other) => rankOf(one) - rankOf(other));
+  if (!first) return 'leadsync';
+  const what = `${HEADS[first.kind]}${first.condition.replaceAll('_', ' ')}`;
+  const about = first.about ? ` (${first.about})` : '';
+  return `leadsync: ${what}${about}${more.length > 0 ? ` and ${more.length} more` : ''}`;
+}
+
+/** A message in plain text: a paragraph for each notice, what is wrong before what is over. */
+export function textOf({ test, notices }: Message): string {
+  if (test) return TEST;
+  const sorted = [...notices].sort((one, other) => rankOf(one) - rankOf(other));
+  return sorted.map(paragraphOf).join('\n\n');
+}
+
+/** A message for machines. */
+export function jsonOf({ at, test, notices }: Message): string {
+  return JSON.stringify({
+    type: test ? 'leadsync.alert.test' : 'leadsync.alert',
+    timestamp: at,
+    text: test ? TEST : undefined,
+    notices: notices.map((notice) => ({
+      state: notice.kind,
+      condition: notice.condition,
+      severity: SEVERITY[notice.condition],
+      about: notice.about ?? null,
+      since: notice.since,
+      at: notice.at,
+      seconds: Math.round(lengthOf(notice) / 1000),
+      what: printable(notice.what),
+      next: printable(notice.next),
+      runbook: runbookOf(notice.condition),
+    })),
+  });
+}
+
+function paragraphOf(notice: Notice): string {
+  const { kind, since, what, next, condition } = notice;
+  const length = printLength(lengthOf(notice));
+  if (kind === 'over') return printable(`Over after ${length}: ${what} It had begun ${moment(since)}.`);
+  const lines = [`${HEADS[kind]}${what}`, `Since ${moment(since)} (${length}).`, `Next: ${next}`];
+  return [...lines.map(printable), `See ${runbookOf(condition)}`].join('\n');
+}
+
+/** What waits for somebody first, and of that the gravest. */
+function rankOf({ kind, condition }: Notice): number {
+  return (kind === 'over' ? 2 : 0) + (SEVERITY[condition] === 'critical' ? 0 : 1);
+}
+
+function lengthOf({ since, at }: Notice): number {
+  return Math.max(0, at.getTime() - since.getTime());
+}
+
+function moment(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const;
+
+/** A length of time in its two largest units: `2 h 5 min`. */
+export function printLength(ms: number): string {
+  const first = UNITS.findIndex(([, size]) => ms >= size);
+  if (first < 0) return '0 s';
+  let left = ms;
+  const parts = UNITS.slice(first, first + 2).map(([unit, size]) => {
+    const n = Math.floor(left / size);
+    left -= n * size;
+    return n > 0 ? `${n} ${unit}` : '';
+  });
+  return parts.filter(Boolean).join(' ');
+}
+
+/** Reasons come from destinations and services: in one line, of a bearable length. */
+function printable(text: string): string {
+  const line = text.replace(OBEYED, ' ').replace(/\s+/g, ' ').trim();
+  return line.length > LONGEST ? `${line.slice(0, LONGEST).toWellFormed()}…` : line;
+}
+
+const LONGEST = 600;

@@ -1,0 +1,45 @@
+import type { SinkHealth } from '../leads/sink-health.ts';
+
+/** How things are at one moment: what the conditions are judged by. Holds nothing of a lead. */
+export interface Observed {
+  readonly at: Date;
+  /** Undefined while the ledger cannot be read: then nobody knows. */
+  readonly sources: readonly ObservedSource[] | undefined;
+  readonly sinks: readonly ObservedSink[] | undefined;
+  /** The file is not valid since then, and an earlier configuration stays in force. */
+  readonly stale: { readonly since: Date; readonly faults: readonly string[] } | undefined;
+  /** Why no delivery can travel. */
+  readonly carrier: string | undefined;
+  /** Why nothing can be recorded, or read. */
+  readonly ledger: Reason | undefined;
+}
+
+interface Reason {
+  readonly reason: string;
+  readonly hint: string;
+}
+
+export interface ObservedSource {
+  readonly name: string;
+  /** When the first poll was due after the last complete one; undefined when none is due yet. */
+  readonly overdueSince: Date | undefined;
+  readonly lastSuccessAt: Date | undefined;
+  /** Why the last poll failed; undefined when it did not. */
+  readonly failure: (Reason & { readonly needsSomebody: boolean }) | undefined;
+  /** Less likely than this, by its own history, was so long a time without a new lead; undefined when that cannot be said. */
+  readonly silence: { readonly since: Date; readonly until: Date; readonly probability: number } | undefined;
+}
+
+export interface ObservedSink {
+  readonly name: string;
+  readonly health: SinkHealth;
+  readonly pending: number;
+  readonly dead: number;
+  /** When the oldest pending delivery was owed. */
+  readonly oldestOwedAt: Date | undefined;
+  readonly lastDeadAt: Date | undefined;
+  /** How long the oldest lead waits for its batch to fill, in ms: that is wanted. */
+  readonly batchWaitMs: number;
+  /** Owed → delivered, in ms, of leads that were new lately. */
+  readonly recentMs: readonly number[];
+}

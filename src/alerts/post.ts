@@ -1,0 +1,61 @@
+import { request } from 'undici';
+import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
+import { networkFailure } from '../platform/network-failure.ts';
+import { userAgent } from '../platform/version.ts';
+import { DestinationFailed } from './destination.ts';
+
+/** As long as a destination may take, in ms, its answer included. */
+export const TIMEOUT_MS = 15_000;
+
+/** Posts JSON, and takes any 2xx for an answer that says yes. The address's path is a secret. @throws DestinationFailed */
+export async function postJson(
+  url: URL,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  stop: AbortSignal,
+): Promise<void> {
+  const status = await reach(url, stop, async (signal) => {
+    const answer = await request(url, {
+      method: 'POST',
+      headers: { 'user-agent': userAgent, ...headers, 'content-type': 'application/json' },
+      body,
+      signal,
+    });
+    await answer.body.dump({ limit: 64 * 1024, signal });
+    return answer.statusCode;
+  });
+  if (status >= 200 && status < 300) return;
+  throw new DestinationFailed(`${url.origin} answered ${status}.`, hintFor(status));
+}
+
+/** Asks for nothing, to see whether anybody answers in HTTP at all. @throws DestinationFailed */
+export async function reachServer(url: URL, stop: AbortSignal): Promise<void> {
+  await reach(url, stop, async (signal) => {
+    const answer = await request(url.origin, {
+      method: 'HEAD',
+      headers: { 'user-agent': userAgent },
+      signal,
+    });
+    await answer.body.dump();
+  });
+}
+
+async function reach<T>(url: URL, stop: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  try {
+    return await withinDeadline(TIMEOUT_MS, stop, work);
+  } catch (cause) {
+    if (cause instanceof DeadlinePassed) {
+      const what = `${url.origin} did not answer within ${TIMEOUT_MS / 1000} s.`;
+      throw new DestinationFailed(what, 'See whether it hangs.', cause);
+    }
+    const { what, hint } = networkFailure(cause);
+    throw new DestinationFailed(`${url.origin} ${what}.`, hint, cause);
+  }
+}
+
+function hintFor(status: number): string {
+  if ([401, 403, 404, 410].includes(status))
+    return 'See whether its address and secret in `alerts.to` are still right.';
+  if (status >= 300 && status < 400) return 'It sends requests elsewhere: name that address in `alerts.to`.';
+  return 'It is tried again by itself.';
+}

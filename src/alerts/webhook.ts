@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { webhookOptions } from '../sinks/webhook/options.ts';
+import { readSigningKey, sign } from '../sinks/webhook/signature.ts';
+import { defineDestination } from './destination.ts';
+import { jsonOf } from './notice.ts';
+import { postJson, reachServer } from './post.ts';
+
+/** Notices as JSON, signed as leads are. */
+export const webhook = defineDestination({
+  type: 'webhook',
+  summary:
+    'Posts notices as JSON to an address, signed by the Standard Webhooks scheme where it has a secret.',
+  options: z.strictObject({
+    url: webhookOptions.shape.url.describe(
+      'Where notices are posted. Only its scheme, host and port are ever shown.',
+    ),
+    secret: webhookOptions.shape.secret,
+    headers: webhookOptions.shape.headers,
+  }),
+  open: ({ url, secret, headers }, clock) => {
+    const target = new URL(url.reveal());
+    const keys = [readSigningKey(secret?.reveal() ?? '')].filter((key) => key !== undefined);
+    const own = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.reveal()]),
+    );
+    return {
+      send: async (message, signal) => {
+        const body = jsonOf(message);
+        const seconds = Math.floor(clock.now().getTime() / 1000);
+        const signature = sign(keys, message.id, seconds, body);
+        const about = { 'webhook-id': message.id, 'webhook-timestamp': String(seconds) };
+        const signed = signature === '' ? about : { ...about, 'webhook-signature': signature };
+        await postJson(target, body, { ...own, ...signed }, signal);
+      },
+      check: (signal) => reachServer(target, signal),
+    };
+  },
+});

@@ -1,0 +1,52 @@
+import { didYouMean } from '../../config/suggest.ts';
+import { type TestedAlert, testAlert as test } from '../../daemon/test-alert.ts';
+import { listenForStop } from '../../platform/stop-signals.ts';
+import { defineCommand } from '../command.ts';
+import { configOf } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { printable, printJson } from '../printable.ts';
+
+/** `leadsync test-alert`: does a notice arrive? Sends one that is marked as a test, to one destination or to all. */
+export const testAlert = defineCommand<{ json?: boolean }>({
+  usage: 'test-alert [name]',
+  summary: 'sends one test to whom alerts go to, or to one of them',
+  examples: ['leadsync test-alert', 'leadsync test-alert ops'],
+  notes:
+    'Exit 0 when every test was taken, 69 when one was not. Whether leadsync is running does not matter.',
+  declare: (command) => command.option('--json', 'print the results as JSON'),
+  run: async ({ json, ...options }, surroundings, [wanted]) => {
+    const { to } = configOf(options, surroundings).alerts;
+    const names = namesFrom(Object.keys(to), wanted);
+    const stop = listenForStop(() => process.exit(ExitCode.notDone));
+    const results = await Promise.all(
+      Object.entries(to).flatMap(([name, one]) =>
+        names.includes(name) ? [test(name, one, surroundings.clock, stop.signal)] : [],
+      ),
+    );
+    stop.release();
+    surroundings.stdout.write(json ? printJson(results) : results.map(line).join(''));
+    return results.every(({ ok }) => ok) ? ExitCode.done : ExitCode.unreachable;
+  },
+});
+
+function namesFrom(known: readonly string[], wanted: string | undefined): readonly string[] {
+  if (known.length === 0)
+    throw new CommandFailure(
+      ExitCode.notDone,
+      'The configuration names nobody whom alerts go to.',
+      'Add somebody under `alerts.to`: docs/configuration.md shows how.',
+    );
+  if (wanted === undefined) return known;
+  if (known.includes(wanted)) return [wanted];
+  const nearest = didYouMean(wanted, known);
+  throw new CommandFailure(
+    ExitCode.usage,
+    `Alerts go to no "${printable(wanted)}"${nearest ? `: ${nearest}` : '.'}`,
+    `They go to: ${known.join(', ')}.`,
+  );
+}
+
+function line({ name, ok, detail, hint }: TestedAlert): string {
+  return `${ok ? 'ok    ' : 'FAILED'}  ${name}: ${printable(detail)}${hint ? ` ${printable(hint)}` : ''}\n`;
+}

@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import { DestinationFailed } from '../alerts/destination.ts';
+import { openDestination } from '../alerts/open-destination.ts';
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../platform/clock.ts';
+
+/** What came of one test message. */
+export interface TestedAlert {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly hint: string;
+}
+
+/** Sends a message that is marked as a test to one destination. Never rejects for a destination that does not take it. */
+export async function testAlert(
+  name: string,
+  to: Config['alerts']['to'][string],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<TestedAlert> {
+  try {
+    const message = { id: `alert_${randomUUID()}`, at: clock.now(), test: true, notices: [] };
+    await openDestination(to, clock).send(message, signal);
+    return { name, ok: true, detail: `A test was sent by ${to.type}, and taken.`, hint: '' };
+  } catch (error) {
+    if (!(error instanceof DestinationFailed)) throw error;
+    return { name, ok: false, detail: error.message, hint: error.hint };
+  }
+}

@@ -1,0 +1,57 @@
+import type { Limits } from '../../src/alerts/condition.ts';
+import type { Observed, ObservedSink, ObservedSource } from '../../src/alerts/observed.ts';
+import { alertOptions } from '../../src/alerts/options.ts';
+import { nameOption } from '../../src/config/option-limits.ts';
+import { HEALTHY } from '../../src/leads/sink-health.ts';
+
+export const NOW = new Date('2026-11-20T10:00:00.000Z');
+
+/** So many ms before the time of the observation. */
+export function ago(ms: number): Date {
+  return new Date(NOW.getTime() - ms);
+}
+
+/** A source that is well, but for what is given. */
+export function aSource(more: Partial<ObservedSource> = {}): ObservedSource {
+  return {
+    name: 'main',
+    overdueSince: undefined,
+    lastSuccessAt: NOW,
+    failure: undefined,
+    silence: undefined,
+    ...more,
+  };
+}
+
+/** A sink that is well, but for what is given. */
+export function aSink(more: Partial<ObservedSink> = {}): ObservedSink {
+  return {
+    name: 'crm',
+    health: HEALTHY,
+    pending: 0,
+    dead: 0,
+    oldestOwedAt: undefined,
+    lastDeadAt: undefined,
+    batchWaitMs: 0,
+    recentMs: [],
+    ...more,
+  };
+}
+
+/** One source and one sink, all well, but for what is given. */
+export function anObservation(more: Partial<Observed> = {}): Observed {
+  return {
+    at: NOW,
+    sources: [aSource()],
+    sinks: [aSink()],
+    stale: undefined,
+    carrier: undefined,
+    ledger: undefined,
+    ...more,
+  };
+}
+
+export const NAMES = { sources: ['main'], sinks: ['crm'] };
+
+/** What a configuration that says nothing of it means. */
+export const DEFAULTS: Limits = alertOptions(nameOption).parse({}).when;

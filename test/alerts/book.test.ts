@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { Book } from '../../src/alerts/book.ts';
+import type { Judged, Wrong } from '../../src/alerts/judge.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const START = Date.parse('2026-11-20T10:00:00.000Z');
+
+/** A book on a time that the test moves. */
+class Keeping {
+  book = new Book([]);
+  atMs = 0;
+  readonly told: string[] = [];
+
+  /** Lets time pass in steps of 15 s, with the same found each time. */
+  pass(ms: number, state: Judged['state']): this {
+    for (const endMs = this.atMs + ms; this.atMs < endMs; ) {
+      this.atMs += 15_000;
+      this.take(state);
+    }
+    return this;
+  }
+
+  take(state: Judged['state'], about = 'crm'): this {
+    const judged: Judged = { condition: 'sink_held', about, state, over: 'crm takes leads again.' };
+    for (const notice of this.book.take([judged], new Date(START + this.atMs)))
+      this.told.push(`${Math.round(this.atMs / MINUTE)} ${notice.kind}`);
+    return this;
+  }
+
+  /** As after a restart. */
+  restart(): this {
+    this.book = new Book(JSON.parse(JSON.stringify(this.book.entries)));
+    return this;
+  }
+}
+
+const wrong = (more: Partial<Wrong> = {}): Wrong => ({
+  since: new Date(START),
+  afterMs: 10 * MINUTE,
+  what: 'crm is held.',
+  next: 'Mend it.',
+  ...more,
+});
+
+describe('the book of alerts', () => {
+  test('tells once that something begins, when it has lasted, and once that it is over, when it is calm', () => {
+    const keeping = new Keeping().pass(2 * HOUR, wrong()).pass(HOUR, 'well');
+    expect(keeping.told).toEqual(['10 begun', '125 over']);
+  });
+
+  test('says of one that is over when it ended, and how long it had been', () => {
+    const book = new Book([]);
+    const judged = (state: Judged['state']): Judged[] => [
+      { condition: 'sink_held', about: 'crm', state, over: 'crm takes leads again.' },
+    ];
+    const at = (ms: number) => new Date(START + ms);
+    book.take(judged(wrong()), at(HOUR));
+    book.take(judged('well'), at(2 * HOUR));
+    const [over] = book.take(judged('well'), at(2 * HOUR + 5 * MINUTE));
+    expect(over).toMatchObject({
+      kind: 'over',
+      since: at(0),
+      at: at(2 * HOUR),
+      what: 'crm takes leads again.',
+    });
+  });
+
+  test('says nothing of what does not last', () => {
+    expect(new Keeping().pass(9 * MINUTE, wrong()).pass(HOUR, 'well').told).toEqual([]);
+  });
+
+  test('counts from when it was first found where nobody knows since when it is', () => {
+    const keeping = new Keeping().pass(HOUR, 'well').pass(11 * MINUTE, wrong({ since: undefined }));
+    expect(keeping.told).toEqual(['70 begun']);
+  });
+
+  test('reminds once a day', () => {
+    const keeping = new Keeping().pass(3 * 24 * HOUR, wrong());
+    expect(keeping.told).toEqual(['10 begun', '1450 lasts', '2890 lasts']);
+  });
+
+  test('takes what comes and goes for one alert', () => {
+    const keeping = new Keeping();
+    for (let i = 0; i < 50; i += 1)
+      keeping.pass(11 * MINUTE, wrong({ since: undefined })).pass(4 * MINUTE, 'well');
+    expect(keeping.told).toEqual(['10 begun']);
+  });
+
+  test('waits the longer for calm, the more often it has come back', () => {
+    const keeping = new Keeping();
+    for (let i = 0; i < 30; i += 1)
+      keeping.pass(12 * MINUTE, wrong({ since: undefined })).pass(6 * MINUTE, 'well');
+    // Two notices each time would be 60.
+    expect(keeping.told.length).toBeLessThan(8);
+    expect(keeping.told.filter((one) => one.endsWith('begun')).length).toBeLessThan(4);
+  });
+
+  test('forgets in time that something was wrong', () => {
+    const keeping = new Keeping().pass(HOUR, wrong({ afterMs: 0 })).pass(8 * HOUR, 'well');
+    expect(keeping.book.entries).toEqual([]);
+  });
+
+  test('goes on over a restart: nothing is told twice, and what is over is told', () => {
+    const keeping = new Keeping()
+      .pass(HOUR, wrong())
+      .restart()
+      .pass(HOUR, wrong())
+      .restart()
+      .pass(HOUR, 'well');
+    expect(keeping.told).toEqual(['10 begun', '125 over']);
+  });
+
+  test('keeps what cannot be told now as it was', () => {
+    const keeping = new Keeping().pass(HOUR, wrong()).pass(HOUR, 'unknown').pass(MINUTE, wrong());
+    expect(keeping.told).toEqual(['10 begun']);
+    expect(keeping.pass(HOUR, 'well').told).toEqual(['10 begun', '126 over']);
+  });
+
+  test('forgets what is no longer watched', () => {
+    const keeping = new Keeping().pass(HOUR, wrong());
+    keeping.book.take([], new Date(START + keeping.atMs));
+    expect(keeping.book.entries).toEqual([]);
+  });
+
+  test('keeps two sinks apart', () => {
+    const keeping = new Keeping();
+    const judged = (about: string): Judged => ({ condition: 'sink_held', about, state: wrong(), over: '' });
+    const notices = keeping.book.take([judged('crm'), judged('drop')], new Date(START + HOUR));
+    expect(notices.map(({ about }) => about)).toEqual(['crm', 'drop']);
+  });
+});

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import { CONDITIONS, type Condition } from '../../src/alerts/condition.ts';
+import { judge, type Wrong } from '../../src/alerts/judge.ts';
+import type { Observed } from '../../src/alerts/observed.ts';
+import { HEALTHY } from '../../src/leads/sink-health.ts';
+import { ago, anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from './an-observation.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+function wrongs(observed: Observed, limits = DEFAULTS): Map<Condition, Wrong> {
+  return new Map(
+    judge(observed, NAMES, limits).flatMap(({ condition, state }) =>
+      typeof state === 'string' ? [] : [[condition, state] as const],
+    ),
+  );
+}
+
+const failure = { reason: 'It answered 401.', hint: 'Correct client_secret.', needsSomebody: true };
+const silence = { since: ago(5 * HOUR), until: ago(MINUTE), probability: 0.0001 };
+
+const cases: [Condition, Observed, since: Date | undefined, afterMs: number][] = [
+  [
+    'no_poll',
+    anObservation({ sources: [aSource({ overdueSince: ago(20 * MINUTE) })] }),
+    ago(20 * MINUTE),
+    15 * MINUTE,
+  ],
+  ['source_refused', anObservation({ sources: [aSource({ failure })] }), undefined, 2 * MINUTE],
+  ['source_silent', anObservation({ sources: [aSource({ silence })] }), ago(5 * HOUR), 0],
+  [
+    'sink_held',
+    anObservation({
+      sinks: [aSink({ health: { ...HEALTHY, heldSince: ago(HOUR), heldReason: 'It answered 503.' } })],
+    }),
+    ago(HOUR),
+    30 * MINUTE,
+  ],
+  [
+    'sink_paused',
+    anObservation({ sinks: [aSink({ health: { ...HEALTHY, pausedSince: ago(HOUR) } })] }),
+    ago(HOUR),
+    4 * HOUR,
+  ],
+  [
+    'deliveries_dead',
+    anObservation({ sinks: [aSink({ dead: 2, lastDeadAt: ago(MINUTE) })] }),
+    undefined,
+    MINUTE,
+  ],
+  [
+    'backlog_old',
+    anObservation({ sinks: [aSink({ pending: 3, oldestOwedAt: ago(2 * HOUR), batchWaitMs: MINUTE })] }),
+    ago(2 * HOUR),
+    HOUR + MINUTE,
+  ],
+  [
+    'slow_to_lead',
+    anObservation({ sinks: [aSink({ recentMs: [1, 2, 6 * MINUTE, 6 * MINUTE, 6 * MINUTE] })] }),
+    undefined,
+    5 * MINUTE,
+  ],
+  [
+    'config_stale',
+    anObservation({ stale: { since: ago(HOUR), faults: ['leadsync.yaml:1:1: x'] } }),
+    ago(HOUR),
+    5 * MINUTE,
+  ],
+  ['carrier_down', anObservation({ carrier: 'Redis does not answer.' }), undefined, 2 * MINUTE],
+  [
+    'ledger_fails',
+    anObservation({ ledger: { reason: 'The disk is full.', hint: 'Make room.' } }),
+    undefined,
+    MINUTE,
+  ],
+];
+
+describe('judging', () => {
+  test('nothing is wrong where all is well', () => {
+    expect([...wrongs(anObservation()).keys()]).toEqual([]);
+  });
+
+  test.each(cases)(
+    '%s is found, alone, with since when and what to do',
+    (condition, observed, since, afterMs) => {
+      const found = wrongs(observed);
+      expect([...found.keys()]).toEqual([condition]);
+      expect(found.get(condition)).toMatchObject({ since, afterMs });
+      expect(found.get(condition)?.what).toMatch(/\S( x|\.)$/);
+      expect(found.get(condition)?.next).toMatch(/\S\.$/);
+    },
+  );
+
+  test('every condition has a case here', () => {
+    expect(cases.map(([condition]) => condition)).toEqual(CONDITIONS);
+  });
+
+  test.each(cases)('%s is not looked at when it is switched off', (condition, observed) => {
+    const limits = { ...DEFAULTS, [condition]: undefined };
+    expect(judge(observed, NAMES, limits).map((one) => one.condition)).not.toContain(condition);
+  });
+
+  test.each<[string, Observed]>([
+    [
+      'a silence that is plausible',
+      anObservation({ sources: [aSource({ silence: { ...silence, probability: 0.01 } })] }),
+    ],
+    [
+      'a silence shorter than the minimum',
+      anObservation({ sources: [aSource({ silence: { ...silence, since: ago(30 * MINUTE) } })] }),
+    ],
+    [
+      'a failure that waiting mends',
+      anObservation({ sources: [aSource({ failure: { ...failure, needsSomebody: false } })] }),
+    ],
+    ['leads that died a day ago', anObservation({ sinks: [aSink({ dead: 2, lastDeadAt: ago(24 * HOUR) })] })],
+    ['two slow leads', anObservation({ sinks: [aSink({ recentMs: [1, 6 * MINUTE, 6 * MINUTE] })] })],
+    [
+      'three slow leads among a hundred',
+      anObservation({ sinks: [aSink({ recentMs: [...Array(97).fill(1), ...Array(3).fill(6 * MINUTE)] })] }),
+    ],
+    [
+      'leads as slow as their batch waits',
+      anObservation({ sinks: [aSink({ batchWaitMs: 5 * MINUTE, recentMs: Array(9).fill(6 * MINUTE) })] }),
+    ],
+  ])('%s is nobody’s business', (_, observed) => {
+    expect([...wrongs(observed).keys()]).toEqual([]);
+  });
+
+  test('a sink that is held has one alert, although its backlog is old and its leads are slow', () => {
+    const health = { ...HEALTHY, heldSince: ago(2 * HOUR), heldReason: 'It answered 503.' };
+    const sink = aSink({ health, pending: 5, oldestOwedAt: ago(2 * HOUR), recentMs: Array(9).fill(HOUR) });
+    expect([...wrongs(anObservation({ sinks: [sink] })).keys()]).toEqual(['sink_held']);
+  });
+
+  test('while the ledger cannot be read, sources and sinks are unknown, and not well', () => {
+    const ledger = { reason: 'The disk failed.', hint: 'Look at it.' };
+    const observed = anObservation({ sources: undefined, sinks: undefined, ledger });
+    const judged = judge(observed, NAMES, DEFAULTS);
+    expect(judged.find(({ condition }) => condition === 'sink_held')?.state).toBe('unknown');
+    expect(judged.find(({ condition }) => condition === 'no_poll')?.state).toBe('unknown');
+    expect([...wrongs(observed).keys()]).toEqual(['ledger_fails']);
+  });
+
+  test('the time of the observation is what counts', () => {
+    const dead = aSink({ dead: 1, lastDeadAt: NOW });
+    const later = new Date(NOW.getTime() + 2 * HOUR);
+    expect([...wrongs(anObservation({ at: later, sinks: [dead] })).keys()]).toEqual([]);
+  });
+});
