@@ -58,8 +58,13 @@ export class Alerts {
   /** Cuts off what is being sent: it is sent again after the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all([...this.#outboxes.values()].map((outbox) => outbox.idle()));
+    await this.idle();
     await this.#keep();
+  }
+
+  /** Resolves when no message is under way. */
+  async idle(): Promise<void> {
+    await Promise.all([...this.#outboxes.values()].map((outbox) => outbox.idle()));
   }
 
   /** What waits for a destination that stays goes on waiting, for its new address where it has one. */

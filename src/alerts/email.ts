@@ -107,17 +107,16 @@ function wordsOf(error: unknown, { host }: URL): [what: string, hint: string] {
         'Correct them in `alerts.to`.',
       ];
     case 'EENVELOPE':
+    case 'EMESSAGE':
       return [
-        `The mail server ${host} refuses the sender or a receiver${said}.`,
-        'See whether `from` and `to` are right.',
+        `The mail server ${host} refuses the sender, a receiver or the message${said}.`,
+        'See whether `from` and `to` are right, and what its log says.',
       ];
     case 'ETLS':
       return [
         `The mail server ${host} does not agree on TLS.`,
         'Use smtps:// or a server that offers STARTTLS.',
       ];
-    case 'EMESSAGE':
-      return [`The mail server ${host} refuses the message${said}.`, 'See what its log says.'];
     default:
       return [
         `The mail server ${host} cannot be used (${codeOf(error) ?? 'unknown'})${said}.`,

@@ -1,0 +1,231 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Alerts } from '../../src/alerts/alerts.ts';
+import type { Observed } from '../../src/alerts/observed.ts';
+import { type AlertOptions, alertOptions } from '../../src/alerts/options.ts';
+import { nameOption } from '../../src/config/option-limits.ts';
+import { HEALTHY } from '../../src/leads/sink-health.ts';
+import { disk } from '../../src/platform/files.ts';
+import { Reported } from '../daemon/fakes.ts';
+import { HeldClock } from '../support/held-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import { anObservation, aSink } from './an-observation.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Alerts that look every 15 s on a clock that is held, and tell a receiver of the test's own. */
+class Watch {
+  readonly clock = new HeldClock();
+  readonly reported = new Reported();
+  readonly file = join(tempDir(), 'alerts.json');
+  options: AlertOptions;
+  files = disk;
+  /** The sinks that are held at this moment. */
+  readonly held = new Map<string, Date>();
+  #alerts: Alerts | undefined;
+
+  constructor(
+    readonly receiver: WebhookReceiver,
+    when: object = {},
+  ) {
+    this.options = optionsOf({
+      to: { ops: { type: 'webhook', url: receiver.url } },
+      when: { sink_held: '1m', ...when },
+    });
+  }
+
+  static async start(when: object = {}): Promise<Watch> {
+    const receiver = await startWebhookReceiver();
+    const watch = new Watch(receiver, when);
+    onTestFinished(async () => {
+      await watch.stop();
+      await receiver.close();
+    });
+    return watch;
+  }
+
+  /** Lets time pass, a look every 15 s; after each, what is being sent has been answered. */
+  async pass(ms: number): Promise<this> {
+    const { clock, reported } = this;
+    const parts = { clock, files: this.files, file: this.file, emit: reported.emit };
+    this.#alerts ??= await Alerts.open(parts);
+    for (let passed = 0; passed < ms; passed += 15 * SECOND) {
+      clock.jump(15 * SECOND);
+      await this.#alerts.take(
+        this.#observed(),
+        { sources: [], sinks: ['crm', 'drop', 'warehouse'] },
+        this.options,
+      );
+      await this.#alerts.idle();
+    }
+    return this;
+  }
+
+  #observed(): Observed {
+    const sinks = ['crm', 'drop', 'warehouse'].map((name) => {
+      const heldSince = this.held.get(name);
+      return aSink({ name, health: { ...HEALTHY, heldSince, heldReason: heldSince && 'It is down.' } });
+    });
+    return anObservation({ at: this.clock.now(), sinks });
+  }
+
+  hold(...names: string[]): this {
+    for (const name of names) this.held.set(name, this.clock.now());
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    await this.#alerts?.stop();
+    this.#alerts = undefined;
+  }
+
+  /** Every message that arrived, as what it says of whom. */
+  get told(): string[][] {
+    return this.receiver.received
+      .filter(({ status }) => status === 204)
+      .map(({ body }) =>
+        JSON.parse(String(body)).notices.map(
+          ({ state, about }: Record<string, string>) => `${state} ${about}`,
+        ),
+      );
+  }
+}
+
+function optionsOf(written: object): AlertOptions {
+  return alertOptions(nameOption).parse(written);
+}
+
+describe('alerts', () => {
+  test('tell once when something begins, and once when it is over', async () => {
+    const watch = await Watch.start();
+    await watch.hold('crm').pass(HOUR);
+    watch.held.clear();
+    await watch.pass(HOUR);
+    expect(watch.told).toEqual([['begun crm'], ['over crm']]);
+    expect(watch.reported.of('alert')).toMatchObject([
+      { condition: 'sink_held', about: 'crm', lasts: false },
+    ]);
+    expect(watch.reported.of('alert-over')).toMatchObject([{ about: 'crm' }]);
+  });
+
+  test('put what begins within half a minute into one message', async () => {
+    const watch = await Watch.start();
+    await watch.hold('crm').pass(15 * SECOND);
+    await watch.hold('drop', 'warehouse').pass(HOUR);
+    expect(watch.told).toEqual([['begun crm', 'begun drop', 'begun warehouse']]);
+  });
+
+  test('never send more than one message a minute to one destination', async () => {
+    const watch = await Watch.start({ sink_held: '0s' });
+    await watch.hold('crm').pass(30 * SECOND);
+    await watch.hold('drop').pass(15 * SECOND);
+    await watch.hold('warehouse').pass(10 * MINUTE);
+    expect(watch.told).toEqual([['begun crm'], ['begun drop', 'begun warehouse']]);
+  });
+
+  test('go on after a restart: nothing is told twice, and what was not sent is', async () => {
+    const watch = await Watch.start();
+    watch.receiver.answerAlways(503);
+    await watch.hold('crm').pass(5 * MINUTE);
+    await watch.stop();
+    watch.receiver.answerAlways(204);
+    await watch.pass(HOUR);
+    expect(watch.told).toEqual([['begun crm']]);
+    await watch.stop();
+    await watch.pass(HOUR);
+    expect(watch.told).toEqual([['begun crm']]);
+  });
+
+  test('try a destination that is down again with growing pauses, and tell it the same message', async () => {
+    const watch = await Watch.start();
+    watch.receiver.answerAlways(503);
+    await watch.hold('crm').pass(3 * HOUR);
+    const pauses = watch.reported.of('alert-unsent').map(({ retryInMs }) => retryInMs / SECOND);
+    expect(pauses).toEqual([30, 60, 120, 240, 480, 960, 1920, 3600, 3600]);
+    expect(new Set(watch.receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  });
+
+  test('tell of what is over by the time that the destination is back in one notice', async () => {
+    const watch = await Watch.start();
+    watch.receiver.answerAlways(503);
+    await watch.hold('crm').pass(HOUR);
+    watch.held.clear();
+    await watch.pass(HOUR);
+    watch.receiver.answerAlways(204);
+    await watch.pass(2 * HOUR);
+    expect(watch.told).toEqual([['over crm']]);
+  });
+
+  test('do not let one destination wait for another that hangs', async () => {
+    const watch = await Watch.start();
+    const hanging = await startWebhookReceiver();
+    onTestFinished(() => hanging.close());
+    hanging.answerAlways(() => undefined);
+    watch.options = optionsOf({
+      to: { gone: { type: 'webhook', url: hanging.url }, ops: { type: 'webhook', url: watch.receiver.url } },
+      when: { sink_held: '0s' },
+    });
+    const alerts = await Alerts.open({
+      clock: watch.clock,
+      files: disk,
+      file: watch.file,
+      emit: watch.reported.emit,
+    });
+    const look = async (at: Date) => {
+      const sink = aSink({ health: { ...HEALTHY, heldSince: at, heldReason: 'It is down.' } });
+      await alerts.take(anObservation({ at, sinks: [sink] }), { sources: [], sinks: ['crm'] }, watch.options);
+    };
+    await look(watch.clock.now());
+    watch.clock.jump(MINUTE);
+    await look(watch.clock.now());
+    await until('the other is told', () => watch.told.length === 1);
+    await alerts.stop();
+  });
+
+  test('send what waits to the new address after a reload, at once', async () => {
+    const watch = await Watch.start();
+    const next = await startWebhookReceiver();
+    onTestFinished(() => next.close());
+    watch.receiver.answerAlways(410);
+    await watch.hold('crm').pass(HOUR);
+    watch.options = optionsOf({ to: { ops: { type: 'webhook', url: next.url } }, when: { sink_held: '1m' } });
+    await watch.pass(30 * SECOND);
+    expect(next.received).toHaveLength(1);
+  });
+
+  test('forget what is switched off, and say nothing of it', async () => {
+    const watch = await Watch.start();
+    await watch.hold('crm').pass(HOUR);
+    watch.options = { ...watch.options, when: { ...watch.options.when, sink_held: undefined } };
+    watch.held.clear();
+    await watch.pass(HOUR);
+    expect(watch.told).toEqual([['begun crm']]);
+  });
+
+  test('begin anew where what they kept cannot be read', async () => {
+    const watch = await Watch.start();
+    await watch.hold('crm').pass(HOUR);
+    await watch.stop();
+    writeFileSync(watch.file, readFileSync(watch.file, 'utf8').slice(0, -20));
+    await watch.pass(HOUR);
+    expect(watch.told).toEqual([['begun crm'], ['begun crm']]);
+  });
+
+  test('go on while their file cannot be written, and say so once', async () => {
+    const watch = await Watch.start();
+    watch.files = {
+      ...disk,
+      create: async () => {
+        throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+      },
+    };
+    await watch.hold('crm').pass(HOUR);
+    expect(watch.told).toEqual([['begun crm']]);
+    expect(watch.reported.of('alerts-unkept')).toEqual([{ type: 'alerts-unkept', reason: 'ENOSPC' }]);
+  });
+});
