@@ -130,6 +130,12 @@ const rooms: Readonly<Record<string, Room>> = {
 
 /** Where a package may be used. One that is not here has no place yet: decide on it, and say it here. */
 const packages: Readonly<Record<string, readonly string[]>> = {
+  '@bull-board/api': ['admin', 'delivery'],
+  '@bull-board/fastify': ['admin'],
+  '@opentelemetry/api': ['telemetry'],
+  '@opentelemetry/exporter-trace-otlp-proto': ['telemetry'],
+  '@opentelemetry/resources': ['telemetry'],
+  '@opentelemetry/sdk-trace': ['telemetry'],
   'better-sqlite3': ['ledger', 'platform'],
   bullmq: ['delivery'],
   commander: ['cli', 'main.ts'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
 import { codeOf } from '../platform/network-failure.ts';
 import { secret } from '../platform/option-types.ts';
 import { DestinationFailed, defineDestination } from './destination.ts';
@@ -64,15 +65,11 @@ async function reach(
   use: (transport: Awaited<ReturnType<typeof connectTo>>) => Promise<void>,
 ): Promise<void> {
   const transport = await connectTo(url);
-  const stop = () => transport.close();
-  signal.addEventListener('abort', stop, { once: true });
   try {
-    signal.throwIfAborted();
-    await use(transport);
+    await withinDeadline(WHOLE_MS, signal, () => use(transport));
   } catch (cause) {
     throw new DestinationFailed(...wordsOf(cause, url), cause);
   } finally {
-    signal.removeEventListener('abort', stop);
     transport.close();
   }
 }
@@ -94,11 +91,16 @@ async function connectTo({ protocol, hostname, port, username, password }: URL) 
   });
 }
 
+/** As long as a whole mail may take, in ms; each of its steps has a time of its own. */
+const WHOLE_MS = 4 * TIMEOUT_MS;
+
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
 
 /** By nodemailer's codes; the server's own words are not repeated, for they may hold anything. */
 function wordsOf(error: unknown, { host }: URL): [what: string, hint: string] {
   const { responseCode } = error as { responseCode?: unknown };
+  if (error instanceof DeadlinePassed)
+    return [`The mail server ${host} took longer than ${WHOLE_MS / 1000} s.`, 'See whether it hangs.'];
   const said = typeof responseCode === 'number' ? ` (${responseCode})` : '';
   switch (codeOf(error)) {
     case 'EAUTH':

@@ -22,9 +22,10 @@ function limit(fallback: string, meaning: string) {
 /** A destination as it is written: its type, and the type's own options. */
 function entryOf<Options extends z.ZodRawShape, Type extends string>(type: {
   readonly type: Type;
+  readonly summary: string;
   readonly options: z.ZodObject<Options>;
 }) {
-  return z.strictObject({ type: z.literal(type.type), ...type.options.shape });
+  return z.strictObject({ type: z.literal(type.type).describe(type.summary), ...type.options.shape });
 }
 
 const [webhook, slack, email] = destinationTypes;

@@ -22,6 +22,7 @@ const HOUR = 60 * MINUTE;
 class Watch {
   readonly clock = new HeldClock();
   readonly reported = new Reported();
+  readonly receiver: WebhookReceiver;
   readonly file = join(tempDir(), 'alerts.json');
   options: AlertOptions;
   files = disk;
@@ -29,10 +30,8 @@ class Watch {
   readonly held = new Map<string, Date>();
   #alerts: Alerts | undefined;
 
-  constructor(
-    readonly receiver: WebhookReceiver,
-    when: object = {},
-  ) {
+  constructor(receiver: WebhookReceiver, when: object = {}) {
+    this.receiver = receiver;
     this.options = optionsOf({
       to: { ops: { type: 'webhook', url: receiver.url } },
       when: { sink_held: '1m', ...when },
@@ -125,7 +124,11 @@ describe('alerts', () => {
     await watch.hold('crm').pass(30 * SECOND);
     await watch.hold('drop').pass(15 * SECOND);
     await watch.hold('warehouse').pass(10 * MINUTE);
-    expect(watch.told).toEqual([['begun crm'], ['begun drop', 'begun warehouse']]);
+    expect(watch.told).toEqual([['begun crm', 'begun drop'], ['begun warehouse']]);
+    const [first, second] = watch.receiver.received.map(({ headers }) =>
+      Number(headers['webhook-timestamp']),
+    );
+    expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(60);
   });
 
   test('go on after a restart: nothing is told twice, and what was not sent is', async () => {

@@ -8,6 +8,7 @@ import { newsContract } from './contract/news.ts';
 import { recordingContract } from './contract/recording.ts';
 import { twoSourcesContract } from './contract/two-sources.ts';
 import { upcomingContract } from './contract/upcoming.ts';
+import { vitalSignsContract } from './contract/vital-signs.ts';
 import type { OpenLedger } from './ledger-under-test.ts';
 
 /**
@@ -25,5 +26,6 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     twoSourcesContract(store);
     upcomingContract(store);
     newsContract(store);
+    vitalSignsContract(store);
   });
 }

@@ -1,0 +1,105 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { stringify } from 'yaml';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { Daemon } from '../../src/daemon/daemon.ts';
+import { sinkTypes } from '../../src/sinks/registry.ts';
+import { startStub } from '../stub/stub.ts';
+import { FastClock } from '../support/fast-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+
+/** So many times as fast: a quarter of an hour is less than 5 s. */
+const TIMES = 200;
+
+async function aReceiver(): Promise<WebhookReceiver> {
+  const receiver = await startWebhookReceiver();
+  onTestFinished(() => receiver.close());
+  return receiver;
+}
+
+/** A daemon in this process on fast time, whose sink and whose alerts go to receivers of the test's own. */
+async function aScene(when: object) {
+  const stub = await startStub({ leads: 5 });
+  onTestFinished(() => stub.close());
+  const [crm, ops] = [await aReceiver(), await aReceiver()];
+  const file = join(tempDir(), 'leadsync.yaml');
+  const written = {
+    data_dir: './data',
+    sources: {
+      main: {
+        base_url: stub.url,
+        client_id: stub.clientId,
+        client_secret: stub.clientSecret,
+        poll: { every: '30s' },
+      },
+    },
+    sinks: { crm: { type: 'webhook', url: crm.url } },
+    alerts: { to: { ops: { type: 'slack', url: ops.url } }, when },
+    admin: { listen: 'off' },
+  };
+  const write = (more: object = {}) => writeFileSync(file, stringify({ ...written, ...more }));
+  write();
+  const clock = new FastClock(TIMES);
+  const start = async () => {
+    const load = () => loadConfig(file, { sinkTypes, env: {} });
+    const daemon = await Daemon.start({
+      config: load(),
+      load,
+      role: { kind: 'run', deliver: true },
+      admin: undefined,
+      log: { write: () => undefined },
+      clock,
+    });
+    let stopped: Promise<boolean> | undefined;
+    const stop = () => {
+      stopped ??= daemon.stop('the test', 100_000);
+      return stopped;
+    };
+    onTestFinished(async () => void (await stop()));
+    return { daemon, stop };
+  };
+  const told = () => ops.received.map(({ body }) => String(JSON.parse(String(body)).text));
+  return { stub, crm, start, told, write };
+}
+
+test('a sink that does not work is told of once, over a restart, and so is that it works again', async () => {
+  const { crm, start, told } = await aScene({ sink_held: '2m' });
+  crm.answerAlways(503);
+  const first = await start();
+  await until('it is told', () => told().length === 1);
+  expect(told()[0]).toMatch(/^\*leadsync: sink held \(crm\)\*\ncrm is held: .*503/);
+  expect(told()[0]).toContain('See docs/operating.md#sink-held');
+  await first.stop();
+  await start();
+  crm.answerAlways(204);
+  await until('it is told that it is over', () => told().length === 2);
+  expect(told()[1]).toMatch(/over: sink held \(crm\)\*\nOver after \d+ min/i);
+  expect(crm.received.filter(({ status }) => status === 204)).toHaveLength(5);
+});
+
+test('a reload changes who is told of what, and a service that lets nobody in is told of with what to do', async () => {
+  const { stub, start, told, write } = await aScene({ source_refused: 'off', no_poll: 'off' });
+  const source = { base_url: stub.url, client_id: stub.clientId, client_secret: 'canary-wrong' };
+  const sources = { main: { ...source, poll: { every: '30s' } } };
+  const later = await aReceiver();
+  write({ sources });
+  const { daemon } = await start();
+  await until('a poll has failed', async () => (await daemon.status()).sources[0]?.lastPoll?.error);
+  const to = { ops: { type: 'webhook', url: later.url } };
+  write({ sources, alerts: { to, when: { source_refused: '5s' } } });
+  expect(await daemon.reload('request')).toMatchObject({ applied: true, changes: ['alerts'] });
+  const { body } = await until('somebody is told', () => later.received[0]);
+  expect(JSON.parse(String(body)).notices).toMatchObject([
+    {
+      state: 'begun',
+      condition: 'source_refused',
+      about: 'main',
+      next: expect.stringMatching(/client_secret/),
+    },
+  ]);
+  expect(String(body)).not.toContain('canary');
+  expect(told()).toEqual([]);
+});

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { HOUR, LedgerUnderTest, MINUTE, type OpenLedger, refused } from '../ledger-under-test.ts';
+
+const failed = { status: 'failed', httpStatus: 500, error: 'server: it failed' } as const;
+const unchanged = { status: 'unchanged', bytes: 1, httpStatus: 304 } as const;
+
+/** What every ledger promises to whoever watches it. */
+export function vitalSignsContract(store: () => OpenLedger): void {
+  describe('its vital signs', () => {
+    it('say how long new leads took, without those that were listed first, retried or replayed', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      on.clock.jump(10 * MINUTE);
+      await on.attemptAll('crm');
+      await on.list([1, 2, 3, 4]);
+      on.clock.jump(MINUTE);
+      await on.attemptAll('crm');
+      await on.ledger.replay('crm', { lead: 3n });
+      on.clock.jump(5 * MINUTE);
+      await on.attemptAll('crm');
+      const { sinks } = await on.ledger.vitals(on.clock.in(-HOUR));
+      expect(sinks.map(({ sink, recentMs }) => [sink, recentMs])).toEqual([['crm', [MINUTE, MINUTE]]]);
+      expect((await on.ledger.vitals(on.clock.in(-2 * MINUTE))).sinks[0]?.recentMs).toEqual([]);
+    });
+
+    it('say nothing of how long a sink that was added later took for older leads', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      on.clock.jump(MINUTE);
+      await on.list([1, 2, 3]);
+      on.clock.jump(MINUTE);
+      await on.declare('crm', 'drop');
+      while (!(await on.ledger.backfill('drop')).done);
+      await on.attemptAll('drop');
+      const { sinks } = await on.ledger.vitals(on.clock.in(-HOUR));
+      expect(sinks.find(({ sink }) => sink === 'drop')?.recentMs).toEqual([]);
+    });
+
+    it('say when a lead was given up last, and when a source was last read to its end', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const listedAt = on.clock.now();
+      expect((await on.ledger.vitals(on.clock.in(-HOUR))).sinks[0]).toMatchObject({
+        dead: 0,
+        lastDeadAt: undefined,
+      });
+      on.clock.jump(MINUTE);
+      await on.attemptAll('crm', refused);
+      await on.list([], 'main', failed);
+      expect(await on.ledger.vitals(on.clock.in(-HOUR))).toMatchObject({
+        sources: [{ source: 'main', lastSuccessAt: listedAt }],
+        sinks: [{ sink: 'crm', dead: 1, lastDeadAt: on.clock.now() }],
+      });
+    });
+  });
+
+  describe('the hours of its polls', () => {
+    it('count new leads after the first complete listing, with the hours in which there were none', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3]);
+      on.clock.jump(HOUR);
+      await on.list([1, 2, 3, 4]);
+      await on.list([1, 2, 3, 4, 5]);
+      const newAt = on.clock.now();
+      on.clock.jump(HOUR);
+      await on.list([], 'main', unchanged);
+      const until = on.clock.now();
+      on.clock.jump(HOUR);
+      const { poll } = await on.list([], 'main', failed);
+      expect(await on.ledger.polledHours('main', on.clock.in(-24 * HOUR))).toEqual({
+        hours: [
+          { hour: new Date('2026-11-20T11:00:00.000Z'), leads: 2 },
+          { hour: new Date('2026-11-20T12:00:00.000Z'), leads: 0 },
+        ],
+        lastNewAt: newAt,
+        until,
+        through: poll,
+      });
+    });
+
+    it('go on after a poll, and begin at a time', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      for (let id = 2; id < 40; id += 1) {
+        on.clock.jump(HOUR);
+        await on.list([id], id % 2 === 0 ? 'main' : 'other');
+      }
+      const late = await on.ledger.polledHours('main', on.clock.in(-9.5 * HOUR));
+      expect(late.hours).toHaveLength(5);
+      expect(late.hours[0]?.hour.getTime()).toBeGreaterThan(on.clock.in(-10.5 * HOUR).getTime());
+      const none = await on.ledger.polledHours('main', late.through ?? 0);
+      expect(none).toEqual({ hours: [], lastNewAt: undefined, until: undefined, through: undefined });
+      on.clock.jump(HOUR);
+      await on.list([100]);
+      expect((await on.ledger.polledHours('main', late.through ?? 0)).hours).toHaveLength(1);
+    });
+
+    it('leave a poll that is under way for later, and a source that was never read to its end alone', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.ledger.startPoll('main');
+      expect((await on.ledger.polledHours('main', on.clock.in(-HOUR))).through).toBeUndefined();
+      await on.list([1]);
+      const { poll } = await on.list([1, 2]);
+      await on.ledger.startPoll('main');
+      expect((await on.ledger.polledHours('main', on.clock.in(-HOUR))).through).toBe(poll);
+    });
+  });
+}
