@@ -33,7 +33,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   telemetry: {
     imports: ['leads', 'platform'],
-    doors: ['events.ts', 'logger.ts', 'telemetry.ts'],
+    doors: ['events.ts', 'logger.ts', 'telemetry.ts', 'tracing.ts'],
     because: 'telemetry/ turns events into logs and metrics; it must not know who emits them.',
   },
   admin: {

@@ -8,6 +8,7 @@ import { version } from '../platform/version.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { LogStream } from '../telemetry/logger.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { openTracing, type TracingParts } from '../telemetry/tracing.ts';
 import { openCarrier } from './carrier-choice.ts';
 import { deliverBatch } from './deliver.ts';
 import { showOwnLife } from './free-the-dead.ts';
@@ -35,6 +36,8 @@ export interface DaemonOptions {
   readonly load?: () => Config;
   /** Who else wants every event: progress on a terminal. */
   readonly subscribers?: readonly Emit[];
+  /** The environment, in which OpenTelemetry's variables may ask for traces. Absent: none are made. */
+  readonly env?: TracingParts['env'];
   readonly clock?: Clock;
   readonly random?: Random;
 }
@@ -83,7 +86,14 @@ export async function compose(
   }
   const ledger = openLedger(current, { clock, random, create: polls }, closers);
   const pollFailures = new PollFailures();
-  const subscribers = [...(options.subscribers ?? []), pollFailures.observe];
+  const tracing = await openTracing({
+    env: options.env ?? {},
+    ledgerId: ledger.id,
+    emit: (event) => telemetry.emit(event),
+  });
+  if (tracing) closers.push(() => tracing.close());
+  const traced = tracing ? [tracing.observe] : [];
+  const subscribers = [...(options.subscribers ?? []), pollFailures.observe, ...traced];
   const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, tokenExpiresAt });
   const { emit } = telemetry;
   const openSinks = new OpenSinks(clock);
@@ -91,7 +101,7 @@ export async function compose(
   const onSettled = (sink: string) => wakes.notify(sink);
   const carrier = await openCarrier(config, {
     ledgerId: ledger.id,
-    attempt: deliverBatch({ ledger, sinks: openSinks, clock, emit, onSettled }),
+    attempt: deliverBatch({ ledger, sinks: openSinks, clock, emit, tracing, onSettled }),
     deliver: delivers,
     clock,
     emit,

@@ -7,6 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
 import type { Emit, Event } from '../telemetry/events.ts';
+import type { Span, Tracing } from '../telemetry/tracing.ts';
 
 /** A sink that is open, and how long one attempt of it may take. */
 export interface OpenSink {
@@ -27,6 +28,8 @@ export interface DeliverParts {
   readonly sinks: SinkChoice;
   readonly clock: Clock;
   readonly emit: Emit;
+  /** Absent: attempts are not traced. */
+  readonly tracing?: Tracing | undefined;
   /** Told the sink's name after something of it was settled. */
   readonly onSettled: (sink: string) => void;
 }
@@ -76,7 +79,9 @@ async function attempt(
   const startedAt = clock.now();
   const startMs = clock.monotonicMs();
   reach('begun');
-  const outcomes = await callSink(open, batch, clock, signal);
+  const span = parts.tracing?.attempt(batch);
+  const outcomes = await callSink(open, batch, clock, signal, span?.traceparent);
+  if (span) endSpan(span, outcomes);
   reach('accepted');
   // Cut off by a stop: what the destination made of it is unknown, so nothing is said; the same batch is attempted again.
   if (signal.aborted && outcomes.every((outcome) => outcome.kind === 'unavailable')) {
@@ -97,6 +102,7 @@ async function callSink(
   batch: Batch,
   clock: Clock,
   stop: AbortSignal,
+  traceparent: string | undefined,
 ): Promise<readonly Outcome[]> {
   const done = new AbortController();
   const deadline = new AbortController();
@@ -111,13 +117,27 @@ async function callSink(
       });
     });
     overdue.catch(() => undefined); // taken up by the race, unless the sink was first
-    return complete(await Promise.race([open.sink.deliver(batch, signal), overdue]), batch);
+    return complete(await Promise.race([open.sink.deliver(batch, signal, traceparent), overdue]), batch);
   } catch (error) {
     const outcome = (error instanceof SinkUnavailable ? error : faultOf(error)).toOutcome();
     return batch.deliveries.map(() => outcome);
   } finally {
     done.abort(DONE);
   }
+}
+
+/** Reasons stay out: an error in a trace is a word. */
+function endSpan(span: Span, outcomes: readonly Outcome[]): void {
+  const count = (kind: Outcome['kind']) => outcomes.filter((outcome) => outcome.kind === kind).length;
+  const failed = outcomes.find(({ kind }) => kind === 'refused' || kind === 'unavailable');
+  const status = failed && 'httpStatus' in failed ? failed.httpStatus : undefined;
+  const attributes = {
+    'leadsync.delivered': count('delivered'),
+    'leadsync.refused': count('refused'),
+    'leadsync.unavailable': count('unavailable'),
+    'http.response.status_code': status,
+  };
+  span.end(attributes, failed && String(status ?? failed.kind));
 }
 
 /** What does not answer for every delivery answers for none: which outcome is whose could only be guessed. */

@@ -23,6 +23,8 @@ export interface Delivery {
   readonly firstSeenAt: Date;
   /** When this version was first listed. */
   readonly changedAt: Date;
+  /** The poll that first listed this version, by its number in the ledger. */
+  readonly poll?: number | undefined;
   readonly hash: string;
   /** The lead's JSON as received. */
   readonly raw: string;

@@ -20,6 +20,7 @@ interface DeliveryRow {
   replay: number;
   first_seen_at: number;
   valid_from: number;
+  poll_id: number;
   hash: string;
   raw: string;
 }
@@ -187,6 +188,7 @@ function toDelivery(row: DeliveryRow): Delivery {
     replay: row.replay > 0,
     firstSeenAt: new Date(row.first_seen_at),
     changedAt: new Date(row.valid_from),
+    poll: row.poll_id,
     hash: row.hash,
     raw: row.raw,
   };
@@ -204,7 +206,7 @@ function prepare(db: Database.Database) {
     ),
     giveBack: db.prepare('UPDATE _batches SET holder = NULL WHERE batch_no = ? AND lease = ?'),
     load: db.prepare<[number], DeliveryRow>(
-      `SELECT ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, v.valid_from, v.hash, v.raw
+      `SELECT ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, v.valid_from, v.poll_id, v.hash, v.raw
        FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
        WHERE d.batch_no = +? ORDER BY d.delivery_no`,
     ),

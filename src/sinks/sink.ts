@@ -14,9 +14,10 @@ export interface Sink {
   /**
    * Attempts a batch: one outcome per delivery, in order. Delivering the same batch again has the effect of
    * delivering it once, as far as the destination can tell. Ends soon after the signal aborts.
+   * `traceparent` names this attempt in a trace, for destinations that take it (W3C Trace Context); undefined without tracing.
    * @throws SinkUnavailable when the destination as a whole cannot be reached; then nothing is known to have arrived
    */
-  deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]>;
+  deliver(batch: Batch, signal: AbortSignal, traceparent?: string): Promise<readonly Outcome[]>;
   /**
    * Does with one invented lead (`testBatch`) all that `deliver` does, by the same code, so that what works here works for
    * leads. What it leaves at the destination can be told from a lead by a program that only knows leads, or is taken back.

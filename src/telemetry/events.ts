@@ -119,6 +119,8 @@ export type Event =
   | { type: 'alert-unsent'; to: string; reason: string; hint: string; retryInMs: number }
   /** Until it can be written, a restart forgets who was told what. */
   | { type: 'alerts-unkept'; reason: string }
+  /** Said once, until traces can be sent again. They are dropped. */
+  | { type: 'traces-unsent'; reason: string }
   | { type: 'check-failed'; sink: string; reason: string; hint: string };
 
 export type EventType = Event['type'];

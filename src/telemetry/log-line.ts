@@ -63,6 +63,7 @@ function levelOf(event: Event): LogLevel {
     case 'alert':
     case 'alert-unsent':
     case 'alerts-unkept':
+    case 'traces-unsent':
       return 'warn';
     case 'delivery-dead':
     case 'carrier-unavailable':
@@ -195,6 +196,8 @@ function messageOf(event: Event): string {
       return `${event.to} could not be told what is wrong. ${event.reason} ${event.hint} Next try in ${seconds(event.retryInMs)}; deliveries go on.`;
     case 'alerts-unkept':
       return `alerts.json in the data directory cannot be written (${event.reason}): after a restart, notices may come twice.`;
+    case 'traces-unsent':
+      return `Traces cannot be sent, and are dropped until they can. ${event.reason} See OTEL_EXPORTER_OTLP_ENDPOINT.`;
     case 'check-failed':
       return `Sink ${event.sink} does not look right. ${event.reason} ${event.hint}`;
     default:

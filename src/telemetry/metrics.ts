@@ -142,6 +142,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       case 'alert-sent':
       case 'alert-unsent':
       case 'alerts-unkept':
+      case 'traces-unsent':
         break;
       default:
         event satisfies never;

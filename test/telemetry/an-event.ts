@@ -127,6 +127,7 @@ const examples: Examples = {
     hint: 'See whether it runs.',
     retryInMs: 30_000,
   },
+  'traces-unsent': { type: 'traces-unsent', reason: 'The receiver of traces answered 503.' },
   'alerts-unkept': { type: 'alerts-unkept', reason: 'ENOSPC' },
   'check-failed': { type: 'check-failed', sink: 'crm', reason: 'It answered 401.', hint: 'See the secret.' },
   'mirror-failed': { type: 'mirror-failed', sink: 'warehouse', reason: 'It is down.', hint: 'Start it.' },

@@ -25,7 +25,8 @@ export const run = defineCommand<{ deliver: boolean }>({
     }
     const role: Role = { kind: 'run', deliver };
     const load = () => configOf(options, surroundings);
-    return untilStopped({ config, load, role, admin: config.admin, log: surroundings.stderr });
+    const { stderr: log, env } = surroundings;
+    return untilStopped({ config, load, role, admin: config.admin, log, env });
   },
 });
 

@@ -30,6 +30,7 @@ export const worker = defineCommand<{ listen?: Address }>({
       role: { kind: 'worker' },
       admin: options.listen,
       log: surroundings.stderr,
+      env: surroundings.env,
     });
   },
 });

@@ -75,8 +75,10 @@ class WebhookSink implements Sink {
     await this.#reach(signal, () => connected);
   }
 
-  async deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
-    return attemptParts(this.#partsOf(batch), (part) => this.#post(this.#messageOf(batch, part), signal));
+  async deliver(batch: Batch, signal: AbortSignal, traceparent?: string): Promise<readonly Outcome[]> {
+    return attemptParts(this.#partsOf(batch), (part) =>
+      this.#post(this.#messageOf(batch, part), signal, traceparent),
+    );
   }
 
   async test({ deliveries: [delivery] }: Batch, signal: AbortSignal): Promise<Tested> {
@@ -121,9 +123,9 @@ class WebhookSink implements Sink {
     return this.#parts.batchMax > 1;
   }
 
-  async #post(message: Message, stop: AbortSignal): Promise<Delivered | Refused> {
+  async #post(message: Message, stop: AbortSignal, traceparent?: string): Promise<Delivered | Refused> {
     const { statusCode, headers, body } = await this.#reach(stop, (signal) =>
-      this.#pool.request({ ...this.#requestOf(message), signal }),
+      this.#pool.request({ ...this.#requestOf(message, traceparent), signal }),
     );
     const judged = judgeAnswer(this.#url.origin, {
       httpStatus: statusCode,
@@ -134,11 +136,12 @@ class WebhookSink implements Sink {
     return judged;
   }
 
-  #requestOf(message: Message) {
+  #requestOf(message: Message, traceparent?: string) {
+    const trace = traceparent === undefined ? undefined : { traceparent };
     return {
       method: 'POST',
       path: this.#url.pathname + this.#url.search,
-      headers: { ...this.#headers, ...this.#headersOf(message) },
+      headers: { ...this.#headers, ...trace, ...this.#headersOf(message) },
       body: message.body,
     } as const;
   }
