@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { addBoard, type BoardQueues } from './board.ts';
 import { isOurHost } from './host-rule.ts';
 import { sharedFor } from './shared-for.ts';
 
@@ -15,6 +16,8 @@ export interface AdminOptions {
   readonly configState: () => ConfigState;
   /** Puts the configuration's present text in force. */
   readonly reload: () => Promise<ReloadResult>;
+  /** Queues to be shown by Bull Board; undefined: none are. */
+  readonly boardQueues?: BoardQueues | undefined;
   readonly monotonicMs?: () => number;
 }
 
@@ -51,6 +54,7 @@ export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
   const app = boundedServer();
   refuseStrangers(app, options.host);
   addRoutes(app, options);
+  if (options.boardQueues) await addBoard(app, options.boardQueues);
   try {
     return { url: await app.listen({ host: options.host, port: options.port }), close: () => app.close() };
   } catch (error) {
@@ -85,6 +89,7 @@ function refuseStrangers(app: FastifyInstance, host: string): void {
     if (!isOurHost(request.headers.host, host))
       return plain(reply, 421, 'This host name is not answered here');
     const url = request.url.split('?', 1)[0] ?? '';
+    if (app.hasRoute({ method: 'GET', url: '/queues' }) && /^\/queues(\/|$)/.test(url)) return;
     const methods = (['GET', 'POST'] as const).filter((method) => app.hasRoute({ method, url }));
     const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
     if (allowed.length === 0) return plain(reply, 404, 'There is nothing here');

@@ -58,6 +58,7 @@ const LIVE: readonly Option[] = [
 const RESTART: readonly Option[] = [
   { name: 'data_dir', of: ({ dataDir }) => dataDir },
   { name: 'queue.redis_url', of: ({ queue }) => queue.redisUrl },
+  { name: 'queue.board', of: ({ queue }) => queue.board },
   { name: 'queue.prefix', of: ({ queue }) => queue.prefix },
   { name: 'admin.listen', of: ({ admin }) => admin },
   { name: 'tokens.encryption_key', of: ({ tokenKey }) => tokenKey },

@@ -45,12 +45,18 @@ export class ConfigReader {
     const sinks = this.#entries('sinks').map(([name, value]) => this.#readSink(name, value));
     this.#refuseFormerNames(sinks);
     if (daemon === undefined) return undefined;
+    if (daemon.queue.board && !daemon.queue.redis_url)
+      this.#validator.fault(
+        ['queue', 'board'],
+        'there is no queue to show without queue.redis_url',
+        'set it, or leave this out',
+      );
     return {
       file: this.#file,
       dataDir: resolve(this.#folder, daemon.data_dir),
       sources: sources.filter((source) => source !== undefined),
       sinks: sinks.filter((sink) => sink !== undefined),
-      queue: { redisUrl: daemon.queue.redis_url, prefix: daemon.queue.prefix },
+      queue: { redisUrl: daemon.queue.redis_url, prefix: daemon.queue.prefix, board: daemon.queue.board },
       admin: daemon.admin.listen,
       alerts: daemon.alerts,
       log: { level: daemon.log.level, format: daemon.log.format },

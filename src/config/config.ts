@@ -71,4 +71,6 @@ export interface QueueConfig {
   readonly redisUrl: Secret | undefined;
   /** Goes before every key in Redis. */
   readonly prefix: string;
+  /** Whether Bull Board shows the queues. */
+  readonly board: boolean;
 }

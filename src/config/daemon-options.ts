@@ -43,6 +43,12 @@ export const daemonOptions = z.strictObject({
         .regex(/^[\w.-]{1,64}$/, 'is made of letters, digits, _, . and -, at most 64 of them')
         .default('leadsync')
         .describe('Goes before every key in Redis; two installs on one Redis need two.'),
+      board: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Shows the queues by Bull Board at `/queues` of the admin address, read-only. They hold numbers of batches and nobody’s data.',
+        ),
     })
     .prefault({})
     .describe('How deliveries travel to where they are attempted.'),

@@ -119,6 +119,7 @@ export class Daemon {
       registry,
       configState: () => this.#reloading.state,
       reload: () => this.reload('request'),
+      boardQueues: this.config.queue.board ? this.#parts.carrier.boardQueues : undefined,
     });
     this.#closers.push(() => admin.close());
   }

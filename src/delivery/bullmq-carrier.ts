@@ -5,6 +5,7 @@ import type { Secret } from '../platform/secret.ts';
 import type { JobData } from './bullmq-worker.ts';
 import { BullmqWorkers } from './bullmq-workers.ts';
 import { type AttemptBatch, type CarriedSink, type Carrier, CarrierUnavailable } from './carrier.ts';
+import type { QueueAdapters } from './queue-adapters.ts';
 import { type RedisFailure, redisFailure } from './redis-failure.ts';
 import { RedisLink } from './redis-link.ts';
 import { RunningAttempts } from './running-attempts.ts';
@@ -41,6 +42,7 @@ export class BullmqCarrier implements Carrier {
   /** One queue each. */
   #sinks: readonly CarriedSink[] = [];
   readonly #clock: Clock;
+  #adapters: Promise<QueueAdapters> | undefined;
 
   constructor(options: BullmqOptions) {
     const { redisUrl, prefix, clock, attempt } = options;
@@ -75,6 +77,11 @@ export class BullmqCarrier implements Carrier {
       this.#link.failed(error);
     }
   }
+
+  readonly boardQueues = async () => {
+    this.#adapters ??= import('./queue-adapters.ts').then((module) => new module.QueueAdapters());
+    return (await this.#adapters).of(this.#queues.values());
+  };
 
   async offer(refs: readonly BatchRef[]): Promise<void> {
     const unready = this.unready();

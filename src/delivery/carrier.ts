@@ -1,3 +1,4 @@
+import type { BaseAdapter } from '@bull-board/api/baseAdapter';
 import type { BatchRef } from '../leads/delivery.ts';
 
 /** Makes the one attempt of a batch and settles it in the ledger before it resolves. Never rejects: it reports what fails. */
@@ -15,6 +16,8 @@ export interface Carrier {
   readonly kind: 'in-process' | 'bullmq';
   /** What takes batches off a queue in this process; undefined where nothing does, or where there is no queue. */
   readonly workers?: Workers | undefined;
+  /** Its queues as Bull Board shows them, read-only; absent where there are none. */
+  readonly boardQueues?: () => Promise<readonly BaseAdapter[]>;
   /**
    * Takes batches on their way. Resolves when the carrier has them; a throw means "unknown", never "not taken".
    * Offering what is on its way already changes nothing. @throws CarrierUnavailable
