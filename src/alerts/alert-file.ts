@@ -52,6 +52,7 @@ export class AlertFile {
   readonly #files: Files;
   readonly #path: string;
   #written = '';
+  #writing: Promise<void> = Promise.resolve();
 
   constructor(files: Files, path: string) {
     this.#files = files;
@@ -73,9 +74,15 @@ export class AlertFile {
     }
   }
 
-  /** Writes what has changed. @throws Node's error of the step that failed */
-  async write(state: Kept): Promise<void> {
+  /** Writes what has changed, behind what is being written. @throws Node's error of the step that failed */
+  write(state: Kept): Promise<void> {
     const text = JSON.stringify(state);
+    const written = this.#writing.then(() => this.#write(text));
+    this.#writing = written.catch(() => undefined);
+    return written;
+  }
+
+  async #write(text: string): Promise<void> {
     if (text === this.#written) return;
     await writeFileDurably(this.#files, this.#path, Buffer.from(text), 0o600);
     this.#written = text;

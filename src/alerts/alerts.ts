@@ -59,7 +59,7 @@ export class Alerts {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.idle();
-    await this.#keep();
+    if (this.#options) await this.#keep();
   }
 
   /** Resolves when no message is under way. */
@@ -88,6 +88,8 @@ export class Alerts {
     const { emit } = this.#parts;
     if (sent.ok) emit({ type: 'alert-sent', to, notices: sent.notices });
     else emit({ type: 'alert-unsent', to, reason: sent.reason, hint: sent.hint, retryInMs: sent.retryInMs });
+    // At once: whoever is killed now must not tell it again after the restart.
+    if (sent.ok) void this.#keep();
   }
 
   /** A disk that is full is told of by an alert of its own, and must not end the alerts. */

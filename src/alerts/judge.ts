@@ -146,7 +146,7 @@ function held({ name, health, pending }: ObservedSink, afterMs: number): Wrong |
   return {
     since: health.heldSince,
     afterMs,
-    what: `${name} is held: ${health.heldReason ?? 'no reason was kept.'}`,
+    what: `${name} is held: ${sentence(health.heldReason ?? 'no reason was kept')}`,
     next: `Mend the destination. Nothing is lost: ${waiting(pending)}, and it is tried again by itself; \`leadsync resume ${name}\` tries now.`,
   };
 }
@@ -156,8 +156,8 @@ function paused({ name, health, pending }: ObservedSink, afterMs: number): Wrong
   return {
     since: health.pausedSince,
     afterMs,
-    what: `${name} is paused: ${health.pausedReason || 'no reason was given.'}`,
-    next: `${waiting(pending)}; \`leadsync resume ${name}\` goes on.`,
+    what: `${name} is paused: ${sentence(health.pausedReason || 'no reason was given')}`,
+    next: `\`leadsync resume ${name}\` goes on; ${waiting(pending)}.`,
   };
 }
 
@@ -226,6 +226,11 @@ function ledgerFails({ ledger }: Observed, afterMs: number): Wrong | undefined {
     what: `The ledger fails, so nothing is recorded or delivered: ${ledger.reason}`,
     next: ledger.hint || 'See what leadsync logs, and whether the disk is full.',
   };
+}
+
+/** What somebody typed may end without a full stop, and the next sentence follows. */
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function waiting(pending: number): string {

@@ -210,6 +210,17 @@ describe('alerts', () => {
     expect(watch.told).toEqual([['begun crm']]);
   });
 
+  test('that arrived are kept as told at once: nobody who is killed right after tells them again', async () => {
+    const watch = await Watch.start();
+    await watch.hold('crm').pass(2 * MINUTE);
+    await until('it is kept', () => JSON.parse(readFileSync(watch.file, 'utf8')).waiting.ops.length === 0);
+    const kept = readFileSync(watch.file, 'utf8');
+    await watch.stop();
+    writeFileSync(watch.file, kept);
+    await watch.pass(HOUR);
+    expect(watch.told).toEqual([['begun crm']]);
+  });
+
   test('begin anew where what they kept cannot be read', async () => {
     const watch = await Watch.start();
     await watch.hold('crm').pass(HOUR);

@@ -1,0 +1,56 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { CONDITIONS, runbookOf } from '../../src/alerts/condition.ts';
+
+const root = join(import.meta.dirname, '../..');
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const manual = read('docs/operating.md');
+
+/** The anchors of a page, as GitHub makes them of its headings. */
+function anchorsOf(page: string): string[] {
+  return [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+const anchors = anchorsOf(manual);
+
+test.each(CONDITIONS)('the operating manual says what %s means, by its name', (condition) => {
+  const [page, anchor = ''] = runbookOf(condition).split('#');
+  expect(page).toBe('docs/operating.md');
+  expect(anchors).toContain(anchor);
+  expect(manual).toContain(`\n\`${condition}\`, `);
+});
+
+test('every rule for Prometheus leads to its section of the manual', () => {
+  const { groups } = parse(read('config/monitoring/alerts.yaml'));
+  const rules = groups.flatMap(({ rules }: { rules: object[] }) => rules) as {
+    alert: string;
+    annotations: { runbook_url?: string };
+  }[];
+  for (const { alert, annotations } of rules) {
+    const [page, anchor = ''] = (annotations.runbook_url ?? '').split('#');
+    expect([alert, page]).toEqual([alert, 'docs/operating.md']);
+    expect(anchors).toContain(anchor);
+    expect(manual).toContain(`\`${alert}\``);
+  }
+});
+
+test('every link and every command of the manual leads somewhere', () => {
+  const links = [...manual.matchAll(/\]\(([^)#]*)(?:#([^)]*))?\)/g)].map(([, page = '', anchor]) => {
+    const file = page === '' ? 'docs/operating.md' : join('docs', page);
+    const found =
+      existsSync(join(root, file)) && (anchor === undefined || anchorsOf(read(file)).includes(anchor));
+    return found ? undefined : `${page}#${anchor}`;
+  });
+  expect(links.filter((link) => link !== undefined)).toEqual([]);
+  const commands = [...manual.matchAll(/(?:^|`|&& )leadsync ([a-z-]+)/gm)].map((match) => match[1] ?? '');
+  expect(new Set(commands).size).toBeGreaterThan(10);
+  const unknown = commands.filter((command) => !existsSync(join(root, `src/cli/commands/${command}.ts`)));
+  expect(unknown).toEqual([]);
+});
