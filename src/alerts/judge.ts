@@ -1,5 +1,5 @@
 import type { Condition, Limits } from './condition.ts';
-import { printLength } from './notice.ts';
+import { printSpan } from './notice.ts';
 import type { Observed, ObservedSink, ObservedSource } from './observed.ts';
 
 /** One condition of one source or sink, as it is now. */
@@ -136,7 +136,7 @@ function silent({ name, silence }: ObservedSource, limitMs: number): Wrong | und
   return {
     since: silence.since,
     afterMs: 0,
-    what: `${name}: polls work, and no lead has been new for ${printLength(lengthMs)}. By its last weeks that happens less than once in 1,000 times.`,
+    what: `${name}: polls work, and no lead has been new for ${printSpan(lengthMs)}. By its last weeks that happens less than once in 1,000 times.`,
     next: 'Ask whoever runs the service whether that can be, and compare with what the account shows. A holiday looks the same.',
   };
 }
@@ -170,7 +170,7 @@ function dead(
   return {
     since: undefined,
     afterMs,
-    what: `${name} gives leads up: ${dead} ${dead === 1 ? 'is' : 'are'} dead.`,
+    what: `${name}: ${dead} ${dead === 1 ? 'lead' : 'leads'} died.`,
     next: `\`leadsync deliveries --sink ${name} --state dead\` says why; \`leadsync retry --sink ${name} --state dead\` tries again, once the cause is mended.`,
   };
 }
@@ -193,7 +193,7 @@ function slow({ name, health, recentMs, batchWaitMs }: ObservedSink, limitMs: nu
   return {
     since: undefined,
     afterMs: SLOW_FOR_MS,
-    what: `${name}: ${late} of the last ${recentMs.length} new leads took longer than ${printLength(limitMs + batchWaitMs)} to arrive.`,
+    what: `${name}: ${late} of the last ${recentMs.length} new leads took longer than ${printSpan(limitMs + batchWaitMs)} to arrive.`,
     next: `See how long its attempts take (\`leadsync trace LEAD\`); raise the concurrency of ${name} if the destination bears it.`,
   };
 }

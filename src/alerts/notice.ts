@@ -68,7 +68,7 @@ export function jsonOf({ at, test, notices }: Message): string {
 
 function paragraphOf(notice: Notice): string {
   const { kind, since, what, next, condition } = notice;
-  const length = printLength(lengthOf(notice));
+  const length = printSpan(lengthOf(notice));
   if (kind === 'over') return printable(`Over after ${length}: ${what} It had begun ${moment(since)}.`);
   const lines = [`${HEADS[kind]}${what}`, `Since ${moment(since)} (${length}).`, `Next: ${next}`];
   return [...lines.map(printable), `See ${runbookOf(condition)}`].join('\n');
@@ -95,7 +95,7 @@ const UNITS = [
 ] as const;
 
 /** A length of time in its two largest units: `2 h 5 min`. */
-export function printLength(ms: number): string {
+export function printSpan(ms: number): string {
   const first = UNITS.findIndex(([, size]) => ms >= size);
   if (first < 0) return '0 s';
   let left = ms;

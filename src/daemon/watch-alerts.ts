@@ -105,7 +105,7 @@ class Look {
     });
   }
 
-  /** Reads the polls since the last look; at first, some thousand at a time, those of the last weeks. */
+  /** Reads the polls since the last look; at first, a thousand at a time, those of the last weeks. */
   async #learn(source: string, signal: AbortSignal): Promise<void> {
     const { ledger, clock } = this.#parts;
     const history = this.#histories.get(source) ?? {

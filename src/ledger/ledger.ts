@@ -350,7 +350,7 @@ export interface Ledger {
   status(): Promise<LedgerStatus>;
   vitals(recent: Date): Promise<Vitals>;
   /**
-   * How many leads were new in each hour of polls: some thousand polls after one, or from a time on; without the first complete
+   * How many leads were new in each hour of polls: of a thousand polls after one, or from a time on; without the first complete
    * listing and what was before it, since its leads are not new.
    */
   polledHours(source: string, from: PollId | Date): Promise<PolledHours>;

@@ -5,7 +5,7 @@ import type { PolledHours, PollId, Vitals } from './ledger.ts';
 /** As many of the newest deliveries are looked at for how long leads take. */
 const NEWEST_DELIVERIES = 5_000;
 /** As many polls are read at once. */
-const POLLS_AT_ONCE = 5_000;
+const POLLS_AT_ONCE = 1_000;
 
 interface RawPoll {
   readonly poll_id: number;
