@@ -85,13 +85,15 @@ describe('traces', () => {
   });
 
   test('that nobody takes hold nothing up, and are told of once', async () => {
-    const { crm, daemon } = await aDaemon({
+    const { stub, crm, daemon } = await aDaemon({
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
       OTEL_EXPORTER_OTLP_TIMEOUT: '300',
     });
     const unsent = () => daemon.log.filter(({ event }) => event === 'traces-unsent');
     await until('it is told', () => unsent().length > 0);
     await until('the leads arrive', () => crm.received.length === 3);
+    const polls = stub.listingRequests;
+    await until('more polls have been traced', () => stub.listingRequests > polls + 3);
     const stopped = performance.now();
     expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
     expect(performance.now() - stopped).toBeLessThan(5_000);
