@@ -18,6 +18,9 @@ export interface AlertParts {
   readonly emit: Emit;
 }
 
+/** How long a stop waits for an answer, in ms. */
+const STOP_MS = 1_000;
+
 /** Tells people what is wrong: judges what is observed, remembers what was told, and sends notices until they arrive. */
 export class Alerts {
   readonly #parts: AlertParts;
@@ -55,8 +58,11 @@ export class Alerts {
     await this.#keep();
   }
 
-  /** Cuts off what is being sent: it is sent again after the next start. */
+  /** Gives what is being sent a moment, then cuts it off: that is sent again after the next start. */
   async stop(): Promise<void> {
+    const enough = new AbortController();
+    await Promise.race([this.idle(), this.#parts.clock.sleep(STOP_MS, enough.signal)]);
+    enough.abort();
     this.#stopping.abort();
     await this.idle();
     if (this.#options) await this.#keep();

@@ -93,8 +93,7 @@ export async function compose(
     emit: (event) => telemetry.emit(event),
   });
   if (tracing) closers.push(() => tracing.close());
-  const traced = tracing ? [tracing.observe] : [];
-  const subscribers = [...(options.subscribers ?? []), pollFailures.observe, ...traced];
+  const subscribers = [options.subscribers ?? [], pollFailures.observe, tracing?.observe ?? []].flat();
   const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, tokenExpiresAt });
   const { emit } = telemetry;
   const openSinks = new OpenSinks(clock);

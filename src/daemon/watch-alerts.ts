@@ -7,7 +7,7 @@ import type { Vitals } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import { disk } from '../platform/files.ts';
 import { enabledSinks, namesOf, type Parts } from './compose.ts';
-import { nextPollAfter } from './next-poll.ts';
+import { Overdue } from './overdue.ts';
 import type { Reloading } from './reloading.ts';
 
 /** How often it is looked whether something is wrong, in ms. */
@@ -53,6 +53,7 @@ export async function watchAlerts(
 class Look {
   readonly #parts: Parts;
   readonly #startedAt: Date;
+  readonly #overdue = new Overdue();
   readonly #histories = new Map<string, History>();
 
   constructor(parts: Parts) {
@@ -85,7 +86,7 @@ class Look {
     const lastSuccessAt = vitals.sources.find(({ source }) => source === name)?.lastSuccessAt;
     return {
       name,
-      overdueSince: nextPollAfter(poll, lastSuccessAt ?? this.#startedAt, at),
+      overdueSince: this.#overdue.since(name, poll, lastSuccessAt ?? this.#startedAt, at),
       lastSuccessAt,
       failure: this.#parts.pollFailures.of(name),
       silence: this.#silence(name),

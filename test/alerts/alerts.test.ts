@@ -187,7 +187,9 @@ describe('alerts', () => {
     watch.clock.jump(MINUTE);
     await look(watch.clock.now());
     await until('the other is told', () => watch.told.length === 1);
-    await alerts.stop();
+    const stopped = alerts.stop();
+    await watch.clock.pass(SECOND);
+    await stopped; // a stop waits no longer than that for what hangs
   });
 
   test('send what waits to the new address after a reload, at once', async () => {
