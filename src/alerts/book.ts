@@ -34,8 +34,10 @@ const LATELY_MS = 6 * 60 * MINUTE_MS;
 export class Book {
   #entries: ReadonlyMap<string, Entry>;
 
+  /** What nobody was told of before the restart is found anew, or is no longer so. */
   constructor(entries: readonly Entry[]) {
-    this.#entries = new Map(entries.map((entry) => [keyOf(entry), entry]));
+    const told = entries.filter(({ toldMs, overMs }) => toldMs !== undefined || overMs !== undefined);
+    this.#entries = new Map(told.map((entry) => [keyOf(entry), entry]));
   }
 
   /** To be kept over a restart. */

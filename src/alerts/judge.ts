@@ -27,6 +27,8 @@ const IMPLAUSIBLE = 1 / 1000;
 const DYING_MS = 3_600_000;
 /** How long leads have to be slow before somebody hears of it, in ms. */
 const SLOW_FOR_MS = 300_000;
+/** What waited for a sink that was held, paused or without leadsync gets so long to go out, in ms. */
+const DRAINING_MS = 300_000;
 /** So many leads have to be slow, and so large a part of all: one that was tried again says little. */
 const SLOW_LEADS = 3;
 const SLOW_PART = 0.05;
@@ -110,7 +112,7 @@ function noPoll(
   const before = lastSuccessAt ? '' : ' since leadsync runs';
   const why = failure ? ` The last one failed: ${failure.reason}` : '';
   return {
-    since: overdueSince,
+    since: undefined, // after a long stop the first poll gets as much time as any other
     afterMs,
     what: `${name}: no poll has come to its end${before}, so new leads are not seen.${why}`,
     next: failure?.hint || '`leadsync check` tries now and says why; `leadsync status` shows the last poll.',
@@ -175,13 +177,15 @@ function dead(
   };
 }
 
-function backlogOld(sink: ObservedSink, limitMs: number): Wrong | undefined {
+function backlogOld(sink: ObservedSink, limitMs: number, { at }: Observed): Wrong | undefined {
   const { name, health, oldestOwedAt, pending, batchWaitMs } = sink;
   if (!oldestOwedAt || health.heldSince || health.pausedSince) return undefined;
+  const ageMs = at.getTime() - oldestOwedAt.getTime();
+  if (ageMs <= limitMs + batchWaitMs) return undefined;
   return {
-    since: oldestOwedAt,
-    afterMs: limitMs + batchWaitMs,
-    what: `${name}: the oldest of ${pending} pending ${pending === 1 ? 'lead has' : 'leads has'} waited for long, and the sink is neither held nor paused.`,
+    since: undefined,
+    afterMs: DRAINING_MS,
+    what: `${name}: the oldest of ${pending} pending ${pending === 1 ? 'lead has' : 'leads has'} waited for ${printSpan(ageMs)}, and the sink is neither held nor paused.`,
     next: `\`leadsync deliveries --sink ${name} --state pending\` says whether some are tried again; if all wait, the sink is too slow: raise concurrency or batch.max.`,
   };
 }

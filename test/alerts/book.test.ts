@@ -111,6 +111,12 @@ describe('the book of alerts', () => {
     expect(keeping.told).toEqual(['10 begun', '125 over']);
   });
 
+  test('counts anew after a restart what nobody was told of: a long stop is no fault of what it finds', () => {
+    const keeping = new Keeping().pass(MINUTE, wrong({ since: undefined })).restart();
+    keeping.atMs += 24 * HOUR;
+    expect(keeping.pass(9 * MINUTE, wrong({ since: undefined })).pass(MINUTE, 'well').told).toEqual([]);
+  });
+
   test('keeps what cannot be told now as it was', () => {
     const keeping = new Keeping().pass(HOUR, wrong()).pass(HOUR, 'unknown').pass(MINUTE, wrong());
     expect(keeping.told).toEqual(['10 begun']);

@@ -23,7 +23,7 @@ const cases: [Condition, Observed, since: Date | undefined, afterMs: number][] =
   [
     'no_poll',
     anObservation({ sources: [aSource({ overdueSince: ago(20 * MINUTE) })] }),
-    ago(20 * MINUTE),
+    undefined,
     15 * MINUTE,
   ],
   ['source_refused', anObservation({ sources: [aSource({ failure })] }), undefined, 2 * MINUTE],
@@ -51,8 +51,8 @@ const cases: [Condition, Observed, since: Date | undefined, afterMs: number][] =
   [
     'backlog_old',
     anObservation({ sinks: [aSink({ pending: 3, oldestOwedAt: ago(2 * HOUR), batchWaitMs: MINUTE })] }),
-    ago(2 * HOUR),
-    HOUR + MINUTE,
+    undefined,
+    5 * MINUTE,
   ],
   [
     'slow_to_lead',
@@ -118,6 +118,10 @@ describe('judging', () => {
     [
       'three slow leads among a hundred',
       anObservation({ sinks: [aSink({ recentMs: [...Array(97).fill(1), ...Array(3).fill(6 * MINUTE)] })] }),
+    ],
+    [
+      'a backlog as old as its batch waits, and the limit',
+      anObservation({ sinks: [aSink({ pending: 3, oldestOwedAt: ago(2 * HOUR), batchWaitMs: HOUR })] }),
     ],
     [
       'leads as slow as their batch waits',
