@@ -38,7 +38,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   admin: {
     imports: [],
-    doors: ['server.ts'],
+    doors: ['server.ts', 'operations.ts', 'model.ts', 'refusal.ts', 'address-error.ts'],
     because: 'admin/ speaks HTTP and is handed functions; it must not know the rooms that answer.',
   },
   source: {
@@ -52,7 +52,15 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   ledger: {
     imports: ['leads', 'platform', 'store'],
-    doors: ['ledger.ts', 'ledger-error.ts', 'news-entries.ts', 'reading.ts', 'sqlite-ledger.ts'],
+    doors: [
+      'ledger.ts',
+      'ledger-error.ts',
+      'news-entries.ts',
+      'reading.ts',
+      'sqlite-ledger.ts',
+      'reader.ts',
+      'answers.ts',
+    ],
     because: 'ledger/ remembers; it must not know HTTP, Redis or what a sink does (it holds names of sinks).',
   },
   delivery: {
@@ -136,10 +144,15 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/exporter-trace-otlp-proto': ['telemetry'],
   '@opentelemetry/resources': ['telemetry'],
   '@opentelemetry/sdk-trace': ['telemetry'],
+  '@fastify/cookie': ['admin'],
+  '@fastify/formbody': ['admin'],
+  '@fastify/rate-limit': ['admin'],
+  '@fastify/swagger': ['admin'],
   'better-sqlite3': ['ledger', 'platform'],
   bullmq: ['delivery'],
   commander: ['cli', 'main.ts'],
   fastify: ['admin'],
+  'fastify-type-provider-zod': ['admin'],
   ioredis: ['delivery'],
   'node-cron': ['config', 'daemon'],
   'openid-client': ['source'],
@@ -150,7 +163,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   nodemailer: ['alerts'],
   undici: ['alerts', 'source', 'sinks/webhook'],
   yaml: ['config'],
-  zod: ['alerts', 'config', 'platform', 'sinks', 'sinks/*', 'source'],
+  zod: ['admin', 'alerts', 'config', 'platform', 'sinks', 'sinks/*', 'source'],
 };
 
 /** Node's own modules that open a way out of the process. The others may be used anywhere but in `leads/`. */
@@ -162,7 +175,7 @@ const builtins: Readonly<Record<string, readonly string[]>> = {
   'node:http2': [],
   'node:https': [],
   'node:process': [], // `process` is a parameter, or main.ts's
-  'node:worker_threads': [],
+  'node:worker_threads': ['ledger'], // the thread that answers pages, so that deliveries do not wait for it
 };
 
 /** What only some rooms may say. */

@@ -15,6 +15,7 @@ const services: Record<string, Record<string, unknown>> = parse(compose).service
 const examples = {
   LEADS_BASE_URL: 'https://leads.example.com',
   LEADS_CLIENT_ID: 'id',
+  LEADSYNC_ADMIN_TOKEN: 'a-token-of-some-length',
   LEADS_CLIENT_SECRET: 'secret',
   DATABASE_URL: 'postgres://leadsync:pw@postgres:5432/leadsync',
   REDIS_URL: 'redis://redis:6379',

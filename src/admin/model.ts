@@ -12,19 +12,19 @@ const count = z.int().nonnegative();
 
 /** A page of rows, newest first; `next` goes on where it ends. */
 export const pageOf = <Row extends z.ZodType>(row: Row) =>
-  z.object({ rows: z.array(row), next: z.string().nullable() });
+  z.object({ rows: z.array(row).readonly(), next: z.string().nullable() });
 
 export const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
 
 /** A thing that is wrong, in words, with what to do next; `about` names the source or sink. */
-export const Trouble = z.object({
+const Trouble = z.object({
   severity: z.enum(['warning', 'critical']),
   about: z.string().nullable(),
   what: z.string(),
   next: z.string(),
 });
 
-export const SourceOverview = z.object({
+const SourceOverview = z.object({
   source: z.string(),
   leads: count,
   leads_listed: count,
@@ -56,7 +56,7 @@ export const SinkOverview = z.object({
 });
 
 /** How fast leads that were first seen in the last 24 hours arrived, in seconds. */
-export const SpeedToLead = z.object({
+const SpeedToLead = z.object({
   sink: z.string(),
   leads: count,
   seen_to_delivered_p50_seconds: z.number().nullable(),
@@ -99,7 +99,7 @@ export const LeadRow = z.object({
 });
 
 /** One attempt, or several that failed alike one after another. */
-export const AttemptRow = z.object({
+const AttemptRow = z.object({
   started_at: time,
   duration_ms: z.number(),
   outcome: z.string(),
@@ -180,7 +180,7 @@ export const PollRow = z.object({
 });
 
 /** One value of the configuration in force, with where it comes from; secrets are masked. */
-export const ConfigValue = z.object({
+const ConfigValue = z.object({
   /** `sinks.crm.url` */
   path: z.string(),
   value: z.string(),

@@ -12,7 +12,12 @@ import type {
   SinkOverview,
   TestResult,
 } from './model.ts';
-import type { ReloadResult } from './server.ts';
+
+/** What came of a reload: what has changed, or what is wrong with the configuration. */
+export type ReloadResult = { readonly applied: boolean; readonly generation: number } & Record<
+  string,
+  unknown
+>;
 
 /** Which rows: at most `limit`, after the page that gave `after` as its `next`. */
 export interface PageRequest {
@@ -20,13 +25,16 @@ export interface PageRequest {
   readonly after?: string | undefined;
 }
 
-/** Rows, newest first; `next` goes on where they end, and is null at the end. */
+/** Rows, newest first; `next` goes on where they end, and is null at the end. Looking for the rare, a page may hold fewer rows than asked for, and yet have a `next`. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly next: string | null;
 }
 
-/** Everything that the API and the pages can ask for. None of it holds up deliveries, however large the ledger is. */
+/**
+ * Everything that the API and the pages can ask for. None of it holds up deliveries, however large the ledger is.
+ * Each may throw a `Refusal`, whose message and hint are for whoever asks.
+ */
 export interface Operations {
   overview(): Promise<Overview>;
   leads(search: LeadSearch, page: PageRequest): Promise<Page<LeadRow>>;

@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http';
+import type { LedgerConfig } from '../config/config.ts';
 import type { Address } from './address.ts';
 
 /** How long the running leadsync may take to answer, in ms; it waits for its own parts for less than that. */
@@ -8,13 +9,23 @@ const MAX_BYTES = 64 * 1024;
 /** What an HTTP address of the running leadsync answers, or in a few words why it does not. */
 export type DaemonAnswer = { readonly status: number; readonly body: string } | { readonly failure: string };
 
+/** The token that the running leadsync asks for, as far as it is at hand. */
+type Token = LedgerConfig['adminToken'];
+
 /** Asks the running leadsync for one of its paths, by GET unless said otherwise. Never rejects. */
 export function askDaemon(
   address: Address,
   path: string,
-  { method = 'GET', withinMs = ANSWER_MS, maxBytes = MAX_BYTES } = {},
+  {
+    method = 'GET',
+    withinMs = ANSWER_MS,
+    maxBytes = MAX_BYTES,
+    token,
+  }: { method?: string; withinMs?: number; maxBytes?: number; token?: Token } = {},
 ): Promise<DaemonAnswer> {
   const { host, port } = reachable(address);
+  const headers =
+    token === undefined || token === 'unknown' ? {} : { authorization: `Bearer ${token.reveal()}` };
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(withinMs);
     const fail = (error: NodeJS.ErrnoException) =>
@@ -23,7 +34,7 @@ export function askDaemon(
           ? `no answer within ${withinMs / 1_000} s`
           : `no connection (${error.code ?? error.name})`,
       });
-    const request = httpRequest({ host, port, path, method, signal, agent: false }, (response) => {
+    const request = httpRequest({ host, port, path, method, headers, signal, agent: false }, (response) => {
       let body = '';
       response.setEncoding('utf8').on('data', (text: string) => {
         body += text;
@@ -44,8 +55,8 @@ export interface Readiness {
 }
 
 /** Asks the leadsync that holds the data directory how it is. Never rejects. */
-export async function askReadiness(address: Address): Promise<Readiness> {
-  const answer = await askDaemon(address, '/readyz');
+export async function askReadiness(address: Address, token: Token): Promise<Readiness> {
+  const answer = await askDaemon(address, '/readyz', { token });
   const unready = 'failure' in answer ? undefined : reasonsIn(answer.body);
   if (unready) return { answers: true, unready };
   const { host, port } = reachable(address);
@@ -57,8 +68,10 @@ export async function askReadiness(address: Address): Promise<Readiness> {
 
 function reasonsIn(body: string): readonly string[] | undefined {
   try {
-    const { reasons } = JSON.parse(body) as { reasons?: unknown };
-    return Array.isArray(reasons) ? reasons.filter((reason) => typeof reason === 'string') : undefined;
+    const { ready, reasons } = JSON.parse(body) as { ready?: unknown; reasons?: unknown };
+    if (Array.isArray(reasons)) return reasons.filter((reason) => typeof reason === 'string');
+    if (typeof ready !== 'boolean') return undefined;
+    return ready ? [] : ['it says why to those alone who show admin.token, which is not at hand here.'];
   } catch {
     return undefined; // whoever listens there is no leadsync
   }
@@ -67,8 +80,9 @@ function reasonsIn(body: string): readonly string[] | undefined {
 /** Why the running leadsync keeps to an earlier configuration: since when its file is not valid, and each fault; undefined when it does not. */
 export async function staleConfig(
   address: Address,
+  token: Token,
 ): Promise<{ readonly since: Date; readonly faults: readonly string[] } | undefined> {
-  const answer = await askDaemon(address, '/api/v1/configuration');
+  const answer = await askDaemon(address, '/api/v1/configuration', { token });
   if ('failure' in answer) return undefined;
   try {
     const { stale } = JSON.parse(answer.body) as { stale?: { since: string; faults: unknown[] } | null };

@@ -1,5 +1,6 @@
 import type { Config, LedgerConfig } from '../config/config.ts';
-import { loadConfig, loadLedgerConfig } from '../config/load-config.ts';
+import type { ConfigValue } from '../config/effective-values.ts';
+import { describeConfig, loadConfig, loadLedgerConfig } from '../config/load-config.ts';
 import { openConfiguredLedger } from '../daemon/open-ledger.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
@@ -54,6 +55,11 @@ function shellWord(text: string): string {
 /** Reads the configuration that `-c` names. @throws ConfigError */
 export function configOf(options: GlobalOptions, { env }: Surroundings): Config {
   return loadConfig(options.config, { sinkTypes, env });
+}
+
+/** Every value of the configuration that `-c` names, with where it comes from. @throws ConfigError */
+export function valuesOf(options: GlobalOptions, { env }: Surroundings): readonly ConfigValue[] {
+  return describeConfig(options.config, { sinkTypes, env });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { AdminAddressError } from '../admin/server.ts';
+import { AdminAddressError } from '../admin/address-error.ts';
 import { ConfigError, formatFault } from '../config/config-error.ts';
 import { DataDirHeld, DataDirUnusable } from '../daemon/open-ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';

@@ -16,12 +16,13 @@ export const NOBODY: Holder = { running: false, answers: true, unready: [], stal
 export async function askTheHolder({
   dataDir,
   admin,
-}: Pick<LedgerConfig, 'dataDir' | 'admin'>): Promise<Holder> {
+  adminToken,
+}: Pick<LedgerConfig, 'dataDir' | 'admin' | 'adminToken'>): Promise<Holder> {
   if (!isDataDirHeld(dataDir)) return NOBODY;
   if (!admin) return { ...NOBODY, running: true };
-  const readiness = await askReadiness(admin);
+  const readiness = await askReadiness(admin, adminToken);
   // One that was stopping gives no answer, and is gone by now.
   if (!readiness.answers && !isDataDirHeld(dataDir)) return NOBODY;
-  const stale = readiness.answers ? await staleConfig(admin) : undefined;
+  const stale = readiness.answers ? await staleConfig(admin, adminToken) : undefined;
   return { running: true, ...readiness, stale };
 }

@@ -31,28 +31,3 @@ function readDate(text: string): Date | undefined {
     return undefined;
   return new Date(`${day}T${time}${zone.toUpperCase()}`);
 }
-
-/** A moment as it is shown: UTC, to the second. */
-export function printMoment(at: Date): string {
-  return at.toISOString().replace(/\.\d+Z$/, 'Z');
-}
-
-/** The same with how long ago it was: `2026-11-20T10:00:00Z (3 min ago)`. */
-export function printMomentAndAge(at: Date, now: Date): string {
-  return `${printMoment(at)} (${printAge(at, now)})`;
-}
-
-/** How far a moment is from now, in its largest unit: `12 s ago`, `in 5 min`. */
-export function printAge(at: Date, now: Date): string {
-  const ms = now.getTime() - at.getTime();
-  const length = printLength(Math.abs(ms));
-  return ms >= 0 ? `${length} ago` : `in ${length}`;
-}
-
-/** A length of time in its largest unit, rounded down. */
-export function printLength(ms: number): string {
-  if (ms < 120_000) return `${Math.floor(ms / 1_000)} s`;
-  if (ms < 2 * UNIT_MS.h) return `${Math.floor(ms / UNIT_MS.m)} min`;
-  if (ms < 2 * UNIT_MS.d) return `${Math.floor(ms / UNIT_MS.h)} h`;
-  return `${Math.floor(ms / UNIT_MS.d)} days`;
-}

@@ -1,37 +1,6 @@
 import type { LedgerConfig } from '../config/config.ts';
-import type { LedgerStatus, PollRow, SinkStatus, SourceStatus } from '../ledger/ledger.ts';
-
-/**
- * How a sink is: `ok`; `held` while its destination does not take leads; `paused` by somebody; `disabled` in the
- * configuration; `removed` from it; `new` until leadsync has run with it; `retrying` while leads that failed wait to be
- * tried again, and others may get through.
- */
-export type SinkState = 'ok' | 'held' | 'paused' | 'disabled' | 'removed' | 'new' | 'retrying';
-
-/** A sink as the configuration and the ledger know it together. */
-export interface SinkView {
-  readonly name: string;
-  readonly state: SinkState;
-  readonly config: LedgerConfig['sinks'][number] | undefined;
-  readonly status: SinkStatus | undefined;
-}
-
-/** A source as the configuration and the ledger know it together. */
-export interface SourceView {
-  readonly name: string;
-  readonly config: LedgerConfig['sources'][number] | undefined;
-  readonly status: SourceStatus | undefined;
-}
-
-/** Every sink: those configured in their order, then those that only the ledger remembers. */
-export function viewSinks(config: LedgerConfig, { sinks }: LedgerStatus): SinkView[] {
-  return pair(config.sinks, sinks, ({ sink }) => sink).map((view) => ({ ...view, state: stateOf(view) }));
-}
-
-/** Every source: those configured in their order, then those that only the ledger remembers. */
-export function viewSources(config: LedgerConfig, { sources }: LedgerStatus): SourceView[] {
-  return pair(config.sources, sources, ({ source }) => source);
-}
+import { type SinkView, type SourceView, viewSinks, viewSources } from '../daemon/status-view.ts';
+import type { LedgerStatus, PollRow } from '../ledger/ledger.ts';
 
 /** The status for scripts, by the names of the store's columns. What is absent is null. */
 export function statusJson(config: LedgerConfig, status: LedgerStatus) {
@@ -39,28 +8,6 @@ export function statusJson(config: LedgerConfig, status: LedgerStatus) {
     sources: viewSources(config, status).map(sourceJson),
     sinks: viewSinks(config, status).map(sinkJson),
   };
-}
-
-function pair<Configured extends { readonly name: string }, Known>(
-  configured: readonly Configured[],
-  known: readonly Known[],
-  nameOf: (known: Known) => string,
-): { name: string; config: Configured | undefined; status: Known | undefined }[] {
-  const names = new Set([...configured.map(({ name }) => name), ...known.map(nameOf)]);
-  return [...names].map((name) => ({
-    name,
-    config: configured.find((entry) => entry.name === name),
-    status: known.find((entry) => nameOf(entry) === name),
-  }));
-}
-
-function stateOf({ config, status }: Omit<SinkView, 'state'>): SinkState {
-  if (!config) return 'removed';
-  if (!config.enabled) return 'disabled';
-  if (!status?.active) return 'new';
-  if (status.health.pausedSince) return 'paused';
-  if (status.health.heldSince) return 'held';
-  return status.retrying ? 'retrying' : 'ok';
 }
 
 function sourceJson({ name, config, status }: SourceView) {

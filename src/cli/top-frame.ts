@@ -1,9 +1,9 @@
+import type { SinkView, SourceView } from '../daemon/status-view.ts';
+import { printAge, printLength, printMoment } from '../platform/in-words.ts';
 import { version } from '../platform/version.ts';
-import { printAge, printLength, printMoment } from './moment.ts';
 import type { Pace } from './pace.ts';
 import { printable } from './printable.ts';
-import { attentionLines, type Circumstances } from './status-report.ts';
-import type { SinkView, SourceView } from './status-view.ts';
+import { attentionLines, type Given } from './status-report.ts';
 import { fold, table } from './table.ts';
 
 /** What a frame shows. */
@@ -11,7 +11,7 @@ export interface Shown {
   readonly sources: readonly SourceView[];
   readonly sinks: readonly SinkView[];
   readonly pace: ReadonlyMap<string, Pace>;
-  readonly given: Circumstances;
+  readonly given: Given;
   /** Why what is shown is not of this moment: the ledger cannot be read. */
   readonly unread: string | undefined;
 }

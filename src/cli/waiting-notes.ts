@@ -1,8 +1,9 @@
 import type { LedgerConfig } from '../config/config.ts';
+import { viewSinks } from '../daemon/status-view.ts';
+import { stateTroubles } from '../daemon/troubles.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { commandShown, type GlobalOptions, type Surroundings } from './context.ts';
-import { stateAttention } from './status-report.ts';
-import { viewSinks } from './status-view.ts';
+import { troubleLines } from './status-report.ts';
 
 /**
  * Says on standard error which of these sinks (of all, when undefined) keep their leads waiting, and why: a delivery
@@ -19,6 +20,7 @@ export async function sayWhatWaits(
   for (const view of viewSinks(config, await ledger.status())) {
     if (sinks !== undefined && !sinks.includes(view.name)) continue;
     if (view.state === 'ok' || view.state === 'retrying' || !view.status?.pending) continue;
-    for (const line of stateAttention(view, given)) surroundings.stderr.write(`${line}\n`);
+    for (const line of stateTroubles(view, given).flatMap(troubleLines))
+      surroundings.stderr.write(`${line}\n`);
   }
 }

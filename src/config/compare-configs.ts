@@ -51,6 +51,7 @@ const LIVE: readonly Option[] = [
   { name: 'log.level', of: ({ log }) => log.level },
   { name: 'store.client_key', of: ({ clientKey }) => clientKey },
   { name: 'alerts', of: ({ alerts }) => alerts },
+  { name: 'admin.token', of: ({ adminToken }) => adminToken },
   { name: 'watch', of: ({ watch }) => watch },
   { name: 'stop.grace', of: ({ gracePeriodMs }) => gracePeriodMs },
 ];

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import { isLoopback } from '../platform/loopback.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import { absolutePaths, absoluteSecretFiles } from './absolute-paths.ts';
 import type { Config, LedgerConfig, SinkConfig, SourceConfig } from './config.ts';
@@ -51,6 +52,7 @@ export class ConfigReader {
         'there is no queue to show without queue.redis_url',
         'set it, or leave this out',
       );
+    this.#refuseOpenAddress(daemon.admin);
     return {
       file: this.#file,
       dataDir: resolve(this.#folder, daemon.data_dir),
@@ -59,6 +61,7 @@ export class ConfigReader {
       queue: { redisUrl: daemon.queue.redis_url, prefix: daemon.queue.prefix, board: daemon.queue.board },
       admin: daemon.admin.listen,
       alerts: daemon.alerts,
+      adminToken: daemon.admin.token,
       log: { level: daemon.log.level, format: daemon.log.format },
       tokenKey: daemon.tokens.encryption_key,
       clientKey: daemon.store.client_key,
@@ -81,8 +84,9 @@ export class ConfigReader {
       dataDir: resolve(this.#folder, daemon.data_dir),
       sources: sources.filter((source) => source !== undefined),
       sinks: sinks.filter((sink) => sink !== undefined),
-      queue: { redisUrl: daemon.queue.redis_url ?? this.#hiddenRedisUrl() },
+      queue: { redisUrl: daemon.queue.redis_url ?? this.#hidden(['queue', 'redis_url']) },
       admin: daemon.admin.listen,
+      adminToken: daemon.admin.token ?? this.#hidden(['admin', 'token']),
     };
   }
 
@@ -123,9 +127,18 @@ export class ConfigReader {
     return poll && { name, poll };
   }
 
-  /** The address of a queue may come from where this process cannot look. */
-  #hiddenRedisUrl(): 'unknown' | undefined {
-    const path = ['queue', 'redis_url'];
+  /** What other machines reach holds leads: it needs a credential. */
+  #refuseOpenAddress({ listen, token }: z.output<typeof daemonOptions>['admin']): void {
+    if (listen === undefined || token !== undefined || isLoopback(listen.host)) return;
+    this.#validator.fault(
+      ['admin', 'listen'],
+      `other machines can reach ${listen.host}, and no admin.token is set`,
+      'add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or listen on 127.0.0.1',
+    );
+  }
+
+  /** A value may come from where this process cannot look. */
+  #hidden(path: readonly string[]): 'unknown' | undefined {
     const hidden = this.#tree.replacedAt(path) !== undefined || isMap(this.#tree.valueAt(path));
     return hidden ? 'unknown' : undefined;
   }
@@ -207,10 +220,17 @@ interface SinkPieces {
 /** The top of the configuration without what may stay unread. */
 function withoutSecrets(root: unknown): unknown {
   if (!isMap(root)) return root;
-  const { tokens: _, store: ___, alerts: ____, queue, ...rest } = root;
-  if (!isMap(queue)) return 'queue' in root ? { ...rest, queue } : rest;
-  const { redis_url: __, ...shown } = queue;
-  return { ...rest, queue: shown };
+  const { tokens: _, store: __, alerts: ___, ...rest } = root;
+  return {
+    ...rest,
+    ...('queue' in root ? { queue: without(root['queue'], 'redis_url') } : {}),
+    ...('admin' in root ? { admin: without(root['admin'], 'token') } : {}),
+  };
+}
+
+function without(section: unknown, option: string): unknown {
+  if (!isMap(section)) return section;
+  return Object.fromEntries(Object.entries(section).filter(([key]) => key !== option));
 }
 
 function commonOf(name: string, type: SinkType, shared: SinkOptions): Omit<SinkConfig, 'options'> {

@@ -16,6 +16,8 @@ export interface Config {
   readonly admin: { readonly host: string; readonly port: number } | undefined;
   /** Who is told of what is wrong. */
   readonly alerts: AlertOptions;
+  /** What whoever asks the admin server has to show; undefined: nothing, and only this machine reaches it. */
+  readonly adminToken: Secret | undefined;
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
   /** Encrypts the stored tokens; undefined: they are stored plainly, with mode 0600. */
   readonly tokenKey: Secret | undefined;
@@ -36,6 +38,8 @@ export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin'>
   readonly sinks: readonly Omit<SinkConfig, 'options'>[];
   /** `unknown`: there may be a queue, and its address is not at hand. */
   readonly queue: { readonly redisUrl: Secret | 'unknown' | undefined };
+  /** `unknown`: there may be a token, and it is not at hand. */
+  readonly adminToken: Secret | 'unknown' | undefined;
 }
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';

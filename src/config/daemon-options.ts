@@ -6,6 +6,11 @@ import { durationBetween, nameOption } from './option-limits.ts';
 
 /** A key can be tried offline by whoever gets hold of the files. */
 const SHORTEST_PASSPHRASE = 16;
+/** A token that can be guessed would open leads to whoever reaches the address. */
+const SHORTEST_TOKEN = 16;
+
+/** What can stand in an HTTP header as it is. */
+const TOKEN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_TOKEN},}$`);
 
 /** The top of the configuration. Sources and sinks are validated entry by entry, each by its own schema. */
 export const daemonOptions = z.strictObject({
@@ -65,11 +70,20 @@ export const daemonOptions = z.strictObject({
         })
         .prefault('127.0.0.1:9464')
         .describe(
-          'host:port for probes and metrics, or `off`. They hold no personal data, but no password guards them: let only your own network reach another address than loopback.',
+          'host:port for pages, API, probes and metrics, or `off`. Another address than one of loopback needs `token`.',
+        ),
+      token: secret()
+        .refine(
+          (token) => TOKEN.test(token.reveal()),
+          `must be at least ${SHORTEST_TOKEN} characters without spaces, such as \`openssl rand -hex 32\` prints`,
+        )
+        .optional()
+        .describe(
+          `Whoever asks has to show it, as \`Authorization: Bearer …\` or by the login page: at least ${SHORTEST_TOKEN} characters (\`openssl rand -hex 32\`). \`/livez\` and \`/readyz\` answer without it. Absent: everything is open to this machine, and \`listen\` must be an address of loopback.`,
         ),
     })
     .prefault({})
-    .describe('HTTP for `/livez`, `/readyz` and `/metrics`.'),
+    .describe('HTTP for pages, API, `/livez`, `/readyz` and `/metrics`.'),
   alerts: alertOptions(nameOption)
     .prefault({})
     .describe(

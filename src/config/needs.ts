@@ -18,6 +18,8 @@ export function isNeeded(path: Path, purpose: Purpose): boolean {
       return second === undefined || second === 'type' || COMMON.has(String(second));
     case 'queue':
       return first !== 'redis_url';
+    case 'admin':
+      return first !== 'token';
     default:
       return section !== 'tokens' && section !== 'store' && section !== 'alerts';
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Config, SinkConfig } from '../config/config.ts';
+import type { ConfigValue } from '../config/effective-values.ts';
 import type { Carrier } from '../delivery/carrier.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Clock, type Random, systemClock } from '../platform/clock.ts';
@@ -35,6 +36,8 @@ export interface DaemonOptions {
   readonly log: LogStream;
   /** Reads the configuration anew, for a reload. @throws ConfigError */
   readonly load?: () => Config;
+  /** Every value of the configuration as it is written now, with where it comes from. @throws ConfigError */
+  readonly describe?: () => readonly ConfigValue[];
   /** Who else wants every event: progress on a terminal. */
   readonly subscribers?: readonly Emit[];
   /** The environment, in which OpenTelemetry's variables may ask for traces. Absent: none are made. */

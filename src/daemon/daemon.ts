@@ -1,4 +1,3 @@
-import { startAdmin } from '../admin/server.ts';
 import type { Config } from '../config/config.ts';
 import type { LedgerStatus } from '../ledger/ledger.ts';
 import { Closers } from '../platform/closers.ts';
@@ -37,16 +36,26 @@ export class Daemon {
   readonly #started = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<string>();
 
-  private constructor(parts: Parts, sources: Map<string, SourceUnit>, load: () => Config, closers: Closers) {
+  private constructor(
+    parts: Parts,
+    sources: Map<string, SourceUnit>,
+    options: DaemonOptions,
+    closers: Closers,
+  ) {
+    const { load = () => options.config, describe = () => [] } = options;
     this.#parts = parts;
     this.#closers = closers;
     this.#loops = new Loops(parts.clock, parts.telemetry);
     this.#installation = new Installation(parts, sources);
-    this.#reloading = new Reloading(this.#installation, load, {
-      clock: parts.clock,
-      emit: this.#emit,
-      ready: this.#started.promise,
-    });
+    this.#reloading = new Reloading(
+      this.#installation,
+      { load, describe },
+      {
+        clock: parts.clock,
+        emit: this.#emit,
+        ready: this.#started.promise,
+      },
+    );
   }
 
   /** Starts a leadsync. When starting fails, what was opened is closed again. @throws DataDirHeld, DataDirUnusable, LedgerError, AdminAddressError */
@@ -55,7 +64,7 @@ export class Daemon {
     const sources = new Map<string, SourceUnit>();
     try {
       const parts = await compose(options, (name) => sources.get(name)?.tokenExpiresAt(), closers);
-      const daemon = new Daemon(parts, sources, options.load ?? (() => options.config), closers);
+      const daemon = new Daemon(parts, sources, options, closers);
       await daemon.#start(options.admin);
       return daemon;
     } catch (error) {
@@ -110,18 +119,13 @@ export class Daemon {
     return this.#reloading.reload(trigger);
   }
 
-  async #openAdmin({ host, port }: { host: string; port: number }): Promise<void> {
-    const { registry } = this.#parts.telemetry;
-    const admin = await startAdmin({
-      host,
-      port,
-      ready: () => this.#unready(),
-      registry,
-      configState: () => this.#reloading.state,
+  async #openAdmin(listen: NonNullable<DaemonOptions['admin']>): Promise<void> {
+    const { serveAdmin } = await import('./serve-admin.ts'); // it takes memory that a leadsync without an address need not have
+    await serveAdmin(listen, this.#parts, this.#closers, {
+      unready: () => this.#unready(),
+      state: () => this.#reloading.state,
       reload: () => this.reload('request'),
-      boardQueues: this.config.queue.board ? this.#parts.carrier.boardQueues : undefined,
     });
-    this.#closers.push(() => admin.close());
   }
 
   async #unready(): Promise<readonly string[]> {

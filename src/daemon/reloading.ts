@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { ConfigError, formatFault } from '../config/config-error.ts';
+import type { ConfigValue } from '../config/effective-values.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
@@ -15,6 +16,8 @@ interface ConfigState {
   readonly loadedAt: Date;
   /** The file, or what it names, is no valid configuration since then, and why; undefined when it is. */
   readonly stale: { readonly since: Date; readonly faults: readonly string[] } | undefined;
+  /** Every value in force, with where it comes from; secrets are masked. */
+  readonly values: readonly ConfigValue[];
 }
 
 export type ReloadResult =
@@ -28,10 +31,17 @@ export type ReloadResult =
     }
   | { readonly applied: false; readonly generation: number; readonly faults: readonly string[] };
 
+/** Reads the configuration's present text. @throws ConfigError */
+export interface ReadConfiguration {
+  readonly load: () => Config;
+  /** Every value of it, with where it comes from. */
+  readonly describe: () => readonly ConfigValue[];
+}
+
 /** Puts the configuration's present text in force, one reload at a time. One that fails leaves the last valid one in force. */
 export class Reloading {
   readonly #installation: Installation;
-  readonly #load: () => Config;
+  readonly #read: ReadConfiguration;
   readonly #clock: Clock;
   readonly #emit: Emit;
   #state: ConfigState;
@@ -40,16 +50,16 @@ export class Reloading {
   /** No reload begins before `ready`: the first configuration has to be at work. */
   constructor(
     installation: Installation,
-    load: () => Config,
+    read: ReadConfiguration,
     parts: { readonly clock: Clock; readonly emit: Emit; readonly ready: Promise<void> },
   ) {
     const { clock, emit, ready } = parts;
     this.#last = ready;
     this.#installation = installation;
-    this.#load = load;
+    this.#read = read;
     this.#clock = clock;
     this.#emit = emit;
-    this.#state = { generation: 1, loadedAt: clock.now(), stale: undefined };
+    this.#state = { generation: 1, loadedAt: clock.now(), stale: undefined, values: read.describe() };
   }
 
   get state(): ConfigState {
@@ -66,9 +76,10 @@ export class Reloading {
   async #reload(trigger: ReloadTrigger): Promise<ReloadResult> {
     const { generation } = this.#state;
     try {
-      const { changes, restart } = await this.#installation.apply(this.#load());
+      const [next, values] = [this.#read.load(), this.#read.describe()];
+      const { changes, restart } = await this.#installation.apply(next);
       const now = changes.length > 0 ? generation + 1 : generation;
-      this.#state = { generation: now, loadedAt: this.#clock.now(), stale: undefined };
+      this.#state = { generation: now, loadedAt: this.#clock.now(), stale: undefined, values };
       this.#emit({ type: 'reloaded', trigger, generation: now, changes, restart });
       return { applied: true, generation: now, changes, restart };
     } catch (error) {

@@ -2,7 +2,9 @@ import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../leads/delivery.ts';
 import { HEALTHY } from '../leads/sink-health.ts';
 import type { Clock } from '../platform/clock.ts';
-import { filterSql } from './filter-sql.ts';
+import type { Rows } from './answers.ts';
+import type { Place } from './browsing.ts';
+import { DeliveryList } from './delivery-list.ts';
 import type { DeliveryFilter } from './ledger.ts';
 import { OVERTAKEN } from './order-sql.ts';
 import type { SinkRows } from './sink-rows.ts';
@@ -12,25 +14,24 @@ export class Amending {
   readonly #db: Database.Database;
   readonly #clock: Clock;
   readonly #rows: SinkRows;
+  readonly #deliveries: DeliveryList;
   readonly #sql;
 
   constructor(db: Database.Database, clock: Clock, rows: SinkRows) {
     this.#db = db;
     this.#clock = clock;
     this.#rows = rows;
+    this.#deliveries = new DeliveryList(db);
     this.#sql = prepare(db);
   }
 
-  /** The deliveries that a retry means; what is being attempted at this moment is left alone. Only reads. */
-  retriable(filter: DeliveryFilter): number[] {
-    const { where, values } = filterSql({ ...filter, states: filter.states ?? ['dead', 'pending'] });
-    return this.#db
-      .prepare<unknown[], number>(
-        `SELECT d.delivery_no FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no
-         JOIN _sinks s ON s.sink_no = d.sink_no WHERE ${where} ORDER BY d.delivery_no`,
-      )
-      .pluck()
-      .all(...values);
+  /** The next deliveries that a retry means; what is being attempted at this moment is left alone. Only reads. */
+  retriable(filter: DeliveryFilter, limit: number, after: Place): Rows<number> {
+    return this.#deliveries.numbers(
+      { ...filter, states: filter.states ?? ['dead', 'pending'] },
+      limit,
+      after,
+    );
   }
 
   /** Makes some of them due now, as far as they still may be. Gives how many. */

@@ -18,7 +18,7 @@ import { deliveryId } from './views.ts';
 const JOINED =
   '_deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no';
 
-interface RawDelivery {
+export interface RawDelivery {
   delivery_no: number;
   delivery: string;
   source: string;
@@ -297,7 +297,7 @@ function ended(row: DeliveryRow): TraceEntry[] {
   return [{ at, what: state, sink, delivery, detail, answer: undefined }];
 }
 
-function toDeliveryRow(row: RawDelivery): DeliveryRow {
+export function toDeliveryRow(row: RawDelivery): DeliveryRow {
   return {
     delivery: row.delivery,
     source: row.source,

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { relations } from '../store/documented.ts';
 import { commentOf } from '../store/relation.ts';
+import { browseIndexes } from './browse-indexes.ts';
 import { LedgerError } from './ledger-error.ts';
 import { addFunctions } from './sql-functions.ts';
 import { publicViews } from './views.ts';
@@ -213,6 +214,7 @@ const migrations: readonly string[] = [
   ALTER TABLE _ledger ADD COLUMN keyed_with TEXT;
   ALTER TABLE _ledger ADD COLUMN keyed_through INTEGER NOT NULL DEFAULT 0;
   `,
+  browseIndexes,
 ];
 
 /**

@@ -7,6 +7,7 @@ import type { ListedBlock, ListedItem } from '../leads/listed-lead.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { Amending } from './amending.ts';
 import { anatomyOf, lastPolls } from './anatomy.ts';
+import { NEWEST, readPlace } from './browsing.ts';
 import { Claiming } from './claiming.ts';
 import { ClientKeys } from './client-keys.ts';
 import { Declaring } from './declaring.ts';
@@ -294,14 +295,13 @@ class SqliteLedger implements Ledger {
   }
 
   async retry(filter: DeliveryFilter): Promise<number> {
-    const deliveries = await this.#read(() => this.#amending.retriable(filter));
     let retried = 0;
-    let done = 0;
+    let after = NEWEST;
     await inTurns(async () => {
-      const part = deliveries.slice(done, done + RETRIED_AT_ONCE);
-      retried += await this.#write(() => this.#amending.retry(part));
-      done += part.length;
-      return done === deliveries.length;
+      const part = await this.#read(() => this.#amending.retriable(filter, RETRIED_AT_ONCE, after));
+      if (part.rows.length > 0) retried += await this.#write(() => this.#amending.retry(part.rows));
+      after = readPlace(part.next ?? undefined) ?? NEWEST;
+      return part.next === null;
     });
     return retried;
   }

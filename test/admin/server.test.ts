@@ -1,12 +1,8 @@
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import {
-  AdminAddressError,
-  type AdminOptions,
-  type AdminServer,
-  startAdmin,
-} from '../../src/admin/server.ts';
+import { AdminAddressError } from '../../src/admin/address-error.ts';
+import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
+import { type AdminOptions, ask, openOptions } from './asking.ts';
 
 let open: AdminServer[] = [];
 afterEach(async () => {
@@ -15,50 +11,9 @@ afterEach(async () => {
 });
 
 async function start(options: Partial<AdminOptions> = {}): Promise<AdminServer> {
-  const server = await startAdmin({
-    host: '127.0.0.1',
-    port: 0,
-    ready: () => [],
-    registry: { contentType: 'text/plain; version=0.0.4', metrics: async () => 'leadsync_up 1\n' },
-    configState: () => ({ generation: 1, loadedAt: new Date('2026-11-20T10:00:00Z'), stale: undefined }),
-    reload: async () => ({ applied: true, generation: 2, changes: [], restart: [] }),
-    ...options,
-  });
+  const server = await startAdmin({ ...openOptions, ...options });
   open.push(server);
   return server;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-}
-
-function ask(
-  server: AdminServer,
-  path: string,
-  more: { method?: string; headers?: Record<string, string>; body?: string } = {},
-): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const { hostname, port } = new URL(server.url);
-  const request = httpRequest({
-    host: hostname,
-    port,
-    path,
-    method: more.method,
-    headers: more.headers,
-    agent: false,
-  });
-  request.on('error', reject);
-  request.on('response', (response) => {
-    let text = '';
-    response.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-    });
-    response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-  });
-  request.end(more.body);
-  return promise;
 }
 
 /** What comes back for bytes that no HTTP client would send. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { printAge, readMoment } from '../../src/cli/moment.ts';
+import { readMoment } from '../../src/cli/moment.ts';
 import { table } from '../../src/cli/table.ts';
+import { printAge } from '../../src/platform/in-words.ts';
 
 const now = new Date('2026-11-20T10:00:00.000Z');
 

@@ -31,7 +31,7 @@ describe('leadsync status', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^crm +webhook +ok +2 +0 +1 +0 /m);
     expect(stdout).toMatch(/^drop +csv +ok +0 +3 +0 +0 /m);
-    expect(stdout).toContain('crm: 1 lead died. `leadsync deliveries --sink crm --state dead` says why');
+    expect(stdout).toContain('crm: 1 lead died.\n  `leadsync deliveries --sink crm --state dead` says why');
     expect(stdout).toContain('leadsync retry --sink crm --state dead');
   });
 
@@ -76,6 +76,33 @@ describe('leadsync status', () => {
     const { stdout } = await install.run(['status']);
     expect(stdout).toContain(`leadsync is running, and cannot do all of its work: ${reason}`);
     expect(await install.json('status')).toMatchObject({ running: true, unready: [reason] });
+  });
+
+  test('shows the token to the running leadsync, and without it at hand says what can be said', async () => {
+    const reason = 'The queue cannot be used.';
+    const faults = ['leadsync.yaml:3:1: this is wrong'];
+    const server = createServer(({ url, headers }, res) => {
+      const isShown = headers.authorization === 'Bearer correct-horse-battery';
+      const stale = { since: '2026-11-20T09:59:00.000Z', faults };
+      if (url === '/readyz')
+        res.writeHead(503).end(JSON.stringify({ ready: false, ...(isShown ? { reasons: [reason] } : {}) }));
+      else if (isShown) res.end(JSON.stringify({ generation: 1, stale }));
+      else res.writeHead(401).end('{"error":{}}');
+    });
+    const listen = `127.0.0.1:${await portOf(server)}`;
+    const install = new Install({ admin: { listen, token: '${TOKEN}' } });
+    await install.listed(1);
+    install.running();
+    const shown = await install.run(['status'], { env: { TOKEN: 'correct-horse-battery' } });
+    expect(shown.stdout).toContain(`cannot do all of its work: ${reason}`);
+    expect(shown.stdout).toContain(
+      'leadsync keeps to an earlier configuration: the file is not valid since 2026-11-20T09:59:00Z (60 s ago): leadsync.yaml:3:1: this is wrong\n  `leadsync validate` shows every fault',
+    );
+    const bare = await install.run(['status']);
+    expect(bare.stdout).toContain(
+      'cannot do all of its work: it says why to those alone who show admin.token',
+    );
+    expect(bare.code).toBe(0);
   });
 
   test('says that the leadsync that holds the data directory does not answer, why, and what to do', async () => {
@@ -139,7 +166,7 @@ describe('leadsync status', () => {
     await install.listed(1);
     const { stdout } = await install.run(['status']);
     expect(stdout).toContain(
-      'No leadsync is running on this data directory: nothing is polled, and nothing delivered. `leadsync run` starts it.',
+      'No leadsync is running on this data directory: nothing is polled, and nothing delivered.\n  `leadsync run` starts it.',
     );
     expect(await install.json('status')).toMatchObject({ running: false });
     expect(await install.running().json('status')).toMatchObject({ running: true });
@@ -165,7 +192,7 @@ describe('leadsync status', () => {
       expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
       install.clock.jump(lateMs - onTimeMs);
       expect((await install.run(['status'])).stdout).toContain(
-        `main is polled ${words}: see what leadsync logs.`,
+        `main is polled ${words}.\n  See what leadsync logs.`,
       );
     }
   });
@@ -195,8 +222,8 @@ describe('leadsync status', () => {
     const sinks = { drop: { type: 'csv', directory: './drop', batch: { wait: '5m' } } };
     const queue = { redis_url: 'redis://127.0.0.1:1' };
     for (const [parts, running, cause] of [
-      [{ sinks }, false, 'no leadsync is running.'],
-      [{ sinks }, true, 'see what leadsync logs.'],
+      [{ sinks }, false, 'No leadsync is running: `leadsync run` starts it.'],
+      [{ sinks }, true, 'See what leadsync logs.'],
       [{ sinks, queue }, true, 'Redis may not answer (`leadsync check` says so), or no `leadsync worker` is'],
     ] as const) {
       const install = new Install(parts);
@@ -206,7 +233,7 @@ describe('leadsync status', () => {
       expect((await install.run(['status'])).stdout).not.toContain('nothing goes out');
       install.clock.jump(20_000);
       expect((await install.run(['status'])).stdout).toContain(
-        `drop: 2 leads wait, due since 2026-11-20T10:00:00Z (6 min ago), and nothing goes out: ${cause}`,
+        `drop: 2 leads wait, due since 2026-11-20T10:00:00Z (6 min ago), and nothing goes out.\n  ${cause}`,
       );
     }
   });

@@ -24,7 +24,7 @@ queue:
   redis_url: redis://\${REDIS_HOST}:6379
 tokens:
   encryption_key: { file: /run/secrets/key }
-admin: { listen: off }
+admin: { listen: off, token: "\${ADMIN_TOKEN}" }
 ${more}`,
   );
   return install;

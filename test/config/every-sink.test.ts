@@ -21,6 +21,7 @@ const env = {
   REDIS_URL: 'redis://redis.example:6379',
   LEADS_CLIENT_ID: 'client',
   LEADS_CLIENT_SECRET: 'leads-s3cr3t',
+  LEADSYNC_ADMIN_TOKEN: 'a-token-of-some-length',
   CRM_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
   DATABASE_URL: 'postgres://leadsync:p4ssw0rd@db.example/leads',
 };

@@ -232,6 +232,21 @@ describe('a fault is told at its line and column, with what to do', () => {
       '6:18: admin.listen: must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off',
     ],
     [
+      'an address that other machines reach, without a token',
+      `${SOURCE}admin: { listen: "0.0.0.0:9464" }\n`,
+      '6:18: admin.listen: other machines can reach 0.0.0.0, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or listen on 127.0.0.1',
+    ],
+    [
+      'a token that can be guessed',
+      `${SOURCE}admin: { token: fifteen-letters }\n`,
+      '6:17: admin.token: must be at least 16 characters without spaces, such as `openssl rand -hex 32` prints',
+    ],
+    [
+      'a token that no header can hold',
+      `${SOURCE}admin: { token: "correct horse battery staple" }\n`,
+      '6:17: admin.token: must be at least 16 characters without spaces, such as `openssl rand -hex 32` prints',
+    ],
+    [
       'no Redis address',
       `${SOURCE}queue: { redis_url: localhost }\n`,
       '6:21: queue.redis_url: must be a redis:// or rediss:// address such as redis://127.0.0.1:6379/0',

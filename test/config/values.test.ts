@@ -81,7 +81,8 @@ test.each([
 });
 
 test.each([
-  ['0.0.0.0:80', { host: '0.0.0.0', port: 80 }],
+  ['0.0.0.0:80, token: sixteen-letters!', { host: '0.0.0.0', port: 80 }],
+  ['127.0.0.2:80', { host: '127.0.0.2', port: 80 }],
   ['"[::1]:9464"', { host: '::1', port: 9464 }],
   ['localhost:0', { host: 'localhost', port: 0 }],
   ['off', undefined],

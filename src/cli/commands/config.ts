@@ -1,8 +1,6 @@
 import { Argument } from 'commander';
-import { describeConfig } from '../../config/load-config.ts';
-import { sinkTypes } from '../../sinks/registry.ts';
 import { defineCommand } from '../command.ts';
-import { widthOf } from '../context.ts';
+import { valuesOf, widthOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { printable, printJson } from '../printable.ts';
 import { table } from '../table.ts';
@@ -22,7 +20,7 @@ export const config = defineCommand<{ json?: boolean }>({
       .addArgument(new Argument('<what>', 'what to do with it').choices(['show']))
       .option('--json', 'print it as JSON'),
   run: async (options, surroundings) => {
-    const values = describeConfig(options.config, { sinkTypes, env: surroundings.env });
+    const values = valuesOf(options, surroundings);
     const rows = values.map(({ path, value, origin }) => [path, value, origin].map(printable));
     const columns = [{ head: 'PATH' }, { head: 'VALUE' }, { head: 'ORIGIN' }];
     surroundings.stdout.write(options.json ? printJson(values) : table(columns, rows, widthOf(surroundings)));

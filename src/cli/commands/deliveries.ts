@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type SinkState, type SinkView, viewSinks } from '../../daemon/status-view.ts';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import type { DeliveryRow, Ledger } from '../../ledger/ledger.ts';
+import { printMomentAndAge } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
 import {
   commandShown,
@@ -14,10 +16,8 @@ import {
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import { declareFilter, type FilterOptions, filterOf, requireOrder } from '../filter.ts';
-import { printMomentAndAge } from '../moment.ts';
 import { requireName, sinkNames, sourceNames } from '../names.ts';
 import { printable, printJson } from '../printable.ts';
-import { type SinkState, type SinkView, viewSinks } from '../status-view.ts';
 import { table } from '../table.ts';
 
 interface Options extends FilterOptions {

@@ -1,6 +1,6 @@
+import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../context.ts';
-import { countOf } from '../counts.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import { requireName, sinkNames } from '../names.ts';

@@ -1,7 +1,7 @@
+import { printMomentAndAge } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { printMomentAndAge } from '../moment.ts';
 import { notStartedYet, requireName, sinkNames } from '../names.ts';
 import { printable } from '../printable.ts';
 

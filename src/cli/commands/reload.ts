@@ -18,17 +18,22 @@ export const reload = defineCommand<{ json?: boolean }>({
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async ({ json, ...options }, surroundings) => {
     // Of a configuration with faults the address may be all right; it is for the running one to say what is wrong.
-    const { admin } = ledgerConfigOf(options, surroundings);
+    const { admin, adminToken } = ledgerConfigOf(options, surroundings);
     if (!admin)
       throw new CommandFailure(
         ExitCode.usage,
         'admin.listen is off, so the running leadsync cannot be asked.',
         'Send it SIGHUP instead: kill -HUP and its process id.',
       );
-    const answer = await askDaemon(admin, '/-/reload', { method: 'POST', withinMs: RELOAD_MS });
+    const answer = await askDaemon(admin, '/-/reload', {
+      method: 'POST',
+      withinMs: RELOAD_MS,
+      token: adminToken,
+    });
     const result = 'failure' in answer ? undefined : readResult(answer.body);
     if (!result) {
       const { host, port } = admin;
+      if (!('failure' in answer) && answer.status === 401) throw wrongToken(`${host}:${port}`);
       const why = 'failure' in answer ? answer.failure : `something else answers (${answer.status})`;
       throw new CommandFailure(
         ExitCode.unreachable,
@@ -44,6 +49,14 @@ export const reload = defineCommand<{ json?: boolean }>({
     return result.applied ? ExitCode.done : ExitCode.configuration;
   },
 });
+
+function wrongToken(address: string): CommandFailure {
+  return new CommandFailure(
+    ExitCode.notDone,
+    `The running leadsync at ${address} wants another admin.token than this configuration has at hand.`,
+    'Set what admin.token names for this command as well; or send it SIGHUP: kill -HUP and its process id.',
+  );
+}
 
 type Result =
   | { applied: true; generation: number; changes: string[]; restart: string[] }

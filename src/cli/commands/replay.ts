@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf, type ShowCommand, type Surroundings, withLedger } from '../context.ts';
-import { countOf } from '../counts.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import {

@@ -1,7 +1,7 @@
 import type { SinkStatus } from '../../ledger/ledger.ts';
+import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../context.ts';
-import { countOf } from '../counts.ts';
 import { ExitCode } from '../exit-code.ts';
 import { notStartedYet, requireName, sinkNames } from '../names.ts';
 

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { DeliveryFilter, DeliveryRow, Ledger } from '../../ledger/ledger.ts';
+import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf, type ShowCommand, type Surroundings, withLedger } from '../context.ts';
-import { countOf } from '../counts.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import {

@@ -2,7 +2,7 @@ import type { DaemonOptions, Role } from '../../daemon/compose.ts';
 import { Daemon } from '../../daemon/daemon.ts';
 import { listenForReload, listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
-import { configOf } from '../context.ts';
+import { configOf, valuesOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 
@@ -25,8 +25,9 @@ export const run = defineCommand<{ deliver: boolean }>({
     }
     const role: Role = { kind: 'run', deliver };
     const load = () => configOf(options, surroundings);
+    const describe = () => valuesOf(options, surroundings);
     const { stderr: log, env } = surroundings;
-    return untilStopped({ config, load, role, admin: config.admin, log, env });
+    return untilStopped({ config, load, describe, role, admin: config.admin, log, env });
   },
 });
 

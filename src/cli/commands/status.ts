@@ -1,10 +1,11 @@
+import { viewSinks, viewSources } from '../../daemon/status-view.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { askTheHolder } from '../holder.ts';
 import { printJson } from '../printable.ts';
 import { statusReport } from '../status-report.ts';
-import { statusJson, viewSinks, viewSources } from '../status-view.ts';
+import { statusJson } from '../status-view.ts';
 
 /** `leadsync status`: sources, sinks, backlog, dead letters, and what needs attention. */
 export const status = defineCommand<{ json?: boolean }>({

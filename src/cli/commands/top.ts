@@ -1,6 +1,7 @@
 import type { LedgerConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { openConfiguredLedger } from '../../daemon/open-ledger.ts';
+import { viewSinks, viewSources } from '../../daemon/status-view.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { LedgerError } from '../../ledger/ledger-error.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
@@ -11,7 +12,6 @@ import { CommandFailure } from '../failure.ts';
 import { FullScreen } from '../full-screen.ts';
 import { askTheHolder, type Holder, NOBODY } from '../holder.ts';
 import { paceOf } from '../pace.ts';
-import { viewSinks, viewSources } from '../status-view.ts';
 import { type Shown, topFrame } from '../top-frame.ts';
 
 /** How often there is a new frame, in ms. */

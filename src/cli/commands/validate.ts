@@ -1,6 +1,6 @@
+import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
 import { configOf } from '../context.ts';
-import { countOf } from '../counts.ts';
 import { ExitCode } from '../exit-code.ts';
 
 /** `leadsync validate`: is the configuration right? Opens no connection. */

@@ -1,6 +1,8 @@
+import type { Config } from '../../config/config.ts';
+import { isLoopback } from '../../platform/loopback.ts';
 import { type Address, readAddress } from '../address.ts';
 import { defineCommand } from '../command.ts';
-import { configOf } from '../context.ts';
+import { configOf, valuesOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import { untilStopped } from './run.ts';
@@ -23,10 +25,12 @@ export const worker = defineCommand<{ listen?: Address }>({
         'Set queue.redis_url; or run no worker, for without a queue `leadsync run` delivers by itself.',
       );
     }
+    requireToken(options.listen, config);
     const load = () => configOf(options, surroundings);
     return untilStopped({
       config,
       load,
+      describe: () => valuesOf(options, surroundings),
       role: { kind: 'worker' },
       admin: options.listen,
       log: surroundings.stderr,
@@ -34,3 +38,13 @@ export const worker = defineCommand<{ listen?: Address }>({
     });
   },
 });
+
+/** What other machines reach tells of the installation: it needs a credential. */
+function requireToken(listen: Address | undefined, { adminToken }: Config): void {
+  if (!listen || adminToken || isLoopback(listen.host)) return;
+  throw new CommandFailure(
+    ExitCode.configuration,
+    `Other machines can reach ${listen.host}, and no admin.token is set.`,
+    'Set admin.token in the configuration (`openssl rand -hex 32` makes one), or listen on 127.0.0.1.',
+  );
+}

@@ -1,0 +1,33 @@
+/** The admin address cannot be listened on. */
+export class AdminAddressError extends Error {
+  override readonly name = 'AdminAddressError';
+  /** The system's code: `EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`, `ENOTFOUND`, … */
+  readonly code: string;
+  /** What the operator can do next. */
+  readonly hint: string;
+
+  constructor({ host, port }: { readonly host: string; readonly port: number }, cause: unknown) {
+    const code = codeOf(cause);
+    const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+    super(`Cannot listen on ${address}: ${REASONS[code] ?? code}.`, { cause });
+    this.code = code;
+    this.hint = HINTS[code] ?? 'Set admin.listen to an address of this machine and a free port.';
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there',
+  EACCES: 'this user may not use that port',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'there is no host of that name',
+};
+
+const HINTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'Stop that process (perhaps another leadsync), or set admin.listen to another port.',
+  EACCES: 'Set admin.listen to a port from 1024 up.',
+};
+
+function codeOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : 'unknown';
+}

@@ -1,0 +1,63 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from './refusal.ts';
+
+/** Answers with a line of plain text. */
+export function plain(reply: FastifyReply, code: number, text: string): FastifyReply {
+  return reply.code(code).type('text/plain; charset=utf-8').send(`${text}\n`);
+}
+
+/** Tells a refusal: as JSON where the API was asked, else as a line of text. */
+export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+  const { status, code, message, hint } = refusal;
+  if (!request.url.startsWith('/api/')) return plain(reply, status, hint ? `${message} ${hint}` : message);
+  return reply
+    .code(status)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify({ error: { code, message, hint } }));
+}
+
+/** What an error comes to for whoever asked; one that nobody foresaw is told to `onFault`, and not to them. */
+export function refusalFor(error: unknown, onFault: (error: unknown) => void): Refusal {
+  if (error instanceof Refusal) return error;
+  const { statusCode, validation, validationContext } = error as FastifyFailure;
+  if (validation) return wrongRequest(validation, validationContext);
+  const known = statusCode === undefined ? undefined : REQUEST_FAULTS[statusCode];
+  if (known) return known;
+  onFault(error);
+  return new Refusal(500, 'internal', 'This failed inside leadsync; see its log', '');
+}
+
+interface FastifyFailure {
+  readonly statusCode?: number;
+  readonly validation?: readonly { readonly instancePath: string; readonly message?: string }[];
+  readonly validationContext?: string;
+}
+
+const PLACES: Readonly<Record<string, string>> = {
+  querystring: 'query',
+  params: 'path',
+  body: 'body',
+};
+
+function wrongRequest(faults: NonNullable<FastifyFailure['validation']>, context = ''): Refusal {
+  const place = PLACES[context] ?? context;
+  const said = faults.map(({ instancePath, message = 'is wrong' }) => {
+    const name = instancePath.replace(/^\//, '').replaceAll('/', '.');
+    return name ? `${name}: ${message}` : message;
+  });
+  const message = `The ${place} is wrong: ${said.join('; ')}.`;
+  return new Refusal(400, 'wrong-request', message, '/api/v1/openapi.json describes what is taken.');
+}
+
+/** What Fastify itself refuses. */
+const REQUEST_FAULTS: Readonly<Record<number, Refusal>> = {
+  400: new Refusal(400, 'wrong-request', 'Bad request', 'The body has to be JSON.'),
+  413: new Refusal(413, 'too-large', 'The body is too large.', 'Send less at once.'),
+  415: new Refusal(
+    415,
+    'wrong-type',
+    'The body is of a type that is not taken.',
+    'Send JSON, with content-type: application/json.',
+  ),
+  429: new Refusal(429, 'too-many', 'Too many tries.', 'Wait a minute.'),
+};

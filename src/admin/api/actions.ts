@@ -1,0 +1,117 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { actor } from '../actor.ts';
+import { Content, ReloadResult, TestResult } from '../model.ts';
+import type { Operations } from '../operations.ts';
+import { leadPath, pauseBody, replayBody, retryBody, sinkPath } from './inputs.ts';
+import { noSuchLead, noSuchSink } from './not-found.ts';
+import { answers } from './outputs.ts';
+
+const Done = z.object({ deliveries: z.int().nonnegative().describe('How many deliveries are due now.') });
+const Changed = z.object({ sink: z.string() });
+
+/** Adds what changes something, and what shows personal data. Each is written to the audit log before it is done. */
+export function addActions(scope: FastifyInstance, operations: Operations): void {
+  const app = scope.withTypeProvider<ZodTypeProvider>();
+  app.post(
+    '/leads/:source/:lead/reveal',
+    {
+      schema: {
+        operationId: 'reveal',
+        summary: "A lead's content: personal data",
+        tags: ['leads'],
+        params: leadPath,
+        response: answers(Content, 404),
+      },
+    },
+    async ({ params: { source, lead } }) =>
+      (await operations.reveal(source, lead, actor.getStore()?.who ?? '')) ?? noSuchLead(source, lead),
+  );
+  app.post(
+    '/leads/:source/:lead/replay',
+    {
+      schema: {
+        operationId: 'replay',
+        summary: 'Sends a lead, as it is now, to a sink once more',
+        description: 'As a new delivery that is marked as a replay, delivered before or not.',
+        tags: ['leads'],
+        params: leadPath,
+        body: replayBody,
+        response: answers(Done, 404),
+      },
+    },
+    async ({ params: { source, lead }, body: { sink } }) => {
+      const deliveries = await operations.replay(sink, source, lead);
+      return deliveries > 0 ? { deliveries } : noSuchLead(source, lead);
+    },
+  );
+  app.post(
+    '/deliveries/retry',
+    {
+      schema: {
+        operationId: 'retry',
+        summary: 'Makes dead or waiting deliveries due now, with a fresh retry schedule',
+        description: 'What is being attempted at this moment is left alone.',
+        tags: ['deliveries'],
+        body: retryBody,
+        response: answers(Done),
+      },
+    },
+    async ({ body: { all: _, ...filter } }) => ({ deliveries: await operations.retry(filter) }),
+  );
+  app.post(
+    '/sinks/:sink/pause',
+    {
+      schema: {
+        operationId: 'pause',
+        summary: 'Stops deliveries to a sink; its backlog is kept, also over restarts',
+        tags: ['sinks'],
+        params: sinkPath,
+        body: pauseBody,
+        response: answers(Changed, 404),
+      },
+    },
+    async ({ params: { sink }, body }) =>
+      (await operations.pause(sink, body?.reason ?? 'paused through the API')) ? { sink } : noSuchSink(sink),
+  );
+  app.post(
+    '/sinks/:sink/resume',
+    {
+      schema: {
+        operationId: 'resume',
+        summary: 'Goes on after a pause, or tries a held sink now',
+        tags: ['sinks'],
+        params: sinkPath,
+        response: answers(Changed, 404),
+      },
+    },
+    async ({ params: { sink } }) => ((await operations.resume(sink)) ? { sink } : noSuchSink(sink)),
+  );
+  app.post(
+    '/sinks/:sink/test',
+    {
+      schema: {
+        operationId: 'test',
+        summary: 'Sends one clearly marked test event to a sink',
+        tags: ['sinks'],
+        params: sinkPath,
+        response: answers(TestResult, 404),
+      },
+    },
+    async ({ params: { sink } }) => (await operations.test(sink)) ?? noSuchSink(sink),
+  );
+  app.post(
+    '/reload',
+    {
+      schema: {
+        operationId: 'reload',
+        summary: "Puts the configuration's present text in force",
+        description: 'One that is not valid changes nothing; `applied` is false then, with every fault.',
+        tags: ['configuration'],
+        response: answers(ReloadResult),
+      },
+    },
+    () => operations.reload(),
+  );
+}

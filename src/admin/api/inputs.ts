@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { DeliveryFilter, LeadSearch, PollFilter } from '../model.ts';
+
+/** What the API takes: as the model has it, read from text, and strict about what it does not know. */
+
+const LARGEST_PAGE = 200;
+const PAGE = 50;
+
+/** A moment as people write it; gives it as the model has it. */
+const moment = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], {
+    error: 'must be a time such as 2026-11-20T10:00:00Z, or a date',
+  })
+  .transform((text) => new Date(text).toISOString())
+  .describe('RFC 3339, such as `2026-11-20T10:00:00Z`; a date means its first moment, UTC.');
+
+const lead = z
+  .string()
+  .regex(/^\d{1,19}$/, "must be a lead's id: a whole number")
+  .describe('As text, since it may be above 2^53.');
+
+const moments = { since: moment.optional(), until: moment.optional() };
+
+const filter = { ...DeliveryFilter.shape, ...moments, lead: lead.optional() };
+
+const page = {
+  limit: z.coerce
+    .number('must be a whole number')
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(LARGEST_PAGE, `must be at most ${LARGEST_PAGE}`)
+    .default(PAGE)
+    .describe('Rows in an answer, at most.'),
+  after: z.string().max(40).optional().describe('The `next` of the answer before: goes on where it ends.'),
+};
+
+export const leadQuery = inOrder(
+  z.strictObject({ ...LeadSearch.shape, ...moments, lead: lead.optional(), ...page }),
+);
+export const deliveryQuery = inOrder(z.strictObject({ ...filter, ...page }));
+export const deliveryCountQuery = inOrder(z.strictObject(filter));
+export const pollQuery = z.strictObject({ ...PollFilter.shape, ...page });
+
+/** Which deliveries are retried: at least one of the choices, or `all`. */
+export const retryBody = inOrder(
+  z.strictObject({
+    ...filter,
+    state: z
+      .enum(['dead', 'pending'], { error: 'must be dead or pending: others are not tried again' })
+      .optional()
+      .describe('Absent: dead and pending.'),
+    all: z.literal(true).optional().describe('Every dead or pending delivery of every sink.'),
+  }),
+).refine(
+  ({ all, ...filter }) => (all === true) !== Object.values(filter).some((value) => value !== undefined),
+  {
+    error: 'say which deliveries, or `all: true` for every dead or pending one, and not both',
+  },
+);
+
+export const leadPath = z.strictObject({ source: z.string(), lead });
+export const sinkPath = z.strictObject({ sink: z.string() });
+export const replayBody = z.strictObject({ sink: z.string().describe('Where the lead goes once more.') });
+export const pauseBody = z
+  .strictObject({ reason: z.string().trim().min(1).max(200).default('paused through the API') })
+  .nullish()
+  .describe('Why, for whoever sees it paused.');
+
+function inOrder<Shape extends z.ZodType<{ since?: string | undefined; until?: string | undefined }>>(
+  shape: Shape,
+) {
+  return shape.refine(({ since, until }) => !since || !until || since < until, {
+    path: ['until'],
+    error: 'must be after `since`',
+  });
+}

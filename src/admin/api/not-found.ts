@@ -1,0 +1,19 @@
+import { Refusal } from '../refusal.ts';
+
+export function noSuchLead(source: string, lead: string): never {
+  throw new Refusal(
+    404,
+    'unknown-lead',
+    `Lead ${lead} of ${source} is not in the ledger: no listing that was read so far had it.`,
+    '/api/v1/leads?lead=… looks for the id in every source; /api/v1/overview says when each was last read.',
+  );
+}
+
+export function noSuchSink(sink: string): never {
+  throw new Refusal(
+    404,
+    'unknown-sink',
+    `There is no sink "${sink}".`,
+    '/api/v1/sinks lists those that there are.',
+  );
+}

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+
+/** Why something was not done. */
+const ApiError = z
+  .object({
+    error: z.object({
+      code: z.string().describe('For programs to branch on.'),
+      message: z.string().describe('What happened, in a sentence.'),
+      hint: z.string().describe('What to do next; may be empty.'),
+    }),
+  })
+  .describe('What was asked cannot be done.');
+
+/** The answers of an operation: what it gives, and what every operation may say instead, beside those that are named. */
+export function answers<Given extends z.ZodType, Refused extends 404 | 422 = never>(
+  given: Given,
+  ...refused: Refused[]
+) {
+  const errors = [400, 401, ...refused, 500, 503] as const;
+  return {
+    200: given,
+    ...(Object.fromEntries(errors.map((status) => [status, ApiError])) as Record<
+      400 | 401 | 500 | 503,
+      typeof ApiError
+    >),
+  };
+}

@@ -1,0 +1,124 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import {
+  Configuration,
+  DeliveryRow,
+  LeadDetail,
+  LeadRow,
+  Overview,
+  PollRow,
+  pageOf,
+  SinkOverview,
+} from '../model.ts';
+import type { Operations } from '../operations.ts';
+import { deliveryCountQuery, deliveryQuery, leadPath, leadQuery, pollQuery } from './inputs.ts';
+import { noSuchLead } from './not-found.ts';
+import { answers } from './outputs.ts';
+
+/** Adds what can be read. Nothing of it holds a lead's content. */
+export function addReads(scope: FastifyInstance, operations: Operations): void {
+  const app = scope.withTypeProvider<ZodTypeProvider>();
+  app.get(
+    '/overview',
+    {
+      schema: {
+        operationId: 'overview',
+        summary: 'Is it well, and if not, what is wrong and what to do next',
+        tags: ['watch'],
+        response: answers(Overview),
+      },
+    },
+    () => operations.overview(),
+  );
+  app.get(
+    '/leads',
+    {
+      schema: {
+        operationId: 'leads',
+        summary: 'Leads without their content, the newest first',
+        description: 'By id, source, service and time. With a service, the time is when the lead came to it.',
+        tags: ['leads'],
+        querystring: leadQuery,
+        response: answers(pageOf(LeadRow)),
+      },
+    },
+    ({ query: { limit, after, ...search } }) => operations.leads(search, { limit, after }),
+  );
+  app.get(
+    '/leads/:source/:lead',
+    {
+      schema: {
+        operationId: 'lead',
+        summary: 'What became of one lead: versions, deliveries, each attempt',
+        tags: ['leads'],
+        params: leadPath,
+        response: answers(LeadDetail, 404),
+      },
+    },
+    async ({ params: { source, lead } }) => (await operations.lead(source, lead)) ?? noSuchLead(source, lead),
+  );
+  app.get(
+    '/deliveries',
+    {
+      schema: {
+        operationId: 'deliveries',
+        summary: 'Deliveries, the newest first by when they were owed',
+        tags: ['deliveries'],
+        querystring: deliveryQuery,
+        response: answers(pageOf(DeliveryRow)),
+      },
+    },
+    ({ query: { limit, after, ...filter } }) => operations.deliveries(filter, { limit, after }),
+  );
+  app.get(
+    '/deliveries/count',
+    {
+      schema: {
+        operationId: 'countDeliveries',
+        summary: 'How many deliveries a filter means, counted up to 10,000',
+        tags: ['deliveries'],
+        querystring: deliveryCountQuery,
+        response: answers(z.object({ deliveries: z.int().nonnegative() })),
+      },
+    },
+    async ({ query }) => ({ deliveries: await operations.countDeliveries(query) }),
+  );
+  app.get(
+    '/sinks',
+    {
+      schema: {
+        operationId: 'sinks',
+        summary: 'Every sink: how it is, and what it is owed',
+        tags: ['sinks'],
+        response: answers(z.object({ rows: z.array(SinkOverview) })),
+      },
+    },
+    async () => ({ rows: [...(await operations.sinks())] }),
+  );
+  app.get(
+    '/polls',
+    {
+      schema: {
+        operationId: 'polls',
+        summary: 'Polls, the newest first',
+        tags: ['watch'],
+        querystring: pollQuery,
+        response: answers(pageOf(PollRow)),
+      },
+    },
+    ({ query: { limit, after, ...filter } }) => operations.polls(filter, { limit, after }),
+  );
+  app.get(
+    '/configuration',
+    {
+      schema: {
+        operationId: 'configuration',
+        summary: 'The configuration in force, with where each value comes from; secrets are masked',
+        tags: ['configuration'],
+        response: answers(Configuration),
+      },
+    },
+    () => operations.configuration(),
+  );
+}

@@ -1,0 +1,69 @@
+import { type Actor, actor } from './actor.ts';
+import type { Operations } from './operations.ts';
+import { Refusal } from './refusal.ts';
+
+/** Who did what, when: a line of the audit log. Never holds a lead's content. */
+export interface AuditEntry extends Partial<Actor> {
+  readonly what: string;
+  readonly [detail: string]: string | number | boolean | undefined;
+}
+
+/** Resolves when the entry is on disk. */
+export type Audit = (entry: AuditEntry) => Promise<void>;
+
+/** Notes what is about to be done. @throws Refusal when it cannot be written: then it is not to be done */
+export type Note = (
+  what: string,
+  details?: Readonly<Record<string, string | number | boolean | undefined>>,
+) => Promise<void>;
+
+/** Notes in an audit log, with who asks. */
+export function noteIn(audit: Audit): Note {
+  return async (what, details = {}) => {
+    try {
+      await audit({ ...actor.getStore(), what, ...details });
+    } catch {
+      throw new Refusal(
+        503,
+        'audit-log',
+        'This was not done: it could not be written to the audit log.',
+        'See whether data_dir has room and belongs to the user that leadsync runs as.',
+      );
+    }
+  };
+}
+
+/** The same operations, with a line in the audit log for each reveal and each action before it is done. */
+export function audited(operations: Operations, note: Note): Operations {
+  return {
+    ...operations,
+    reveal: async (source, lead, who) => {
+      await note('reveal', { source, lead });
+      return operations.reveal(source, lead, who);
+    },
+    retry: async (filter) => {
+      await note('retry', { ...filter });
+      return operations.retry(filter);
+    },
+    replay: async (sink, source, lead) => {
+      await note('replay', { sink, source, lead });
+      return operations.replay(sink, source, lead);
+    },
+    pause: async (sink, reason) => {
+      await note('pause', { sink, reason });
+      return operations.pause(sink, reason);
+    },
+    resume: async (sink) => {
+      await note('resume', { sink });
+      return operations.resume(sink);
+    },
+    test: async (sink) => {
+      await note('test', { sink });
+      return operations.test(sink);
+    },
+    reload: async () => {
+      await note('reload');
+      return operations.reload();
+    },
+  };
+}

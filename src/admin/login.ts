@@ -1,0 +1,66 @@
+import formbody from '@fastify/formbody';
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Access, SESSION_COOKIE } from './access.ts';
+import type { Note } from './audited.ts';
+import { Refusal } from './refusal.ts';
+import { SESSION_MS } from './sessions.ts';
+
+/** Answers with the page that asks for the token and posts it to `/login`. */
+export type SendLogin = (
+  reply: FastifyReply,
+  page: { readonly failure?: string | undefined; readonly next?: string | undefined },
+) => FastifyReply;
+
+/** So many tries a minute from one address; a person needs few, and a guess has no chance. */
+const TRIES_A_MINUTE = 10;
+
+/** Adds `GET /login`, `POST /login` with `token` and `next`, which begins a session, and `POST /logout`, which ends it. */
+export async function addLogin(
+  app: FastifyInstance,
+  access: Access,
+  note: Note,
+  sendLogin: SendLogin,
+): Promise<void> {
+  await app.register(formbody);
+  await app.register(rateLimit, {
+    global: false,
+    errorResponseBuilder: () =>
+      new Refusal(429, 'too-many', 'Too many tries to log in.', 'Wait a minute, then try again.'),
+  });
+  const limited = { open: true, rateLimit: { max: TRIES_A_MINUTE, timeWindow: 60_000 } };
+  app.get('/login', { config: { open: true } }, async (request, reply) => {
+    const { next } = fieldsOf(request.query);
+    if (!access.needed) return reply.redirect(next, 303);
+    return sendLogin(reply, { next });
+  });
+  app.post('/login', { config: limited }, async (request, reply) => {
+    const { token, next } = fieldsOf(request.body);
+    if (!access.needed) return reply.redirect(next, 303);
+    const session = access.logIn(token);
+    await note(session === undefined ? 'login refused' : 'login', { address: request.ip });
+    if (session === undefined) return sendLogin(reply.code(401), { failure: 'That is not the token.', next });
+    const cookie = { ...cookieFor(request), maxAge: SESSION_MS / 1000 };
+    return reply.setCookie(SESSION_COOKIE, session, cookie).redirect(next, 303);
+  });
+  app.post('/logout', { config: { open: true } }, async (request, reply) => {
+    access.logOut(request);
+    return reply.clearCookie(SESSION_COOKIE, cookieFor(request)).redirect('/login', 303);
+  });
+}
+
+/** `secure` where the browser speaks https to whatever stands before leadsync: its `Origin` says so. */
+function cookieFor({ headers }: FastifyRequest) {
+  const secure = headers.origin?.startsWith('https:') ?? false;
+  return { path: '/', httpOnly: true, sameSite: 'strict', secure } as const;
+}
+
+function fieldsOf(fields: unknown): { token: string; next: string } {
+  const { token, next } = (fields ?? {}) as { token?: unknown; next?: unknown };
+  return { token: typeof token === 'string' ? token : '', next: ownPath(next) };
+}
+
+/** A page of leadsync's own, whatever somebody put into the address of the login page. */
+function ownPath(next: unknown): string {
+  return typeof next === 'string' && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) ? next : '/';
+}

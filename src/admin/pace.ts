@@ -1,0 +1,67 @@
+import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
+/** In each window of so many ms, about so many requests are read: 1,000 a second, a tenth of a core or so. */
+const WINDOW_MS = 50;
+const MOST_IN_WINDOW = 50;
+
+/**
+ * Keeps a flood of requests from taking the process over, which has polls and deliveries to do. What comes beyond the pace
+ * is not refused: its connection is not read from until there is room, the first that waits first.
+ */
+export function keepPace(
+  server: FastifyInstance['server'],
+  windowMs = WINDOW_MS,
+  most = MOST_IN_WINDOW,
+): void {
+  const pace = new Pace(windowMs, most);
+  server.on('connection', (socket: Socket) => {
+    pace.take(socket);
+    socket.on('close', () => pace.forget(socket));
+  });
+  server.on('request', ({ socket }, response) => {
+    // Once it has been answered, and Node has done with it: it resumes a connection that it has read a request from.
+    response.on('finish', () => setImmediate(() => pace.take(socket)));
+  });
+}
+
+class Pace {
+  readonly #windowMs: number;
+  readonly #most: number;
+  readonly #waiting = new Set<Socket>();
+  #room: number;
+  #isOpen = false;
+
+  constructor(windowMs: number, most: number) {
+    this.#windowMs = windowMs;
+    this.#most = most;
+    this.#room = most;
+  }
+
+  /** Lets a connection go on, or lets it wait. */
+  take(socket: Socket): void {
+    if (!this.#isOpen) this.#begin();
+    this.#room -= 1;
+    if (this.#room >= 0 || socket.destroyed) return;
+    socket.pause();
+    this.#waiting.add(socket);
+  }
+
+  forget(socket: Socket): void {
+    this.#waiting.delete(socket);
+  }
+
+  /** A window; the next one begins with the first that comes after it, or at once while somebody waits. */
+  #begin(): void {
+    this.#isOpen = true;
+    this.#room = this.#most;
+    for (const socket of [...this.#waiting].slice(0, this.#most)) {
+      this.#waiting.delete(socket);
+      socket.resume();
+    }
+    setTimeout(() => {
+      this.#isOpen = false;
+      if (this.#waiting.size > 0) this.#begin();
+    }, this.#windowMs).unref();
+  }
+}

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import type { Access } from './access.ts';
+import { plain } from './answer.ts';
+import { sharedFor } from './shared-for.ts';
+
+export interface Probed {
+  /** Why leadsync cannot do its work now, each in one plain sentence; none: it can. */
+  readonly ready: () => readonly string[] | Promise<readonly string[]>;
+  readonly registry: { readonly contentType: string; metrics(): Promise<string> };
+}
+
+/** How old an answer may be that is computed from the daemon's state, in ms: however often it is asked for. */
+const SHARED_MS = 250;
+const READY_PATIENCE_MS = 2_000;
+
+/** Adds `/livez`, `/readyz` and `/metrics`. Who shows no credential where one is needed is told whether, and not why not. */
+export function addProbes(
+  app: FastifyInstance,
+  { ready, registry }: Probed,
+  access: Access,
+  monotonicMs: () => number,
+): void {
+  const metrics = sharedFor(SHARED_MS, () => registry.metrics(), monotonicMs);
+  const unready = sharedFor(SHARED_MS, () => reasonsOf(ready), monotonicMs);
+  const config = { open: true };
+  app.get('/livez', { config }, (_request, reply) => plain(reply, 200, 'ok'));
+  app.get('/readyz', { config }, async (request, reply) => {
+    const reasons = await unready();
+    const ready = reasons.length === 0;
+    const told = access.actorOf(request) ? { ready, reasons } : { ready };
+    return reply.code(ready ? 200 : 503).send(told);
+  });
+  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await metrics()));
+}
+
+/** A check that fails or does not end is itself a reason not to be ready. */
+async function reasonsOf(ready: Probed['ready']): Promise<readonly string[]> {
+  const answered = new AbortController();
+  const late = sleep(READY_PATIENCE_MS, UNKNOWN, { signal: answered.signal });
+  try {
+    // `late` rejects only when it is called off, and then nobody listens any more.
+    return await Promise.race([(async () => ready())().catch(() => UNKNOWN), late]);
+  } finally {
+    late.catch(() => undefined);
+    answered.abort();
+  }
+}
+
+const UNKNOWN: readonly string[] = ['leadsync could not be asked how it is; see its log.'];

@@ -1,0 +1,49 @@
+import { startAdmin } from '../admin/server.ts';
+import { LedgerReader } from '../ledger/reader.ts';
+import type { Closers } from '../platform/closers.ts';
+import { isLoopback } from '../platform/loopback.ts';
+import { version } from '../platform/version.ts';
+import { AuditLog } from './audit-log.ts';
+import type { Parts } from './compose.ts';
+import { ledgerFile } from './open-ledger.ts';
+import { type OperationParts, operationsOf } from './operations.ts';
+
+/** Serves probes, metrics, pages and API of a leadsync that runs; of a worker, what is its own. @throws AdminAddressError */
+export async function serveAdmin(
+  { host, port }: { readonly host: string; readonly port: number },
+  parts: Parts,
+  closers: Closers,
+  of: Pick<OperationParts, 'unready' | 'state' | 'reload'>,
+): Promise<void> {
+  const { current, carrier, clock, telemetry, role } = parts;
+  const { dataDir } = current.config;
+  const audit = new AuditLog(dataDir, clock);
+  closers.push(() => audit.close());
+  const reader = new LedgerReader(ledgerFile(dataDir));
+  closers.push(() => reader.close());
+  const configuration = async () => {
+    const { generation, loadedAt, stale, values } = of.state();
+    return {
+      generation,
+      loaded_at: loadedAt.toISOString(),
+      stale: stale ? { since: stale.since.toISOString(), faults: [...stale.faults] } : null,
+      values: [...values],
+    };
+  };
+  const admin = await startAdmin({
+    host,
+    port,
+    token: () => current.config.adminToken?.reveal(),
+    loopback: isLoopback(host),
+    version,
+    ready: of.unready,
+    registry: telemetry.registry,
+    configuration,
+    reload: of.reload,
+    operations: role.kind === 'worker' ? undefined : operationsOf({ ...of, parts, reader, configuration }),
+    boardQueues: current.config.queue.board ? carrier.boardQueues : undefined,
+    audit: (entry) => audit.write(entry),
+    onFault: (error) => telemetry.logger.fault('answering a request', error),
+  });
+  closers.push(() => admin.close());
+}

@@ -1,0 +1,164 @@
+import type {
+  DeliveryRow as DeliveryModel,
+  LeadDetail,
+  LeadRow as LeadModel,
+  Overview,
+  PollRow as PollModel,
+  SinkOverview,
+} from '../admin/model.ts';
+import type { KeptAttempt, KeptPoll, LeadHistory, LeadRow, Speed } from '../ledger/answers.ts';
+import type { DeliveryRow } from '../ledger/ledger.ts';
+import type { SinkView, SourceView } from './status-view.ts';
+
+/** How pages and API name what the ledger knows. */
+
+export function shownSource({ name, status }: SourceView, now: Date): Overview['sources'][number] {
+  const poll = status?.lastPoll;
+  const successAt = status?.lastSuccessAt;
+  return {
+    source: name,
+    leads: status?.leads ?? 0,
+    leads_listed: status?.listed ?? 0,
+    leads_rejected: status?.rejected ?? 0,
+    last_poll_at: iso(poll?.startedAt),
+    last_poll_status: poll?.status ?? null,
+    last_success_at: iso(successAt),
+    freshness_seconds: successAt ? Math.max(0, (now.getTime() - successAt.getTime()) / 1000) : null,
+    // The ledger keeps a code before the sentence, for queries.
+    error: poll?.error?.replace(/^[a-z-]+: /, '') ?? null,
+  };
+}
+
+const STATES = {
+  ok: 'healthy',
+  retrying: 'healthy',
+  new: 'healthy',
+  held: 'held',
+  paused: 'paused',
+  disabled: 'disabled',
+  removed: 'orphaned',
+} as const satisfies Record<SinkView['state'], SinkOverview['state']>;
+
+export function shownSink({ name, state, config, status }: SinkView): SinkOverview {
+  const health = status?.health;
+  const [reason, since] =
+    state === 'paused'
+      ? [health?.pausedReason, health?.pausedSince]
+      : [health?.heldReason, health?.heldSince];
+  return {
+    sink: name,
+    type: config?.type.type ?? null,
+    state: STATES[state],
+    reason: reason ?? null,
+    since: iso(since),
+    pending: status?.pending ?? 0,
+    retrying: status?.retrying?.deliveries ?? 0,
+    delivered: status?.delivered ?? 0,
+    dead: status?.dead ?? 0,
+    skipped: status?.skipped ?? 0,
+    oldest_owed_at: iso(status?.oldestOwedAt),
+    last_delivered_at: iso(health?.lastDeliveredAt),
+    next_attempt_at: iso(health?.probeAt ?? status?.retrying?.nextAttemptAt),
+  };
+}
+
+export function shownSpeed({
+  sink,
+  leads,
+  seenToDelivered,
+  createdToDelivered,
+}: Speed): Overview['speed_to_lead'][number] {
+  return {
+    sink,
+    leads,
+    seen_to_delivered_p50_seconds: seconds(seenToDelivered?.p50),
+    seen_to_delivered_p95_seconds: seconds(seenToDelivered?.p95),
+    created_to_delivered_p50_seconds: seconds(createdToDelivered?.p50),
+    created_to_delivered_p95_seconds: seconds(createdToDelivered?.p95),
+  };
+}
+
+export function shownLead({
+  source,
+  lead,
+  service,
+  version,
+  createdAt,
+  firstSeenAt,
+  changedAt,
+}: LeadRow): LeadModel {
+  return {
+    source,
+    lead_id: lead,
+    service_slug: service,
+    version,
+    created_at: createdAt === null ? null : isoOf(createdAt),
+    first_seen_at: isoOf(firstSeenAt),
+    changed_at: isoOf(changedAt),
+  };
+}
+
+export function shownHistory({ lead, versions, deliveries }: LeadHistory): LeadDetail {
+  return {
+    lead: shownLead(lead),
+    versions: versions.map(({ version, validFrom, poll, changedFields }) => ({
+      version,
+      valid_from: isoOf(validFrom),
+      poll_id: poll,
+      changed_fields: changedFields === null ? null : [...changedFields],
+    })),
+    deliveries: deliveries.map(({ attemptRows, ...delivery }) => ({
+      ...shownDelivery(delivery),
+      attempt_rows: attemptRows.map(shownAttempt),
+    })),
+  };
+}
+
+function shownAttempt({ startedAt, durationMs, outcome, httpStatus, error, times, lastAt }: KeptAttempt) {
+  return {
+    started_at: isoOf(startedAt),
+    duration_ms: durationMs,
+    outcome,
+    http_status: httpStatus,
+    error,
+    times,
+    last_started_at: lastAt === null ? null : isoOf(lastAt),
+  };
+}
+
+export function shownDelivery(row: DeliveryRow): DeliveryModel {
+  return {
+    delivery_id: row.delivery,
+    source: row.source,
+    lead_id: row.lead,
+    lead_version: row.version,
+    sink: row.sink,
+    event: row.event,
+    state: row.state,
+    reason: row.reason ?? null,
+    attempts: row.attempts,
+    replay: row.replay,
+    owed_at: row.owedAt.toISOString(),
+    next_attempt_at: iso(row.nextAttemptAt),
+    settled_at: iso(row.settledAt),
+  };
+}
+
+export function shownPoll(poll: KeptPoll): PollModel {
+  const { started_at, finished_at, error } = poll;
+  const durationMs =
+    finished_at === null ? null : Math.max(0, Date.parse(finished_at) - Date.parse(started_at));
+  return { ...poll, duration_ms: durationMs, error: error?.replace(/^[a-z-]+: /, '') ?? null };
+}
+
+function iso(at: Date | undefined): string | null {
+  return at?.toISOString() ?? null;
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function seconds(ms: number | undefined): number | null {
+  return ms === undefined ? null : ms / 1000;
+}

@@ -1,0 +1,8 @@
+/** A step of the schema: what pages and API ask for is found by these, newest first, however large the ledger is. */
+export const browseIndexes = `
+  CREATE INDEX _versions_first ON _versions (source, valid_from) WHERE version = 1;
+  CREATE INDEX _deliveries_delivered ON _deliveries (sink_no, owed_at) WHERE state = 'delivered';
+  CREATE INDEX _deliveries_skipped ON _deliveries (sink_no, owed_at) WHERE state = 'skipped';
+  CREATE INDEX _deliveries_given_up ON _deliveries (sink_no, owed_at) WHERE state = 'dead';
+  CREATE INDEX _polls_by_status ON polls (source, status);
+`;

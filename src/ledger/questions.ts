@@ -1,0 +1,144 @@
+import type Database from 'better-sqlite3';
+import type { LeadId } from '../leads/lead.ts';
+import type {
+  KeptAttempt,
+  KeptPoll,
+  KeptVersion,
+  LeadHistory,
+  LeadRow,
+  LeadSearch,
+  Page,
+  PollStatus,
+  Rows,
+  Speed,
+} from './answers.ts';
+import { newestOf, type Place, readPlace } from './browsing.ts';
+import { DeliveryList } from './delivery-list.ts';
+import { Inspection } from './inspection.ts';
+import { LeadList } from './lead-list.ts';
+import type { DeliveryFilter, DeliveryRow, LedgerStatus } from './ledger.ts';
+import { LedgerError } from './ledger-error.ts';
+import { Measures } from './measures.ts';
+import { SinkRows } from './sink-rows.ts';
+
+const POLL_STATUSES: readonly PollStatus[] = ['running', 'success', 'unchanged', 'partial', 'failed'];
+
+/** So many of one lead's versions, and of one delivery's attempts, are shown, the newest; there are hardly ever more. */
+const MOST_VERSIONS = 1_000;
+const MOST_ATTEMPTS = 100;
+
+/** What pages and API ask the ledger. Each answer is of one state of the ledger, and takes bounded work. */
+export class Questions {
+  readonly #db: Database.Database;
+  readonly #inspection: Inspection;
+  readonly #leads: LeadList;
+  readonly #deliveries: DeliveryList;
+  readonly #measures: Measures;
+  readonly #sql;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.#inspection = new Inspection(db, new SinkRows(db));
+    this.#leads = new LeadList(db);
+    this.#deliveries = new DeliveryList(db);
+    this.#measures = new Measures(db);
+    this.#sql = prepare(db);
+  }
+
+  status(): LedgerStatus {
+    return this.#inspection.status();
+  }
+
+  newLeads(now: Date, hours: number): { readonly hour: Date; readonly leads: number }[] {
+    return this.#measures.newLeads(now, hours);
+  }
+
+  speed(since: Date): readonly Speed[] {
+    return this.#measures.speed(since);
+  }
+
+  leads(search: LeadSearch, page: Page): Rows<LeadRow> {
+    return this.#leads.page(search, page.limit, placeOf(page));
+  }
+
+  lead(source: string, lead: LeadId): LeadHistory | undefined {
+    const row = this.#leads.one(source, lead);
+    if (!row) return undefined;
+    return {
+      lead: row,
+      versions: this.#sql.versions.all(source, lead).map(({ changedFields, ...version }) => ({
+        ...version,
+        changedFields: changedFields === null ? null : JSON.parse(changedFields),
+      })),
+      deliveries: this.#deliveries.ofLead(source, lead).map(({ no, delivery }) => ({
+        ...delivery,
+        attemptRows: this.#sql.attempts.all(no).reverse(),
+      })),
+    };
+  }
+
+  /** The lead's text as it was last listed: personal data. */
+  content(source: string, lead: LeadId): { readonly version: number; readonly raw: string } | undefined {
+    return this.#sql.content.get(source, lead);
+  }
+
+  deliveries(filter: DeliveryFilter, page: Page): Rows<DeliveryRow> {
+    return this.#deliveries.page(filter, page.limit, placeOf(page));
+  }
+
+  countDeliveries(filter: DeliveryFilter, most: number): number {
+    return this.#deliveries.count(filter, most);
+  }
+
+  polls(
+    { source, status }: { source?: string | undefined; status?: PollStatus | undefined },
+    page: Page,
+  ): Rows<KeptPoll> {
+    const { no } = placeOf(page);
+    const lists = this.#sources(source).flatMap((one) =>
+      (status ? [status] : POLL_STATUSES).map((state) =>
+        this.#db.prepare<[string, string, number], KeptPoll & Place>(POLLS).iterate(one, state, no),
+      ),
+    );
+    const { rows, next } = newestOf(lists, page.limit, () => true);
+    return { rows: rows.map(({ at: _, no: __, ...poll }) => poll), next };
+  }
+
+  #sources(source: string | undefined): string[] {
+    if (source !== undefined) return [source];
+    return this.#db.prepare<[], string>('SELECT source FROM _sources').pluck().all();
+  }
+}
+
+/** @throws LedgerError when `after` is not the `next` of a page */
+function placeOf({ after }: Partial<Page>): Place {
+  const place = readPlace(after);
+  if (place) return place;
+  throw new LedgerError(
+    'unexpected',
+    'There is no such page.',
+    'Begin with the first page: leave `after` out.',
+  );
+}
+
+const POLLS = `SELECT *, 0 AS at, poll_id AS no FROM polls INDEXED BY _polls_by_status
+  WHERE source = ? AND status = ? AND poll_id < ? ORDER BY poll_id DESC`;
+
+function prepare(db: Database.Database) {
+  return {
+    versions: db.prepare<
+      [string, bigint],
+      Omit<KeptVersion, 'changedFields'> & { changedFields: string | null }
+    >(
+      `SELECT version, valid_from AS validFrom, poll_id AS poll, changed_fields AS changedFields FROM _versions
+       WHERE source = ? AND id = ? ORDER BY version DESC LIMIT ${MOST_VERSIONS}`,
+    ),
+    content: db.prepare<[string, bigint], { version: number; raw: string }>(
+      `SELECT v.version, v.raw FROM _leads l JOIN _versions v ON v.version_no = l.version_no WHERE l.source = ? AND l.id = ?`,
+    ),
+    attempts: db.prepare<[number], KeptAttempt>(
+      `SELECT started_at AS startedAt, duration_ms AS durationMs, outcome, http_status AS httpStatus, error, times,
+       last_at AS lastAt FROM _attempts WHERE delivery_no = ? ORDER BY attempt_no DESC LIMIT ${MOST_ATTEMPTS}`,
+    ),
+  };
+}

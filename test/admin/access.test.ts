@@ -1,0 +1,226 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { AuditEntry } from '../../src/admin/audited.ts';
+import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
+import { type AdminOptions, ask, openOptions } from './asking.ts';
+import { aWellLeadsync } from './well-leadsync.ts';
+
+const TOKEN = 'correct-horse-battery-staple';
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+let open: AdminServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.map((server) => server.close()));
+  open = [];
+});
+
+async function start(options: Partial<AdminOptions> = {}): Promise<AdminServer & { entries: AuditEntry[] }> {
+  const entries: AuditEntry[] = [];
+  const audit = async (entry: AuditEntry) => void entries.push(entry);
+  const operations = aWellLeadsync();
+  const server = await startAdmin({ ...openOptions, token: () => TOKEN, operations, audit, ...options });
+  open.push(server);
+  return { ...server, entries };
+}
+
+const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+const logIn = (server: AdminServer, token: string, more: Record<string, string> = {}) =>
+  ask(server, '/login', {
+    method: 'POST',
+    headers: { ...FORM, ...more },
+    body: `token=${token}&next=/leads?lead=1`,
+  });
+const cookieOf = ({ headers }: Awaited<ReturnType<typeof ask>>) => headers['set-cookie']?.[0] ?? '';
+
+describe('with a token', () => {
+  test.each([
+    '/metrics',
+    '/api/v1/overview',
+    '/api/v1/configuration',
+    '/api/v1/openapi.json',
+    '/',
+    '/nothing',
+  ])('%s is answered to whoever shows it, and to nobody else', async (path) => {
+    const server = await start();
+    for (const headers of [
+      {},
+      { authorization: 'Bearer wrong' },
+      { authorization: `Basic ${TOKEN}` },
+      { authorization: 'Bearer ' },
+    ]) {
+      const { status, headers: told } = await ask(server, path, { headers });
+      expect(status).toBe(401);
+      expect(told['www-authenticate']).toBe('Bearer realm="leadsync"');
+    }
+    expect((await ask(server, path, bearer(TOKEN))).status).not.toBe(401);
+  });
+
+  test('a change is made for whoever shows it, and for nobody else', async () => {
+    let reloads = 0;
+    const reload = async () => {
+      reloads += 1;
+      return { applied: true, generation: 2 };
+    };
+    const server = await start({ reload });
+    expect((await ask(server, '/-/reload', { method: 'POST' })).status).toBe(401);
+    expect(reloads).toBe(0);
+    expect((await ask(server, '/-/reload', { method: 'POST', ...bearer(TOKEN) })).status).toBe(200);
+    expect(reloads).toBe(1);
+  });
+
+  test('the probes answer everybody, and say why not to those alone who show it', async () => {
+    const server = await start({ ready: () => ['Redis is away.'] });
+    expect((await ask(server, '/livez')).status).toBe(200);
+    expect(await ask(server, '/readyz')).toMatchObject({ status: 503, text: '{"ready":false}' });
+    expect((await ask(server, '/readyz', bearer(TOKEN))).text).toContain('Redis is away.');
+  });
+
+  test('the API says what to show, as JSON; a browser is led to the login page', async () => {
+    const server = await start();
+    const answer = await ask(server, '/api/v1/overview', { headers: { accept: 'text/html' } });
+    expect(JSON.parse(answer.text).error).toMatchObject({
+      code: 'credential',
+      hint: expect.stringContaining('Bearer'),
+    });
+    const page = await ask(server, '/leads?lead=4', { headers: { accept: 'text/html' } });
+    expect(page).toMatchObject({ status: 303, headers: { location: '/login?next=%2Fleads%3Flead%3D4' } });
+  });
+
+  test('a token that a reload has changed is the one that counts', async () => {
+    let token = TOKEN;
+    const server = await start({ token: () => token });
+    const session = cookieOf(await logIn(server, TOKEN)).split(';')[0] ?? '';
+    token = 'another-token-entirely';
+    expect((await ask(server, '/metrics', bearer(TOKEN))).status).toBe(401);
+    expect((await ask(server, '/metrics', { headers: { cookie: session } })).status).toBe(401);
+    expect((await ask(server, '/metrics', bearer(token))).status).toBe(200);
+  });
+});
+
+test('without a token, what other machines reach answers nobody', async () => {
+  const server = await start({ token: () => undefined, loopback: false });
+  expect((await ask(server, '/metrics')).status).toBe(401);
+  expect((await ask(server, '/metrics', bearer('undefined'))).status).toBe(401);
+  expect((await ask(server, '/livez')).status).toBe(200);
+});
+
+describe('a session', () => {
+  test('begins with the token, in a cookie that no script and no other site gets, and ends with the logout', async () => {
+    const server = await start();
+    const login = await logIn(server, TOKEN);
+    expect(login).toMatchObject({ status: 303, headers: { location: '/leads?lead=1' } });
+    expect(cookieOf(login)).toMatch(
+      /^leadsync_session=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
+    );
+    const headers = { cookie: cookieOf(login).split(';')[0] ?? '' };
+    expect((await ask(server, '/api/v1/overview', { headers })).status).toBe(200);
+    expect((await ask(server, '/logout', { method: 'POST', headers })).status).toBe(303);
+    expect((await ask(server, '/api/v1/overview', { headers })).status).toBe(401);
+  });
+
+  test('is kept for https alone where the browser speaks it', async () => {
+    const server = await start();
+    const secure = { host: 'leadsync.internal', origin: 'https://leadsync.internal' };
+    expect(cookieOf(await logIn(server, TOKEN, secure))).toContain('; Secure');
+  });
+
+  test('ends by itself after twelve hours', async () => {
+    let nowMs = 0;
+    const server = await start({ monotonicMs: () => nowMs });
+    const headers = { cookie: cookieOf(await logIn(server, TOKEN)).split(';')[0] ?? '' };
+    nowMs = 12 * 3_600_000 - 1;
+    expect((await ask(server, '/metrics', { headers })).status).toBe(200);
+    nowMs += 2;
+    expect((await ask(server, '/metrics', { headers })).status).toBe(401);
+  });
+
+  test('does not begin with another token, and ten tries a minute are all that there are', async () => {
+    const server = await start();
+    for (let n = 0; n < 10; n += 1) {
+      const refused = await logIn(server, `wrong-${n}`);
+      expect(refused.status).toBe(401);
+      expect(refused.headers).not.toHaveProperty('set-cookie');
+    }
+    expect((await logIn(server, TOKEN)).status).toBe(429);
+    expect(server.entries.map(({ what }) => what)).toEqual(Array(10).fill('login refused'));
+    expect(JSON.stringify(server.entries)).not.toContain('wrong-');
+  });
+
+  test.each(['//evil.example', '/\\evil.example', 'https://evil.example', '/a%0d%0aset-cookie:x', ''])(
+    'never leads to another site: %s',
+    async (next) => {
+      const server = await start();
+      const body = `token=${TOKEN}&next=${encodeURIComponent(next)}`;
+      const { headers } = await ask(server, '/login', { method: 'POST', headers: FORM, body });
+      expect(headers.location).toMatch(/^\/(?![/\\])/);
+      expect(headers.location).not.toContain('\n');
+    },
+  );
+
+  test.each([{ origin: 'http://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }])(
+    'is of no use to a page of another origin: %j',
+    async (from) => {
+      const server = await start();
+      const headers = { cookie: cookieOf(await logIn(server, TOKEN)).split(';')[0] ?? '', ...from };
+      expect((await ask(server, '/-/reload', { method: 'POST', headers })).status).toBe(403);
+      expect((await logIn(server, TOKEN, from)).status).toBe(403);
+    },
+  );
+});
+
+test('every answer forbids what a page could be made to do with it', async () => {
+  const server = await start();
+  for (const path of ['/livez', '/api/v1/overview', '/login'])
+    expect((await ask(server, path)).headers).toMatchObject({
+      'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+});
+
+describe('the audit log', () => {
+  test('tells who, from where and what, before it is done', async () => {
+    const order: string[] = [];
+    const operations = { ...aWellLeadsync(), reveal: async () => void order.push('revealed') };
+    const audit = async ({ what, ...rest }: AuditEntry) => void order.push(`${what} ${JSON.stringify(rest)}`);
+    const server = await start({ operations, audit });
+    await ask(server, '/api/v1/leads/main/42/reveal', { method: 'POST', ...bearer(TOKEN) });
+    expect(order).toEqual([
+      'reveal {"who":"token","address":"127.0.0.1","source":"main","lead":"42"}',
+      'revealed',
+    ]);
+  });
+
+  test('that cannot be written keeps the content back, and anything else from being done', async () => {
+    let done = 0;
+    const count = async () => {
+      done += 1;
+      return undefined;
+    };
+    const operations = { ...aWellLeadsync(), reveal: count, test: count };
+    const audit = () => Promise.reject(new Error('ENOSPC'));
+    const server = await start({ operations, audit, token: () => undefined });
+    for (const path of ['/api/v1/leads/main/42/reveal', '/api/v1/sinks/crm/test', '/-/reload']) {
+      const answer = await ask(server, path, { method: 'POST' });
+      expect(answer.status).toBe(503);
+      expect(answer.text).toContain('could not be written to the audit log');
+    }
+    expect(done).toBe(0);
+  });
+
+  test('has nothing of what is only looked at', async () => {
+    const server = await start();
+    for (const path of [
+      'overview',
+      'leads',
+      'leads/main/42',
+      'deliveries',
+      'sinks',
+      'polls',
+      'configuration',
+    ])
+      expect((await ask(server, `/api/v1/${path}`, bearer(TOKEN))).status).toBe(200);
+    expect(server.entries).toEqual([]);
+  });
+});

@@ -1,0 +1,252 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { Refusal } from '../../src/admin/refusal.ts';
+import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
+import { type AdminOptions, ask, openOptions } from './asking.ts';
+import { aWellLeadsync } from './well-leadsync.ts';
+
+let open: AdminServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.map((server) => server.close()));
+  open = [];
+});
+
+async function start(options: Partial<AdminOptions> = {}) {
+  const operations = aWellLeadsync();
+  const server = await startAdmin({ ...openOptions, operations, ...options });
+  open.push(server);
+  const get = async (path: string) => jsonOf(await ask(server, `/api/v1${path}`));
+  const post = async (path: string, body?: unknown) =>
+    jsonOf(
+      await ask(server, `/api/v1${path}`, {
+        method: 'POST',
+        ...(body === undefined
+          ? {}
+          : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      }),
+    );
+  return { server, get, post, asked: operations.asked };
+}
+
+function jsonOf({ status, text, headers }: Awaited<ReturnType<typeof ask>>) {
+  expect(headers['content-type']).toContain('application/json');
+  return { status, body: JSON.parse(text) };
+}
+
+test('what is asked for reaches the operation, read and filled in', async () => {
+  const { get, post, asked } = await start();
+  await get('/leads?service=cleaning&since=2026-11-20&until=2026-11-20T12:00:00%2B02:00&limit=7&after=5.6');
+  await get('/deliveries?state=dead&lead=9223372036854775807');
+  await get('/deliveries/count?sink=crm');
+  await get('/polls?status=failed');
+  await post('/deliveries/retry', { sink: 'crm', state: 'dead' });
+  await post('/deliveries/retry', { all: true });
+  await post('/leads/main/42/replay', { sink: 'crm' });
+  await post('/sinks/crm/pause', { reason: 'moving house' });
+  await post('/sinks/crm/pause');
+  expect(asked).toEqual([
+    [
+      'leads',
+      { service: 'cleaning', since: '2026-11-20T00:00:00.000Z', until: '2026-11-20T10:00:00.000Z' },
+      { limit: 7, after: '5.6' },
+    ],
+    ['deliveries', { state: 'dead', lead: '9223372036854775807' }, { limit: 50, after: undefined }],
+    ['countDeliveries', { sink: 'crm' }],
+    ['polls', { status: 'failed' }, { limit: 50, after: undefined }],
+    ['retry', { sink: 'crm', state: 'dead' }],
+    ['retry', {}],
+    ['replay', 'crm', 'main', '42'],
+    ['pause', 'crm', 'moving house'],
+    ['pause', 'crm', 'paused through the API'],
+  ]);
+});
+
+describe('what is asked wrongly is refused with what is wrong, and nothing is done', () => {
+  test.each([
+    ['/leads?limit=201', 'limit: must be at most 200'],
+    ['/leads?limit=1e9', 'limit: must be at most 200'],
+    ['/leads?limit=0', 'limit: must be at least 1'],
+    ['/leads?limit=x', 'limit: must be a whole number'],
+    ['/leads?since=yesterday', 'since: must be a time such as 2026-11-20T10:00:00Z, or a date'],
+    ['/leads?since=2026-02-30', 'since: must be a time'],
+    ['/leads?since=2026-11-21&until=2026-11-20', 'until: must be after `since`'],
+    ['/leads?lead=-1', "lead: must be a lead's id"],
+    ["/leads?lead=1'--", "lead: must be a lead's id"],
+    ['/leads?sevrice=x', 'Unrecognized key: "sevrice"'],
+    ['/leads?lead=1&lead=2', 'lead: '],
+    ['/deliveries?state=done', 'state: '],
+    ['/polls?status=ok', 'status: '],
+    [`/leads?after=${'1'.repeat(41)}`, 'after: '],
+    ['/leads/main/abc', "lead: must be a lead's id"],
+  ])('%s', async (path, message) => {
+    const { get, asked } = await start();
+    const { status, body } = await get(path);
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({
+      code: 'wrong-request',
+      hint: expect.stringContaining('openapi.json'),
+    });
+    expect(body.error.message).toContain(message);
+    expect(asked).toEqual([]);
+  });
+
+  test.each([
+    ['/deliveries/retry', {}, 'say which deliveries'],
+    ['/deliveries/retry', { all: true, sink: 'crm' }, 'not both'],
+    ['/deliveries/retry', { state: 'delivered' }, 'must be dead or pending'],
+    ['/deliveries/retry', { sinks: ['crm'] }, 'Unrecognized key'],
+    ['/deliveries/retry', [], 'The body is wrong'],
+    ['/deliveries/retry', undefined, 'The body is wrong'],
+    ['/leads/main/42/replay', {}, 'sink: '],
+    ['/sinks/crm/pause', { reason: 'x'.repeat(201) }, 'reason: '],
+  ])('POST %s %j', async (path, given, message) => {
+    const { post, asked } = await start();
+    const { status, body } = await post(path, given);
+    expect(status).toBe(400);
+    expect(body.error.message).toContain(message);
+    expect(asked).toEqual([]);
+  });
+
+  test('a body that is no JSON, too long or of another type', async () => {
+    const { server, asked } = await start();
+    const post = (type: string, body: string) =>
+      ask(server, '/api/v1/deliveries/retry', { method: 'POST', headers: { 'content-type': type }, body });
+    expect((await post('application/json', '{')).status).toBe(400);
+    expect((await post('application/json', `"${'x'.repeat(9000)}"`)).status).toBe(413);
+    expect((await post('text/plain', '{"all":true}')).status).toBe(415);
+    expect(asked).toEqual([]);
+  });
+});
+
+test('what is not there is a 404 that says where to look', async () => {
+  const { get, post } = await start();
+  for (const answer of [
+    await get('/leads/main/7'),
+    await post('/sinks/nobody/pause'),
+    await post('/sinks/nobody/resume'),
+    await get('/nothing'),
+  ])
+    expect(answer).toMatchObject({ status: 404, body: { error: { message: expect.any(String) } } });
+  expect((await get('/leads/main/7')).body.error.hint).toContain('/api/v1/leads?lead=');
+});
+
+test('what an operation refuses is told as it says it, and what nobody foresaw is told to the log alone', async () => {
+  const faults: unknown[] = [];
+  const operations = {
+    ...aWellLeadsync(),
+    sinks: () => Promise.reject(new Refusal(503, 'too-slow', 'It takes too long.', 'Ask for less.')),
+    polls: () => Promise.reject(new Error('ada@example.com')),
+  };
+  const { get } = await start({ operations, onFault: (error) => faults.push(error) });
+  expect(await get('/sinks')).toEqual({
+    status: 503,
+    body: { error: { code: 'too-slow', message: 'It takes too long.', hint: 'Ask for less.' } },
+  });
+  const answer = await get('/polls');
+  expect(answer.status).toBe(500);
+  expect(JSON.stringify(answer.body)).not.toContain('ada@example.com');
+  expect(faults).toMatchObject([{ message: 'ada@example.com' }]);
+});
+
+test('an answer holds what the model has, and nothing that came in beside it', async () => {
+  const well = aWellLeadsync();
+  const sinks = async () => (await well.sinks()).map((sink) => ({ ...sink, secret: 'whsec_canary' }));
+  const { get } = await start({ operations: { ...well, sinks } });
+  expect(JSON.stringify((await get('/sinks')).body)).not.toContain('canary');
+});
+
+test('however many ask, the overview is computed once a second', async () => {
+  let nowMs = 0;
+  const { get, asked } = await start({ monotonicMs: () => nowMs });
+  await Promise.all(Array.from({ length: 20 }, () => get('/overview')));
+  expect(asked).toHaveLength(1);
+  nowMs = 1_001;
+  await get('/overview');
+  expect(asked).toHaveLength(2);
+});
+
+interface Operation {
+  readonly operationId?: string;
+  readonly summary?: string;
+  readonly tags?: readonly string[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required?: boolean;
+  }[];
+  readonly responses: Readonly<
+    Record<string, { description?: string; content?: Record<string, { schema?: unknown }> }>
+  >;
+}
+
+describe('/api/v1/openapi.json', () => {
+  async function operations() {
+    const { server, get } = await start();
+    const { body } = await get('/openapi.json');
+    const all = Object.entries(body.paths as Record<string, Record<string, Operation>>).flatMap(
+      ([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+    );
+    return { server, body, all };
+  }
+
+  test('is an OpenAPI document whose references all lead somewhere', async () => {
+    const { body } = await operations();
+    expect(body).toMatchObject({
+      openapi: '3.1.0',
+      info: { title: 'leadsync', version: '1.2.3' },
+      security: [{ token: [] }],
+    });
+    const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
+      ([, path = '']) => path,
+    );
+    for (const reference of references)
+      expect(
+        reference.split('/').reduce((at, key) => at?.[key], body),
+        reference,
+      ).toBeDefined();
+  });
+
+  test('describes every operation: its name, what it is for, its parameters and each answer', async () => {
+    const { all, body } = await operations();
+    const names = all.map(({ operation }) => operation.operationId);
+    expect(new Set(names).size).toBe(names.length);
+    const tags = body.tags.map(({ name }: { name: string }) => name);
+    for (const { path, operation } of all) {
+      expect(operation.operationId, path).toMatch(/^[a-z]+[a-zA-Z]*$/);
+      expect(operation.summary, path).toMatch(/\S/);
+      expect(tags).toContain(operation.tags?.[0]);
+      const inPath = (operation.parameters ?? []).filter((one) => one.in === 'path');
+      expect(inPath.map(({ name }) => `{${name}}`)).toEqual(path.match(/\{\w+\}/g) ?? []);
+      expect(inPath.every(({ required }) => required)).toBe(true);
+      for (const status of ['200', '400', '401', '503']) {
+        const schema = operation.responses[status]?.content?.['application/json']?.schema;
+        expect(schema, `${path} ${status}`).toMatchObject({ type: 'object' });
+      }
+    }
+  });
+
+  test('has each operation there is, and describes none that there is not', async () => {
+    const { all, server } = await operations();
+    expect(all.map(({ path, method }) => `${method} ${path.replace('/api/v1', '')}`).sort()).toEqual([
+      'get /configuration',
+      'get /deliveries',
+      'get /deliveries/count',
+      'get /leads',
+      'get /leads/{source}/{lead}',
+      'get /overview',
+      'get /polls',
+      'get /sinks',
+      'post /deliveries/retry',
+      'post /leads/{source}/{lead}/replay',
+      'post /leads/{source}/{lead}/reveal',
+      'post /reload',
+      'post /sinks/{sink}/pause',
+      'post /sinks/{sink}/resume',
+      'post /sinks/{sink}/test',
+    ]);
+    for (const { path, method } of all) {
+      const there = path.replace('{source}', 'main').replace('{lead}', '42').replace('{sink}', 'crm');
+      const { status } = await ask(server, there, { method: method.toUpperCase() });
+      expect([200, 400], path).toContain(status);
+    }
+  });
+});

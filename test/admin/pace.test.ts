@@ -1,0 +1,54 @@
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { keepPace } from '../../src/admin/pace.ts';
+import { until } from '../support/until.ts';
+
+/** A server that answers a few requests in a window of 100 ms, and how many it has. */
+async function aPacedServer() {
+  const seen = { requests: 0 };
+  const server = createServer((_request, response) => {
+    seen.requests += 1;
+    response.end('ok');
+  });
+  keepPace(server, 100, 5);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.closeAllConnections());
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return { seen, port: typeof address === 'object' ? (address?.port ?? 0) : 0 };
+}
+
+/** Asks over and over on one connection, the next as soon as the one before is answered; gives how many were answered. */
+function askOver(port: number): { answered: number; end: () => void } {
+  const socket = connect(port, '127.0.0.1');
+  const asking = { answered: 0, end: () => void socket.destroy() };
+  const ask = () => socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  socket.on('connect', ask);
+  socket.on('data', () => {
+    asking.answered += 1;
+    ask();
+  });
+  socket.on('error', () => undefined);
+  onTestFinished(asking.end);
+  return asking;
+}
+
+test('a flood is answered at the pace, every connection in its turn, and none is refused', async () => {
+  const { seen, port } = await aPacedServer();
+  const startMs = performance.now();
+  const flood = Array.from({ length: 20 }, () => askOver(port));
+  await until('each was answered some times', () => flood.every(({ answered }) => answered >= 3), 20_000);
+  const windows = (performance.now() - startMs) / 100 + 1;
+  // Those that go on, and those that are let in, in each window; and the first request of each connection.
+  expect(seen.requests).toBeLessThan(windows * 10 + 20);
+  for (const { end } of flood) end();
+  const later = askOver(port);
+  await until('whoever comes after it is answered', () => later.answered > 0);
+});
+
+test('whoever keeps to the pace is answered at once', async () => {
+  const { port } = await aPacedServer();
+  const one = await fetch(`http://127.0.0.1:${port}/`);
+  expect(await one.text()).toBe('ok');
+});

@@ -1,0 +1,74 @@
+import type { Operations } from '../../src/admin/operations.ts';
+
+const AT = '2026-11-20T10:00:00.000Z';
+
+/** The operations of a leadsync with one lead, one sink, and nothing that is wrong. What was asked for is kept in `asked`. */
+export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
+  const asked: unknown[][] = [];
+  const lead = {
+    source: 'main',
+    lead_id: '42',
+    service_slug: 'cleaning',
+    version: 1,
+    created_at: AT,
+    first_seen_at: AT,
+    changed_at: AT,
+  };
+  const sink = {
+    sink: 'crm',
+    type: 'webhook',
+    state: 'healthy' as const,
+    reason: null,
+    since: null,
+    pending: 0,
+    retrying: 0,
+    delivered: 1,
+    dead: 0,
+    skipped: 0,
+    oldest_owed_at: null,
+    last_delivered_at: AT,
+    next_attempt_at: null,
+  };
+  const kept =
+    <Value>(name: string, value: Value) =>
+    (...args: unknown[]) => {
+      asked.push([name, ...args]);
+      return Promise.resolve(value);
+    };
+  return {
+    asked,
+    overview: kept('overview', {
+      version: '1.2.3',
+      at: AT,
+      well: true,
+      troubles: [],
+      sources: [],
+      sinks: [sink],
+      leads_per_hour: [],
+      speed_to_lead: [],
+    }),
+    leads: kept('leads', { rows: [lead], next: null }),
+    lead: async (...args) => {
+      asked.push(['lead', ...args]);
+      return args[1] === '42' ? { lead, versions: [], deliveries: [] } : undefined;
+    },
+    reveal: kept('reveal', { source: 'main', lead_id: '42', version: 1, raw: '{"id":42}' }),
+    deliveries: kept('deliveries', { rows: [], next: null }),
+    countDeliveries: kept('countDeliveries', 7),
+    sinks: kept('sinks', [sink]),
+    polls: kept('polls', { rows: [], next: null }),
+    configuration: kept('configuration', { generation: 1, loaded_at: AT, stale: null, values: [] }),
+    retry: kept('retry', 3),
+    replay: kept('replay', 1),
+    pause: async (...args) => {
+      asked.push(['pause', ...args]);
+      return args[0] === 'crm';
+    },
+    resume: async (...args) => {
+      asked.push(['resume', ...args]);
+      return args[0] === 'crm';
+    },
+    test: kept('test', { arrived: true, duration_ms: 1, what: 'It arrived.' }),
+    reload: kept('reload', { applied: true, generation: 2 }),
+  };
+}

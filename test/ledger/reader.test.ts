@@ -1,0 +1,242 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { LedgerReader } from '../../src/ledger/reader.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { until } from '../support/until.ts';
+import { delivered, HOUR, ids, LedgerUnderTest, MINUTE, refused } from './ledger-under-test.ts';
+import { SqliteFile } from './sqlite-store.ts';
+
+type Options = ConstructorParameters<typeof LedgerReader>[1];
+
+async function opened(options: Options = {}, ...sinks: string[]) {
+  const disk = new SqliteFile();
+  const on = await LedgerUnderTest.with(disk.open, ...(sinks.length > 0 ? sinks : ['crm']));
+  // A machine that has much else to do is no fault here.
+  const reader = new LedgerReader(disk.file, { answerMs: 60_000, ...options });
+  onTestFinished(() => reader.close());
+  return { disk, on, reader };
+}
+
+/** Every row of a list, page by page. */
+async function all<Row>(
+  ask: (after: string | undefined) => Promise<{ rows: readonly Row[]; next: string | null }>,
+) {
+  const rows: Row[] = [];
+  let next: string | null | undefined;
+  do {
+    const page = await ask(next ?? undefined);
+    rows.push(...page.rows);
+    next = page.next;
+  } while (next !== null);
+  return rows;
+}
+
+const inService = (service_slug: string) => (id: number) => aListedLead({ id, service_slug });
+
+test('leads come newest first, page by page, each once, over several sources', async () => {
+  const { on, reader } = await opened();
+  for (const [source, from] of [
+    ['a', 1],
+    ['b', 11],
+    ['a', 21],
+  ] as const) {
+    await on.list(ids(source === 'a' ? 1 : from, from + 9), source);
+    on.clock.jump(MINUTE);
+  }
+  const leads = await all((after) => reader.ask('leads', {}, { limit: 7, after }));
+  const named = leads.map(({ source, lead }) => `${source}${lead}`);
+  expect(named).toEqual([
+    ...ids(11, 30)
+      .reverse()
+      .map((id) => `a${id}`),
+    ...ids(11, 20)
+      .reverse()
+      .map((id) => `b${id}`),
+    ...ids(1, 10)
+      .reverse()
+      .map((id) => `a${id}`),
+  ]);
+});
+
+test('leads are found by id, source, service and time', async () => {
+  const { on, reader } = await opened();
+  const before = on.clock.now();
+  await on.list([...ids(1, 3).map(inService('cleaning')), ...ids(4, 6).map(inService('moving'))]);
+  on.clock.jump(HOUR);
+  const later = on.clock.now();
+  await on.list([1, 2, 3].map(inService('cleaning')).concat([4, 5, 6, 7].map(inService('moving'))));
+  await on.list([aListedLead({ id: 7 })], 'other');
+  const found = async (search: Parameters<typeof reader.ask<'leads'>>[1]) =>
+    (await reader.ask('leads', search, { limit: 100 })).rows.map(({ source, lead }) => `${source} ${lead}`);
+  expect(await found({ lead: 7n })).toEqual(['other 7', 'main 7']);
+  expect(await found({ lead: 7n, source: 'main' })).toEqual(['main 7']);
+  expect(await found({ lead: 7n, service: 'cleaning' })).toEqual([]);
+  expect(await found({ service: 'moving' })).toEqual(['main 7', 'main 6', 'main 5', 'main 4']);
+  expect(await found({ service: 'moving', since: later })).toEqual(['main 7']);
+  expect(await found({ service: 'moving', until: later })).toEqual(['main 6', 'main 5', 'main 4']);
+  expect(await found({ service: 'moving', source: 'other' })).toEqual([]);
+  expect(await found({ since: later })).toEqual(['other 7', 'main 7']);
+  expect(await found({ since: before, until: later, source: 'main' })).toHaveLength(6);
+  expect(await found({ source: 'nobody' })).toEqual([]);
+});
+
+test('a lead whose service changes is found under the one that it is in', async () => {
+  const { on, reader } = await opened();
+  await on.list([inService('cleaning')(1)]);
+  on.clock.jump(MINUTE);
+  await on.list([inService('moving')(1)]);
+  const found = async (service: string) => (await reader.ask('leads', { service }, { limit: 9 })).rows.length;
+  expect(await found('cleaning')).toBe(0);
+  expect(await found('moving')).toBe(1);
+  on.clock.jump(MINUTE);
+  await on.list([aListedLead({ id: 1, service_slug: 'moving', client_name: 'Otherwise' })]);
+  expect(await found('moving')).toBe(1);
+});
+
+test('deliveries of several sinks and states come newest first, each once, and are counted', async () => {
+  const { on, reader } = await opened({}, 'crm', 'drop');
+  await on.list(ids(1, 5));
+  await on.attemptAll('crm');
+  on.clock.jump(MINUTE);
+  await on.list(ids(1, 8));
+  await on.attemptAll('crm', refused);
+  const page = (filter: Parameters<typeof reader.ask<'deliveries'>>[1]) =>
+    all((after) => reader.ask('deliveries', filter, { limit: 3, after }));
+  const everything = await page({});
+  expect(everything).toHaveLength(16);
+  expect(new Set(everything.map(({ delivery }) => delivery)).size).toBe(16);
+  expect(everything.map(({ owedAt }) => owedAt.getTime())).toEqual(
+    everything.map(({ owedAt }) => owedAt.getTime()).sort((a, b) => b - a),
+  );
+  expect((await page({ sink: 'crm' })).map(({ lead, state }) => `${lead} ${state}`)).toEqual([
+    ...['8 dead', '7 dead', '6 dead'],
+    ...ids(1, 5)
+      .reverse()
+      .map((id) => `${id} delivered`),
+  ]);
+  expect((await page({ lead: 7n })).map(({ sink, state }) => `${sink} ${state}`)).toEqual([
+    'drop pending',
+    'crm dead',
+  ]);
+  const counted = (filter: Parameters<typeof reader.ask<'deliveries'>>[1], most = 10_000) =>
+    reader.ask('countDeliveries', filter, most);
+  expect(await counted({})).toBe(16);
+  expect(await counted({}, 10)).toBe(10);
+  expect(await counted({ sink: 'crm', states: ['dead'] })).toBe(3);
+  expect(await counted({ sink: 'crm', states: ['dead'], since: on.clock.in(1) })).toBe(0);
+  expect(await counted({ source: 'main' })).toBe(16);
+  expect(await counted({ source: 'other' })).toBe(0);
+  expect(await counted({ delivery: everything[0]?.delivery })).toBe(1);
+});
+
+test('a lead is told with its versions, its deliveries and each attempt', async () => {
+  const { on, reader } = await opened();
+  await on.list([1]);
+  await on.attemptAll('crm', refused);
+  on.clock.jump(MINUTE);
+  await on.list([aListedLead({ id: 1, client_name: 'Otherwise' })]);
+  const history = await reader.ask('lead', 'main', 1n);
+  expect(history?.lead).toMatchObject({ source: 'main', lead: '1', service: 'house-cleaning', version: 2 });
+  expect(history?.versions.map(({ version, changedFields }) => [version, changedFields])).toEqual([
+    [2, ['client_name']],
+    [1, null],
+  ]);
+  expect(history?.deliveries).toMatchObject([
+    { sink: 'crm', state: 'pending', attemptRows: [] },
+    { sink: 'crm', state: 'dead', attemptRows: [{ outcome: 'refused', httpStatus: 422, times: 1 }] },
+  ]);
+  expect(
+    JSON.stringify(history, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+  ).not.toContain('Anna');
+  expect(await reader.ask('lead', 'main', 2n)).toBeUndefined();
+  expect((await reader.ask('content', 'main', 1n))?.raw).toContain('Otherwise');
+});
+
+test('polls come newest first and are found by source and status', async () => {
+  const { on, reader } = await opened();
+  await on.list([1]);
+  await on.list([1], 'other', { status: 'failed', httpStatus: 503, error: 'server: It is down.' });
+  await on.list([1, 2]);
+  const rows = await all((after) => reader.ask('polls', {}, { limit: 1, after }));
+  expect(rows.map(({ poll_id }) => poll_id)).toEqual([3, 2, 1]);
+  expect((await reader.ask('polls', { status: 'failed' }, { limit: 9 })).rows).toMatchObject([
+    { poll_id: 2, http_status: 503, error: 'server: It is down.' },
+  ]);
+  expect(
+    (await reader.ask('polls', { source: 'main' }, { limit: 9 })).rows.map(({ poll_id }) => poll_id),
+  ).toEqual([3, 1]);
+});
+
+test('new leads are counted by the hour, and the time until they arrived is measured', async () => {
+  const { on, reader } = await opened({}, 'crm', 'drop');
+  await on.list(ids(1, 4));
+  on.clock.jump(10_000);
+  await on.attemptAll('crm', delivered);
+  const hours = await reader.ask('newLeads', on.clock.now(), 48);
+  expect(hours).toHaveLength(48);
+  expect(hours.slice(0, -1).every(({ leads }) => leads === 0)).toBe(true);
+  expect(hours.at(-1)?.leads).toBe(4);
+  const [crm, drop] = await reader.ask('speed', on.clock.in(-HOUR));
+  expect(crm).toMatchObject({ sink: 'crm', leads: 4, seenToDelivered: { p50: 10_000, p95: 10_000 } });
+  expect(drop).toMatchObject({ sink: 'drop', leads: 0, seenToDelivered: undefined });
+  expect(await reader.ask('speed', on.clock.in(HOUR))).toMatchObject([{ leads: 0 }, { leads: 0 }]);
+});
+
+test('what is no page is refused, and the reader goes on', async () => {
+  const { reader } = await opened();
+  await expect(reader.ask('leads', {}, { limit: 5, after: "0' OR 1" })).rejects.toMatchObject({
+    name: 'LedgerError',
+    hint: expect.stringContaining('after'),
+  });
+  expect(await reader.ask('leads', {}, { limit: 5 })).toEqual({ rows: [], next: null });
+});
+
+test('the thread ends when nobody asks, and is there again for the next question', async () => {
+  const { reader } = await opened({ idleMs: 20 });
+  expect(reader.awake).toBe(false);
+  await reader.ask('status');
+  expect(reader.awake).toBe(true);
+  await until('the thread has ended', () => !reader.awake);
+  expect((await reader.ask('status')).sinks).toHaveLength(1);
+});
+
+test('a question that takes too long is given up, and the next one is answered', async () => {
+  const { reader } = await opened({ answerMs: 1 });
+  const asked = reader.ask('status'); // the thread takes longer than that to start
+  await expect(asked).rejects.toMatchObject({ name: 'LedgerBusy', hint: expect.stringContaining('less') });
+  await until('a question is answered', async () =>
+    reader.ask('status').then(
+      () => true,
+      () => !reader.awake,
+    ),
+  );
+});
+
+test('no more questions wait than a few hundred', async () => {
+  const { reader } = await opened();
+  const asked = Array.from({ length: 201 }, () =>
+    reader.ask('status').then(
+      () => 'answered',
+      (error) => error.name,
+    ),
+  );
+  expect((await Promise.all(asked)).filter((outcome) => outcome === 'LedgerBusy')).toHaveLength(1);
+});
+
+test('a reader cannot write', async () => {
+  const { disk, reader } = await opened();
+  const before = disk.contents();
+  await reader.ask('status');
+  expect(disk.contents()).toEqual(before);
+});
+
+test('while a question is answered, the process goes on with other work', async () => {
+  const { on, reader } = await opened();
+  for (const start of [1, 501, 1001, 1501]) await on.list(ids(1, start + 499));
+  let turns = 0;
+  const timer = setInterval(() => {
+    turns += 1;
+  }, 1);
+  await Promise.all(Array.from({ length: 20 }, () => reader.ask('speed', new Date(0))));
+  clearInterval(timer);
+  expect(turns).toBeGreaterThan(10);
+});

@@ -1,0 +1,140 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { startStub } from '../stub/stub.ts';
+import { canaryLead, expectNoCanary } from '../support/canary.ts';
+import { runLeadsync, startDaemon, writeConfig } from '../support/leadsync.ts';
+import { SECRET } from '../support/scene.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+
+const TOKEN = 'correct-horse-battery-staple';
+
+/** A leadsync that runs with a token, five leads, a webhook that refuses the second one, and a folder. */
+async function aRunningLeadsync() {
+  const [stub, receiver, folder] = [await startStub(), await startWebhookReceiver(), tempDir()];
+  for (const id of [1, 2, 3, 4, 5]) stub.addRaw(canaryLead(id));
+  const refused = new Set([2]);
+  receiver.answerAlways(({ body }, res) => {
+    res.writeHead(refused.has(JSON.parse(String(body)).data?.id) ? 422 : 204).end();
+  });
+  const configured = await writeConfig(folder, {
+    sources: {
+      main: {
+        base_url: stub.url,
+        client_id: 'demo-client',
+        client_secret: 'demo-secret',
+        poll: { every: '1s' },
+      },
+    },
+    sinks: {
+      crm: { type: 'webhook', url: receiver.url, secret: SECRET },
+      drop: { type: 'csv', directory: './drop', batch: { wait: '1s' } },
+    },
+  });
+  const yaml = readFileSync(configured.configFile, 'utf8');
+  writeFileSync(
+    configured.configFile,
+    yaml.replace(/listen: .*/, (line) => `${line}\n  token: \${TOKEN}`),
+  );
+  const daemon = await startDaemon(configured.configFile, configured.adminUrl, { env: { TOKEN } });
+  onTestFinished(async () => {
+    await daemon.kill();
+    await stub.close();
+    await receiver.close();
+  });
+  const ask = async (path: string, body?: unknown) => {
+    const answer = await fetch(`${configured.adminUrl}/api/v1${path}`, {
+      headers: { authorization: `Bearer ${TOKEN}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body === undefined ? {} : { method: 'POST', body: body === null ? null : JSON.stringify(body) }),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: JSON, whose shape the tests are about
+    return { status: answer.status, body: (await answer.json()) as any };
+  };
+  return { ...configured, daemon, receiver, refused, ask };
+}
+
+test('over the API it is seen what became of each lead, and what failed is sent once the cause is mended', async () => {
+  const { ask, receiver, refused, dataDir, configFile } = await aRunningLeadsync();
+  await until('all is settled', async () => {
+    const { rows } = (await ask('/sinks')).body;
+    return rows.every(({ delivered, dead }: Record<string, number>) => (delivered ?? 0) + (dead ?? 0) === 5);
+  });
+  const { troubles, well, speed_to_lead, leads_per_hour } = (await ask('/overview')).body;
+  expect(well).toBe(false);
+  expect(troubles).toMatchObject([{ severity: 'critical', about: 'crm', what: 'crm: 1 lead died.' }]);
+  expect(speed_to_lead).toMatchObject([
+    { sink: 'crm', leads: 4 },
+    { sink: 'drop', leads: 5 },
+  ]);
+  expect(leads_per_hour.reduce((sum: number, { leads }: { leads: number }) => sum + leads, 0)).toBe(5);
+
+  const [dead] = (await ask('/deliveries?state=dead')).body.rows;
+  expect(dead).toMatchObject({ sink: 'crm', lead_id: '2', attempts: 1 });
+  expect((await ask('/leads/main/2')).body.deliveries).toMatchObject([
+    { sink: 'drop', state: 'delivered' },
+    { sink: 'crm', state: 'dead', attempt_rows: [{ outcome: 'refused', http_status: 422 }] },
+  ]);
+  refused.clear();
+  expect((await ask('/deliveries/retry', { delivery: dead.delivery_id })).body).toEqual({ deliveries: 1 });
+  await until('the lead has arrived', async () => (await ask('/sinks')).body.rows[0].delivered === 5);
+  await until('it is well', async () => (await ask('/overview')).body.well);
+
+  expect((await ask('/sinks/crm/pause', { reason: 'moving house' })).status).toBe(200);
+  const before = receiver.received.length;
+  expect((await ask('/leads/main/3/replay', { sink: 'crm' })).body).toEqual({ deliveries: 1 });
+  expect((await ask('/sinks')).body.rows[0]).toMatchObject({
+    state: 'paused',
+    reason: 'moving house',
+    pending: 1,
+  });
+  expect((await ask('/sinks/crm/test', null)).body).toMatchObject({ arrived: true });
+  expect((await ask('/sinks/crm/resume', null)).status).toBe(200);
+  await until('the replay has arrived', () => receiver.received.length === before + 2);
+
+  for (const path of ['overview', 'deliveries', 'sinks', 'polls', 'configuration'])
+    expectNoCanary(JSON.stringify((await ask(`/${path}`)).body), path);
+  expect(JSON.stringify((await ask('/configuration')).body)).not.toContain(TOKEN);
+  expect((await ask('/leads/main/3/reveal', null)).body.raw).toBe(canaryLead(3));
+
+  const audit = readFileSync(join(dataDir, 'audit.jsonl'), 'utf8');
+  expectNoCanary(audit, 'the audit log');
+  expect(
+    audit
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toMatchObject([
+    { who: 'token', address: '127.0.0.1', what: 'retry', delivery: dead.delivery_id },
+    { what: 'pause', sink: 'crm', reason: 'moving house' },
+    { what: 'replay', sink: 'crm', source: 'main', lead: '3' },
+    { what: 'test', sink: 'crm' },
+    { what: 'resume', sink: 'crm' },
+    { what: 'reveal', source: 'main', lead: '3' },
+  ]);
+
+  const reload = (env: Record<string, string>) => runLeadsync(['reload', '-c', configFile], { env });
+  expect((await reload({ TOKEN })).code).toBe(0);
+  const wrong = await reload({ TOKEN: 'another-token-entirely' });
+  expect(wrong.code).toBe(1);
+  expect(wrong.stderr).toContain('wants another admin.token');
+}, 60_000);
+
+test('what is not there is told with what there is', async () => {
+  const { ask } = await aRunningLeadsync();
+  expect(await ask('/deliveries?sink=cmr')).toMatchObject({
+    status: 404,
+    body: { error: { code: 'unknown-sink', hint: 'The sinks are: crm, drop.' } },
+  });
+  expect(await ask('/leads?lead=9999999999999999999')).toMatchObject({
+    status: 400,
+    body: { error: { code: 'wrong-lead-id' } },
+  });
+  expect(await ask('/leads?after=1')).toMatchObject({ status: 400, body: { error: { code: 'wrong-page' } } });
+  expect(await ask('/leads/main/77/reveal', null)).toMatchObject({ status: 404 });
+  expect(await ask('/sinks/cmr/test', null)).toMatchObject({
+    status: 404,
+    body: { error: { code: 'unknown-sink' } },
+  });
+}, 60_000);
