@@ -13,6 +13,7 @@ interface VersionRow {
   version: number;
   first_seen_at: number;
   valid_from: number;
+  poll_id: number;
   hash: string;
   raw: string;
 }
@@ -64,12 +65,12 @@ export class UpcomingDeliveries {
   }
 }
 
-function contentOf({ version, first_seen_at, valid_from, hash, raw }: VersionRow) {
-  return { version, firstSeenAt: new Date(first_seen_at), changedAt: new Date(valid_from), hash, raw };
+function contentOf({ version, first_seen_at, valid_from, poll_id: poll, hash, raw }: VersionRow) {
+  return { version, firstSeenAt: new Date(first_seen_at), changedAt: new Date(valid_from), poll, hash, raw };
 }
 
 function prepare(db: Database.Database) {
-  const content = 'v.version, v.first_seen_at, v.valid_from, v.hash, v.raw';
+  const content = 'v.version, v.first_seen_at, v.valid_from, v.poll_id, v.hash, v.raw';
   return {
     leads: db.prepare<[LeadId, string | null, string | null], LeadRow>(
       `SELECT l.source, l.version_no FROM _sources o JOIN _leads l ON l.source = o.source AND l.id = ?
