@@ -56,8 +56,9 @@ export async function bringAll(mirror: Mirror, parts: MirrorParts, signal: Abort
       const numbers = (await mirror.unsettled(name, { ledger: ledger.id, after, limit: AT_ONCE }, signal))
         // What is new has just been brought as it is.
         .filter((no) => no <= known);
-      await write(mirror, name, await ledger.historyNow(name, numbers), parts, signal);
-      return numbers.at(-1);
+      const rows = await ledger.historyNow(name, numbers);
+      await write(mirror, name, rows, parts, signal);
+      return rows.at(-1)?.no ?? numbers.at(-1);
     });
   }
   await mirror.writeOverview(ledger.id, await ledger.overview(), signal);

@@ -4,6 +4,8 @@ import type { Lead } from '../leads/lead.ts';
 
 /** So many leads are keyed in one transaction. */
 const AT_ONCE = 250;
+/** And fewer where they are megabytes long. */
+const CHARACTERS_AT_ONCE = 4_000_000;
 
 interface VersionRow {
   version_no: number;
@@ -29,14 +31,14 @@ export class ClientKeys {
     const fingerprint = secret === undefined ? null : keyed(secret, 'fingerprint');
     if (this.#sql.keyedWith.get() !== fingerprint) this.#begin(fingerprint);
     if (secret === undefined) return true;
-    const rows = this.#sql.after.all(AT_ONCE);
+    const rows = this.#someVersions();
     for (const { source, id, created_at, raw } of rows) {
       const client = clientOf(JSON.parse(raw));
       this.#sql.put.run(source, id, created_at, client === undefined ? '' : keyed(secret, client));
     }
     const last = rows.at(-1);
     if (last) this.#sql.advance.run(last.version_no);
-    return rows.length < AT_ONCE;
+    return rows.length === 0;
   }
 
   /** Whether there is something to do: asked often, so it takes no transaction that writes. */
@@ -44,6 +46,17 @@ export class ClientKeys {
     const fingerprint = secret === undefined ? null : keyed(secret, 'fingerprint');
     if (this.#sql.keyedWith.get() !== fingerprint) return true;
     return secret !== undefined && this.#sql.isBehind.get() === 1n;
+  }
+
+  #someVersions(): VersionRow[] {
+    const rows: VersionRow[] = [];
+    let characters = 0;
+    for (const row of this.#sql.after.iterate(AT_ONCE)) {
+      rows.push(row);
+      characters += row.raw.length;
+      if (characters > CHARACTERS_AT_ONCE) break;
+    }
+    return rows;
   }
 
   #begin(fingerprint: string | null): void {

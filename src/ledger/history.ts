@@ -4,6 +4,9 @@ import { relations } from '../store/documented.ts';
 import { type Mirrored, mirrored } from '../store/mirrored.ts';
 import type { Column, Relation } from '../store/relation.ts';
 
+/** Leads may be megabytes long. */
+const CHARACTERS_AT_ONCE = 4_000_000;
+
 type Raw = [no: bigint, ...values: (string | bigint | number | null)[]];
 
 /** What is told of the ledger to a store elsewhere: its tables by the numbers of their rows, and how all is at present. */
@@ -20,14 +23,14 @@ export class History {
     };
   }
 
-  /** Rows with greater numbers, in order. */
+  /** Rows with greater numbers, in order; at least one, and no more than fit in memory beside others. */
   after(table: string, no: number, limit: number): HistoryRow[] {
-    return this.#sqlOf(table).after.all(no, limit).map(toRow);
+    return someOf(this.#sqlOf(table).after.iterate(no, limit));
   }
 
-  /** Rows as they are now, in order. What is no longer there is left out. */
+  /** Rows as they are now, in order; what is no longer there is left out. No more than fit in memory, as above. */
   now(table: string, numbers: readonly number[]): HistoryRow[] {
-    return this.#sqlOf(table).now.all(JSON.stringify(numbers)).map(toRow);
+    return someOf(this.#sqlOf(table).now.iterate(JSON.stringify(numbers)));
   }
 
   overview(): Overview {
@@ -74,6 +77,18 @@ function relationSql(db: Database.Database, name: string) {
   const { columns } = relations.find((one) => one.name === name) as Relation;
   const names = columns.map((column) => column.name).join(', ');
   return db.prepare<[], Raw>(`SELECT ${names} FROM ${name}`).raw().safeIntegers();
+}
+
+function someOf(found: Iterable<Raw>): HistoryRow[] {
+  const rows: HistoryRow[] = [];
+  let characters = 0;
+  for (const raw of found) {
+    const row = toRow(raw);
+    rows.push(row);
+    characters += row.values.reduce((sum, value) => sum + (value?.length ?? 0), 0);
+    if (characters > CHARACTERS_AT_ONCE) break;
+  }
+  return rows;
 }
 
 function toRow([no, ...values]: Raw): HistoryRow {

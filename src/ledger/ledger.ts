@@ -413,9 +413,12 @@ export interface Ledger {
    * than before, the keys that there are go.
    */
   keyClients(secret: string | undefined): Promise<boolean>;
-  /** Rows of a table that is mirrored (store/mirrored.ts) with greater numbers, in order, at most `limit`. */
+  /**
+   * Rows of a table that is mirrored (store/mirrored.ts) with greater numbers, in order, at most `limit`; fewer where they are
+   * large, and none only when there is none.
+   */
   historyAfter(table: string, no: number, limit: number): Promise<readonly HistoryRow[]>;
-  /** Rows of such a table as they are now, by their numbers. */
+  /** Rows of such a table as they are now, by their numbers, in order; where they are large, the first of them. */
   historyNow(table: string, numbers: readonly number[]): Promise<readonly HistoryRow[]>;
   /** How sinks and sources are at present. */
   overview(): Promise<Overview>;

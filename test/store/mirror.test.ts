@@ -91,6 +91,32 @@ it('goes on where it was, in parts, with another process', async () => {
   expect(await stores.inPostgres('SELECT count(*) AS n FROM deliveries')).toEqual([{ n: '2400' }]);
 });
 
+it('holds no more text at once than fits in memory beside others, and brings all of it', async () => {
+  const stores = await TwoStores.open();
+  const large = ids(1, 8).map((id) => aListedLead({ id, note: 'x'.repeat(1_500_000) }));
+  const broken = large.map(
+    (item) => ({ ...item, kind: 'rejected', reason: 'is wrong', path: '', hash: `r${item.id}` }) as const,
+  );
+  await stores.on.list([...large, ...broken]);
+  const { mirror } = stores;
+  const write = mirror.write.bind(mirror);
+  let most = 0;
+  mirror.write = async (ledger, table, rows, signal) => {
+    most = Math.max(most, JSON.stringify(rows).length);
+    return write(ledger, table, rows, signal);
+  };
+  await stores.bring();
+  await stores.on.list([...large, ...broken]);
+  await stores.bring();
+  await stores.keyClients('a secret of some length');
+  await stores.bring();
+  expect(most).toBeLessThan(6_000_000);
+  expect(await stores.inPostgres('SELECT count(*) AS n FROM lead_versions')).toEqual([{ n: '8' }]);
+  const last = 'SELECT rejected_id, last_poll_id FROM rejected_leads ORDER BY 1';
+  expect(await stores.inPostgres(last)).toEqual(stores.inLedger(last));
+  expect(await stores.inPostgres('SELECT leads FROM v_clients')).toEqual([{ leads: '8' }]);
+});
+
 it('keeps what an earlier ledger brought, beside what one made anew brings from 1 on', async () => {
   const stores = await TwoStores.open();
   await stores.list([1, 2]);
