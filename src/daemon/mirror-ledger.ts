@@ -7,6 +7,8 @@ import type { Emit } from '../telemetry/events.ts';
 
 /** Rows in one transaction: small enough that reading them stops nobody for long. */
 const AT_ONCE = 500;
+/** How many times as long as a part has taken nothing is done after it. */
+const REST = 3;
 /** How long nothing is tried after the destination did not work, in ms. */
 const AFTER_FAILURE_MS = 30_000;
 
@@ -19,7 +21,7 @@ export interface MirrorParts {
 
 /**
  * Brings to a destination what the ledger knows beside the leads, again and again. How far it has come is in the destination
- * itself, so it goes on where it was, whatever was killed in between. Rests as long as each part took: deliveries come first.
+ * itself, so it goes on where it was, whatever was killed in between. Rests three times as long as each part took: deliveries come first.
  */
 export async function mirrorLedger(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -75,7 +77,7 @@ async function inParts(
   while (after !== undefined) {
     const startMs = clock.monotonicMs();
     after = await bring(after);
-    if (after !== undefined) await clock.sleep(clock.monotonicMs() - startMs, signal);
+    if (after !== undefined) await clock.sleep(REST * (clock.monotonicMs() - startMs), signal);
     signal.throwIfAborted();
   }
 }
