@@ -46,7 +46,7 @@ async function startServers(opened: Opened): Promise<void> {
     ...(process.env['REDIS_URL'] ? [] : (['redis'] as const)),
     ...(process.env['DATABASE_URL'] ? [] : (['postgres'] as const)),
   ];
-  installServers(missingServers(needed));
+  installServers(missingServers([...needed, 'chromium']));
   for (const server of needed) {
     const start = server === 'redis' ? startRedis : startPostgres;
     const { url } = await opened.add<{ url: string; close(): Promise<void> }>(start, (one) => one.close());

@@ -1,23 +1,58 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { findChromium } from './browser.ts';
 import { findPostgres } from './private-postgres.ts';
 import { findRedis } from './private-redis.ts';
 
-export type Server = 'redis' | 'postgres';
+/** What tests need beside npm's packages: two servers, and a browser for the pages. */
+export type Server = 'redis' | 'postgres' | 'chromium';
 
-const PACKAGES: Record<Server, string> = { redis: 'redis-server', postgres: 'postgresql' };
+interface Origin {
+  readonly name: string;
+  readonly find: () => unknown;
+  readonly debian: string;
+  readonly brew: string;
+  readonly elsewhere: string;
+}
+
+const ORIGINS: Record<Server, Origin> = {
+  redis: {
+    name: 'Redis',
+    find: findRedis,
+    debian: 'redis-server',
+    brew: 'redis',
+    elsewhere:
+      'docker run -d --rm -p 127.0.0.1:6379:6379 redis:7\n    export REDIS_URL=redis://127.0.0.1:6379',
+  },
+  postgres: {
+    name: 'PostgreSQL',
+    find: findPostgres,
+    debian: 'postgresql',
+    brew: 'postgresql@17',
+    elsewhere:
+      'docker run -d --rm -p 127.0.0.1:5432:5432 -e POSTGRES_PASSWORD=test postgres:17\n' +
+      '    export DATABASE_URL=postgresql://postgres:test@127.0.0.1:5432/postgres',
+  },
+  chromium: {
+    name: 'Chromium',
+    find: findChromium,
+    debian: 'chromium',
+    brew: '--cask chromium',
+    elsewhere: 'export CHROMIUM=/path/to/chromium-or-chrome',
+  },
+};
 const POLICY = '/usr/sbin/policy-rc.d';
 
 /** Which of these have no binary on this machine. */
 export function missingServers(needed: readonly Server[]): Server[] {
-  return needed.filter((server) => (server === 'redis' ? findRedis() : findPostgres()) === undefined);
+  return needed.filter((server) => ORIGINS[server].find() === undefined);
 }
 
 /** Installs them with apt as root on Debian and its kin. @throws Error that says what to install, elsewhere and on failure */
 export function installServers(missing: readonly Server[]): void {
   if (missing.length === 0) return;
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(advice(missing));
-  const packages = missing.map((server) => PACKAGES[server]);
+  const packages = missing.map((server) => ORIGINS[server].debian);
   process.stderr.write(`Installing ${packages.join(' and ')} with apt-get for the tests …\n`);
   const restore = keepServersFromStarting(missing);
   try {
@@ -54,19 +89,12 @@ function aptGet(args: readonly string[]): boolean {
 }
 
 function advice(missing: readonly Server[]): string {
-  const names = missing.map((server) => (server === 'redis' ? 'Redis' : 'PostgreSQL')).join(' and ');
-  const debian = missing.map((server) => PACKAGES[server]).join(' ');
-  const brew = missing.map((server) => (server === 'redis' ? 'redis' : 'postgresql@17')).join(' ');
-  const docker = missing.map((server) =>
-    server === 'redis'
-      ? '    docker run -d --rm -p 127.0.0.1:6379:6379 redis:7\n    export REDIS_URL=redis://127.0.0.1:6379'
-      : '    docker run -d --rm -p 127.0.0.1:5432:5432 -e POSTGRES_PASSWORD=test postgres:17\n' +
-        '    export DATABASE_URL=postgresql://postgres:test@127.0.0.1:5432/postgres',
-  );
+  const origins = missing.map((server) => ORIGINS[server]);
+  const names = origins.map(({ name }) => name).join(' and ');
   return (
     `The tests need ${names}, and ${missing.length > 1 ? 'they are' : 'it is'} not installed on this machine. Do one of these, then run \`npm test\` again:\n` +
-    `  Debian, Ubuntu:  sudo apt-get install --no-install-recommends ${debian}\n` +
-    `  macOS:           brew install ${brew}\n` +
-    `  Docker:\n${docker.join('\n')}`
+    `  Debian, Ubuntu:  sudo apt-get install --no-install-recommends ${origins.map(({ debian }) => debian).join(' ')}\n` +
+    origins.map(({ brew }) => `  macOS:           brew install ${brew}\n`).join('') +
+    `  Elsewhere:\n${origins.map(({ elsewhere }) => `    ${elsewhere}`).join('\n')}`
   );
 }

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+
+/** Everything that a page loads, shipped inside: scripts and styles of our own and of two libraries, and the icon's states. */
+const files = {
+  'pages.css': asset('pages.css'),
+  'theme.js': asset('theme.js'),
+  'pages.js': asset('pages.js'),
+  'chart.js': asset('chart.js'),
+  'well.svg': asset('well.svg'),
+  'warning.svg': asset('warning.svg'),
+  'critical.svg': asset('critical.svg'),
+  'htmx.js': import.meta.resolve('htmx.org/dist/htmx.min.js'),
+  'uplot.js': import.meta.resolve('uplot/dist/uPlot.iife.min.js'),
+  'uplot.css': import.meta.resolve('uplot/dist/uPlot.min.css'),
+};
+
+export type AssetName = keyof typeof files;
+
+const TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+interface Asset {
+  readonly name: AssetName;
+  /** Holds a part of the content's hash: another content has another address, so it may be kept for ever. */
+  readonly address: string;
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+/** Reads every asset and serves it. Gives the address of each. @throws Error when one is missing in this install */
+export function serveAssets(app: FastifyInstance): (name: AssetName) => string {
+  const assets = new Map(
+    Object.entries(files).map(([name, url]) => [name, readAsset(name as AssetName, url)]),
+  );
+  for (const { address, type, body } of assets.values()) {
+    app.get(address, (_request, reply) =>
+      reply.type(type).header('cache-control', 'public, max-age=31536000, immutable').send(body),
+    );
+  }
+  return (name) => assets.get(name)?.address ?? '';
+}
+
+function readAsset(name: AssetName, url: string): Asset {
+  const body = readFileSync(new URL(url));
+  const [stem = '', ending = ''] = name.split('.');
+  const hash = createHash('sha256').update(body).digest('base64url').slice(0, 12);
+  return { name, address: `/assets/${stem}-${hash}.${ending}`, type: TYPES[ending] ?? '', body };
+}
+
+function asset(name: string): string {
+  return new URL(`../assets/${name}`, import.meta.url).href;
+}

@@ -1,0 +1,173 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { DeliveryFilter, type DeliveryRow, DeliveryState } from '../model.ts';
+import type { Page } from '../operations.ts';
+import { leadAddress, withQuery } from './addresses.ts';
+import { opensDialog } from './ask.ts';
+import { badge } from './badge.ts';
+import type { Content } from './content.ts';
+import { type Field, type Filtered, faultsOf, filterForm, queryOf, readFilter } from './filters.ts';
+import { moment } from './moment.ts';
+import { pageOf, pager } from './pager.ts';
+import { type AddPage, fieldsOf, type Site } from './site.ts';
+import { type Column, table } from './table.ts';
+import { counted, countOf } from './wording.ts';
+
+type Filter = Filtered<DeliveryFilter>;
+
+/** Counting ends here: what is more is told as "at least". */
+const COUNTED_UP_TO = 10_000;
+
+/** The page of what is owed, was delivered and was given up. */
+export const addDeliveries: AddPage = (app, site) => {
+  app.get('/deliveries', (request, reply) => show(site, request, reply));
+  app.post('/deliveries/retry', (request, reply) => {
+    const selected = fieldsOf(request).getAll('delivery');
+    return selected.length > 0
+      ? retrySelected(site, request, reply, selected)
+      : retryMatching(site, request, reply);
+  });
+};
+
+async function show(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const fields = fieldsFor(await site.overview());
+  const filtered = readFilter(queryOf(request), fields, DeliveryFilter, new Date());
+  const page = {
+    title: 'Deliveries',
+    name: 'Deliveries',
+    above: filterForm('/deliveries', fields, filtered),
+  } as const;
+  if (filtered.filter === undefined)
+    return site.show(request, reply, { ...page, still: faultsOf(filtered), status: 400 });
+  const deliveries = await site.operations.deliveries(filtered.filter, pageOf(filtered));
+  return site.show(request, reply, { ...page, live: body(filtered, deliveries) });
+}
+
+function fieldsFor({ sinks }: { readonly sinks: readonly { readonly sink: string }[] }): readonly Field[] {
+  return [
+    { name: 'sink', label: 'Sink', choices: sinks.map(({ sink }) => [sink, sink] as const) },
+    {
+      name: 'state',
+      label: 'State',
+      choices: DeliveryState.options.map((state) => [state, state] as const),
+    },
+    { name: 'lead', label: 'Lead', number: true },
+    { name: 'source', label: 'Source' },
+    { name: 'since', label: 'Owed since', time: true },
+    { name: 'until', label: 'until', time: true },
+  ];
+}
+
+function body(filtered: Filter, deliveries: Page<DeliveryRow>): Content {
+  const { given } = filtered;
+  const empty =
+    Object.keys(given).length > 0 ? 'No delivery matches.' : 'Nothing has been owed to a sink yet.';
+  const rows = table({ name: 'Deliveries', columns, rows: deliveries.rows, key: keyOf, empty });
+  return html`<form method="post" action=${withQuery('/deliveries/retry', given)} class="rows" data-select>
+    ${deliveries.rows.length > 0 && buttons(given)}
+    ${rows}
+    ${pager('/deliveries', filtered, deliveries)}
+  </form>`;
+}
+
+function buttons(given: Filter['given']): VNode {
+  const state = given['state'];
+  const action = withQuery('/deliveries/retry', given);
+  const retryable = state === undefined || state === 'dead' || state === 'pending';
+  const all = `Retry all ${state === 'pending' ? 'that wait' : 'that are dead'}…`;
+  return html`<p class="buttons selecting">
+    <button data-needs-selection ...${opensDialog(action)}>Retry the selected…</button>
+    ${retryable && html`<button name="all" value="yes" ...${opensDialog(action)}>${all}</button>`}
+    <span class="hint" data-selected></span>
+  </p>`;
+}
+
+const columns: readonly Column<DeliveryRow>[] = [
+  { label: 'Select', of: selectBox },
+  { label: 'Lead', of: (row) => html`<a href=${leadAddress(row.source, row.lead_id)}>${row.lead_id}</a>` },
+  { label: 'Source', of: ({ source }) => source },
+  { label: 'Sink', of: ({ sink }) => sink },
+  { label: 'For', of: ({ event, replay }) => `${event}${replay ? ', replay' : ''}` },
+  { label: 'State', of: ({ state }) => badge(state) },
+  { label: 'Attempts', of: ({ attempts }) => counted(attempts), number: true },
+  { label: 'Owed', of: (row) => moment(row.owed_at), number: true },
+  { label: 'Settled', of: (row) => moment(row.settled_at), number: true },
+  { label: 'Next attempt', of: (row) => moment(row.next_attempt_at), number: true },
+  { label: 'Reason', of: ({ reason }) => reason && html`<bdi>${reason}</bdi>`, text: true },
+];
+
+/** Only what is dead or waits can be retried. */
+function selectBox({ delivery_id, lead_id, sink, state }: DeliveryRow): Content {
+  if (state !== 'dead' && state !== 'pending') return null;
+  const label = `Select lead ${lead_id} for ${sink}`;
+  return html`<input type="checkbox" name="delivery" value=${delivery_id} id=${`select-${delivery_id}`} aria-label=${label} />`;
+}
+
+function keyOf({ delivery_id }: DeliveryRow): string {
+  return `delivery-${delivery_id}`;
+}
+
+async function retrySelected(
+  site: Site,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  selected: readonly string[],
+): Promise<FastifyReply> {
+  const back = withQuery('/deliveries', Object.fromEntries(queryOf(request)));
+  if (fieldsOf(request).has('all')) return retryMatching(site, request, reply);
+  if (!fieldsOf(request).has('sure')) {
+    return site.ask(request, reply, {
+      ...retryAsk(countOf(selected.length, 'selected delivery', 'selected deliveries'), back),
+      fields: selected.map((delivery) => ['delivery', delivery] as const),
+    });
+  }
+  let count = 0;
+  for (const delivery of selected) count += await site.operations.retry({ delivery });
+  return site.done(reply, back, retried(count));
+}
+
+async function retryMatching(
+  site: Site,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const query = queryOf(request);
+  const back = withQuery('/deliveries', Object.fromEntries(query));
+  const fields = fieldsOf(request);
+  if (!fields.has('all'))
+    return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: no row was selected.' });
+  const { filter } = readFilter(query, fieldsFor(await site.overview()), DeliveryFilter, new Date());
+  if (filter === undefined)
+    return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: the filter cannot be read.' });
+  const meant = { ...filter, state: filter.state ?? 'dead' };
+  if (fields.has('sure')) return site.done(reply, back, retried(await site.operations.retry(meant)));
+  const count = await site.operations.countDeliveries(meant);
+  const words = `${count >= COUNTED_UP_TO ? 'at least ' : ''}${countOf(count, `${meant.state} delivery`, `${meant.state} deliveries`)}`;
+  return site.ask(request, reply, { ...retryAsk(words, back, count), fields: [['all', 'yes']] });
+}
+
+function retryAsk(words: string, back: string, count = 1) {
+  if (count === 0)
+    return {
+      title: 'Retry deliveries',
+      question: 'There is nothing to retry',
+      consequences: `There are ${words} that match.`,
+      back,
+    };
+  const consequences =
+    'They are due at once, under the same ids: a receiver that had one already recognises it. Those of a sink that is held or paused go on waiting.';
+  return {
+    title: 'Retry deliveries',
+    question: `Retry ${words}?`,
+    consequences,
+    yes: `Retry ${words}`,
+    back,
+  };
+}
+
+function retried(count: number) {
+  return count === 0
+    ? ({ kind: 'bad', text: 'Nothing was retried: none of them is dead or waiting any more.' } as const)
+    : ({ kind: 'good', text: `${countOf(count, 'delivery is', 'deliveries are')} due now.` } as const);
+}

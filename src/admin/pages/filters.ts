@@ -1,0 +1,123 @@
+import type { FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import type { z } from 'zod';
+import type { Content } from './content.ts';
+
+/** A field of a filter's form. */
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  /** One of these, with the words for each; else any text. */
+  readonly choices?: readonly (readonly [value: string, label: string])[];
+  /** A time: how long ago, or a date. */
+  readonly time?: boolean;
+  readonly number?: boolean;
+}
+
+/** What a reader has filtered by: as it was written, as it is meant, and what is wrong with it. */
+export interface Filtered<Filter> {
+  readonly given: Readonly<Record<string, string>>;
+  /** Undefined when something is wrong. */
+  readonly filter: Filter | undefined;
+  readonly faults: Readonly<Record<string, string>>;
+  /** The page after this cursor. */
+  readonly after: string | undefined;
+}
+
+/** Reads a filter from an address or a form. Empty fields are as good as absent; unknown ones are left out. */
+export function readFilter<Filter>(
+  query: URLSearchParams,
+  fields: readonly Field[],
+  schema: z.ZodType<Filter>,
+  now: Date,
+): Filtered<Filter> {
+  const given: Record<string, string> = {};
+  const values: Record<string, string> = {};
+  for (const { name, time } of fields) {
+    const text = query.get(name)?.trim();
+    if (!text) continue;
+    given[name] = text;
+    values[name] = time ? (momentOf(text, now) ?? text) : text;
+  }
+  const result = schema.safeParse(values);
+  const wrong = result.success ? [] : result.error.issues.map(({ path }) => String(path[0]));
+  const faults = Object.fromEntries(
+    fields.filter(({ name }) => wrong.includes(name)).map((field) => [field.name, faultOf(field)]),
+  );
+  return { given, filter: result.data, faults, after: query.get('after') ?? undefined };
+}
+
+/** The query of a request's address. */
+export function queryOf(request: FastifyRequest): URLSearchParams {
+  return new URL(request.url, 'http://localhost').searchParams;
+}
+
+/** The form of a filter: it is sent by GET, so that the address says what is shown. */
+export function filterForm(
+  action: string,
+  fields: readonly Field[],
+  { given, faults }: Filtered<unknown>,
+): VNode {
+  const filtered = Object.keys(given).length > 0;
+  return html`<form class="filter" method="get" action=${action} role="search" data-filter>
+    ${fields.map((field) => fieldOf(field, given[field.name] ?? '', faults[field.name]))}
+    <p class="buttons">
+      <button class="primary">Show</button>
+      ${filtered && html`<a class="button" href=${action}>Show all</a>`}
+    </p>
+  </form>`;
+}
+
+/** What stands in the place of rows when a filter cannot be understood. */
+export function faultsOf({ faults }: Filtered<unknown>): Content {
+  return html`<p class="empty">Nothing is shown, because the filter cannot be read: ${Object.values(faults).join(' ')}</p>`;
+}
+
+function fieldOf(field: Field, value: string, fault: string | undefined): VNode {
+  const { name, label, choices, time } = field;
+  const id = `filter-${name}`;
+  const described = fault ? `${id}-fault` : time ? `${id}-hint` : undefined;
+  const more = { id, name, 'aria-invalid': fault && 'true', 'aria-describedby': described };
+  return html`<p class="field">
+    <label for=${id}>${label}</label>
+    ${
+      choices
+        ? html`<select ...${more}>${choiceList(choices, value).map(
+            ([choice, words]) => html`<option value=${choice} selected=${choice === value}>${words}</option>`,
+          )}</select>`
+        : html`<input ...${more} value=${value} autocomplete="off" spellcheck=${false}
+            inputmode=${field.number ? 'numeric' : undefined} placeholder=${time ? '2d' : undefined} data-moment=${time} />`
+    }
+    ${time && html`<small id=${`${id}-hint`} class="hint">90m, 2d or a date (UTC)</small>`}
+    ${fault && html`<small id=${`${id}-fault`} class="fault">${fault}</small>`}
+  </p>`;
+}
+
+/** The choices and the one that was made, though it is none of them. */
+function choiceList(choices: NonNullable<Field['choices']>, value: string) {
+  const known = value === '' || choices.some(([choice]) => choice === value);
+  return [['', 'any'] as const, ...choices, ...(known ? [] : [[value, value] as const])];
+}
+
+function faultOf({ label, choices, time, number }: Field): string {
+  if (choices) return `${label} is one of ${choices.map(([value]) => value).join(', ')}.`;
+  if (time) return `${label} is how long ago (90m, 12h, 2d), or a date (2026-11-20 or 2026-11-20 10:00).`;
+  return number ? `${label} is a number of at most 19 digits.` : `${label} cannot be read.`;
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1e3, m: 60e3, h: 3600e3, d: 86_400e3, w: 604_800e3 };
+
+/** A time as people write it, as the model has it: UTC where it names no zone. Undefined when it is none. */
+function momentOf(text: string, now: Date): string | undefined {
+  const [, amount, unit] = /^(\d{1,6})\s*([smhdw])$/i.exec(text) ?? [];
+  if (amount && unit) return isoOf(now.getTime() - Number(amount) * (UNITS[unit.toLowerCase()] ?? 0));
+  const [, day, time = '00:00', zone = 'Z'] =
+    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
+  return day && isoOf(Date.parse(`${day}T${time}${zone}`));
+}
+
+function isoOf(ms: number): string | undefined {
+  // Years beyond 9999 have another form than the model's.
+  return ms >= 0 && ms < Date.UTC(10_000, 0) ? new Date(ms).toISOString() : undefined;
+}

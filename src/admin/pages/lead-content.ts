@@ -1,0 +1,61 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import type { Content as LeadContent } from '../model.ts';
+import { leadAddress } from './addresses.ts';
+import type { Content } from './content.ts';
+
+/** In place of a lead's content: the button that shows it. It posts, so that nothing but a reader's wish ever asks. */
+export function concealed(address: string): VNode {
+  const action = `${address}/data`;
+  return html`<section id="content">
+    <h2>The lead's data</h2>
+    <p class="masked" aria-hidden="true">••••••••••••  ••••••••  ••••••••••••••••</p>
+    <form method="post" action=${action}>
+      <p class="hint">Personal data. Whoever looks is written to the audit log.</p>
+      <p class="buttons"><button hx-post=${action} hx-select="#content" hx-target="#content" hx-swap="outerHTML" hx-sync="drop">Show the lead's data</button></p>
+    </form>
+  </section>`;
+}
+
+/** A lead's content: each field as text, and the whole as it was received. */
+export function revealed({ source, lead_id, version, raw }: LeadContent): VNode {
+  return html`<section id="content">
+    <h2>The lead's data <small>version ${version}</small></h2>
+    <dl class="data">${fieldsOf(raw)}</dl>
+    <details><summary>As received</summary><pre tabindex="0">${raw}</pre></details>
+    <p class="buttons"><a class="button" href=${leadAddress(source, lead_id)}>Hide</a></p>
+  </section>`;
+}
+
+function fieldsOf(raw: string): Content {
+  const lead = parsed(raw);
+  if (lead === undefined) return null;
+  return Object.entries(lead).map(
+    ([name, value]) => html`<div><dt><bdi>${name}</bdi></dt><dd><bdi>${told(value)}</bdi></dd></div>`,
+  );
+}
+
+/** Answers to questions as such, everything else as its text. */
+function told(value: unknown): Content {
+  if (value === null || value === '') return html`<span class="none">–</span>`;
+  if (typeof value === 'string') return value;
+  if (!isListOfAnswers(value)) return JSON.stringify(value);
+  return html`<ul>${value.map(({ question, answer }) => html`<li><bdi>${question}</bdi> <strong><bdi>${answer}</bdi></strong></li>`)}</ul>`;
+}
+
+function isListOfAnswers(value: unknown): value is { question: string; answer: string }[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((one) => typeof one?.question === 'string' && typeof one?.answer === 'string')
+  );
+}
+
+/** Nested too deep for a reader, though not for the listing, it is shown as received alone. */
+function parsed(raw: string): object | undefined {
+  try {
+    return JSON.parse(raw) as object;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,77 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import type { LeadDetail } from '../model.ts';
+import { badge } from './badge.ts';
+import type { Content } from './content.ts';
+import { moment } from './moment.ts';
+import { counted, durationOf } from './wording.ts';
+
+interface Happening {
+  readonly at: string;
+  readonly what: Content;
+  readonly more?: Content;
+}
+
+/** Everything that happened to a lead, in the order of time. */
+export function timeline({ versions, deliveries }: LeadDetail): VNode {
+  const happenings = [...versions.map(listed), ...deliveries.flatMap(delivered)];
+  // Stable: what has the same time stays in the order of cause, listed before owed before attempted.
+  happenings.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
+  return html`<ol class="timeline">${happenings.map(
+    ({ at, what, more }) => html`<li>
+      ${moment(at)}
+      <div><p>${what}</p>${more && html`<p class="more">${more}</p>`}</div>
+    </li>`,
+  )}</ol>`;
+}
+
+function listed({ version, valid_from, poll_id, changed_fields }: LeadDetail['versions'][number]): Happening {
+  if (version === 1) return { at: valid_from, what: html`<strong>First listed</strong> in poll ${poll_id}` };
+  return {
+    at: valid_from,
+    what: html`<strong>Changed</strong> in poll ${poll_id}: version ${version}`,
+    more: changed_fields && changed_fields.length > 0 && ['Fields: ', fieldList(changed_fields)],
+  };
+}
+
+function fieldList(fields: readonly string[]): Content {
+  return fields.map((field, at) => [at > 0 && ', ', html`<code><bdi>${field}</bdi></code>`]);
+}
+
+type Delivery = LeadDetail['deliveries'][number];
+
+function delivered(delivery: Delivery): Happening[] {
+  return [
+    owed(delivery),
+    ...delivery.attempt_rows.map((attempt) => attempted(delivery.sink, attempt)),
+    ...settled(delivery),
+  ];
+}
+
+function owed({ owed_at, sink, event, lead_version, replay }: Delivery): Happening {
+  const why = replay ? 'once more, on request' : `${event}, version ${lead_version}`;
+  return { at: owed_at, what: html`<strong>Owed</strong> to ${sink}: ${why}` };
+}
+
+function attempted(sink: string, attempt: Delivery['attempt_rows'][number]): Happening {
+  const { started_at, duration_ms, outcome, http_status, error, times, last_started_at } = attempt;
+  const facts = [durationOf(duration_ms), http_status !== null && `HTTP ${http_status}`]
+    .filter(Boolean)
+    .join(', ');
+  const again = times > 1 && html`${counted(times)} times alike, the last ${moment(last_started_at)}. `;
+  return {
+    at: started_at,
+    what: html`<strong>Attempt</strong> at ${sink}: ${badge(outcome)} ${facts}`,
+    more: (again || error) && [again, html`<bdi>${error}</bdi>`],
+  };
+}
+
+/** The end, where an attempt does not tell it: given up, or left out on purpose. */
+function settled({ state, settled_at, reason, sink }: Delivery): Happening[] {
+  if (settled_at === null || (state !== 'dead' && state !== 'skipped')) return [];
+  const what =
+    state === 'dead'
+      ? html`<strong>Given up</strong> for ${sink}`
+      : html`<strong>Left out</strong> for ${sink}`;
+  return [{ at: settled_at, what, more: html`<bdi>${reason}</bdi>` }];
+}

@@ -1,0 +1,185 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import type { LeadDetail } from '../model.ts';
+import { leadAddress, withQuery } from './addresses.ts';
+import { askingButton } from './ask.ts';
+import { badge } from './badge.ts';
+import type { Content } from './content.ts';
+import { concealed, revealed } from './lead-content.ts';
+import { timeline } from './lead-timeline.ts';
+import { moment } from './moment.ts';
+import { type AddPage, fieldsOf, paramOf, type Site } from './site.ts';
+import { type Column, table } from './table.ts';
+import { countOf } from './wording.ts';
+
+/** The page of one lead: what became of it, and what can be done about it. */
+export const addLead: AddPage = (app, site) => {
+  app.get('/leads/:source/:lead', (request, reply) => show(site, request, reply, concealed(pathOf(request))));
+  app.post('/leads/:source/:lead/data', async (request, reply) => {
+    const { source, lead } = nameOf(request);
+    const content = await site.operations.reveal(source, lead, site.who(request));
+    if (content === undefined) return unknown(site, request, reply);
+    return show(site, request, reply, revealed(content));
+  });
+  app.post('/leads/:source/:lead/retry', (request, reply) => retry(site, request, reply));
+  app.post('/leads/:source/:lead/replay', (request, reply) => replay(site, request, reply));
+};
+
+async function show(
+  site: Site,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  content: Content,
+): Promise<FastifyReply> {
+  const { source, lead } = nameOf(request);
+  const detail = ID.test(lead) ? await site.operations.lead(source, lead) : undefined;
+  if (detail === undefined) return unknown(site, request, reply);
+  return site.show(request, reply, {
+    title: `Lead ${lead}`,
+    name: 'Leads',
+    live: body(detail, new Date()),
+    still: content,
+    address: leadAddress(source, lead),
+  });
+}
+
+function body(detail: LeadDetail, now: Date): Content {
+  const { lead, deliveries } = detail;
+  return [
+    html`<dl class="facts">
+      <div><dt>Source</dt><dd>${lead.source}</dd></div>
+      <div><dt>Service</dt><dd><bdi>${lead.service_slug ?? '–'}</bdi></dd></div>
+      <div><dt>Created</dt><dd>${moment(lead.created_at)}</dd></div>
+      <div><dt>First seen</dt><dd>${moment(lead.first_seen_at)}</dd></div>
+      <div><dt>Version</dt><dd>${lead.version}${lead.version > 1 && html`, since ${moment(lead.changed_at)}`}</dd></div>
+    </dl>`,
+    html`<section><h2>Deliveries</h2>${table({
+      name: 'Deliveries',
+      columns: deliveryColumns(now),
+      rows: deliveries,
+      key: ({ delivery_id }) => `delivery-${delivery_id}`,
+      empty: 'This lead is owed to no sink: none was configured when it was first seen.',
+    })}</section>`,
+    html`<section><h2>What happened</h2>${timeline(detail)}</section>`,
+  ];
+}
+
+type Delivery = LeadDetail['deliveries'][number];
+
+function deliveryColumns(now: Date): readonly Column<Delivery>[] {
+  return [
+    { label: 'Sink', of: ({ sink }) => html`<a href=${withQuery('/deliveries', { sink })}>${sink}</a>` },
+    { label: 'For', of: forWhat },
+    { label: 'State', of: ({ state, reason }) => [badge(state), html` <small><bdi>${reason}</bdi></small>`] },
+    { label: 'Attempts', of: ({ attempts }) => attempts, number: true },
+    { label: 'Owed', of: (delivery) => moment(delivery.owed_at), number: true },
+    { label: 'Settled or next', of: (delivery) => settledOrNext(delivery, now), number: true },
+    { label: 'Do', of: actions },
+  ];
+}
+
+function forWhat({ event, lead_version, replay }: Delivery): string {
+  return `${event}, version ${lead_version}${replay ? ', replay' : ''}`;
+}
+
+function settledOrNext(delivery: Delivery, now: Date): Content {
+  if (delivery.settled_at) return moment(delivery.settled_at);
+  if (!delivery.next_attempt_at) return html`<span class="none">–</span>`;
+  const due = Date.parse(delivery.next_attempt_at) <= now.getTime();
+  return due ? 'due now' : html`next ${moment(delivery.next_attempt_at)}`;
+}
+
+function actions({ source, lead_id, delivery_id, sink, state }: Delivery): Content {
+  const address = leadAddress(source, lead_id);
+  const retryable = state === 'dead' || state === 'pending';
+  return html`<div class="actions">
+    ${retryable && askingButton(withQuery(`${address}/retry`, { delivery: delivery_id }), 'Retry')}
+    ${askingButton(withQuery(`${address}/replay`, { sink }), 'Replay')}
+  </div>`;
+}
+
+async function retry(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { source, lead } = nameOf(request);
+  const back = leadAddress(source, lead);
+  const delivery = givenBy(request, 'delivery');
+  if (!fieldsOf(request).has('sure')) {
+    const question = `Try this delivery of lead ${lead} again now?`;
+    const consequences = 'It is due at once, with all its attempts before it, under the same id.';
+    const fields = [['delivery', delivery]] as const;
+    return site.ask(request, reply, {
+      title: 'Retry',
+      question,
+      consequences,
+      yes: 'Retry',
+      fields,
+      back,
+    });
+  }
+  const count = await site.operations.retry({ delivery });
+  if (count === 0)
+    return site.done(reply, back, {
+      kind: 'bad',
+      text: 'Nothing was retried: this delivery is neither dead nor waiting any more.',
+    });
+  return site.done(reply, back, {
+    kind: 'good',
+    text: 'The delivery is due now. What comes of it shows below.',
+  });
+}
+
+async function replay(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { source, lead } = nameOf(request);
+  const back = leadAddress(source, lead);
+  const sink = givenBy(request, 'sink');
+  if (!fieldsOf(request).has('sure')) {
+    const question = `Send lead ${lead} to ${sink} once more?`;
+    const consequences = 'The receiver gets it again, under a new id and marked as a replay.';
+    const fields = [['sink', sink]] as const;
+    return site.ask(request, reply, {
+      title: 'Replay',
+      question,
+      consequences,
+      yes: 'Replay',
+      fields,
+      back,
+    });
+  }
+  const count = await site.operations.replay(sink, source, lead);
+  if (count === 0)
+    return site.done(reply, back, {
+      kind: 'bad',
+      text: `Nothing was replayed: leadsync knows no such lead, or no sink ${sink}.`,
+    });
+  return site.done(reply, back, {
+    kind: 'good',
+    text: `${countOf(count, 'delivery is', 'deliveries are')} owed to ${sink} once more.`,
+  });
+}
+
+function unknown(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { source, lead } = nameOf(request);
+  return site.fail(request, reply, {
+    title: 'No such lead',
+    what: `Source ${source} has never listed a lead ${lead}.`,
+    next: 'Look for the id under Leads: another source may have it. A lead that was set aside has never been listed whole.',
+    status: 404,
+  });
+}
+
+/** 2^63 has 19 digits. */
+const ID = /^\d{1,19}$/;
+
+function nameOf(request: FastifyRequest): { source: string; lead: string } {
+  return { source: paramOf(request, 'source'), lead: paramOf(request, 'lead') };
+}
+
+function pathOf(request: FastifyRequest): string {
+  const { source, lead } = nameOf(request);
+  return leadAddress(source, lead);
+}
+
+/** From the button's address, or from the answer to the question. */
+function givenBy(request: FastifyRequest, name: string): string {
+  const fromAddress = new URL(request.url, 'http://localhost').searchParams.get(name);
+  return fieldsOf(request).get(name) ?? fromAddress ?? '';
+}

@@ -1,0 +1,57 @@
+import { html } from 'htm/preact';
+import { LeadSearch } from '../model.ts';
+import { leadAddress } from './addresses.ts';
+import { type Field, faultsOf, filterForm, queryOf, readFilter } from './filters.ts';
+import { moment } from './moment.ts';
+import { pageOf, pager } from './pager.ts';
+import type { AddPage, Site } from './site.ts';
+import { type Column, table } from './table.ts';
+
+/** The page that finds leads. */
+export const addLeads: AddPage = (app, site) => {
+  app.get('/leads', async (request, reply) => {
+    const search = readFilter(queryOf(request), fields, LeadSearch, new Date());
+    const above = filterForm('/leads', fields, search);
+    const page = { title: 'Leads', name: 'Leads', above } as const;
+    if (search.filter === undefined)
+      return site.show(request, reply, { ...page, still: faultsOf(search), status: 400 });
+    const leads = await site.operations.leads(search.filter, pageOf(search));
+    const empty = Object.keys(search.given).length > 0 ? NO_MATCH : NONE_YET;
+    const rows = table({ name: 'Leads', columns, rows: leads.rows, key: keyOf, empty });
+    return site.show(request, reply, { ...page, live: [rows, pager('/leads', search, leads)] });
+  });
+};
+
+const NO_MATCH = 'No lead matches. Ids are searched for whole, services by their slug.';
+const NONE_YET = 'No source has listed a lead yet. The first listing that is read brings them here.';
+
+const fields: readonly Field[] = [
+  { name: 'lead', label: 'Id', number: true },
+  { name: 'service', label: 'Service' },
+  { name: 'source', label: 'Source' },
+  { name: 'since', label: 'First seen since', time: true },
+  { name: 'until', label: 'until', time: true },
+];
+
+type Row = Awaited<ReturnType<Site['operations']['leads']>>['rows'][number];
+
+const columns: readonly Column<Row>[] = [
+  {
+    label: 'Lead',
+    of: (lead) => html`<a href=${leadAddress(lead.source, lead.lead_id)}>${lead.lead_id}</a>`,
+  },
+  { label: 'Source', of: ({ source }) => source },
+  { label: 'Service', of: (lead) => html`<bdi>${lead.service_slug ?? '–'}</bdi>`, text: true },
+  { label: 'First seen', of: (lead) => moment(lead.first_seen_at), number: true },
+  { label: 'Created', of: (lead) => moment(lead.created_at), number: true },
+  {
+    label: 'Changed',
+    of: (lead) => (lead.version > 1 ? moment(lead.changed_at) : html`<span class="none">–</span>`),
+    number: true,
+  },
+  { label: 'Version', of: ({ version }) => version, number: true },
+];
+
+function keyOf({ source, lead_id }: Row): string {
+  return `lead-${source}-${lead_id}`;
+}

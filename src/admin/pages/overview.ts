@@ -1,0 +1,185 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import type { Overview, SinkOverview } from '../model.ts';
+import { withQuery } from './addresses.ts';
+import { badge } from './badge.ts';
+import type { Content } from './content.ts';
+import { ago } from './moment.ts';
+import type { AddPage } from './site.ts';
+import { type Column, table } from './table.ts';
+import { counted, countOf, durationOf } from './wording.ts';
+
+/** The page that says whether leads flow. */
+export const addOverview: AddPage = (app, site) => {
+  app.get('/', async (request, reply) => {
+    const overview = await site.overview();
+    return site.show(request, reply, {
+      title: 'Overview',
+      name: 'Overview',
+      ownHeading: true,
+      live: body(overview),
+      chart: true,
+    });
+  });
+};
+
+function body(overview: Overview): Content {
+  const now = new Date(overview.at);
+  return [
+    html`<h1>${sentence(overview)}</h1>`,
+    troubles(overview),
+    tiles(overview, now),
+    html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview)}</div>`,
+    html`<section><h2>Sinks</h2>${sinkTable(overview.sinks, now)}</section>`,
+    html`<section><h2>Sources</h2>${sourceTable(overview, now)}</section>`,
+    html`<p class="hint">leadsync ${overview.version}</p>`,
+  ];
+}
+
+/** Is it well? In one sentence. */
+function sentence({ well, troubles, sources, sinks }: Overview): string {
+  const critical = troubles.filter(({ severity }) => severity === 'critical').length;
+  const others = troubles.length - critical;
+  const look = countOf(others, 'thing wants a look', 'things want a look');
+  if (critical > 0)
+    return `${countOf(critical, 'thing is wrong', 'things are wrong')}${others > 0 ? `, and ${look}` : ''}.`;
+  if (others > 0) return `Leads flow, and ${look}.`;
+  if (!well) return 'Something is not as it should be.';
+  if (sources.every((source) => source.last_success_at === null))
+    return 'All is well so far: the first listing is still to come.';
+  return `All is well: ${countOf(sources.length, 'source is', 'sources are')} read, and ${countOf(sinks.length, 'sink takes', 'sinks take')} leads.`;
+}
+
+function troubles({ troubles }: Overview): Content {
+  if (troubles.length === 0) return null;
+  return html`<ul class="troubles" aria-label="What is wrong">${troubles.map(
+    ({ severity, about, what, next }) => html`<li class=${severity}>
+      <p><strong>${severity === 'critical' ? 'Critical' : 'Warning'}${about && html` · ${about}`}</strong> ${what}</p>
+      <p class="next">${next}</p>
+    </li>`,
+  )}</ul>`;
+}
+
+function tiles(overview: Overview, now: Date): VNode {
+  const { sinks, sources } = overview;
+  const waiting = sinks.reduce((sum, { pending }) => sum + pending, 0);
+  const dead = sinks.reduce((sum, sink) => sum + sink.dead, 0);
+  const lastPoll = latest(sources.map((source) => source.last_poll_at));
+  const staleness = Math.max(...sources.map((source) => source.freshness_seconds ?? 0), 0);
+  const oldest = earliest(sinks.map((sink) => sink.oldest_owed_at));
+  const day = overview.leads_per_hour.slice(-24).reduce((sum, { leads }) => sum + leads, 0);
+  return html`<dl class="tiles">
+    ${tile('Last poll', ago(lastPoll, now), `the listing is known as of ${durationOf(Math.floor(staleness) * 1000)} ago`)}
+    ${tile('New leads', counted(day), 'in the last 24 hours')}
+    ${tile('Waiting', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${counted(waiting)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'nothing is owed')}
+    ${tile('Dead', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${counted(dead)}</a>`, dead > 0 ? 'given up, with the reason' : 'nothing was given up', dead > 0)}
+  </dl>`;
+}
+
+function tile(label: string, value: Content, more: Content, bad = false): VNode {
+  return html`<div><dt>${label}</dt><dd class=${bad && 'dead'}>${value}<small>${more}</small></dd></div>`;
+}
+
+function leadsPerHour({ leads_per_hour: hours }: Overview): VNode {
+  const points = hours.map(({ hour, leads }) => [Date.parse(hour) / 1000, leads]);
+  const all = hours.reduce((sum, { leads }) => sum + leads, 0);
+  const most = Math.max(0, ...hours.map(({ leads }) => leads));
+  const summary = `${countOf(all, 'new lead')} in the last 48 hours, at most ${counted(most)} in one`;
+  return html`<section>
+    <h2>Leads per hour</h2>
+    <div id="chart" class="chart" role="img" aria-label=${`New leads per hour: ${summary}`} data-points=${JSON.stringify(points)} hx-morph-skip-children></div>
+    <p class="hint">${summary}.</p>
+    <noscript><p class="hint">The chart is drawn by a script; this browser runs none.</p></noscript>
+  </section>`;
+}
+
+function speedToLead({ speed_to_lead: speeds }: Overview): VNode {
+  return html`<section>
+    <h2>Speed to lead</h2>
+    ${table({
+      name: 'Speed to lead',
+      columns: speedColumns,
+      rows: speeds,
+      key: ({ sink }) => `speed-${sink}`,
+      empty: 'No lead of the last 24 hours has been delivered yet.',
+    })}
+    <p class="hint">Leads first seen in the last 24 hours, until the sink had them: from when leadsync saw them, and from when they were created.</p>
+  </section>`;
+}
+
+const speedColumns: readonly Column<Overview['speed_to_lead'][number]>[] = [
+  { label: 'Sink', of: ({ sink }) => sink },
+  { label: 'Leads', of: ({ leads }) => counted(leads), number: true },
+  { label: 'Seen p50', of: (speed) => inSeconds(speed.seen_to_delivered_p50_seconds), number: true },
+  { label: 'p95', of: (speed) => inSeconds(speed.seen_to_delivered_p95_seconds), number: true },
+  { label: 'Created p50', of: (speed) => inSeconds(speed.created_to_delivered_p50_seconds), number: true },
+  { label: 'p95', of: (speed) => inSeconds(speed.created_to_delivered_p95_seconds), number: true },
+];
+
+function inSeconds(seconds: number | null): string {
+  return seconds === null ? '–' : durationOf(seconds * 1000);
+}
+
+function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
+  return table({
+    name: 'Sinks',
+    columns: [
+      { label: 'Sink', of: ({ sink }) => html`<a href=${`/sinks#sink-${sink}`}>${sink}</a>` },
+      {
+        label: 'State',
+        of: (sink) => [badge(sink.state), sink.reason && html` <small>${sink.reason}</small>`],
+      },
+      { label: 'Waiting', of: ({ pending }) => counted(pending), number: true },
+      { label: 'Oldest', of: (sink) => ago(sink.oldest_owed_at, now, '–'), number: true },
+      { label: 'Retrying', of: ({ retrying }) => counted(retrying), number: true },
+      {
+        label: 'Dead',
+        of: ({ dead }) => html`<span class=${dead > 0 && 'dead'}>${counted(dead)}</span>`,
+        number: true,
+      },
+      { label: 'Delivered', of: ({ delivered }) => counted(delivered), number: true },
+      { label: 'Last delivered', of: (sink) => ago(sink.last_delivered_at, now), number: true },
+    ],
+    rows: sinks,
+    key: ({ sink }) => `sink-${sink}`,
+    empty: 'No sink is configured: leads are listed, and go nowhere.',
+  });
+}
+
+function sourceTable({ sources }: Overview, now: Date): VNode {
+  return table({
+    name: 'Sources',
+    columns: [
+      { label: 'Source', of: ({ source }) => html`<a href=${withQuery('/polls', { source })}>${source}</a>` },
+      {
+        label: 'Last poll',
+        of: (source) => [
+          source.last_poll_status && badge(source.last_poll_status),
+          html` <small>${source.error}</small>`,
+        ],
+      },
+      { label: 'Polled', of: (source) => ago(source.last_poll_at, now), number: true },
+      { label: 'Complete', of: (source) => ago(source.last_success_at, now), number: true },
+      { label: 'Listed', of: (source) => counted(source.leads_listed), number: true },
+      { label: 'Leads known', of: ({ leads }) => counted(leads), number: true },
+      { label: 'Set aside', of: (source) => counted(source.leads_rejected), number: true },
+    ],
+    rows: sources,
+    key: ({ source }) => `source-${source}`,
+    empty: 'No source is configured.',
+  });
+}
+
+function latest(times: readonly (string | null)[]): string | undefined {
+  return times
+    .filter((time) => time !== null)
+    .sort()
+    .at(-1);
+}
+
+function earliest(times: readonly (string | null)[]): string | undefined {
+  return times
+    .filter((time) => time !== null)
+    .sort()
+    .at(0);
+}

@@ -1,0 +1,25 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import type { Page, PageRequest } from '../operations.ts';
+import { withQuery } from './addresses.ts';
+import type { Filtered } from './filters.ts';
+
+const ROWS = 50;
+
+/** Which rows a filter's address asks for. */
+export function pageOf({ after }: Filtered<unknown>): PageRequest {
+  return { limit: ROWS, after };
+}
+
+/** The ways to older rows and back to the newest. */
+export function pager(
+  path: string,
+  { given, after }: Filtered<unknown>,
+  { next }: Page<unknown>,
+): VNode | null {
+  if (after === undefined && next === null) return null;
+  return html`<nav class="pager" aria-label="More rows">
+    ${after !== undefined && html`<a class="button" rel="first" href=${withQuery(path, given)}>Newest</a>`}
+    ${next !== null && html`<a class="button" rel="next" href=${withQuery(path, { ...given, after: next })}>Older</a>`}
+  </nav>`;
+}

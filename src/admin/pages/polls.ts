@@ -1,0 +1,64 @@
+import { html } from 'htm/preact';
+import { PollFilter, type PollRow } from '../model.ts';
+import { badge } from './badge.ts';
+import { type Field, faultsOf, filterForm, queryOf, readFilter } from './filters.ts';
+import { moment } from './moment.ts';
+import { pageOf, pager } from './pager.ts';
+import type { AddPage } from './site.ts';
+import { type Column, table } from './table.ts';
+import { bytesOf, counted, durationOf } from './wording.ts';
+
+/** The page of the polls, with what each found. */
+export const addPolls: AddPage = (app, site) => {
+  app.get('/polls', async (request, reply) => {
+    const filtered = readFilter(queryOf(request), fields, PollFilter, new Date());
+    const page = {
+      title: 'Polls',
+      name: 'Polls',
+      above: filterForm('/polls', fields, filtered),
+    } as const;
+    if (filtered.filter === undefined)
+      return site.show(request, reply, { ...page, still: faultsOf(filtered), status: 400 });
+    const polls = await site.operations.polls(filtered.filter, pageOf(filtered));
+    const empty = Object.keys(filtered.given).length > 0 ? 'No poll matches.' : 'No poll has begun yet.';
+    const rows = table({ name: 'Polls', columns, rows: polls.rows, key: keyOf, empty });
+    return site.show(request, reply, { ...page, live: [rows, pager('/polls', filtered, polls)] });
+  });
+};
+
+const fields: readonly Field[] = [
+  { name: 'source', label: 'Source' },
+  {
+    name: 'status',
+    label: 'Status',
+    choices: PollFilter.shape.status.unwrap().options.map((status) => [status, status] as const),
+  },
+];
+
+const columns: readonly Column<PollRow>[] = [
+  { label: 'Poll', of: (poll) => poll.poll_id, number: true },
+  { label: 'Source', of: ({ source }) => source },
+  { label: 'Started', of: (poll) => moment(poll.started_at) },
+  { label: 'Status', of: ({ status }) => badge(status) },
+  {
+    label: 'Took',
+    of: (poll) => (poll.duration_ms === null ? '–' : durationOf(poll.duration_ms)),
+    number: true,
+  },
+  { label: 'Listed', of: (poll) => counted(poll.leads_listed), number: true },
+  { label: 'New', of: (poll) => some(poll.leads_new), number: true },
+  { label: 'Changed', of: (poll) => some(poll.leads_changed), number: true },
+  { label: 'Set aside', of: (poll) => some(poll.leads_rejected), number: true },
+  { label: 'Size', of: ({ bytes }) => (bytes === 0 ? '–' : bytesOf(bytes)), number: true },
+  { label: 'HTTP', of: (poll) => poll.http_status ?? '–', number: true },
+  { label: 'Error', of: ({ error }) => error && html`<bdi>${error}</bdi>`, text: true },
+];
+
+/** Most polls find nothing: what they found stands out. */
+function some(count: number) {
+  return count === 0 ? html`<span class="none">0</span>` : html`<strong>${counted(count)}</strong>`;
+}
+
+function keyOf({ poll_id }: PollRow): string {
+  return `poll-${poll_id}`;
+}

@@ -1,0 +1,71 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { serveAssets } from './assets.ts';
+import { addConfiguration } from './configuration.ts';
+import { addDeliveries } from './deliveries.ts';
+import { addLead } from './lead.ts';
+import { addLeads } from './leads.ts';
+import { type LoginPage, loginPage } from './login.ts';
+import { addOverview } from './overview.ts';
+import { addPolls } from './polls.ts';
+import { addSinks } from './sinks.ts';
+import { type PageParts, Site } from './site.ts';
+
+/** What a page may load and where it may send something: from and to here alone, and nothing that stands in the page itself. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+const FORM = 'application/x-www-form-urlencoded';
+const MAX_FORM_BYTES = 64 * 1024;
+
+const addPages = [
+  addOverview,
+  addLeads,
+  addLead,
+  addDeliveries,
+  addSinks,
+  addPolls,
+  addConfiguration,
+] as const;
+
+export interface RegisteredPages {
+  /** Answers with the page that asks for the token. Its assets, under `/assets/`, are for everybody. */
+  sendLogin(reply: FastifyReply, page: LoginPage): FastifyReply;
+}
+
+/**
+ * Adds the pages, and what they load, to a server. Who may see them, and that a change comes from a page of this
+ * server, is the server's to check before.
+ */
+export function registerPages(app: FastifyInstance, parts: PageParts): RegisteredPages {
+  const addressOf = serveAssets(app);
+  const site = new Site(parts, addressOf);
+  app.register(async (scope) => {
+    readForms(scope);
+    scope.addHook('onSend', async (_request, reply) => void protect(reply));
+    scope.setErrorHandler((_error, request, reply) =>
+      site.fail(request, reply, {
+        title: 'That did not work',
+        what: 'leadsync could not answer this.',
+        next: 'Try it again in a moment. If it stays so, `leadsync status` and its log say why.',
+        status: 500,
+      }),
+    );
+    for (const addPage of addPages) addPage(scope, site);
+  });
+  return {
+    sendLogin: (reply, page) =>
+      protect(reply).type('text/html; charset=utf-8').send(loginPage(addressOf, page)),
+  };
+}
+
+/** Forms repeat fields (the rows that were selected), and are longer than what the API is sent. */
+function readForms(scope: FastifyInstance): void {
+  if (scope.hasContentTypeParser(FORM)) scope.removeContentTypeParser(FORM);
+  scope.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES }, (_request, body, done) =>
+    done(null, new URLSearchParams(String(body))),
+  );
+}
+
+function protect(reply: FastifyReply): FastifyReply {
+  return reply.headers({ 'content-security-policy': POLICY, 'referrer-policy': 'same-origin' });
+}

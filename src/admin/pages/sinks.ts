@@ -1,0 +1,207 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import type { SinkOverview } from '../model.ts';
+import { sinkAction, withQuery } from './addresses.ts';
+import type { Ask } from './ask.ts';
+import { askingButton } from './ask.ts';
+import { badge } from './badge.ts';
+import type { Content } from './content.ts';
+import { ago, moment } from './moment.ts';
+import type { Notice } from './notice.ts';
+import { type AddPage, fieldsOf, paramOf, type Site } from './site.ts';
+import { counted, countOf, durationOf } from './wording.ts';
+
+/** The page of the sinks, with what can be done about each. */
+export const addSinks: AddPage = (app, site) => {
+  app.get('/sinks', async (request, reply) => {
+    const sinks = await site.operations.sinks();
+    return site.show(request, reply, { title: 'Sinks', name: 'Sinks', live: body(sinks, new Date()) });
+  });
+  for (const action of actions) addAction(app, site, action);
+};
+
+function body(sinks: readonly SinkOverview[], now: Date): Content {
+  if (sinks.length === 0)
+    return html`<p class="empty">No sink is configured. Add one under <code>sinks:</code> in the configuration and reload it.</p>`;
+  return html`<div class="cards">${sinks.map((sink) => card(sink, now))}</div>`;
+}
+
+function card(sink: SinkOverview, now: Date): VNode {
+  const name = sink.sink;
+  return html`<section class="card" id=${`sink-${name}`}>
+    <h2>${name} <small>${sink.type}</small> ${badge(sink.state)}</h2>
+    ${said(sink)}
+    <dl class="facts">
+      ${fact('Waiting', linked(sink, 'pending'))}
+      ${fact('Retrying', counted(sink.retrying))}
+      ${fact('Dead', linked(sink, 'dead'))}
+      ${fact('Delivered', linked(sink, 'delivered'))}
+      ${fact('Skipped', linked(sink, 'skipped'))}
+      ${fact('Oldest owed', ago(sink.oldest_owed_at, now, '–'))}
+      ${fact('Last delivered', ago(sink.last_delivered_at, now))}
+      ${fact('Next attempt', moment(sink.next_attempt_at))}
+    </dl>
+    <div class="actions">${buttons(sink)}</div>
+  </section>`;
+}
+
+/** Why it is as it is, and what becomes of its leads meanwhile. */
+function said({ state, reason, since }: SinkOverview): Content {
+  const when = since && html` since ${moment(since)}`;
+  const why = reason && html`: <bdi>${reason}</bdi>`;
+  switch (state) {
+    case 'healthy':
+      return null;
+    case 'held':
+      return html`<p class="said">Held${when}${why} Its leads wait, no attempts are used up, and one at a time finds out whether it is back.</p>`;
+    case 'paused':
+      return html`<p class="said">Paused${when}${why} Its leads wait until it is resumed.</p>`;
+    case 'disabled':
+      return html`<p class="said">Disabled in the configuration. Its leads wait until it is enabled.</p>`;
+    case 'orphaned':
+      return html`<p class="said">No longer in the configuration. What it is owed is kept until it is back, or until <code>leadsync forget</code> gives it up.</p>`;
+  }
+}
+
+function fact(label: string, value: Content): VNode {
+  return html`<div><dt>${label}</dt><dd>${value}</dd></div>`;
+}
+
+function linked(sink: SinkOverview, state: 'pending' | 'dead' | 'delivered' | 'skipped'): Content {
+  return html`<a href=${withQuery('/deliveries', { sink: sink.sink, state })}>${counted(sink[state])}</a>`;
+}
+
+function buttons(sink: SinkOverview): Content {
+  if (sink.state === 'orphaned') return null;
+  const { sink: name, state, dead } = sink;
+  return [
+    state === 'paused'
+      ? askingButton(sinkAction(name, 'resume'), 'Resume…', { primary: true })
+      : askingButton(sinkAction(name, 'pause'), 'Pause…'),
+    askingButton(sinkAction(name, 'test'), 'Test…'),
+    dead > 0 && askingButton(sinkAction(name, 'retry'), `Retry ${counted(dead)} dead…`),
+  ];
+}
+
+/** What can be done about a sink: the question first, and then the deed. */
+interface Action {
+  readonly name: 'pause' | 'resume' | 'test' | 'retry';
+  ask(sink: SinkOverview): Omit<Ask, 'back'>;
+  /** Undefined: there is no such sink. */
+  act(site: Site, sink: string, fields: URLSearchParams): Promise<Notice | undefined>;
+}
+
+const MAX_REASON = 200;
+
+const pause: Action = {
+  name: 'pause',
+  ask: ({ sink, pending }) => ({
+    title: `Pause ${sink}`,
+    question: `Pause ${sink}?`,
+    consequences: `Nothing is brought to it until it is resumed, over restarts too. Its leads wait and are kept${pending > 0 ? `: ${counted(pending)} now` : ''}.`,
+    yes: 'Pause',
+    form: html`<p class="field"><label for="reason">Why? It is shown wherever the sink is.</label>
+      <input id="reason" name="reason" required maxlength=${MAX_REASON} autocomplete="off" autofocus /></p>`,
+  }),
+  act: async (site, sink, fields) => {
+    const reason = fields.get('reason')?.trim() ?? '';
+    if (reason === '' || reason.length > MAX_REASON)
+      return bad(`${sink} was not paused: say why, in at most ${MAX_REASON} characters.`);
+    if (!(await site.operations.pause(sink, reason))) return undefined;
+    return good(`${sink} is paused. Its leads wait until it is resumed.`);
+  },
+};
+
+const resume: Action = {
+  name: 'resume',
+  ask: ({ sink, pending }) => ({
+    title: `Resume ${sink}`,
+    question: `Resume ${sink}?`,
+    consequences:
+      pending > 0
+        ? `${countOf(pending, 'lead that waits goes', 'leads that wait go')} out to it at once.`
+        : 'No lead waits for it.',
+    yes: 'Resume',
+  }),
+  act: async (site, sink) => ((await site.operations.resume(sink)) ? good(`${sink} is resumed.`) : undefined),
+};
+
+const test: Action = {
+  name: 'test',
+  ask: ({ sink }) => ({
+    title: `Test ${sink}`,
+    question: `Send ${sink} a test event?`,
+    consequences: 'The receiver gets one event that is clearly marked as a test. No lead is sent.',
+    yes: 'Send it',
+  }),
+  act: async (site, sink) => {
+    const result = await site.operations.test(sink);
+    if (result === undefined) return undefined;
+    const took = durationOf(result.duration_ms);
+    return result.arrived
+      ? good(`${sink} took the test event in ${took}. ${result.what}`)
+      : bad(`${sink} did not take the test event (${took}). ${result.what}`);
+  },
+};
+
+const retry: Action = {
+  name: 'retry',
+  ask: ({ sink, dead }) => {
+    const title = `Retry the dead of ${sink}`;
+    if (dead === 0)
+      return {
+        title,
+        question: 'There is nothing to retry',
+        consequences: `${sink} has no dead deliveries.`,
+      };
+    const words = countOf(dead, 'dead delivery', 'dead deliveries');
+    return {
+      title,
+      question: `Retry ${words} of ${sink}?`,
+      consequences:
+        'They are due at once, under the same ids. Each was given up for a reason: see whether it is gone.',
+      yes: `Retry ${words}`,
+    };
+  },
+  act: async (site, sink) => {
+    const count = await site.operations.retry({ sink, state: 'dead' });
+    if (count === 0) return bad(`Nothing was retried: ${sink} has no dead deliveries any more.`);
+    return good(
+      `${countOf(count, 'delivery', 'deliveries')} of ${sink} ${count === 1 ? 'is' : 'are'} due now.`,
+    );
+  },
+};
+
+const actions = [pause, resume, test, retry] as const;
+
+function addAction(app: FastifyInstance, site: Site, action: Action): void {
+  app.post(`/sinks/:sink/${action.name}`, async (request, reply) => {
+    const name = paramOf(request, 'sink');
+    const fields = fieldsOf(request);
+    if (fields.has('sure')) {
+      const notice = await action.act(site, name, fields);
+      return notice ? site.done(reply, '/sinks', notice) : unknown(site, request, reply, name);
+    }
+    const sink = (await site.operations.sinks()).find((one) => one.sink === name);
+    if (sink === undefined) return unknown(site, request, reply, name);
+    return site.ask(request, reply, { ...action.ask(sink), back: '/sinks' });
+  });
+}
+
+function unknown(site: Site, request: FastifyRequest, reply: FastifyReply, sink: string) {
+  return site.fail(request, reply, {
+    title: 'No such sink',
+    what: `The configuration in force has no sink ${sink}.`,
+    next: 'It may have been removed or renamed by a reload: see Sinks.',
+    status: 404,
+  });
+}
+
+function good(text: string): Notice {
+  return { kind: 'good', text };
+}
+
+function bad(text: string): Notice {
+  return { kind: 'bad', text };
+}

@@ -1,0 +1,127 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import type { Overview } from '../model.ts';
+import type { Operations } from '../operations.ts';
+import { sharedFor } from '../shared-for.ts';
+import { type Ask, askFor } from './ask.ts';
+import type { AssetName } from './assets.ts';
+import type { Content } from './content.ts';
+import { layout, type PageName } from './layout.ts';
+import { leaveNotice, type Notice, takeNotice } from './notice.ts';
+
+export interface PageParts {
+  readonly operations: Operations;
+  /** Who asks, for the audit log. */
+  readonly who: (request: FastifyRequest) => string;
+  /** Whether a session can be ended: then there is a button for it. */
+  readonly signedIn: (request: FastifyRequest) => boolean;
+  /** How often a page that is looked at brings itself up to date, in ms. */
+  readonly refreshMs?: number;
+}
+
+/** What a page shows. */
+export interface Page {
+  readonly title: string;
+  readonly name?: PageName;
+  /** What keeps itself up to date while it is looked at. */
+  readonly live?: Content;
+  /** What stays as it is until the reader goes on: forms, and what was asked for. */
+  readonly above?: Content;
+  readonly still?: Content;
+  /** The address that the live part is asked for again at; that of the request when absent. */
+  readonly address?: string;
+  readonly chart?: boolean;
+  /** The live part begins with a heading of its own. */
+  readonly ownHeading?: boolean;
+  readonly status?: number;
+}
+
+const REFRESH_MS = 5_000;
+/** How old the state may be that every page tells in its title and icon, in ms. */
+const STATE_MS = 1_000;
+
+/** What all pages are made with: the frame around them, the way on after an action, and the question before it. */
+export class Site {
+  readonly operations: Operations;
+  readonly who: PageParts['who'];
+  /** The overview, computed once for all who ask within a second. */
+  readonly overview: () => Promise<Overview>;
+  readonly #parts: PageParts;
+  readonly #addressOf: (name: AssetName) => string;
+
+  constructor(parts: PageParts, addressOf: (name: AssetName) => string) {
+    this.#parts = parts;
+    this.#addressOf = addressOf;
+    this.operations = parts.operations;
+    this.who = parts.who;
+    this.overview = sharedFor(
+      STATE_MS,
+      () => parts.operations.overview(),
+      () => performance.now(),
+    );
+  }
+
+  /** Answers with a page. */
+  async show(request: FastifyRequest, reply: FastifyReply, page: Page): Promise<FastifyReply> {
+    // A page that can be told is told, though nobody knows at the moment how leadsync is.
+    const overview = await this.overview().catch(() => undefined);
+    const frame = {
+      addressOf: this.#addressOf,
+      refreshMs: this.#parts.refreshMs ?? REFRESH_MS,
+      signedIn: this.#parts.signedIn(request),
+      troubles: overview?.troubles ?? [],
+      address: page.address ?? request.url,
+      // The notice is for the page itself; a live update would take it away unread.
+      notice: request.headers['hx-request'] === undefined ? takeNotice(request, reply) : undefined,
+    };
+    return this.send(reply, layout(page, frame), page.status);
+  }
+
+  /** Answers with a document. */
+  send(reply: FastifyReply, document: VNode, status = 200): FastifyReply {
+    return reply
+      .code(status)
+      .type('text/html; charset=utf-8')
+      .send(`<!doctype html>${renderToString(document)}`);
+  }
+
+  /** Asks whether to go on; the answer comes back to the same address, with `sure`. */
+  ask(request: FastifyRequest, reply: FastifyReply, ask: Ask): Promise<FastifyReply> {
+    const { pathname } = new URL(request.url, 'http://localhost');
+    return this.show(request, reply, { title: ask.title, still: askFor(pathname, ask), address: ask.back });
+  }
+
+  /** Goes on to a page after an action, and says there what came of it (RFC 9110, section 15.4.4). */
+  done(reply: FastifyReply, to: string, notice: Notice): FastifyReply {
+    leaveNotice(reply, notice);
+    return reply.redirect(to, 303);
+  }
+
+  /** Answers that something does not exist, or did not work. */
+  fail(request: FastifyRequest, reply: FastifyReply, { title, what, next, status }: Failure) {
+    const still = html`<section id="ask" class="failure"><p>${what}</p><p class="next">${next}</p></section>`;
+    return this.show(request, reply, { title, still, status, address: '/' });
+  }
+}
+
+export interface Failure {
+  readonly title: string;
+  readonly what: string;
+  readonly next: string;
+  readonly status: number;
+}
+
+/** Adds the routes of a page. */
+export type AddPage = (app: FastifyInstance, site: Site) => void;
+
+/** A parameter of the address. */
+export function paramOf(request: FastifyRequest, name: string): string {
+  return (request.params as Record<string, string>)[name] ?? '';
+}
+
+/** What a form sent, each field as often as it was there. */
+export function fieldsOf(request: FastifyRequest): URLSearchParams {
+  return request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+}

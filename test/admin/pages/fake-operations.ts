@@ -1,0 +1,211 @@
+import type {
+  Configuration,
+  Content,
+  DeliveryFilter,
+  DeliveryRow,
+  LeadDetail,
+  LeadRow,
+  LeadSearch,
+  Overview,
+  PollFilter,
+  PollRow,
+  SinkOverview,
+  TestResult,
+} from '../../../src/admin/model.ts';
+import type { Operations, Page, PageRequest } from '../../../src/admin/operations.ts';
+
+/** A leadsync whose state a test holds in its hands: every list may be changed, and every action is kept. */
+export class FakeOperations implements Operations {
+  readonly now: Date;
+  readonly actions: string[] = [];
+  troubles: Overview['troubles'];
+  sources: Overview['sources'];
+  sinkRows: SinkOverview[];
+  leadRows: LeadRow[];
+  deliveryRows: DeliveryRow[];
+  pollRows: PollRow[];
+  hours: Overview['leads_per_hour'];
+  speeds: Overview['speed_to_lead'];
+  config: Configuration;
+  testResult: TestResult = { arrived: true, duration_ms: 143, what: 'It answered 204.' };
+  reloadResult: Awaited<ReturnType<Operations['reload']>>;
+  detailOf: (row: LeadRow) => LeadDetail;
+  rawOf: (row: LeadRow) => string;
+  /** Set to let everything fail. */
+  failure: Error | undefined;
+
+  constructor(world: World) {
+    this.now = world.now;
+    this.troubles = world.troubles;
+    this.sources = world.sources;
+    this.sinkRows = world.sinks;
+    this.leadRows = world.leads;
+    this.deliveryRows = world.deliveries;
+    this.pollRows = world.polls;
+    this.hours = world.hours;
+    this.speeds = world.speeds;
+    this.config = world.configuration;
+    this.detailOf = world.detailOf;
+    this.rawOf = world.rawOf;
+    this.reloadResult = { applied: true, generation: 8, changes: ['sink crm changed: timeout'], restart: [] };
+  }
+
+  async overview(): Promise<Overview> {
+    this.#mayFail();
+    return {
+      version: '0.1.0',
+      at: this.now.toISOString(),
+      well: this.troubles.length === 0,
+      troubles: this.troubles,
+      sources: this.sources,
+      sinks: this.sinkRows,
+      leads_per_hour: this.hours,
+      speed_to_lead: this.speeds,
+    };
+  }
+
+  async leads(
+    { lead, service, source, since, until }: LeadSearch,
+    page: PageRequest,
+  ): Promise<Page<LeadRow>> {
+    this.#mayFail();
+    const rows = this.leadRows.filter(
+      (row) =>
+        (lead === undefined || row.lead_id === lead) &&
+        (service === undefined || row.service_slug === service) &&
+        (source === undefined || row.source === source) &&
+        (since === undefined || row.first_seen_at >= since) &&
+        (until === undefined || row.first_seen_at < until),
+    );
+    return cut(rows, page);
+  }
+
+  async lead(source: string, lead: string): Promise<LeadDetail | undefined> {
+    this.#mayFail();
+    const row = this.#row(source, lead);
+    return row && this.detailOf(row);
+  }
+
+  async reveal(source: string, lead: string, who: string): Promise<Content | undefined> {
+    const row = this.#row(source, lead);
+    if (row === undefined) return undefined;
+    this.actions.push(`reveal ${source} ${lead} by ${who}`);
+    return { source, lead_id: lead, version: row.version, raw: this.rawOf(row) };
+  }
+
+  async deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>> {
+    this.#mayFail();
+    return cut(this.#matching(filter), page);
+  }
+
+  async countDeliveries(filter: DeliveryFilter): Promise<number> {
+    return Math.min(10_000, this.#matching(filter).length);
+  }
+
+  async sinks(): Promise<readonly SinkOverview[]> {
+    this.#mayFail();
+    return this.sinkRows;
+  }
+
+  async polls({ source, status }: PollFilter, page: PageRequest): Promise<Page<PollRow>> {
+    this.#mayFail();
+    const rows = this.pollRows.filter(
+      (row) =>
+        (source === undefined || row.source === source) && (status === undefined || row.status === status),
+    );
+    return cut(rows, page);
+  }
+
+  async configuration(): Promise<Configuration> {
+    this.#mayFail();
+    return this.config;
+  }
+
+  async retry(filter: DeliveryFilter): Promise<number> {
+    const meant = this.#matching(filter).filter(({ state }) => state === 'dead' || state === 'pending');
+    this.actions.push(`retry ${JSON.stringify(filter)}: ${meant.length}`);
+    this.deliveryRows = this.deliveryRows.map((row) =>
+      meant.includes(row) ? { ...row, state: 'pending', reason: null, settled_at: null } : row,
+    );
+    return meant.length;
+  }
+
+  async replay(sink: string, source: string, lead: string): Promise<number> {
+    this.actions.push(`replay ${sink} ${source} ${lead}`);
+    return this.#sink(sink) && this.#row(source, lead) ? 1 : 0;
+  }
+
+  async pause(sink: string, reason: string): Promise<boolean> {
+    this.actions.push(`pause ${sink}: ${reason}`);
+    return this.#change(sink, { state: 'paused', reason, since: this.now.toISOString() });
+  }
+
+  async resume(sink: string): Promise<boolean> {
+    this.actions.push(`resume ${sink}`);
+    return this.#change(sink, { state: 'healthy', reason: null, since: null });
+  }
+
+  async test(sink: string): Promise<TestResult | undefined> {
+    this.actions.push(`test ${sink}`);
+    return this.#sink(sink) && this.testResult;
+  }
+
+  async reload() {
+    this.actions.push('reload');
+    return this.reloadResult;
+  }
+
+  #mayFail(): void {
+    if (this.failure) throw this.failure;
+  }
+
+  #row(source: string, lead: string): LeadRow | undefined {
+    return this.leadRows.find((row) => row.source === source && row.lead_id === lead);
+  }
+
+  #sink(name: string): SinkOverview | undefined {
+    return this.sinkRows.find(({ sink }) => sink === name);
+  }
+
+  #change(name: string, change: Partial<SinkOverview>): boolean {
+    const sink = this.#sink(name);
+    if (sink === undefined) return false;
+    this.sinkRows = this.sinkRows.map((row) => (row === sink ? { ...row, ...change } : row));
+    return true;
+  }
+
+  #matching({ sink, source, lead, delivery, state, since, until }: DeliveryFilter): DeliveryRow[] {
+    return this.deliveryRows.filter(
+      (row) =>
+        (sink === undefined || row.sink === sink) &&
+        (source === undefined || row.source === source) &&
+        (lead === undefined || row.lead_id === lead) &&
+        (delivery === undefined || row.delivery_id === delivery) &&
+        (state === undefined || row.state === state) &&
+        (since === undefined || row.owed_at >= since) &&
+        (until === undefined || row.owed_at < until),
+    );
+  }
+}
+
+/** What a fake leadsync starts with. */
+export interface World {
+  readonly now: Date;
+  readonly troubles: Overview['troubles'];
+  readonly sources: Overview['sources'];
+  readonly sinks: SinkOverview[];
+  readonly leads: LeadRow[];
+  readonly deliveries: DeliveryRow[];
+  readonly polls: PollRow[];
+  readonly hours: Overview['leads_per_hour'];
+  readonly speeds: Overview['speed_to_lead'];
+  readonly configuration: Configuration;
+  readonly detailOf: (row: LeadRow) => LeadDetail;
+  readonly rawOf: (row: LeadRow) => string;
+}
+
+function cut<Row>(rows: readonly Row[], { limit, after }: PageRequest): Page<Row> {
+  const start = after === undefined ? 0 : Number(after);
+  const end = start + limit;
+  return { rows: rows.slice(start, end), next: end < rows.length ? String(end) : null };
+}

@@ -1,0 +1,18 @@
+import { type Browser, chromium } from 'playwright-core';
+import { firstExecutable } from './server-process.ts';
+
+/** Where Chromium is: what CHROMIUM names, else the one of the system. Undefined when there is none. */
+export function findChromium(): string | undefined {
+  const named = process.env['CHROMIUM'];
+  if (named) return named;
+  const folders = ['/usr/bin', '/usr/local/bin', '/snap/bin', '/Applications/Chromium.app/Contents/MacOS'];
+  return firstExecutable('chromium', folders) ?? firstExecutable('Chromium', folders);
+}
+
+/** Starts a browser without a window. @throws Error when there is none */
+export function startBrowser(): Promise<Browser> {
+  const executablePath = findChromium();
+  if (executablePath === undefined) throw new Error('Chromium is not installed: `npm test` installs it.');
+  // Its sandbox wants user namespaces, which containers and root do not have; it opens pages of ours alone.
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+}
