@@ -42,20 +42,17 @@ function body({ generation, loaded_at, stale, values }: Configuration, now: Date
       <div><dt>The file</dt><dd>${stale ? 'has faults' : 'is in force'}</dd></div>
     </dl>`,
     askingButton('/configuration/reload', 'Reload…'),
-    ...groupsOf(values).map(
-      ([name, group]) =>
-        html`<section><h2>${name}</h2>${table({
-          name,
-          columns: [
-            { label: 'Option', of: ({ path }) => html`<code>${path}</code>`, text: true },
-            { label: 'Value', of: ({ value }) => html`<bdi>${value}</bdi>`, text: true },
-            { label: 'From', of: ({ origin }) => html`<span class="origin">${origin}</span>`, text: true },
-          ],
-          rows: group,
-          key: ({ path }) => `value-${path}`,
-          empty: '',
-        })}</section>`,
-    ),
+    html`<section><h2>Values in force</h2>${table({
+      name: 'Values in force',
+      columns: [
+        { label: 'Option', of: ({ path }) => html`<code>${path}</code>`, text: true },
+        { label: 'Value', of: ({ value }) => html`<bdi>${value}</bdi>`, text: true },
+        { label: 'From', of: ({ origin }) => html`<span class="origin">${origin}</span>`, text: true },
+      ],
+      rows: values,
+      key: ({ path }) => `value-${path}`,
+      empty: 'No value is known.',
+    })}</section>`,
   ];
 }
 
@@ -64,13 +61,6 @@ function staleNotice({ since, faults }: NonNullable<Configuration['stale']>, now
     <p>The file was changed ${ago(since, now)} and has faults: what was in force before still is. Mend the file and reload it.</p>
     <ul>${faults.map((fault) => html`<li><code><bdi>${fault}</bdi></code></li>`)}</ul>
   </div>`;
-}
-
-/** `sources`, `sinks`, …, each with its values, in the order in which they come. */
-function groupsOf(values: Configuration['values']): [string, Configuration['values']][] {
-  return Object.entries(Object.groupBy(values, ({ path }) => path.split('.', 1)[0] ?? '')).map(
-    ([name, group = []]) => [name, group],
-  );
 }
 
 function told(result: ReloadResult): Notice {

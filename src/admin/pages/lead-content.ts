@@ -8,11 +8,11 @@ import type { Content } from './content.ts';
 export function concealed(address: string): VNode {
   const action = `${address}/data`;
   return html`<section id="content">
-    <h2>The lead's data</h2>
+    <h2>The lead’s data</h2>
     <p class="masked" aria-hidden="true">••••••••••••  ••••••••  ••••••••••••••••</p>
     <form method="post" action=${action}>
       <p class="hint">Personal data. Whoever looks is written to the audit log.</p>
-      <p class="buttons"><button hx-post=${action} hx-select="#content" hx-target="#content" hx-swap="outerHTML" hx-sync="drop">Show the lead's data</button></p>
+      <p class="buttons"><button hx-post=${action} hx-select="#content" hx-target="#content" hx-swap="outerHTML" hx-sync="drop">Show the lead’s data</button></p>
     </form>
   </section>`;
 }
@@ -20,7 +20,7 @@ export function concealed(address: string): VNode {
 /** A lead's content: each field as text, and the whole as it was received. */
 export function revealed({ source, lead_id, version, raw }: LeadContent): VNode {
   return html`<section id="content">
-    <h2>The lead's data <small>version ${version}</small></h2>
+    <h2>The lead’s data <small>version ${version}</small></h2>
     <dl class="data">${fieldsOf(raw)}</dl>
     <details><summary>As received</summary><pre tabindex="0">${raw}</pre></details>
     <p class="buttons"><a class="button" href=${leadAddress(source, lead_id)}>Hide</a></p>

@@ -5,6 +5,7 @@ import { leadAddress, withQuery } from './addresses.ts';
 import { askingButton } from './ask.ts';
 import { badge } from './badge.ts';
 import type { Content } from './content.ts';
+import { queryOf } from './filters.ts';
 import { concealed, revealed } from './lead-content.ts';
 import { timeline } from './lead-timeline.ts';
 import { moment } from './moment.ts';
@@ -74,7 +75,7 @@ function deliveryColumns(now: Date): readonly Column<Delivery>[] {
     { label: 'Attempts', of: ({ attempts }) => attempts, number: true },
     { label: 'Owed', of: (delivery) => moment(delivery.owed_at), number: true },
     { label: 'Settled or next', of: (delivery) => settledOrNext(delivery, now), number: true },
-    { label: 'Do', of: actions },
+    { label: 'Actions', of: actions },
   ];
 }
 
@@ -93,25 +94,23 @@ function actions({ source, lead_id, delivery_id, sink, state }: Delivery): Conte
   const address = leadAddress(source, lead_id);
   const retryable = state === 'dead' || state === 'pending';
   return html`<div class="actions">
-    ${retryable && askingButton(withQuery(`${address}/retry`, { delivery: delivery_id }), 'Retry')}
-    ${askingButton(withQuery(`${address}/replay`, { sink }), 'Replay')}
+    ${retryable && askingButton(withQuery(`${address}/retry`, { delivery: delivery_id }), 'Retry…')}
+    ${askingButton(withQuery(`${address}/replay`, { sink }), 'Replay…')}
   </div>`;
 }
 
 async function retry(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { source, lead } = nameOf(request);
   const back = leadAddress(source, lead);
-  const delivery = givenBy(request, 'delivery');
+  const delivery = queryOf(request).get('delivery') ?? '';
   if (!fieldsOf(request).has('sure')) {
     const question = `Try this delivery of lead ${lead} again now?`;
     const consequences = 'It is due at once, with all its attempts before it, under the same id.';
-    const fields = [['delivery', delivery]] as const;
     return site.ask(request, reply, {
       title: 'Retry',
       question,
       consequences,
       yes: 'Retry',
-      fields,
       back,
     });
   }
@@ -130,17 +129,15 @@ async function retry(site: Site, request: FastifyRequest, reply: FastifyReply): 
 async function replay(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { source, lead } = nameOf(request);
   const back = leadAddress(source, lead);
-  const sink = givenBy(request, 'sink');
+  const sink = queryOf(request).get('sink') ?? '';
   if (!fieldsOf(request).has('sure')) {
     const question = `Send lead ${lead} to ${sink} once more?`;
     const consequences = 'The receiver gets it again, under a new id and marked as a replay.';
-    const fields = [['sink', sink]] as const;
     return site.ask(request, reply, {
       title: 'Replay',
       question,
       consequences,
       yes: 'Replay',
-      fields,
       back,
     });
   }
@@ -176,10 +173,4 @@ function nameOf(request: FastifyRequest): { source: string; lead: string } {
 function pathOf(request: FastifyRequest): string {
   const { source, lead } = nameOf(request);
   return leadAddress(source, lead);
-}
-
-/** From the button's address, or from the answer to the question. */
-function givenBy(request: FastifyRequest, name: string): string {
-  const fromAddress = new URL(request.url, 'http://localhost').searchParams.get(name);
-  return fieldsOf(request).get(name) ?? fromAddress ?? '';
 }

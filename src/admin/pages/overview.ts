@@ -32,7 +32,7 @@ function body(overview: Overview): Content {
     html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview)}</div>`,
     html`<section><h2>Sinks</h2>${sinkTable(overview.sinks, now)}</section>`,
     html`<section><h2>Sources</h2>${sourceTable(overview, now)}</section>`,
-    html`<p class="hint">leadsync ${overview.version}</p>`,
+    html`<p class="hint version">leadsync ${overview.version}</p>`,
   ];
 }
 
@@ -69,7 +69,7 @@ function tiles(overview: Overview, now: Date): VNode {
   const oldest = earliest(sinks.map((sink) => sink.oldest_owed_at));
   const day = overview.leads_per_hour.slice(-24).reduce((sum, { leads }) => sum + leads, 0);
   return html`<dl class="tiles">
-    ${tile('Last poll', ago(lastPoll, now), `the listing is known as of ${durationOf(Math.floor(staleness) * 1000)} ago`)}
+    ${tile('Last poll', ago(lastPoll, now), `listing complete ${durationOf(Math.floor(staleness) * 1000)} ago`)}
     ${tile('New leads', counted(day), 'in the last 24 hours')}
     ${tile('Waiting', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${counted(waiting)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'nothing is owed')}
     ${tile('Dead', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${counted(dead)}</a>`, dead > 0 ? 'given up, with the reason' : 'nothing was given up', dead > 0)}

@@ -89,8 +89,8 @@ export class Site {
 
   /** Asks whether to go on; the answer comes back to the same address, with `sure`. */
   ask(request: FastifyRequest, reply: FastifyReply, ask: Ask): Promise<FastifyReply> {
-    const { pathname } = new URL(request.url, 'http://localhost');
-    return this.show(request, reply, { title: ask.title, still: askFor(pathname, ask), address: ask.back });
+    const still = askFor(request.url, ask);
+    return this.show(request, reply, { title: ask.title, still, address: ask.back });
   }
 
   /** Goes on to a page after an action, and says there what came of it (RFC 9110, section 15.4.4). */

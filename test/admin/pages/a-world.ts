@@ -62,7 +62,7 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
     ],
     polls: Array.from({ length: 140 }, (_, at) => aPoll(at, before)),
     configuration: theConfiguration(before(3 * HOUR + 12 * MINUTE)),
-    detailOf: (row) => detailOf(row, deliveries, before),
+    detailOf: (row, all) => detailOf(row, all, before),
     rawOf: ({ lead_id }) => aLead({ id: Number(lead_id), client_name: 'Ada Example' }),
   };
 }

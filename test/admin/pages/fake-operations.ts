@@ -29,7 +29,7 @@ export class FakeOperations implements Operations {
   config: Configuration;
   testResult: TestResult = { arrived: true, duration_ms: 143, what: 'It answered 204.' };
   reloadResult: Awaited<ReturnType<Operations['reload']>>;
-  detailOf: (row: LeadRow) => LeadDetail;
+  detailOf: (row: LeadRow, deliveries: readonly DeliveryRow[]) => LeadDetail;
   rawOf: (row: LeadRow) => string;
   /** Set to let everything fail. */
   failure: Error | undefined;
@@ -83,7 +83,7 @@ export class FakeOperations implements Operations {
   async lead(source: string, lead: string): Promise<LeadDetail | undefined> {
     this.#mayFail();
     const row = this.#row(source, lead);
-    return row && this.detailOf(row);
+    return row && this.detailOf(row, this.deliveryRows);
   }
 
   async reveal(source: string, lead: string, who: string): Promise<Content | undefined> {
@@ -200,7 +200,7 @@ export interface World {
   readonly hours: Overview['leads_per_hour'];
   readonly speeds: Overview['speed_to_lead'];
   readonly configuration: Configuration;
-  readonly detailOf: (row: LeadRow) => LeadDetail;
+  readonly detailOf: (row: LeadRow, deliveries: readonly DeliveryRow[]) => LeadDetail;
   readonly rawOf: (row: LeadRow) => string;
 }
 

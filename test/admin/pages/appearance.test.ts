@@ -1,0 +1,133 @@
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startBrowser } from '../../support/browser.ts';
+import { openReader } from './reader.ts';
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+const everyPage = [
+  '/',
+  '/leads',
+  '/leads?lead=x',
+  '/leads/main/48196',
+  '/deliveries',
+  '/sinks',
+  '/polls',
+  '/configuration',
+  '/login',
+] as const;
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+/** What axe finds that keeps somebody out, as `rule: element`. */
+async function seriousFindings(page: Page): Promise<string[]> {
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
+}
+
+describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
+  test('no page keeps anybody out', async () => {
+    const { page, go } = await openReader(browser, {
+      refreshMs: 60_000,
+      context: { colorScheme, bypassCSP: true },
+    });
+    await page.addInitScript({ path: AXE });
+    for (const path of everyPage) {
+      await go(path);
+      expect(await seriousFindings(page), path).toEqual([]);
+    }
+  });
+
+  test('a question and a lead’s data keep nobody out', async () => {
+    const { page, go } = await openReader(browser, {
+      refreshMs: 60_000,
+      context: { colorScheme, bypassCSP: true },
+    });
+    await page.addInitScript({ path: AXE });
+    await go('/leads/main/48196');
+    await page.getByRole('button', { name: 'Show the lead’s data' }).click();
+    await page.getByText('Ada Example').first().waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await go('/sinks');
+    await page.getByRole('button', { name: 'Pause…' }).first().click();
+    await page.getByRole('dialog').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+});
+
+test('on a phone no page is wider than the screen', async () => {
+  const context = { viewport: { width: 360, height: 740 } };
+  const { page, go } = await openReader(browser, { context });
+  for (const path of everyPage) {
+    await go(path);
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(wider, path).toBeLessThanOrEqual(0);
+  }
+});
+
+test('no page makes the browser complain', async () => {
+  const { page, go, faults } = await openReader(browser);
+  for (const path of everyPage.filter((path) => path !== '/leads?lead=x')) {
+    await go(path);
+    await page.waitForLoadState('networkidle');
+  }
+  expect(faults).toEqual([]);
+});
+
+test('the theme is chosen, and kept from page to page', async () => {
+  const { page, go } = await openReader(browser, { context: { colorScheme: 'light' } });
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await go('/');
+  const light = await ground();
+  const theme = page.getByRole('button', { name: 'Theme' });
+  await theme.click();
+  await theme.click();
+  expect(await theme.innerText()).toBe('Theme: dark');
+  const dark = await ground();
+  expect(dark).not.toBe(light);
+  await go('/sinks');
+  expect(await ground()).toBe(dark);
+});
+
+test('everything is reached by the keyboard, beginning with the way past the menu', async () => {
+  const { page, go, operations } = await openReader(browser, { refreshMs: 60_000 });
+  await go('/sinks');
+  await page.keyboard.press('Tab');
+  expect(await focused(page)).toBe('Skip to the content');
+  await page.keyboard.press('Enter');
+  for (let presses = 0; (await focused(page)) !== 'Pause…'; presses++) {
+    expect(presses).toBeLessThan(20);
+    await page.keyboard.press('Tab');
+  }
+  const outline = await page.evaluate(() => getComputedStyle(document.activeElement as Element).outlineStyle);
+  expect(outline).toBe('solid');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.type('by keyboard');
+  await page.keyboard.press('Enter');
+  await page.getByText('crm is paused.').waitFor();
+  expect(operations.actions).toEqual(['pause crm: by keyboard']);
+});
+
+test('a question that was called off gives the focus back', async () => {
+  const { page, go } = await openReader(browser);
+  await go('/sinks');
+  await page.getByRole('button', { name: 'Test…' }).first().focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  expect(await focused(page)).toBe('Test…');
+});
+
+function focused(page: Page): Promise<string | null | undefined> {
+  return page.evaluate(() => document.activeElement?.textContent);
+}

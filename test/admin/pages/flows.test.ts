@@ -1,0 +1,330 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startBrowser } from '../../support/browser.ts';
+import { openReader, type Reader } from './reader.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+const main = (page: Page) => page.locator('main');
+const notice = (page: Page) => page.locator('main .notice').first();
+
+describe('Overview', () => {
+  test('says in one sentence whether it is well, what is wrong, and what to do next', async () => {
+    const { page, go, faults } = await openReader(browser);
+    await go('/');
+    await expect
+      .poll(() => page.locator('h1').textContent())
+      .toBe('1 thing is wrong, and 1 thing wants a look.');
+    expect(await page.locator('.troubles li').allTextContents()).toEqual([
+      expect.stringMatching(/Critical · warehouse.*held for 38 min.*See whether PostgreSQL runs/s),
+      expect.stringMatching(/Warning · crm.*3 deliveries.*retry the dead/s),
+    ]);
+    expect(faults).toEqual([]);
+  });
+
+  test('draws leads per hour, and says the numbers to who does not see them', async () => {
+    const { page, go, faults } = await openReader(browser);
+    await go('/');
+    await page.locator('#chart canvas').waitFor();
+    const drawn = await page.locator('#chart canvas').evaluate((canvas) => {
+      const { width, height } = canvas as HTMLCanvasElement;
+      const { data } =
+        (canvas as HTMLCanvasElement).getContext('2d')?.getImageData(0, 0, width, height) ?? {};
+      return data?.some((value) => value > 0);
+    });
+    expect(drawn).toBe(true);
+    expect(await page.getByRole('img').getAttribute('aria-label')).toMatch(/1,580 new leads.*at most 80/);
+    expect(faults).toEqual([]);
+  });
+
+  test('its title and icon tell the state from afar', async () => {
+    const { page, go, operations } = await openReader(browser);
+    await go('/');
+    expect(await page.title()).toBe('2 troubles · Overview · leadsync');
+    expect(await page.locator('#icon').getAttribute('href')).toContain('critical-');
+    operations.troubles = [];
+    await expect.poll(() => page.title(), { timeout: 5_000 }).toBe('Overview · leadsync');
+    expect(await page.locator('#icon').getAttribute('href')).toContain('well-');
+  });
+});
+
+describe('Leads', () => {
+  test('are found by id, and one leads to its page', async () => {
+    const { page, go, faults } = await openReader(browser);
+    await go('/leads');
+    await page.getByLabel('Id').fill('48196');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL('**/leads?lead=48196');
+    await page.getByRole('link', { name: '48196' }).click();
+    await expect.poll(() => page.locator('h1').textContent()).toBe('Lead 48196');
+    expect(faults).toEqual([]);
+  });
+
+  test('are found by service and time; a time is the reader’s own, and the address holds UTC', async () => {
+    const { page, go } = await openReader(browser);
+    await go('/leads');
+    await page.getByLabel('Service').fill('painting');
+    await page.getByLabel('First seen since').fill('2026-11-22 00:30');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL((url) => url.searchParams.get('since') === '2026-11-21T13:30:00.000Z');
+    expect(await page.getByLabel('First seen since').inputValue()).toBe('2026-11-22 00:30');
+    const services = await page.locator('td[data-label="Service"]').allInnerTexts();
+    expect(services.length).toBeGreaterThan(0);
+    expect(new Set(services)).toEqual(new Set(['painting']));
+  });
+
+  test('none that matches, none at all and a filter that cannot be read have words of their own', async () => {
+    const { page, go, operations } = await openReader(browser);
+    await go('/leads?service=nothing');
+    expect(await page.locator('.empty').textContent()).toContain('No lead matches');
+    operations.leadRows = [];
+    await go('/leads');
+    expect(await page.locator('.empty').textContent()).toContain('No source has listed a lead yet');
+    await go('/leads?lead=abc&since=yesterday');
+    expect(await main(page).textContent()).toContain('Id is a number of at most 19 digits.');
+    expect(await main(page).textContent()).toContain('how long ago');
+    expect(await page.getByLabel('Id').inputValue()).toBe('abc');
+  });
+
+  test('are paged, and the way back is there', async () => {
+    const { page, go } = await openReader(browser);
+    await go('/leads?source=main');
+    await page.getByRole('link', { name: 'Older' }).click();
+    await page.waitForURL('**/leads?source=main&after=50');
+    await page.getByRole('link', { name: 'Newest' }).click();
+    await page.waitForURL('**/leads?source=main');
+  });
+});
+
+describe('One lead', () => {
+  const show = (page: Page) => page.getByRole('button', { name: 'Show the lead’s data' });
+
+  test('tells its story in the order of time', async () => {
+    const { page, go } = await openReader(browser);
+    await go('/leads/main/48196');
+    const story = await page.locator('.timeline li').allInnerTexts();
+    expect(story.map((line) => line.replace(/\s+/g, ' '))).toEqual([
+      expect.stringMatching(/First listed in poll 91299/),
+      expect.stringMatching(/Owed to crm/),
+      expect.stringMatching(/Owed to warehouse/),
+      expect.stringMatching(/Attempt at warehouse: unavailable 164 ms 14 times alike/),
+      expect.stringMatching(/Attempt at crm: refused 164 ms, HTTP 422 .*not from our region/),
+      expect.stringMatching(/Given up for crm It answered 422/),
+    ]);
+    expect(await page.locator('.timeline time').first().getAttribute('title')).toMatch(/^2026-11-21 .* UTC$/);
+    expect(await page.locator('.timeline time').first().innerText()).toMatch(/^22 Nov \d\d:\d\d:\d\d$/);
+  });
+
+  test('keeps its data to itself until somebody asks, which is written down', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/leads/main/48196');
+    expect(await page.content()).not.toContain('Ada Example');
+    expect(operations.actions).toEqual([]);
+    await show(page).click();
+    await page.getByText('Ada Example').first().waitFor();
+    expect(operations.actions).toEqual(['reveal main 48196 by a reader']);
+    expect(page.url()).toBe(`${new URL(page.url()).origin}/leads/main/48196`);
+    await page.getByRole('link', { name: 'Hide' }).click();
+    await show(page).waitFor();
+    expect(await page.content()).not.toContain('Ada Example');
+    expect(faults).toEqual([]);
+  });
+
+  test('stays shown while the rest brings itself up to date', async () => {
+    const { page, go, operations } = await openReader(browser);
+    await go('/leads/main/48196');
+    await show(page).click();
+    await page.getByText('Ada Example').first().waitFor();
+    operations.deliveryRows = [];
+    await page.getByText('This lead is owed to no sink').waitFor();
+    expect(await page.getByText('Ada Example').count()).toBeGreaterThan(0);
+    expect(operations.actions).toHaveLength(1);
+  });
+
+  test('is retried and replayed after a question', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/leads/main/48196');
+    await page.locator('tr', { hasText: 'crm' }).getByRole('button', { name: 'Retry…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
+    await notice(page).getByText('The delivery is due now').waitFor();
+    await page.locator('tr', { hasText: 'crm' }).getByRole('button', { name: 'Replay…' }).click();
+    expect(await page.getByRole('dialog').innerText()).toContain('Send lead 48196 to crm once more?');
+    await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
+    await notice(page).getByText('1 delivery is owed to crm once more.').waitFor();
+    expect(operations.actions).toEqual([
+      expect.stringMatching(/^retry \{"delivery":"crm:main:48196:1:[0-9a-f]+"\}: 1$/),
+      'replay crm main 48196',
+    ]);
+    expect(faults).toEqual([]);
+  });
+
+  test('that no source has listed is said to be unknown', async () => {
+    const { page, go } = await openReader(browser);
+    await go('/leads/main/999');
+    expect(await main(page).textContent()).toContain('Source main has never listed a lead 999.');
+  });
+});
+
+describe('Deliveries', () => {
+  test('are filtered by sink and state, and the address says so', async () => {
+    const { page, go } = await openReader(browser);
+    await go('/deliveries');
+    await page.getByLabel('Sink').selectOption('crm');
+    await page.getByLabel('State').selectOption('dead');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL('**/deliveries?sink=crm&state=dead');
+    expect(await page.locator('tbody tr').count()).toBe(3);
+  });
+
+  test('those selected are retried, with their number in the question', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/deliveries?state=dead');
+    const selected = page.getByRole('button', { name: 'Retry the selected…' });
+    expect(await selected.isDisabled()).toBe(true);
+    await page.getByRole('checkbox', { name: 'Select lead' }).nth(0).check();
+    await page.getByRole('checkbox', { name: 'Select lead' }).nth(2).check();
+    await selected.click();
+    await page.getByRole('button', { name: 'Retry 2 selected deliveries' }).click();
+    await notice(page).getByText('2 deliveries are due now.').waitFor();
+    expect(page.url()).toContain('/deliveries?state=dead');
+    expect(operations.actions).toHaveLength(2);
+    expect(faults).toEqual([]);
+  });
+
+  test('all that match are retried, after their number was shown', async () => {
+    const { page, go, operations } = await openReader(browser);
+    await go('/deliveries?sink=warehouse&state=pending');
+    await page.getByRole('button', { name: 'Retry all that wait…' }).click();
+    await page.getByRole('button', { name: 'Retry 9 pending deliveries' }).click();
+    await notice(page).getByText('9 deliveries are due now.').waitFor();
+    expect(operations.actions).toEqual(['retry {"sink":"warehouse","state":"pending"}: 9']);
+  });
+
+  test('nothing is done when the question is answered with no', async () => {
+    const { page, go, operations } = await openReader(browser);
+    await go('/deliveries?state=dead');
+    const all = page.getByRole('button', { name: 'Retry all that are dead…' });
+    await all.click();
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await all.click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    expect(operations.actions).toEqual([]);
+  });
+});
+
+describe('Sinks', () => {
+  const card = (page: Page, sink: string) => page.locator(`#sink-${sink}`);
+
+  test('one is paused with a reason, and resumed', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/sinks');
+    await card(page, 'crm').getByRole('button', { name: 'Pause…' }).click();
+    await page.getByLabel('Why?').fill('the CRM is being upgraded');
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await notice(page).getByText('crm is paused.').waitFor();
+    expect(await card(page, 'crm').innerText()).toContain('the CRM is being upgraded');
+    await card(page, 'crm').getByRole('button', { name: 'Resume…' }).click();
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await notice(page).getByText('crm is resumed.').waitFor();
+    expect(operations.actions).toEqual(['pause crm: the CRM is being upgraded', 'resume crm']);
+    expect(faults).toEqual([]);
+  });
+
+  test('one is tested, and what came of it is said', async () => {
+    const { page, go, operations } = await openReader(browser);
+    const test = async () => {
+      await go('/sinks');
+      await card(page, 'crm').getByRole('button', { name: 'Test…' }).click();
+      await page.getByRole('button', { name: 'Send it' }).click();
+    };
+    await test();
+    await notice(page).getByText('crm took the test event in 143 ms. It answered 204.').waitFor();
+    operations.testResult = {
+      arrived: false,
+      duration_ms: 15_000,
+      what: 'It did not answer. See whether it runs.',
+    };
+    await test();
+    await notice(page).getByText('crm did not take the test event (15 s). It did not answer.').waitFor();
+    expect(await notice(page).getAttribute('role')).toBe('alert');
+  });
+
+  test('the dead of one are retried, after their number was shown', async () => {
+    const { page, go, operations } = await openReader(browser);
+    await go('/sinks');
+    await card(page, 'crm').getByRole('button', { name: 'Retry 3 dead…' }).click();
+    await page.getByRole('button', { name: 'Retry 3 dead deliveries' }).click();
+    await notice(page).getByText('3 deliveries of crm are due now.').waitFor();
+    expect(operations.actions).toEqual(['retry {"sink":"crm","state":"dead"}: 3']);
+  });
+
+  test('one that is gone from the configuration says what becomes of its leads, and has no buttons', async () => {
+    const { page, go } = await openReader(browser);
+    await go('/sinks');
+    expect(await card(page, 'old-crm').innerText()).toContain('leadsync forget');
+    expect(await card(page, 'old-crm').getByRole('button').count()).toBe(0);
+  });
+});
+
+describe('Polls', () => {
+  test('are shown with what they found, and filtered by how they ended', async () => {
+    const { page, go } = await openReader(browser);
+    await go('/polls');
+    await page.getByLabel('Status').selectOption('failed');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL('**/polls?status=failed');
+    expect(await page.locator('tbody tr').count()).toBe(1);
+    expect(await page.locator('tbody').innerText()).toMatch(/10 s.*503.*asked for 30 s of patience/s);
+  });
+});
+
+describe('Configuration', () => {
+  const reload = async (page: Page) => {
+    await page.getByRole('button', { name: 'Reload…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Reload' }).click();
+  };
+
+  test('shows each value with its origin, secrets masked, and is reloaded after a question', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/configuration');
+    const secret = page.locator('tr', { hasText: 'sinks.crm.secret' });
+    expect(await secret.innerText()).toMatch(/\[secret\]\s+environment CRM_WEBHOOK_SECRET/);
+    await reload(page);
+    await notice(page).getByText('Generation 8 is in force.').waitFor();
+    expect(await notice(page).innerText()).toContain('sink crm changed: timeout');
+    expect(operations.actions).toEqual(['reload']);
+    expect(faults).toEqual([]);
+  });
+
+  test('a text with faults changes nothing, and they are told', async () => {
+    const { page, go, operations } = await openReader(browser);
+    const fault = 'leadsync.yaml:21:14: "15 parsecs" is no duration. Write 15s, 5m or 2h.';
+    operations.reloadResult = { applied: false, generation: 7, faults: [fault] };
+    await go('/configuration');
+    await reload(page);
+    await notice(page).getByText('generation 7 stays in force').waitFor();
+    expect(await notice(page).innerText()).toContain(fault);
+    operations.config = {
+      ...operations.config,
+      stale: { since: operations.now.toISOString(), faults: [fault] },
+    };
+    await go('/configuration');
+    expect(await notice(page).innerText()).toMatch(/has faults.*still is.*15 parsecs/s);
+  });
+});
+
+test('a notice is shown once', async () => {
+  const { page, go }: Reader = await openReader(browser);
+  await go('/sinks');
+  await page.locator('#sink-crm').getByRole('button', { name: 'Test…' }).click();
+  await page.getByRole('button', { name: 'Send it' }).click();
+  await notice(page).waitFor();
+  await go('/sinks');
+  expect(await notice(page).count()).toBe(0);
+});

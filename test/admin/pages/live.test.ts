@@ -1,0 +1,139 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startBrowser } from '../../support/browser.ts';
+import { openReader, type Reader } from './reader.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+/** Counts what the page asks for from now on. */
+function requestsOf(page: Page): () => number {
+  let requests = 0;
+  page.on('request', () => requests++);
+  return () => requests;
+}
+
+/** Something changes that every page with sinks shows. */
+function deliverMore({ operations }: Reader, delivered: number): void {
+  operations.sinkRows = operations.sinkRows.map((sink) => ({ ...sink, delivered }));
+}
+
+test('a page brings itself up to date', async () => {
+  const reader = await openReader(browser);
+  await reader.go('/sinks');
+  deliverMore(reader, 77_123);
+  await reader.page.getByText('77,123').first().waitFor();
+  expect(reader.faults).toEqual([]);
+});
+
+test('the chart is drawn anew when an hour has more leads', async () => {
+  const { page, go, operations, faults } = await openReader(browser);
+  await go('/');
+  const picture = () =>
+    page.locator('#chart canvas').evaluate((one) => (one as HTMLCanvasElement).toDataURL());
+  const before = await picture();
+  operations.hours = operations.hours.map((hour) => ({ ...hour, leads: hour.leads * 3 + 5 }));
+  await expect.poll(picture, { timeout: 5_000 }).not.toBe(before);
+  expect(await page.locator('#chart canvas').count()).toBe(1);
+  expect(faults).toEqual([]);
+});
+
+test('what a reader has selected, focused and scrolled to survives', async () => {
+  const reader = await openReader(browser);
+  const { page, go } = reader;
+  await go('/');
+  const link = page.getByRole('link', { name: 'warehouse' });
+  await link.focus();
+  await page.evaluate(() => {
+    scrollTo(0, 120);
+    const heading = document.querySelector('h1');
+    if (heading) getSelection()?.selectAllChildren(heading);
+  });
+  const kept = () =>
+    page.evaluate(() => [document.activeElement?.textContent, scrollY, getSelection()?.toString()]);
+  const before = await kept();
+  expect(before).toEqual(['warehouse', 120, expect.stringContaining('1 thing is wrong')]);
+  deliverMore(reader, 88_456);
+  await page.getByText('88,456').first().waitFor();
+  expect(await kept()).toEqual(before);
+});
+
+test('rows stay as they are while some are selected, and go on after', async () => {
+  const { page, go, operations } = await openReader(browser);
+  await go('/deliveries?state=dead');
+  const box = page.getByRole('checkbox', { name: 'Select lead' }).first();
+  await box.check();
+  const asked = requestsOf(page);
+  operations.deliveryRows = [];
+  expect(await page.locator('.selecting').innerText()).toContain('1 selected. Rows stay as they are');
+  await page.waitForTimeout(600); // several times as long as a page waits between two questions
+  expect(asked()).toBe(0);
+  expect(await box.isChecked()).toBe(true);
+  await box.uncheck();
+  await page.getByText('No delivery matches.').waitFor();
+});
+
+test('all rows shown are selected at once', async () => {
+  const { page, go } = await openReader(browser);
+  await go('/deliveries?state=dead');
+  await page.getByRole('checkbox', { name: 'Select all rows shown' }).check();
+  await page.getByText('3 selected.').waitFor();
+});
+
+test('a page that nobody looks at asks for nothing, and at once when somebody does again', async () => {
+  const reader = await openReader(browser, { refreshMs: 400 });
+  const { page, go } = reader;
+  await go('/sinks');
+  await setHidden(page, true);
+  const asked = requestsOf(page);
+  deliverMore(reader, 99_789);
+  await page.waitForTimeout(1_000);
+  expect(asked()).toBe(0);
+  await setHidden(page, false);
+  await page.getByText('99,789').first().waitFor();
+});
+
+test('what is written in a filter is left alone', async () => {
+  const reader = await openReader(browser);
+  const { page, go, operations } = reader;
+  await go('/leads');
+  await page.getByLabel('Service').fill('pain');
+  operations.leadRows = operations.leadRows.slice(0, 1);
+  await expect.poll(() => page.locator('tbody tr').count(), { timeout: 5_000 }).toBe(1);
+  expect(await page.getByLabel('Service').inputValue()).toBe('pain');
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('filter-service');
+});
+
+test('leadsync that fails or does not answer is said to do so, until it answers again', async () => {
+  const reader = await openReader(browser);
+  const { page, go, operations } = reader;
+  await go('/sinks');
+  operations.failure = new Error('ada@example.com');
+  await page.getByText('leadsync answers with an error. What you see is from').waitFor();
+  expect(await page.getByText('48,190').count()).toBe(1);
+  expect(await page.content()).not.toContain('ada@example.com');
+  operations.failure = undefined;
+  await page.locator('#offline').waitFor({ state: 'hidden' });
+  await page.route('**/sinks', (route) => route.abort());
+  await page.getByText('leadsync does not answer. What you see is from').waitFor();
+  await page.unroute('**/sinks');
+  await page.locator('#offline').waitFor({ state: 'hidden' });
+});
+
+test('a page whose session has ended goes to the login', async () => {
+  const { page, go } = await openReader(browser);
+  await go('/sinks');
+  await page.route('**/sinks', (route) => route.fulfill({ status: 303, headers: { location: '/login' } }));
+  await page.getByRole('button', { name: 'Log in' }).waitFor();
+});
+
+/** As if the tab was hidden or came to the front. */
+function setHidden(page: Page, hidden: boolean): Promise<void> {
+  return page.evaluate((value) => {
+    Object.defineProperty(document, 'hidden', { configurable: true, value });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+}
