@@ -1,15 +1,20 @@
 /** The addresses of pages, made in one place: names go in as they are and come out encoded. */
 
 export function leadAddress(source: string, lead: string): string {
-  return `/leads/${encodeURIComponent(source)}/${encodeURIComponent(lead)}`;
+  return `/leads/${encoded(source)}/${encoded(lead)}`;
 }
 
 export function sinkAction(sink: string, action: 'pause' | 'resume' | 'test' | 'retry'): string {
-  return `/sinks/${encodeURIComponent(sink)}/${action}`;
+  return `/sinks/${encoded(sink)}/${action}`;
 }
 
 /** An address with those parameters that have a value. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}
+
+/** Half of a character has no address. */
+function encoded(name: string): string {
+  return encodeURIComponent(name.toWellFormed());
 }

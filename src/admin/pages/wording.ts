@@ -16,7 +16,7 @@ export function durationOf(ms: number): string {
   if (ms < 59_950) return `${Number((ms / 1000).toFixed(1))} s`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 3600) return twoUnits(seconds, 60, 'min', 's');
-  if (seconds < 86_400) return twoUnits(Math.round(seconds / 60), 60, 'h', 'min');
+  if (seconds < 86_370) return twoUnits(Math.round(seconds / 60), 60, 'h', 'min');
   return twoUnits(Math.round(seconds / 3600), 24, 'd', 'h');
 }
 

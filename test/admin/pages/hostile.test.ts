@@ -1,0 +1,183 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hostileLead } from '../../hostile/hostile-lead.ts';
+import { hostileStrings } from '../../hostile/own-strings.ts';
+import { startBrowser } from '../../support/browser.ts';
+import { aWorld } from './a-world.ts';
+import type { World } from './fake-operations.ts';
+import { openReader } from './reader.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+/** What a page would be broken out of by: markup, ends of attributes and of elements, our own attributes. */
+const breakouts = [
+  '"><script>alert(1)</script>',
+  "'><img src=x onerror=alert(1)>",
+  '</textarea></title></style></script><script>alert(1)</script>',
+  '" autofocus onfocus="alert(1)" x="',
+  '<div hx-get="/leads" hx-trigger="load">',
+  '"]<hx-partial hx-target="body"><b>owned</b></hx-partial>',
+  '--><svg onload=alert(1)>',
+  '<template hx type="partial" hx-target="#main">owned</template>',
+  'javascript:alert(1)',
+  '&lt;script&gt;',
+  '<base href="//example.com">',
+];
+
+const texts = [...breakouts, ...hostileStrings];
+/** So many rows on one page, which is what a page shows at most, and so many texts in each field. */
+const ROWS = 50;
+const IN_FIELD = 4;
+
+test('no text that a stranger has written runs, breaks out or is lost, in any field of any page', async () => {
+  const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
+  for (let start = 0; start < texts.length; start += ROWS * IN_FIELD) {
+    const some = texts.slice(start, start + ROWS * IN_FIELD);
+    Object.assign(operations, hostileWorld(inFields(some)));
+    for (const path of [
+      '/',
+      '/leads',
+      '/deliveries',
+      '/sinks',
+      '/polls',
+      '/configuration',
+      '/leads/main/1',
+    ]) {
+      const where = `${path} from text ${start}`;
+      // The overview is shared by all who ask within a second.
+      await expect
+        .poll(() => go(path).then(() => missing(page, some)), { message: where, timeout: 5_000 })
+        .toEqual([]);
+      await expectHarmless(page, faults, where);
+    }
+  }
+}, 60_000);
+
+test('a lead’s content is text, whatever it is', async () => {
+  const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
+  await go('/leads/main/48196');
+  for (const text of [...breakouts, '\u202etxt.exe', '{{7*7}}', '\u0000']) {
+    operations.rawOf = () => hostileLead(48_196, text).raw;
+    await page.getByRole('button', { name: 'Show the lead’s data' }).click();
+    await page.getByRole('link', { name: 'Hide' }).waitFor();
+    await expectHarmless(page, faults, text);
+    await page.getByRole('link', { name: 'Hide' }).click();
+    await page.getByRole('button', { name: 'Show the lead’s data' }).waitFor();
+  }
+});
+
+test('what an address, a form or an answer says is text', async () => {
+  const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
+  for (const text of breakouts) {
+    const encoded = encodeURIComponent(text);
+    await go(`/leads?service=${encoded}&source=${encoded}&after=${encoded}`);
+    await expectHarmless(page, faults, text);
+    operations.testResult = { arrived: false, duration_ms: 1, what: text };
+    await go('/sinks');
+    await page.locator('#sink-crm').getByRole('button', { name: 'Test…' }).click();
+    await page.getByRole('button', { name: 'Send it' }).click();
+    await page.locator('main .notice').getByText('did not take the test event').waitFor();
+    await expectHarmless(page, faults, text);
+  }
+});
+
+/** Texts as they stand in fields, a few in each. */
+function inFields(some: readonly string[]): string[] {
+  return Array.from({ length: Math.ceil(some.length / IN_FIELD) }, (_, at) =>
+    some.slice(at * IN_FIELD, (at + 1) * IN_FIELD).join(' '),
+  );
+}
+
+/** No script ran or was stopped by the policy, nothing was loaded, and no element is there that we have not put there. */
+async function expectHarmless(page: Page, faults: readonly string[], where: string): Promise<void> {
+  const strange = await page.evaluate(() => {
+    const known = ['htmx', 'theme', 'pages', 'chart', 'uplot'];
+    const scripts = [...document.scripts].filter(
+      ({ src }) => !known.some((name) => src.includes(`/assets/${name}-`)),
+    );
+    const others = document.querySelectorAll(
+      'img, iframe, object, embed, svg, style, base, video, audio, marquee',
+    );
+    const handlers = [...document.querySelectorAll('*')].filter((element) =>
+      element.getAttributeNames().some((name) => name.startsWith('on')),
+    );
+    const links = [...document.querySelectorAll('a')].filter(({ protocol }) => protocol !== 'http:');
+    return [...scripts, ...others, ...handlers, ...links].map((element) => element.outerHTML.slice(0, 200));
+  });
+  expect({ strange, faults }, where).toEqual({ strange: [], faults: [] });
+}
+
+/** Which of the texts a page does not show whole, as HTML can hold them. */
+async function missing(page: Page, expected: readonly string[]): Promise<string[]> {
+  const shown = await page.evaluate(() => document.querySelector('main')?.textContent ?? '');
+  return expected.filter((text) => !shown.includes(asHtml(text)));
+}
+
+/** HTML has no NUL, one kind of line end, and whole characters alone (https://html.spec.whatwg.org/#preprocessing-the-input-stream). */
+function asHtml(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '').replace(/\r\n?/g, '\n').trim();
+}
+
+/** A leadsync in which every text that a page shows is one of these. */
+function hostileWorld(some: readonly string[]) {
+  const world = aWorld();
+  const of = (at: number) => some[at % some.length] ?? '';
+  const leads = some.map((text, at) => ({
+    ...sample(world.leads, 0),
+    service_slug: text,
+    lead_id: String(at + 1),
+  }));
+  const deliveries = some.map((text, at) => ({
+    ...sample(world.deliveries, 10),
+    lead_id: String(at + 1),
+    delivery_id: `${text}:${at}`,
+    sink: text,
+    source: text,
+    event: text,
+    reason: text,
+    state: 'dead' as const,
+  }));
+  const attempt = {
+    started_at: world.now.toISOString(),
+    duration_ms: 1,
+    http_status: 400,
+    times: 1,
+    last_started_at: null,
+  };
+  const details: World['detailOf'] = (lead) => ({
+    lead,
+    versions: [
+      { version: 1, valid_from: lead.first_seen_at, poll_id: 1, changed_fields: null },
+      { version: 2, valid_from: lead.first_seen_at, poll_id: 1, changed_fields: [...some] },
+    ],
+    deliveries: deliveries.map((delivery, at) => ({
+      ...delivery,
+      attempt_rows: [{ ...attempt, outcome: of(at), error: of(at) }],
+    })),
+  });
+  return {
+    leadRows: leads.map((lead) => ({ ...lead, source: 'main' })),
+    deliveryRows: deliveries,
+    detailOf: details,
+    troubles: some.map((text) => ({ severity: 'warning' as const, about: text, what: text, next: text })),
+    sources: some.map((text) => ({ ...sample(world.sources, 0), source: text, error: text })),
+    speeds: some.map((text) => ({ ...sample(world.speeds, 0), sink: text })),
+    sinkRows: some.map((text) => ({ ...sample(world.sinks, 2), sink: text, type: text, reason: text })),
+    pollRows: some.map((text, at) => ({ ...sample(world.polls, 0), poll_id: at, source: text, error: text })),
+    config: {
+      ...world.configuration,
+      stale: { since: world.now.toISOString(), faults: [...some] },
+      values: some.map((text) => ({ path: text, value: text, origin: text })),
+    },
+  };
+}
+
+function sample<Row>(rows: readonly Row[], at: number): Row {
+  const row = rows[at];
+  if (row === undefined) throw new Error('The world has too few rows.');
+  return row;
+}

@@ -1,0 +1,150 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type OpenPages, openPages } from './open-pages.ts';
+
+let pages: OpenPages;
+beforeEach(async () => {
+  pages = await openPages();
+});
+afterEach(() => pages.close());
+
+function ask(path: string, more: RequestInit = {}): Promise<Response> {
+  return fetch(`${pages.url}${path}`, { redirect: 'manual', ...more });
+}
+
+function post(path: string, fields: Record<string, string> = {}): Promise<Response> {
+  return ask(path, { method: 'POST', body: new URLSearchParams(fields) });
+}
+
+describe('every page', () => {
+  test.each([
+    '/',
+    '/leads',
+    '/deliveries',
+    '/sinks',
+    '/polls',
+    '/configuration',
+    '/leads/main/48196',
+    '/login',
+  ])('%s forbids code in itself, and loads nothing from elsewhere', async (path) => {
+    const answer = await ask(path);
+    const html = await answer.text();
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-security-policy')).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    );
+    expect(html).not.toMatch(
+      /<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=|https?:\/\/(?!www\.w3\.org)[^<]*"/,
+    );
+    const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '');
+    expect(loaded.filter((address) => !address.startsWith('/') && !address.startsWith('#'))).toEqual([]);
+    expect(html).not.toContain('Ada Example');
+  });
+
+  test('is kept by no cache, but what it loads is kept for ever, under a name that its content makes', async () => {
+    const html = await (await ask('/')).text();
+    const assets = [...html.matchAll(/"(\/assets\/[^"]+)"/g)].map((match) => match[1] ?? '');
+    expect(assets.length).toBeGreaterThan(6);
+    for (const asset of new Set(assets)) {
+      const answer = await ask(asset);
+      expect(answer.status, asset).toBe(200);
+      expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect(asset).toMatch(/-[\w-]{12}\.(css|js|svg)$/);
+    }
+  });
+});
+
+describe('bad input', () => {
+  test.each([
+    ['/leads?lead=9999999999999999999999', 'Id is a number of at most 19 digits.'],
+    ['/leads?since=2026-13-45', 'First seen since is how long ago'],
+    ['/leads?since=999999w', 'First seen since is how long ago'],
+    ['/deliveries?state=lost', 'State is one of pending, delivered, dead, skipped.'],
+    ['/polls?status=great', 'Status is one of running'],
+  ])('%s is answered by 400 and why', async (path, why) => {
+    const answer = await ask(path);
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toContain(why);
+  });
+
+  test.each(['/leads/main/999', '/leads/nowhere/48196', '/leads/main/abc', '/leads/%22%3E/1'])(
+    '%s is answered by 404 and what to do next',
+    async (path) => {
+      const answer = await ask(path);
+      expect(answer.status).toBe(404);
+      expect(await answer.text()).toContain('Look for the id under Leads');
+    },
+  );
+
+  test.each(['pause', 'resume', 'test', 'retry'])(
+    '%s of a sink that there is not is answered by 404',
+    async (action) => {
+      const asked = await post(`/sinks/nobody/${action}`);
+      expect(asked.status).toBe(404);
+      expect(await asked.text()).toContain('has no sink nobody');
+      expect(pages.operations.actions).toEqual([]);
+    },
+  );
+
+  test('a pause without a reason, or with one that is too long, is none', async () => {
+    for (const reason of ['', '  ', 'x'.repeat(201)]) await post('/sinks/crm/pause', { sure: 'yes', reason });
+    expect(pages.operations.actions).toEqual([]);
+  });
+
+  test('a cookie that is not ours is not shown', async () => {
+    const answer = await ask('/sinks', { headers: { cookie: 'leadsync_notice=%7Bowned' } });
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).not.toContain('owned');
+  });
+
+  test('a failure inside tells nothing of its cause', async () => {
+    pages.operations.failure = new Error('ada@example.com');
+    const answer = await ask('/sinks');
+    const html = await answer.text();
+    expect(answer.status).toBe(500);
+    expect(html).toContain('leadsync could not answer this.');
+    expect(html).not.toContain('ada@example.com');
+  });
+});
+
+describe('actions', () => {
+  test.each([
+    ['/sinks/crm/pause', 'Pause crm?'],
+    ['/sinks/crm/resume', 'Resume crm?'],
+    ['/sinks/crm/test', 'Send crm a test event?'],
+    ['/sinks/crm/retry', 'Retry 3 dead deliveries of crm?'],
+    ['/configuration/reload', 'in force?'],
+    ['/leads/main/48196/replay?sink=crm', 'Send lead 48196 to crm once more?'],
+    ['/leads/main/48196/retry?delivery=x', 'again now?'],
+  ])('%s asks first, and does nothing until it is answered', async (path, question) => {
+    const answer = await post(path);
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain(question);
+    expect(pages.operations.actions).toEqual([]);
+  });
+
+  test('go on to a page, so that a reload repeats none', async () => {
+    const answer = await post('/sinks/crm/resume', { sure: 'yes' });
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get('location')).toBe('/sinks');
+    expect(answer.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Strict; Max-Age=30$/);
+  });
+
+  test('many dead are counted as far as counting goes', async () => {
+    const [one] = pages.operations.deliveryRows.filter(({ state }) => state === 'dead');
+    pages.operations.deliveryRows = Array.from({ length: 10_001 }, () => one as NonNullable<typeof one>);
+    const answer = await post('/deliveries/retry?sink=crm', { all: 'yes' });
+    expect(await answer.text()).toContain('Retry at least 10,000 dead deliveries?');
+  });
+
+  test('a long notice fits a cookie', async () => {
+    const faults = Array.from({ length: 300 }, (_, at) => `leadsync.yaml:${at}:1: “ünknown” is no option.`);
+    pages.operations.reloadResult = { applied: false, generation: 7, faults };
+    const answer = await post('/configuration/reload', { sure: 'yes' });
+    const cookie = answer.headers.get('set-cookie') ?? '';
+    expect(cookie.length).toBeLessThan(4_096);
+    const [pair = ''] = cookie.split(';');
+    const shown = await (await ask('/configuration', { headers: { cookie: pair } })).text();
+    expect(shown).toContain('generation 7 stays in force');
+    expect(shown).toContain('leadsync.yaml:0:1: “ünknown” is no option.');
+  });
+});

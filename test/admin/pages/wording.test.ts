@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { agoOf, bytesOf, countOf, durationOf, utcOf } from '../../../src/admin/pages/wording.ts';
+
+test.each([
+  [-5, '0 ms'],
+  [0, '0 ms'],
+  [999.4, '999 ms'],
+  [999.6, '1 s'],
+  [1_449, '1.4 s'],
+  [59_949, '59.9 s'],
+  [59_960, '1 min'],
+  [125_000, '2 min 5 s'],
+  [3_599_700, '1 h'],
+  [11_400_000, '3 h 10 min'],
+  [86_399_000, '1 d'],
+  [187_200_000, '2 d 4 h'],
+])('%d ms are told as %s', (ms, words) => {
+  expect(durationOf(ms)).toBe(words);
+});
+
+test.each([
+  ['2026-11-20T10:00:05.000Z', 'now'],
+  ['2026-11-20T10:00:00.400Z', 'now'],
+  ['2026-11-20T09:59:48.000Z', '12 s ago'],
+  ['2026-11-18T06:00:00.000Z', '2 d 4 h ago'],
+])('%s was %s', (at, words) => {
+  expect(agoOf(at, new Date('2026-11-20T10:00:00.900Z'))).toBe(words);
+});
+
+test('counts, bytes and times', () => {
+  expect([countOf(1, 'lead'), countOf(12_345, 'lead')]).toEqual(['1 lead', '12,345 leads']);
+  expect([bytesOf(812), bytesOf(64_200), bytesOf(34_120_411)]).toEqual(['812 B', '64 kB', '34.1 MB']);
+  expect(utcOf('2026-11-20T10:00:05.123Z')).toBe('20 Nov 2026, 10:00:05 UTC');
+});
