@@ -1,6 +1,7 @@
 import cookie from '@fastify/cookie';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { Access } from './access.ts';
+import { actor } from './actor.ts';
 import { AdminAddressError } from './address-error.ts';
 import { plain, refusalFor, refuse } from './answer.ts';
 import { addApi } from './api/register.ts';
@@ -11,6 +12,7 @@ import { addLogin } from './login.ts';
 import type { Configuration } from './model.ts';
 import type { Operations, ReloadResult } from './operations.ts';
 import { keepPace } from './pace.ts';
+import { registerPages } from './pages/register.ts';
 import { addProbes, type Probed } from './probes.ts';
 import { sharedFor } from './shared-for.ts';
 
@@ -110,9 +112,9 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   await addApi(app, operations, options.onFault);
   addDescription(app, options.version);
   if (options.boardQueues) await addBoard(app, options.boardQueues);
-  await addLogin(app, access, note, (reply, { failure = 'Post the token to /login.' }) =>
-    plain(reply, reply.statusCode, failure),
-  );
+  const who = () => actor.getStore()?.who ?? 'unknown';
+  const { sendLogin } = registerPages(app, { operations, who, onFault: options.onFault });
+  await addLogin(app, access, note, sendLogin);
 }
 
 function addDescription(app: FastifyInstance, version: string): void {

@@ -98,8 +98,9 @@
   });
 
   document.addEventListener('htmx:before:response', (event) => {
-    // The session has ended: whatever is asked for is the login now.
-    if (!event.detail.ctx.response.raw.redirected) return;
+    const { redirected, status } = event.detail.ctx.response.raw;
+    if (!redirected && status !== 401) return;
+    // The session has ended: the page itself is the login now.
     event.preventDefault();
     location.reload();
   });

@@ -1,9 +1,10 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Configuration } from '../model.ts';
-import type { ReloadResult } from '../server.ts';
+import type { ReloadResult } from '../operations.ts';
 import { askingButton } from './ask.ts';
 import type { Content } from './content.ts';
+import { marked } from './marked.ts';
 import { ago } from './moment.ts';
 import type { Notice } from './notice.ts';
 import { type AddPage, fieldsOf } from './site.ts';
@@ -25,8 +26,9 @@ export const addConfiguration: AddPage = (app, site) => {
     return site.ask(request, reply, {
       title: 'Reload the configuration',
       question: 'Put the present text of the configuration in force?',
-      consequences:
+      consequences: marked(
         'What is under way ends under the old one. A text with faults changes nothing. `leadsync plan` says beforehand what it would do.',
+      ),
       yes: 'Reload',
       back: '/configuration',
     });

@@ -9,7 +9,7 @@ import { badge } from './badge.ts';
 import type { Content } from './content.ts';
 import { type Field, type Filtered, faultsOf, filterForm, queryOf, readFilter } from './filters.ts';
 import { moment } from './moment.ts';
-import { pageOf, pager } from './pager.ts';
+import { emptyWords, pageOf, pager } from './pager.ts';
 import { type AddPage, fieldsOf, type Site } from './site.ts';
 import { type Column, table } from './table.ts';
 import { counted, countOf } from './wording.ts';
@@ -61,8 +61,7 @@ function fieldsFor({ sinks }: { readonly sinks: readonly { readonly sink: string
 
 function body(filtered: Filter, deliveries: Page<DeliveryRow>): Content {
   const { given } = filtered;
-  const empty =
-    Object.keys(given).length > 0 ? 'No delivery matches.' : 'Nothing has been owed to a sink yet.';
+  const empty = emptyWords(filtered, deliveries, words);
   const rows = table({ name: 'Deliveries', columns, rows: deliveries.rows, key: keyOf, empty });
   return html`<form method="post" action=${withQuery('/deliveries/retry', given)} class="rows" data-select>
     ${deliveries.rows.length > 0 && buttons(given)}
@@ -70,6 +69,8 @@ function body(filtered: Filter, deliveries: Page<DeliveryRow>): Content {
     ${pager('/deliveries', filtered, deliveries)}
   </form>`;
 }
+
+const words = { noMatch: 'No delivery matches.', noneYet: 'Nothing has been owed to a sink yet.' };
 
 function buttons(given: Filter['given']): VNode {
   const state = given['state'];

@@ -2,6 +2,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Overview } from '../model.ts';
 import type { AssetName } from './assets.ts';
+import { marked } from './marked.ts';
 import type { Notice } from './notice.ts';
 import type { Page } from './site.ts';
 import { countOf } from './wording.ts';
@@ -106,7 +107,7 @@ function header({ name }: Page, { signedIn }: Frame): VNode {
 function stateLine({ name }: Page, { troubles, addressOf }: Frame, state: State): VNode {
   const said = name === 'Overview' || state === 'well';
   return html`<p id="state" class="state" data-state=${state} data-icon=${addressOf(`${state}.svg`)} hidden=${said}>
-    ${!said && html`<a href="/">${countOf(troubles.length, 'trouble')}</a> ${troubles[0]?.what}`}
+    ${!said && html`<a href="/">${countOf(troubles.length, 'trouble')}</a> ${marked(troubles[0]?.what ?? '')}`}
   </p>`;
 }
 
@@ -126,7 +127,7 @@ function liveAttributes({ address, refreshMs }: Frame): Record<string, string> {
 
 function noticeFor({ kind, text, lines = [] }: Notice): VNode {
   return html`<div class=${`notice ${kind}`} role=${kind === 'bad' ? 'alert' : 'status'}>
-    <p>${text}</p>
+    <p>${marked(text)}</p>
     ${lines.length > 0 && html`<ul>${lines.map((line) => html`<li>${line}</li>`)}</ul>`}
   </div>`;
 }

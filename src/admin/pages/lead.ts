@@ -18,7 +18,7 @@ export const addLead: AddPage = (app, site) => {
   app.get('/leads/:source/:lead', (request, reply) => show(site, request, reply, concealed(pathOf(request))));
   app.post('/leads/:source/:lead/data', async (request, reply) => {
     const { source, lead } = nameOf(request);
-    const content = await site.operations.reveal(source, lead, site.who(request));
+    const content = await site.operations.reveal(source, lead, site.who());
     if (content === undefined) return unknown(site, request, reply);
     return show(site, request, reply, revealed(content));
   });

@@ -3,7 +3,7 @@ import { LeadSearch } from '../model.ts';
 import { leadAddress } from './addresses.ts';
 import { type Field, faultsOf, filterForm, queryOf, readFilter } from './filters.ts';
 import { moment } from './moment.ts';
-import { pageOf, pager } from './pager.ts';
+import { emptyWords, pageOf, pager } from './pager.ts';
 import type { AddPage, Site } from './site.ts';
 import { type Column, table } from './table.ts';
 
@@ -16,14 +16,16 @@ export const addLeads: AddPage = (app, site) => {
     if (search.filter === undefined)
       return site.show(request, reply, { ...page, still: faultsOf(search), status: 400 });
     const leads = await site.operations.leads(search.filter, pageOf(search));
-    const empty = Object.keys(search.given).length > 0 ? NO_MATCH : NONE_YET;
+    const empty = emptyWords(search, leads, words);
     const rows = table({ name: 'Leads', columns, rows: leads.rows, key: keyOf, empty });
     return site.show(request, reply, { ...page, live: [rows, pager('/leads', search, leads)] });
   });
 };
 
-const NO_MATCH = 'No lead matches. Ids are searched for whole, services by their slug.';
-const NONE_YET = 'No source has listed a lead yet. The first listing that is read brings them here.';
+const words = {
+  noMatch: 'No lead matches. Ids are searched for whole, services by their slug.',
+  noneYet: 'No source has listed a lead yet. The first listing that is read brings them here.',
+};
 
 const fields: readonly Field[] = [
   { name: 'lead', label: 'Id', number: true },

@@ -4,6 +4,7 @@ import type { Overview, SinkOverview } from '../model.ts';
 import { withQuery } from './addresses.ts';
 import { badge } from './badge.ts';
 import type { Content } from './content.ts';
+import { marked } from './marked.ts';
 import { ago } from './moment.ts';
 import type { AddPage } from './site.ts';
 import { type Column, table } from './table.ts';
@@ -54,8 +55,8 @@ function troubles({ troubles }: Overview): Content {
   if (troubles.length === 0) return null;
   return html`<ul class="troubles" aria-label="What is wrong">${troubles.map(
     ({ severity, about, what, next }) => html`<li class=${severity}>
-      <p><strong>${severity === 'critical' ? 'Critical' : 'Warning'}${about && html` · ${about}`}</strong> ${what}</p>
-      <p class="next">${next}</p>
+      <p><strong>${severity === 'critical' ? 'Critical' : 'Warning'}${about && html` · ${about}`}</strong> ${marked(what)}</p>
+      <p class="next">${marked(next)}</p>
     </li>`,
   )}</ul>`;
 }

@@ -23,3 +23,14 @@ export function pager(
     ${next !== null && html`<a class="button" rel="next" href=${withQuery(path, { ...given, after: next })}>Older</a>`}
   </nav>`;
 }
+
+/** What a page without rows says: nothing yet, no match, or none among those that were looked through so far. */
+export function emptyWords(
+  { given, after }: Filtered<unknown>,
+  { next }: Page<unknown>,
+  words: { readonly noMatch: string; readonly noneYet: string },
+): string {
+  if (next !== null) return 'None among the newest. Older ones may match: go on looking.';
+  if (after !== undefined) return 'There are no older ones.';
+  return Object.keys(given).length > 0 ? words.noMatch : words.noneYet;
+}

@@ -3,7 +3,7 @@ import { PollFilter, type PollRow } from '../model.ts';
 import { badge } from './badge.ts';
 import { type Field, faultsOf, filterForm, queryOf, readFilter } from './filters.ts';
 import { moment } from './moment.ts';
-import { pageOf, pager } from './pager.ts';
+import { emptyWords, pageOf, pager } from './pager.ts';
 import type { AddPage } from './site.ts';
 import { type Column, table } from './table.ts';
 import { bytesOf, counted, durationOf } from './wording.ts';
@@ -20,11 +20,13 @@ export const addPolls: AddPage = (app, site) => {
     if (filtered.filter === undefined)
       return site.show(request, reply, { ...page, still: faultsOf(filtered), status: 400 });
     const polls = await site.operations.polls(filtered.filter, pageOf(filtered));
-    const empty = Object.keys(filtered.given).length > 0 ? 'No poll matches.' : 'No poll has begun yet.';
+    const empty = emptyWords(filtered, polls, words);
     const rows = table({ name: 'Polls', columns, rows: polls.rows, key: keyOf, empty });
     return site.show(request, reply, { ...page, live: [rows, pager('/polls', filtered, polls)] });
   });
 };
+
+const words = { noMatch: 'No poll matches.', noneYet: 'No poll has begun yet.' };
 
 const fields: readonly Field[] = [
   { name: 'source', label: 'Source' },

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { refusalFor } from '../answer.ts';
 import { serveAssets } from './assets.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries.ts';
@@ -42,14 +43,10 @@ export function registerPages(app: FastifyInstance, parts: PageParts): Registere
   app.register(async (scope) => {
     readForms(scope);
     scope.addHook('onSend', async (_request, reply) => void protect(reply));
-    scope.setErrorHandler((_error, request, reply) =>
-      site.fail(request, reply, {
-        title: 'That did not work',
-        what: 'leadsync could not answer this.',
-        next: 'Try it again in a moment. If it stays so, `leadsync status` and its log say why.',
-        status: 500,
-      }),
-    );
+    scope.setErrorHandler((error, request, reply) => {
+      const { status, message, hint } = refusalFor(error, parts.onFault);
+      return site.fail(request, reply, { title: 'That did not work', what: message, next: hint, status });
+    });
     for (const addPage of addPages) addPage(scope, site);
   });
   return {

@@ -9,14 +9,15 @@ import { type Ask, askFor } from './ask.ts';
 import type { AssetName } from './assets.ts';
 import type { Content } from './content.ts';
 import { layout, type PageName } from './layout.ts';
+import { marked } from './marked.ts';
 import { leaveNotice, type Notice, takeNotice } from './notice.ts';
 
 export interface PageParts {
   readonly operations: Operations;
-  /** Who asks, for the audit log. */
-  readonly who: (request: FastifyRequest) => string;
-  /** Whether a session can be ended: then there is a button for it. */
-  readonly signedIn: (request: FastifyRequest) => boolean;
+  /** Who asks, for the audit log: `session` when it can be ended, for which there is a button then. */
+  readonly who: () => string;
+  /** Is told a fault that nobody foresaw. */
+  readonly onFault: (error: unknown) => void;
   /** How often a page that is looked at brings itself up to date, in ms. */
   readonly refreshMs?: number;
 }
@@ -70,7 +71,7 @@ export class Site {
     const frame = {
       addressOf: this.#addressOf,
       refreshMs: this.#parts.refreshMs ?? REFRESH_MS,
-      signedIn: this.#parts.signedIn(request),
+      signedIn: this.who() === 'session',
       troubles: overview?.troubles ?? [],
       address: page.address ?? request.url,
       // The notice is for the page itself; a live update would take it away unread.
@@ -101,7 +102,7 @@ export class Site {
 
   /** Answers that something does not exist, or did not work. */
   fail(request: FastifyRequest, reply: FastifyReply, { title, what, next, status }: Failure) {
-    const still = html`<section id="ask" class="failure"><p>${what}</p><p class="next">${next}</p></section>`;
+    const still = html`<section id="ask" class="failure"><p>${marked(what)}</p><p>${marked(next)}</p></section>`;
     return this.show(request, reply, { title, still, status, address: '/' });
   }
 }

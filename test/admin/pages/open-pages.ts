@@ -18,7 +18,7 @@ export async function openPages(
   const pages = registerPages(app, {
     operations,
     who: () => 'a reader',
-    signedIn: () => false,
+    onFault: () => {},
     ...(more.refreshMs === undefined ? {} : { refreshMs: more.refreshMs }),
   });
   app.get('/login', (_request, reply) => pages.sendLogin(reply, { next: '/' }));
