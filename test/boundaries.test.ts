@@ -153,15 +153,20 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli', 'main.ts'],
   fastify: ['admin'],
   'fastify-type-provider-zod': ['admin'],
+  htm: ['admin'],
+  'htmx.org': ['admin'], // its files are served
   ioredis: ['delivery'],
   'node-cron': ['config', 'daemon'],
   'openid-client': ['source'],
   pg: ['sinks/postgres'],
   pino: ['telemetry'],
   'pino-pretty': ['telemetry'],
+  preact: ['admin'],
+  'preact-render-to-string': ['admin'],
   'prom-client': ['telemetry'],
   nodemailer: ['alerts'],
   undici: ['alerts', 'source', 'sinks/webhook'],
+  uplot: ['admin'], // its files are served
   yaml: ['config'],
   zod: ['admin', 'alerts', 'config', 'platform', 'sinks', 'sinks/*', 'source'],
 };

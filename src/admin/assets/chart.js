@@ -2,6 +2,7 @@
 (() => {
   const place = document.getElementById('chart');
   if (!place) return;
+  const HOUR = 3600;
   let plot;
   let drawn;
 
@@ -27,7 +28,11 @@
       ...size(),
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { x: false } },
-      scales: { y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.1)] } },
+      // The bar of an hour stands on that hour: the last one too has room.
+      scales: {
+        x: { range: (_plot, min, max) => [min, max + HOUR] },
+        y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.1)] },
+      },
       axes: [
         { ...axis, size: 24, gap: 4, grid: { show: false }, values: (_plot, times) => times.map(hourOf) },
         {

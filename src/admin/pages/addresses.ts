@@ -4,6 +4,11 @@ export function leadAddress(source: string, lead: string): string {
   return `/leads/${encoded(source)}/${encoded(lead)}`;
 }
 
+/** Where a sink stands among the sinks. */
+export function sinkAddress(sink: string): string {
+  return `/sinks#sink-${encoded(sink)}`;
+}
+
 export function sinkAction(sink: string, action: 'pause' | 'resume' | 'test' | 'retry'): string {
   return `/sinks/${encoded(sink)}/${action}`;
 }

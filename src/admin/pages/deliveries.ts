@@ -7,7 +7,8 @@ import { leadAddress, withQuery } from './addresses.ts';
 import { opensDialog } from './ask.ts';
 import { badge } from './badge.ts';
 import type { Content } from './content.ts';
-import { type Field, type Filtered, faultsOf, filterForm, queryOf, readFilter } from './filters.ts';
+import { type Field, type Filtered, queryOf, readFilter } from './filters.ts';
+import { showList } from './list-page.ts';
 import { moment } from './moment.ts';
 import { emptyWords, pageOf, pager } from './pager.ts';
 import { type AddPage, fieldsOf, type Site } from './site.ts';
@@ -31,17 +32,14 @@ export const addDeliveries: AddPage = (app, site) => {
 };
 
 async function show(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const fields = fieldsFor(await site.overview());
-  const filtered = readFilter(queryOf(request), fields, DeliveryFilter, new Date());
-  const page = {
-    title: 'Deliveries',
+  return showList(site, request, reply, {
     name: 'Deliveries',
-    above: filterForm('/deliveries', fields, filtered),
-  } as const;
-  if (filtered.filter === undefined)
-    return site.show(request, reply, { ...page, still: faultsOf(filtered), status: 400 });
-  const deliveries = await site.operations.deliveries(filtered.filter, pageOf(filtered));
-  return site.show(request, reply, { ...page, live: body(filtered, deliveries) });
+    path: '/deliveries',
+    fields: fieldsFor(await site.overview()),
+    schema: DeliveryFilter,
+    rows: (filter, filtered) => site.operations.deliveries(filter, pageOf(filtered)),
+    body,
+  });
 }
 
 function fieldsFor({ sinks }: { readonly sinks: readonly { readonly sink: string }[] }): readonly Field[] {

@@ -74,6 +74,11 @@ export function faultsOf({ faults }: Filtered<unknown>): Content {
   return html`<p class="empty">Nothing is shown, because the filter cannot be read: ${Object.values(faults).join(' ')}</p>`;
 }
 
+/** What stands there when a filter asks for what does not exist. */
+export function refusedBy({ message, hint }: { readonly message: string; readonly hint: string }): Content {
+  return html`<p class="empty">${message} ${hint}</p>`;
+}
+
 function fieldOf(field: Field, value: string, fault: string | undefined): VNode {
   const { name, label, choices, time } = field;
   const id = `filter-${name}`;

@@ -2,9 +2,9 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Overview } from '../model.ts';
 import type { AssetName } from './assets.ts';
+import type { Content } from './content.ts';
 import { marked } from './marked.ts';
 import type { Notice } from './notice.ts';
-import type { Page } from './site.ts';
 import { countOf } from './wording.ts';
 
 const pages = [
@@ -18,6 +18,23 @@ const pages = [
 
 /** A page that the menu names. */
 export type PageName = (typeof pages)[number][0];
+
+/** What a page shows. */
+export interface Page {
+  readonly title: string;
+  readonly name?: PageName;
+  /** What keeps itself up to date while it is looked at. */
+  readonly live?: Content;
+  /** What stays as it is until the reader goes on: forms, and what was asked for. */
+  readonly above?: Content;
+  readonly still?: Content;
+  /** The address that the live part is asked for again at; that of the request when absent. */
+  readonly address?: string;
+  readonly chart?: boolean;
+  /** The live part begins with a heading of its own. */
+  readonly ownHeading?: boolean;
+  readonly status?: number;
+}
 
 export interface Frame {
   readonly addressOf: (name: AssetName) => string;

@@ -1,25 +1,34 @@
 import { html } from 'htm/preact';
-import { LeadSearch } from '../model.ts';
+import { type LeadRow, LeadSearch } from '../model.ts';
 import { leadAddress } from './addresses.ts';
-import { type Field, faultsOf, filterForm, queryOf, readFilter } from './filters.ts';
+import type { Field } from './filters.ts';
+import { showList } from './list-page.ts';
 import { moment } from './moment.ts';
 import { emptyWords, pageOf, pager } from './pager.ts';
-import type { AddPage, Site } from './site.ts';
+import type { AddPage } from './site.ts';
 import { type Column, table } from './table.ts';
 
 /** The page that finds leads. */
 export const addLeads: AddPage = (app, site) => {
-  app.get('/leads', async (request, reply) => {
-    const search = readFilter(queryOf(request), fields, LeadSearch, new Date());
-    const above = filterForm('/leads', fields, search);
-    const page = { title: 'Leads', name: 'Leads', above } as const;
-    if (search.filter === undefined)
-      return site.show(request, reply, { ...page, still: faultsOf(search), status: 400 });
-    const leads = await site.operations.leads(search.filter, pageOf(search));
-    const empty = emptyWords(search, leads, words);
-    const rows = table({ name: 'Leads', columns, rows: leads.rows, key: keyOf, empty });
-    return site.show(request, reply, { ...page, live: [rows, pager('/leads', search, leads)] });
-  });
+  app.get('/leads', (request, reply) =>
+    showList(site, request, reply, {
+      name: 'Leads',
+      path: '/leads',
+      fields,
+      schema: LeadSearch,
+      rows: (search, filtered) => site.operations.leads(search, pageOf(filtered)),
+      body: (search, leads) => [
+        table({
+          name: 'Leads',
+          columns,
+          rows: leads.rows,
+          key: keyOf,
+          empty: emptyWords(search, leads, words),
+        }),
+        pager('/leads', search, leads),
+      ],
+    }),
+  );
 };
 
 const words = {
@@ -35,9 +44,7 @@ const fields: readonly Field[] = [
   { name: 'until', label: 'until', time: true },
 ];
 
-type Row = Awaited<ReturnType<Site['operations']['leads']>>['rows'][number];
-
-const columns: readonly Column<Row>[] = [
+const columns: readonly Column<LeadRow>[] = [
   {
     label: 'Lead',
     of: (lead) => html`<a href=${leadAddress(lead.source, lead.lead_id)}>${lead.lead_id}</a>`,
@@ -54,6 +61,6 @@ const columns: readonly Column<Row>[] = [
   { label: 'Version', of: ({ version }) => version, number: true },
 ];
 
-function keyOf({ source, lead_id }: Row): string {
+function keyOf({ source, lead_id }: LeadRow): string {
   return `lead-${source}-${lead_id}`;
 }

@@ -1,7 +1,15 @@
 import { html } from 'htm/preact';
 import type { Content } from './content.ts';
+import { moment } from './moment.ts';
 
-/** A text of leadsync's own, in which what is to be typed stands between backticks. */
+/** A text of leadsync's own: what is to be typed stands between backticks, and times are the reader's to read. */
 export function marked(text: string): Content {
-  return text.split(/`([^`]+)`/).map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
+  return text.split(MARKS).map((part) => {
+    if (part.length > 2 && part.startsWith('`') && part.endsWith('`'))
+      return html`<code>${part.slice(1, -1)}</code>`;
+    return TIME.test(part) && !Number.isNaN(Date.parse(part)) ? moment(part) : part;
+  });
 }
+
+const MARKS = /(`[^`]+`|\d{4}-\d\d-\d\dT[\d:.]+Z)/;
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Overview, SinkOverview } from '../model.ts';
-import { withQuery } from './addresses.ts';
+import { sinkAddress, withQuery } from './addresses.ts';
 import { badge } from './badge.ts';
 import type { Content } from './content.ts';
 import { marked } from './marked.ts';
@@ -51,14 +51,23 @@ function sentence({ well, troubles, sources, sinks }: Overview): string {
   return `All is well: ${countOf(sources.length, 'source is', 'sources are')} read, and ${countOf(sinks.length, 'sink takes', 'sinks take')} leads.`;
 }
 
-function troubles({ troubles }: Overview): Content {
+function troubles({ troubles, sources, sinks }: Overview): Content {
   if (troubles.length === 0) return null;
   return html`<ul class="troubles" aria-label="What is wrong">${troubles.map(
     ({ severity, about, what, next }) => html`<li class=${severity}>
-      <p><strong>${severity === 'critical' ? 'Critical' : 'Warning'}${about && html` · ${about}`}</strong> ${marked(what)}</p>
-      <p class="next">${marked(next)}</p>
+      <p><strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong> ${marked(what)}</p>
+      <p class="next">${marked(next)} ${about !== null && wayTo(about, sources, sinks)}</p>
     </li>`,
   )}</ul>`;
+}
+
+/** Where more is said about what has trouble, and something can be done. */
+function wayTo(about: string, sources: Overview['sources'], sinks: Overview['sinks']): Content {
+  if (sinks.some(({ sink }) => sink === about))
+    return html`<a href=${sinkAddress(about)}>Show sink ${about}</a>`;
+  if (sources.some(({ source }) => source === about))
+    return html`<a href=${withQuery('/polls', { source: about })}>Show polls of ${about}</a>`;
+  return null;
 }
 
 function tiles(overview: Overview, now: Date): VNode {
@@ -66,11 +75,11 @@ function tiles(overview: Overview, now: Date): VNode {
   const waiting = sinks.reduce((sum, { pending }) => sum + pending, 0);
   const dead = sinks.reduce((sum, sink) => sum + sink.dead, 0);
   const lastPoll = latest(sources.map((source) => source.last_poll_at));
-  const staleness = Math.max(...sources.map((source) => source.freshness_seconds ?? 0), 0);
+  const complete = earliest(sources.map((source) => source.last_success_at));
   const oldest = earliest(sinks.map((sink) => sink.oldest_owed_at));
   const day = overview.leads_per_hour.slice(-24).reduce((sum, { leads }) => sum + leads, 0);
   return html`<dl class="tiles">
-    ${tile('Last poll', ago(lastPoll, now), `listing complete ${durationOf(Math.floor(staleness) * 1000)} ago`)}
+    ${tile('Last poll', ago(lastPoll, now), complete ? html`the listing is known as of ${ago(complete, now)}` : 'no listing is known yet')}
     ${tile('New leads', counted(day), 'in the last 24 hours')}
     ${tile('Waiting', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${counted(waiting)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'nothing is owed')}
     ${tile('Dead', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${counted(dead)}</a>`, dead > 0 ? 'given up, with the reason' : 'nothing was given up', dead > 0)}
@@ -125,7 +134,7 @@ function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
   return table({
     name: 'Sinks',
     columns: [
-      { label: 'Sink', of: ({ sink }) => html`<a href=${`/sinks#sink-${sink}`}>${sink}</a>` },
+      { label: 'Sink', of: ({ sink }) => html`<a href=${sinkAddress(sink)}>${sink}</a>` },
       {
         label: 'State',
         of: (sink) => [badge(sink.state), sink.reason && html` <small>${sink.reason}</small>`],

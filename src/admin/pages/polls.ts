@@ -1,7 +1,8 @@
 import { html } from 'htm/preact';
 import { PollFilter, type PollRow } from '../model.ts';
 import { badge } from './badge.ts';
-import { type Field, faultsOf, filterForm, queryOf, readFilter } from './filters.ts';
+import type { Field } from './filters.ts';
+import { showList } from './list-page.ts';
 import { moment } from './moment.ts';
 import { emptyWords, pageOf, pager } from './pager.ts';
 import type { AddPage } from './site.ts';
@@ -10,20 +11,25 @@ import { bytesOf, counted, durationOf } from './wording.ts';
 
 /** The page of the polls, with what each found. */
 export const addPolls: AddPage = (app, site) => {
-  app.get('/polls', async (request, reply) => {
-    const filtered = readFilter(queryOf(request), fields, PollFilter, new Date());
-    const page = {
-      title: 'Polls',
+  app.get('/polls', (request, reply) =>
+    showList(site, request, reply, {
       name: 'Polls',
-      above: filterForm('/polls', fields, filtered),
-    } as const;
-    if (filtered.filter === undefined)
-      return site.show(request, reply, { ...page, still: faultsOf(filtered), status: 400 });
-    const polls = await site.operations.polls(filtered.filter, pageOf(filtered));
-    const empty = emptyWords(filtered, polls, words);
-    const rows = table({ name: 'Polls', columns, rows: polls.rows, key: keyOf, empty });
-    return site.show(request, reply, { ...page, live: [rows, pager('/polls', filtered, polls)] });
-  });
+      path: '/polls',
+      fields,
+      schema: PollFilter,
+      rows: (filter, filtered) => site.operations.polls(filter, pageOf(filtered)),
+      body: (filtered, polls) => [
+        table({
+          name: 'Polls',
+          columns,
+          rows: polls.rows,
+          key: keyOf,
+          empty: emptyWords(filtered, polls, words),
+        }),
+        pager('/polls', filtered, polls),
+      ],
+    }),
+  );
 };
 
 const words = { noMatch: 'No poll matches.', noneYet: 'No poll has begun yet.' };

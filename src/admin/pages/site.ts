@@ -7,8 +7,7 @@ import type { Operations } from '../operations.ts';
 import { sharedFor } from '../shared-for.ts';
 import { type Ask, askFor } from './ask.ts';
 import type { AssetName } from './assets.ts';
-import type { Content } from './content.ts';
-import { layout, type PageName } from './layout.ts';
+import { layout, type Page } from './layout.ts';
 import { marked } from './marked.ts';
 import { leaveNotice, type Notice, takeNotice } from './notice.ts';
 
@@ -20,23 +19,6 @@ export interface PageParts {
   readonly onFault: (error: unknown) => void;
   /** How often a page that is looked at brings itself up to date, in ms. */
   readonly refreshMs?: number;
-}
-
-/** What a page shows. */
-export interface Page {
-  readonly title: string;
-  readonly name?: PageName;
-  /** What keeps itself up to date while it is looked at. */
-  readonly live?: Content;
-  /** What stays as it is until the reader goes on: forms, and what was asked for. */
-  readonly above?: Content;
-  readonly still?: Content;
-  /** The address that the live part is asked for again at; that of the request when absent. */
-  readonly address?: string;
-  readonly chart?: boolean;
-  /** The live part begins with a heading of its own. */
-  readonly ownHeading?: boolean;
-  readonly status?: number;
 }
 
 const REFRESH_MS = 5_000;

@@ -12,7 +12,7 @@ const everyPage = [
   '/',
   '/leads',
   '/leads?lead=x',
-  '/leads/main/48196',
+  '/leads/main/48205',
   '/deliveries',
   '/sinks',
   '/polls',
@@ -28,45 +28,50 @@ afterAll(() => browser.close());
 
 /** Few rows: each is like the others, and axe looks at every one. */
 function aSmallWorld() {
-  const world = aWorld();
+  const { leads, polls, deliveries, ...world } = aWorld();
   return {
     ...world,
-    leads: world.leads.slice(0, 8),
-    polls: world.polls.slice(0, 8),
-    deliveries: world.deliveries.slice(0, 16),
+    leads: leads.slice(0, 8),
+    polls: polls.slice(0, 8),
+    deliveries: deliveries.slice(6, 16),
   };
 }
 
-/** What axe finds that keeps somebody out, as `rule: element`. */
+/** What axe finds that keeps somebody out: by every rule in the light theme, by those of colour in the dark one. */
 async function seriousFindings(page: Page): Promise<string[]> {
-  const { violations } = await page.evaluate<AxeResults>('axe.run()');
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
+  const found: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    const rules = colorScheme === 'light' ? {} : { runOnly: ['color-contrast'] };
+    const options = JSON.stringify({ resultTypes: ['violations'], ...rules });
+    const { violations } = await page.evaluate<AxeResults>(`axe.run(${options})`);
+    found.push(
+      ...violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${colorScheme}: ${id}: ${html}`)),
+    );
+  }
+  return found;
 }
 
-describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
-  test('no page keeps anybody out', async () => {
-    const { page, go } = await openReader(browser, {
-      refreshMs: 60_000,
-      world: aSmallWorld(),
-      context: { colorScheme, bypassCSP: true },
-    });
-    await page.addInitScript({ path: AXE });
-    for (const path of everyPage) {
-      await go(path);
-      expect(await seriousFindings(page), path).toEqual([]);
-    }
+describe('nobody is kept out, in either theme,', () => {
+  const openSmall = async () => {
+    // The policy would not let axe in, which is no script of a page.
+    const context = { bypassCSP: true };
+    const reader = await openReader(browser, { refreshMs: 60_000, world: aSmallWorld(), context });
+    await reader.page.addInitScript({ path: AXE });
+    return reader;
+  };
+
+  test.each(everyPage)('by the page %s', async (path) => {
+    const { page, go } = await openSmall();
+    await go(path);
+    expect(await seriousFindings(page)).toEqual([]);
   });
 
-  test('a question and a lead’s data keep nobody out', async () => {
-    const { page, go } = await openReader(browser, {
-      refreshMs: 60_000,
-      world: aSmallWorld(),
-      context: { colorScheme, bypassCSP: true },
-    });
-    await page.addInitScript({ path: AXE });
-    await go('/leads/main/48196');
+  test('by a question or a lead’s data', async () => {
+    const { page, go } = await openSmall();
+    await go('/leads/main/48205');
     await page.getByRole('button', { name: 'Show the lead’s data' }).click();
     await page.getByText('Ada Example').first().waitFor();
     expect(await seriousFindings(page)).toEqual([]);

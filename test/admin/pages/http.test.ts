@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Refusal } from '../../../src/admin/refusal.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
 
 let pages: OpenPages;
@@ -66,6 +67,20 @@ describe('bad input', () => {
     expect(await answer.text()).toContain(why);
   });
 
+  test('a filter that means nothing there is comes back with the reason, and what was written', async () => {
+    pages.operations.failure = new Refusal(
+      404,
+      'x',
+      'There is no source "nowhere".',
+      'The sources are: main.',
+    );
+    const answer = await ask('/leads?source=nowhere');
+    const html = await answer.text();
+    expect(answer.status).toBe(404);
+    expect(html).toContain('There is no source &quot;nowhere&quot;. The sources are: main.');
+    expect(html).toContain('value="nowhere"');
+  });
+
   test.each(['/leads/main/999', '/leads/nowhere/48196', '/leads/main/abc', '/leads/%22%3E/1'])(
     '%s is answered by 404 and what to do next',
     async (path) => {
@@ -101,7 +116,7 @@ describe('bad input', () => {
     const answer = await ask('/sinks');
     const html = await answer.text();
     expect(answer.status).toBe(500);
-    expect(html).toContain('leadsync could not answer this.');
+    expect(html).toContain('This failed inside leadsync; see its log');
     expect(html).not.toContain('ada@example.com');
   });
 });

@@ -45,7 +45,7 @@ test('what a reader has selected, focused and scrolled to survives', async () =>
   const reader = await openReader(browser);
   const { page, go } = reader;
   await go('/');
-  const link = page.getByRole('link', { name: 'warehouse' });
+  const link = page.getByRole('link', { name: 'warehouse', exact: true });
   await link.focus();
   await page.evaluate(() => {
     scrollTo(0, 120);

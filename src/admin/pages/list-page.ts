@@ -1,0 +1,45 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { Page as Rows } from '../operations.ts';
+import { Refusal } from '../refusal.ts';
+import type { Content } from './content.ts';
+import {
+  type Field,
+  type Filtered,
+  faultsOf,
+  filterForm,
+  queryOf,
+  readFilter,
+  refusedBy,
+} from './filters.ts';
+import type { PageName } from './layout.ts';
+import type { Site } from './site.ts';
+
+export interface ListPage<Filter, Row> {
+  readonly name: PageName;
+  readonly path: string;
+  readonly fields: readonly Field[];
+  readonly schema: z.ZodType<Filter>;
+  readonly rows: (filter: Filter, filtered: Filtered<Filter>) => Promise<Rows<Row>>;
+  readonly body: (filtered: Filtered<Filter>, rows: Rows<Row>) => Content;
+}
+
+/** Answers with the rows that a filter means. One that cannot be read, or means nothing there is, is given back with the reason. */
+export async function showList<Filter, Row>(
+  site: Site,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { name, path, fields, schema, rows, body }: ListPage<Filter, Row>,
+): Promise<FastifyReply> {
+  const filtered = readFilter(queryOf(request), fields, schema, new Date());
+  const page = { title: name, name, above: filterForm(path, fields, filtered) };
+  if (filtered.filter === undefined)
+    return site.show(request, reply, { ...page, still: faultsOf(filtered), status: 400 });
+  try {
+    const live = body(filtered, await rows(filtered.filter, filtered));
+    return await site.show(request, reply, { ...page, live });
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status >= 500) throw error;
+    return site.show(request, reply, { ...page, still: refusedBy(error), status: error.status });
+  }
+}
