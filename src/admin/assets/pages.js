@@ -162,8 +162,12 @@
 
   // A form is sent once: an answer that takes its time is no reason to ask twice.
   document.addEventListener('submit', ({ target, submitter }) => {
-    if (target.method === 'post' && !submitter?.hasAttribute('hx-post'))
-      setTimeout(() => submitter?.setAttribute('disabled', ''));
+    if (target.method !== 'post' || !submitter || submitter.hasAttribute('hx-post')) return;
+    // Afterwards: what is disabled would not be sent.
+    setTimeout(() => {
+      submitter.disabled = true;
+      submitter.textContent = 'Working…';
+    });
   });
 
   // The theme: as the system has it until somebody chooses.

@@ -71,7 +71,8 @@ export function filterForm(
 
 /** What stands in the place of rows when a filter cannot be understood. */
 export function faultsOf({ faults }: Filtered<unknown>): Content {
-  return html`<p class="empty">Nothing is shown, because the filter cannot be read: ${Object.values(faults).join(' ')}</p>`;
+  const fields = Object.keys(faults).length === 1 ? 'the field that is marked' : 'the fields that are marked';
+  return html`<p class="empty">Nothing is shown, because the filter cannot be read: see ${fields}.</p>`;
 }
 
 /** What stands there when a filter asks for what does not exist. */
@@ -94,7 +95,7 @@ function fieldOf(field: Field, value: string, fault: string | undefined): VNode 
         : html`<input ...${more} value=${value} autocomplete="off" spellcheck=${false}
             inputmode=${field.number ? 'numeric' : undefined} placeholder=${time ? '2d' : undefined} data-moment=${time} />`
     }
-    ${time && html`<small id=${`${id}-hint`} class="hint">90m, 2d or a date (UTC)</small>`}
+    ${time && !fault && html`<small id=${`${id}-hint`} class="hint">90m, 2d or a date (UTC)</small>`}
     ${fault && html`<small id=${`${id}-fault`} class="fault">${fault}</small>`}
   </p>`;
 }

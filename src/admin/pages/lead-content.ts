@@ -35,20 +35,24 @@ function fieldsOf(raw: string): Content {
   );
 }
 
-/** Answers to questions as such, everything else as its text. */
+/** Answers to questions and the parts of an address as such, everything else as its text. */
 function told(value: unknown): Content {
   if (value === null || value === '') return html`<span class="none">–</span>`;
   if (typeof value === 'string') return value;
-  if (!isListOfAnswers(value)) return JSON.stringify(value);
-  return html`<ul>${value.map(({ question, answer }) => html`<li><bdi>${question}</bdi> <strong><bdi>${answer}</bdi></strong></li>`)}</ul>`;
+  const pairs = pairsOf(value);
+  if (pairs === undefined) return JSON.stringify(value);
+  return html`<ul>${pairs.map(([name, text]) => html`<li><bdi>${name}</bdi> <strong><bdi>${text}</bdi></strong></li>`)}</ul>`;
 }
 
-function isListOfAnswers(value: unknown): value is { question: string; answer: string }[] {
-  return (
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.every((one) => typeof one?.question === 'string' && typeof one?.answer === 'string')
-  );
+function pairsOf(value: unknown): [string, string][] | undefined {
+  const pairs = Array.isArray(value)
+    ? value.map((one) => [one?.question, one?.answer])
+    : Object.entries(Object(value) as object);
+  return pairs.length > 0 && pairs.every(isPair) ? pairs : undefined;
+}
+
+function isPair(pair: readonly unknown[]): pair is [string, string] {
+  return pair.every((part) => typeof part === 'string');
 }
 
 /** Nested too deep for a reader, though not for the listing, it is shown as received alone. */

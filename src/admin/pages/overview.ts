@@ -48,7 +48,8 @@ function sentence({ well, troubles, sources, sinks }: Overview): string {
   if (!well) return 'Something is not as it should be.';
   if (sources.every((source) => source.last_success_at === null))
     return 'All is well so far: the first listing is still to come.';
-  return `All is well: ${countOf(sources.length, 'source is', 'sources are')} read, and ${countOf(sinks.length, 'sink takes', 'sinks take')} leads.`;
+  const healthy = sinks.filter(({ state }) => state === 'healthy').length;
+  return `All is well: ${countOf(sources.length, 'source is', 'sources are')} read, and ${countOf(healthy, 'sink takes', 'sinks take')} leads.`;
 }
 
 function troubles({ troubles, sources, sinks }: Overview): Content {

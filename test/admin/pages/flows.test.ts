@@ -81,6 +81,7 @@ describe('Leads', () => {
     await go('/leads');
     expect(await page.locator('.empty').textContent()).toContain('No source has listed a lead yet');
     await go('/leads?lead=abc&since=yesterday');
+    expect(await main(page).textContent()).toContain('see the fields that are marked');
     expect(await main(page).textContent()).toContain('Id is a number of at most 19 digits.');
     expect(await main(page).textContent()).toContain('how long ago');
     expect(await page.getByLabel('Id').inputValue()).toBe('abc');
@@ -249,6 +250,19 @@ describe('Sinks', () => {
     await test();
     await notice(page).getByText('crm did not take the test event (15 s). It did not answer.').waitFor();
     expect(await notice(page).getAttribute('role')).toBe('alert');
+  });
+
+  test('while one is tested, its button says so and cannot be pressed again', async () => {
+    const { page, go, operations } = await openReader(browser);
+    const answer = Promise.withResolvers<undefined>();
+    operations.test = () => answer.promise;
+    await go('/sinks');
+    await card(page, 'crm').getByRole('button', { name: 'Test…' }).click();
+    const clicked = page.getByRole('button', { name: 'Send it' }).click(); // ends with the answer
+    expect(await page.getByRole('button', { name: 'Working…' }).isDisabled()).toBe(true);
+    answer.resolve(undefined);
+    await clicked;
+    await page.getByText('has no sink crm').waitFor();
   });
 
   test('the dead of one are retried, after their number was shown', async () => {
