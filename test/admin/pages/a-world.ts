@@ -182,7 +182,7 @@ function deliveriesOf(lead: LeadRow, at: number, before: (ms: number) => string)
     {
       ...base('crm'),
       state: dead ? 'dead' : 'delivered',
-      reason: dead ? 'It answered 422: the lead is refused.' : null,
+      reason: dead ? 'https://crm.example.com refused the lead (HTTP 422).' : null,
       attempts: at === 2 ? 3 : 1,
       settled_at: after(dead ? 412 : 180 + (at % 11) * 23),
     },
@@ -245,7 +245,7 @@ function attemptsOf(delivery: DeliveryRow, before: (ms: number) => string) {
     duration_ms: 164,
     outcome: delivery.state === 'dead' ? 'refused' : 'delivered',
     http_status: delivery.sink === 'crm' ? (delivery.state === 'dead' ? 422 : 200) : null,
-    error: delivery.state === 'dead' ? '{"error":"phone number is not from our region"}' : null,
+    error: delivery.state === 'dead' ? 'https://crm.example.com refused the lead (HTTP 422).' : null,
     times: 1,
     last_started_at: null,
   };

@@ -109,8 +109,8 @@ describe('One lead', () => {
       expect.stringMatching(/Owed to crm/),
       expect.stringMatching(/Owed to warehouse/),
       expect.stringMatching(/Attempt at warehouse: unavailable 164 ms 14 times alike/),
-      expect.stringMatching(/Attempt at crm: refused 164 ms, HTTP 422 .*not from our region/),
-      expect.stringMatching(/Given up for crm It answered 422/),
+      expect.stringMatching(/Attempt at crm: refused 164 ms, HTTP 422 .*refused the lead/),
+      expect.stringMatching(/Given up for crm .*refused the lead/),
     ]);
     expect(await page.locator('.timeline time').first().getAttribute('title')).toMatch(/^2026-11-21 .* UTC$/);
     expect(await page.locator('.timeline time').first().innerText()).toMatch(/^22 Nov \d\d:\d\d:\d\d$/);
@@ -253,16 +253,19 @@ describe('Sinks', () => {
   });
 
   test('while one is tested, its button says so and cannot be pressed again', async () => {
-    const { page, go, operations } = await openReader(browser);
-    const answer = Promise.withResolvers<undefined>();
-    operations.test = () => answer.promise;
+    const { page, go } = await openReader(browser);
     await go('/sinks');
     await card(page, 'crm').getByRole('button', { name: 'Test…' }).click();
-    const clicked = page.getByRole('button', { name: 'Send it' }).click(); // ends with the answer
-    expect(await page.getByRole('button', { name: 'Working…' }).isDisabled()).toBe(true);
-    answer.resolve(undefined);
-    await clicked;
-    await page.getByText('has no sink crm').waitFor();
+    // Nothing can be asked of a page that is about to be left: it keeps what it saw for the next one.
+    await page.evaluate(() => {
+      const keep = () =>
+        sessionStorage.setItem('seen', document.querySelector('#ask button')?.outerHTML ?? '');
+      new MutationObserver(keep).observe(document.body, { attributes: true, childList: true, subtree: true });
+    });
+    await page.getByRole('button', { name: 'Send it' }).click();
+    await notice(page).waitFor();
+    const seen = await page.evaluate(() => sessionStorage.getItem('seen'));
+    expect(seen).toMatch(/ disabled="">Working…</);
   });
 
   test('the dead of one are retried, after their number was shown', async () => {
