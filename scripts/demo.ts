@@ -124,6 +124,7 @@ function words(adminUrl: string): string {
   The ledger        .demo/data
   CSV files         .demo/drop
   leadsync's log    .demo/leadsync.log
+  pages             ${adminUrl}
 
 Look around from a second terminal, in this folder, while it runs or afterwards:
 

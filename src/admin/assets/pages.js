@@ -65,7 +65,7 @@
   }
 
   function selectAllBox(form, boxes, count) {
-    const heading = form.querySelector('th');
+    const heading = form.querySelector('[data-select-all]');
     if (!heading || boxes.length === 0) return;
     let all = heading.querySelector('input');
     if (!all) {

@@ -35,7 +35,7 @@ async function show(site: Site, request: FastifyRequest, reply: FastifyReply): P
   return showList(site, request, reply, {
     name: 'Deliveries',
     path: '/deliveries',
-    fields: fieldsFor(await site.overview()),
+    fields: fieldsFor(await site.operations.overview()),
     schema: DeliveryFilter,
     rows: (filter, filtered) => site.operations.deliveries(filter, pageOf(filtered)),
     body,
@@ -83,7 +83,8 @@ function buttons(given: Filter['given']): VNode {
 }
 
 const columns: readonly Column<DeliveryRow>[] = [
-  { label: 'Select', of: selectBox },
+  // A script puts a box for all rows there, which live updates leave alone.
+  { label: 'Select', heading: html`<span data-select-all hx-morph-skip>Select</span>`, of: selectBox },
   { label: 'Lead', of: (row) => html`<a href=${leadAddress(row.source, row.lead_id)}>${row.lead_id}</a>` },
   { label: 'Source', of: ({ source }) => source },
   { label: 'Sink', of: ({ sink }) => sink },
@@ -136,7 +137,12 @@ async function retryMatching(
   const fields = fieldsOf(request);
   if (!fields.has('all'))
     return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: no row was selected.' });
-  const { filter } = readFilter(query, fieldsFor(await site.overview()), DeliveryFilter, new Date());
+  const { filter } = readFilter(
+    query,
+    fieldsFor(await site.operations.overview()),
+    DeliveryFilter,
+    new Date(),
+  );
   if (filter === undefined)
     return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: the filter cannot be read.' });
   const meant = { ...filter, state: filter.state ?? 'dead' };

@@ -13,7 +13,7 @@ import { counted, countOf, durationOf } from './wording.ts';
 /** The page that says whether leads flow. */
 export const addOverview: AddPage = (app, site) => {
   app.get('/', async (request, reply) => {
-    const overview = await site.overview();
+    const overview = await site.operations.overview();
     return site.show(request, reply, {
       title: 'Overview',
       name: 'Overview',

@@ -4,7 +4,6 @@ import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Overview } from '../model.ts';
 import type { Operations } from '../operations.ts';
-import { sharedFor } from '../shared-for.ts';
 import { type Ask, askFor } from './ask.ts';
 import type { AssetName } from './assets.ts';
 import { layout, type Page } from './layout.ts';
@@ -12,6 +11,7 @@ import { marked } from './marked.ts';
 import { leaveNotice, type Notice, takeNotice } from './notice.ts';
 
 export interface PageParts {
+  /** Its overview is asked for with every page, whose title and icon tell the state. */
   readonly operations: Operations;
   /** Who asks, for the audit log: `session` when it can be ended, for which there is a button then. */
   readonly who: () => string;
@@ -21,16 +21,20 @@ export interface PageParts {
   readonly refreshMs?: number;
 }
 
+/** In place of what would be told if leadsync could tell it. */
+const UNKNOWN: Overview['troubles'][number] = {
+  severity: 'warning',
+  about: null,
+  what: 'How leadsync is could not be found out.',
+  next: '`leadsync status` and its log say more.',
+};
+
 const REFRESH_MS = 5_000;
-/** How old the state may be that every page tells in its title and icon, in ms. */
-const STATE_MS = 1_000;
 
 /** What all pages are made with: the frame around them, the way on after an action, and the question before it. */
 export class Site {
   readonly operations: Operations;
   readonly who: PageParts['who'];
-  /** The overview, computed once for all who ask within a second. */
-  readonly overview: () => Promise<Overview>;
   readonly #parts: PageParts;
   readonly #addressOf: (name: AssetName) => string;
 
@@ -39,22 +43,17 @@ export class Site {
     this.#addressOf = addressOf;
     this.operations = parts.operations;
     this.who = parts.who;
-    this.overview = sharedFor(
-      STATE_MS,
-      () => parts.operations.overview(),
-      () => performance.now(),
-    );
   }
 
   /** Answers with a page. */
   async show(request: FastifyRequest, reply: FastifyReply, page: Page): Promise<FastifyReply> {
     // A page that can be told is told, though nobody knows at the moment how leadsync is.
-    const overview = await this.overview().catch(() => undefined);
+    const overview = await this.operations.overview().catch(() => undefined);
     const frame = {
       addressOf: this.#addressOf,
       refreshMs: this.#parts.refreshMs ?? REFRESH_MS,
       signedIn: this.who() === 'session',
-      troubles: overview?.troubles ?? [],
+      troubles: overview?.troubles ?? [UNKNOWN],
       address: page.address ?? request.url,
       // The notice is for the page itself; a live update would take it away unread.
       notice: request.headers['hx-request'] === undefined ? takeNotice(request, reply) : undefined,

@@ -6,6 +6,8 @@ import type { Content } from './content.ts';
 export interface Column<Row> {
   readonly label: string;
   readonly of: (row: Row) => Content;
+  /** What stands above it instead of the label. */
+  readonly heading?: Content;
   /** Numbers are set flush right. */
   readonly number?: boolean;
   /** May be broken anywhere: text by strangers, of any length. */
@@ -27,7 +29,7 @@ interface TableOptions<Row> {
 export function table<Row>({ name, columns, rows, key, empty }: TableOptions<Row>): VNode {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   return html`<table aria-label=${name}>
-    <thead><tr>${columns.map((column) => html`<th scope="col" class=${classOf(column)}>${column.label}</th>`)}</tr></thead>
+    <thead><tr>${columns.map((column) => html`<th scope="col" class=${classOf(column)}>${column.heading ?? column.label}</th>`)}</tr></thead>
     <tbody>${rows.map(
       (row) =>
         html`<tr id=${key(row)}>${columns.map(

@@ -117,6 +117,7 @@ describe('bad input', () => {
     const html = await answer.text();
     expect(answer.status).toBe(500);
     expect(html).toContain('This failed inside leadsync; see its log');
+    expect(html).toContain('<title>1 trouble · That did not work · leadsync</title>');
     expect(html).not.toContain('ada@example.com');
   });
 });
