@@ -58,7 +58,7 @@ test('no text that a stranger has written runs, breaks out or is lost, in any fi
 test('a lead’s content is text, whatever it is', async () => {
   const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
   await go('/leads/main/48196');
-  for (const text of [...breakouts, '\u202etxt.exe', '{{7*7}}', '\u0000']) {
+  for (const text of inFields([...breakouts, '\u202etxt.exe', '{{7*7}}', '\u0000'])) {
     operations.rawOf = () => hostileLead(48_196, text).raw;
     await page.getByRole('button', { name: 'Show the lead’s data' }).click();
     await page.getByRole('link', { name: 'Hide' }).waitFor();
