@@ -1,4 +1,4 @@
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { firstExecutable } from './server-process.ts';
 
 /** Where Chromium is: what CHROMIUM names, else the one of the system. Undefined when there is none. */
@@ -15,4 +15,21 @@ export function startBrowser(): Promise<Browser> {
   if (executablePath === undefined) throw new Error('Chromium is not installed: `npm test` installs it.');
   // Its sandbox wants user namespaces, which containers and root do not have; it opens pages of ours alone.
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+}
+
+/** Keeps what goes wrong in a page: errors of scripts, of the policy and of loading, scripts that speak up, and other addresses. */
+export function watchFaults(page: Page): string[] {
+  const faults: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());
+  });
+  page.on('pageerror', (error) => faults.push(`${error}`));
+  page.on('dialog', (dialog) => {
+    faults.push(`a script spoke up: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith('http://127.0.0.1:')) faults.push(`asked for ${request.url()}`);
+  });
+  return faults;
 }

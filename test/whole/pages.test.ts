@@ -1,0 +1,111 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { startStub } from '../stub/stub.ts';
+import { startBrowser, watchFaults } from '../support/browser.ts';
+import { canaryLead, expectNoCanary } from '../support/canary.ts';
+import { startDaemon, writeConfig } from '../support/leadsync.ts';
+import { SECRET } from '../support/scene.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+
+const TOKEN = 'correct-horse-battery-staple';
+
+/** A lead that can be recognised by everything that is personal in it; its service is shown to whoever looks. */
+function aStranger(id: number): string {
+  return JSON.stringify({ ...JSON.parse(canaryLead(id)), service_slug: 'cleaning' });
+}
+
+/** A leadsync that runs with a token, three leads, and a webhook that refuses the second one until it is mended. */
+async function aRunningLeadsync() {
+  const [stub, receiver, folder] = [await startStub(), await startWebhookReceiver(), tempDir()];
+  for (const id of [1, 2, 3]) stub.addRaw(aStranger(id));
+  const refused = new Set([2]);
+  receiver.answerAlways(({ body }, res) => {
+    res.writeHead(refused.has(JSON.parse(String(body)).data?.id) ? 422 : 204).end();
+  });
+  const configured = await writeConfig(folder, {
+    sources: {
+      main: {
+        base_url: stub.url,
+        client_id: 'demo-client',
+        client_secret: 'demo-secret',
+        poll: { every: '1s' },
+      },
+    },
+    sinks: { crm: { type: 'webhook', url: receiver.url, secret: SECRET } },
+  });
+  const yaml = readFileSync(configured.configFile, 'utf8');
+  writeFileSync(
+    configured.configFile,
+    yaml.replace(/listen: .*/, (line) => `${line}\n  token: \${TOKEN}`),
+  );
+  const daemon = await startDaemon(configured.configFile, configured.adminUrl, { env: { TOKEN } });
+  const browser = await startBrowser();
+  onTestFinished(async () => {
+    await browser.close();
+    await daemon.kill();
+    await stub.close();
+    await receiver.close();
+  });
+  const page = await browser.newPage();
+  page.setDefaultTimeout(10_000);
+  return { ...configured, refused, page };
+}
+
+test('somebody logs in, finds the lead that was refused, looks at it, and sends it once the cause is mended', async () => {
+  const { page, adminUrl, dataDir, refused } = await aRunningLeadsync();
+  const faults = watchFaults(page);
+  await page.goto(`${adminUrl}/deliveries?state=dead`);
+  await page.getByLabel('Token').fill('guessed-wrong-by-somebody');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByText('That is not the token.').waitFor();
+  expect(faults.splice(0)).toEqual([expect.stringContaining('401')]);
+  await page.getByLabel('Token').fill(TOKEN);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.waitForURL('**/deliveries?state=dead');
+
+  // Without a manual refresh: the lead dies while the page is looked at.
+  await page.getByRole('row', { name: 'refused the lead (HTTP 422)' }).waitFor();
+  await page.getByRole('link', { name: '2', exact: true }).click();
+  await page.getByText('First listed').waitFor();
+  expectNoCanary(await page.content());
+  await page.getByRole('button', { name: 'Show the lead’s data' }).click();
+  await page.getByRole('link', { name: 'Hide' }).waitFor();
+  expect(await page.locator('#content').innerText()).toContain(JSON.parse(aStranger(2)).client_name);
+  const audit = readFileSync(join(dataDir, 'audit.jsonl'), 'utf8');
+  expect(audit).toMatch(/"who":"session".*"what":"reveal","source":"main","lead":"2"/);
+  expectNoCanary(audit);
+
+  refused.clear();
+  await page.getByRole('button', { name: 'Retry…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
+  await page.getByText('The delivery is due now.').waitFor();
+  await page.locator('td .badge', { hasText: 'delivered' }).waitFor();
+  await page.goto(adminUrl);
+  await page.getByRole('heading', { name: 'All is well' }).waitFor();
+  expectNoCanary(await page.content());
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.getByLabel('Token').waitFor();
+  expect(faults).toEqual([]);
+}, 60_000); // it looks on while pages bring themselves up to date, thrice
+
+test('a form of another page changes nothing, whoever is logged in', async () => {
+  const { page, adminUrl } = await aRunningLeadsync();
+  await page.goto(`${adminUrl}/sinks`);
+  await page.getByLabel('Token').fill(TOKEN);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await until('its sink is shown', async () => (await page.locator('#sink-crm').count()) > 0);
+  await page.goto(
+    'data:text/html,<form method="post"><input name="sure" value="yes"><input name="reason" value="x"></form>',
+  );
+  await page.evaluate((action) => {
+    const form = document.forms[0];
+    if (form) Object.assign(form, { action }).submit();
+  }, `${adminUrl}/sinks/crm/pause`);
+  await page.waitForURL('**/sinks/crm/pause');
+  expect(await page.locator('body').innerText()).not.toContain('paused');
+  await page.goto(`${adminUrl}/sinks`);
+  expect(await page.locator('#sink-crm .badge').innerText()).toBe('healthy');
+});
