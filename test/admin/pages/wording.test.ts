@@ -28,7 +28,18 @@ test.each([
 });
 
 test('counts, bytes and times', () => {
-  expect([countOf(1, 'lead'), countOf(12_345, 'lead')]).toEqual(['1 lead', '12,345 leads']);
-  expect([bytesOf(812), bytesOf(64_200), bytesOf(34_120_411)]).toEqual(['812 B', '64 kB', '34.1 MB']);
-  expect(utcOf('2026-11-20T10:00:05.123Z')).toBe('20 Nov 2026, 10:00:05 UTC');
+  expect([1, 999, 1_000, 12_345, 1_234_567].map((count) => countOf(count, 'lead'))).toEqual([
+    '1 lead',
+    '999 leads',
+    '1,000 leads',
+    '12,345 leads',
+    '1,234,567 leads',
+  ]);
+  expect([812, 64_200, 34_120_411, 3_000_000_000].map(bytesOf)).toEqual([
+    '812 B',
+    '64 kB',
+    '34.1 MB',
+    '3 GB',
+  ]);
+  expect(utcOf('2026-11-05T10:00:05.123Z')).toBe('5 Nov 2026, 10:00:05 UTC');
 });
