@@ -109,7 +109,9 @@ async function recordItems(
   progress.new += recorded.new;
   progress.changed += recorded.changed;
   progress.rejected += recorded.rejected;
-  if (recorded.new + recorded.changed > 0) onOwed();
+  if (recorded.new + recorded.changed === 0) return;
+  onOwed();
+  await turn(); // what is owed is claimed before the poll writes again
 }
 
 /** What stands before an element that cannot be read is as good as any lead. */
