@@ -179,8 +179,8 @@ export const safeguards: readonly Safeguard[] = [
     name: 'delivered only after the COMMIT',
     without: 'rows are reported that PostgreSQL then does not have',
     file: 'src/sinks/postgres/transaction.ts',
-    text: "      await client.query('COMMIT');",
-    instead: "      await client.query('ROLLBACK');",
+    text: "mode === 'TRY' ? CHECK_AND_ROLL_BACK : 'COMMIT'",
+    instead: 'CHECK_AND_ROLL_BACK',
     tests: ['test/sinks/postgres'],
   },
   {
@@ -227,8 +227,8 @@ export const safeguards: readonly Safeguard[] = [
     name: 'a repeat carries the same webhook-id',
     without: 'a receiver cannot tell a repeat from a new event',
     file: 'src/sinks/webhook/message.ts',
-    text: 'return { id: delivery.id, body',
-    instead: 'return { id: `${delivery.id}${Math.random()}`, body',
+    text: 'return { id: delivery.id, body: `{${eventFields(delivery)}}`',
+    instead: 'return { id: `${delivery.id}${Math.random()}`, body: `{${eventFields(delivery)}}`',
     tests: ['test/sinks/webhook'],
   },
   {

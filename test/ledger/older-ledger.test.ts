@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { browseIndexes } from '../../src/ledger/browse-indexes.ts';
 import { relations } from '../../src/store/documented.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { LedgerUnderTest } from './ledger-under-test.ts';
@@ -32,6 +33,7 @@ it('an older ledger knows of its leads what it would if they came today', async 
   disk.other((db) => {
     const views = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all();
     for (const view of views) db.exec(`DROP VIEW ${String(view)}`);
+    for (const [, index] of browseIndexes.matchAll(/CREATE INDEX (\w+)/g)) db.exec(`DROP INDEX ${index}`);
     db.exec(AS_BEFORE);
   });
   await on.again().ledger.close();

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { chromium } from 'playwright-core';
@@ -10,7 +11,7 @@ import { until } from '../support/until.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 /** A leadsync whose queue holds leads that the receiver does not answer. */
-async function aDaemon() {
+async function aDaemon(token?: string) {
   const [stub, crm] = [await startStub({ leads: 3 }), await startWebhookReceiver()];
   crm.answerAlways(() => undefined);
   onTestFinished(async () => {
@@ -25,6 +26,13 @@ async function aDaemon() {
     queue: { redis_url: requireRedisUrl(), prefix, board: true },
     stop: { grace: '1s' },
   });
+  if (token !== undefined) {
+    const yaml = readFileSync(configFile, 'utf8');
+    writeFileSync(
+      configFile,
+      yaml.replace(/listen: .*/, (line) => `${line}\n  token: ${token}`),
+    );
+  }
   const daemon = await startDaemon(configFile, adminUrl);
   onTestFinished(async () => void (await daemon.kill('SIGKILL')));
   await until('attempts are under way', () => crm.received.length === 3);
@@ -46,7 +54,7 @@ test('Bull Board shows the queues and nobody’s data, and changes nothing', asy
   const statuses = ['PUT', 'POST', 'DELETE', 'PATCH'].map(
     async (method) => (await fetch(`${adminUrl}/queues/api/queues/crm/pause`, { method })).status,
   );
-  expect(await Promise.all(statuses)).toEqual([405, 404, 404, 404]);
+  expect(await Promise.all(statuses)).toEqual([405, 405, 405, 405]);
   const redis = new Redis(requireRedisUrl());
   onTestFinished(() => void redis.disconnect());
   const [key = ''] = await redis.keys(`{${prefix}:*}:crm:meta`);
@@ -80,6 +88,18 @@ test('a strange host name gets nothing of it, and without it there is nothing', 
   });
   expect(status).toBe(421);
   expect((await fetch(`${adminUrl}/queuesandmore`)).status).toBe(404);
+});
+
+test('who does not show the token gets nothing of it', async () => {
+  const token = 'a-token-that-only-tests-know';
+  const { adminUrl } = await aDaemon(token);
+  for (const path of ['/queues', '/queues/api/queues?activeQueue=crm&status=active']) {
+    const stranger = await fetch(adminUrl + path, { redirect: 'manual' });
+    expect([302, 303, 401]).toContain(stranger.status);
+    expect(await stranger.text()).not.toContain('crm');
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await fetch(adminUrl + path, { headers })).status).toBe(200);
+  }
 });
 
 test('without Redis there is nothing to show, and the configuration says so', async () => {
