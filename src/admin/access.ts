@@ -64,14 +64,20 @@ export class Access {
   }
 }
 
-/** Tells a browser's reader where to log in, and a program what to show (RFC 6750, section 3). */
+/** Leads a browser's reader to the login, and tells a program what to show (RFC 6750, section 3). */
 export function askForCredential(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { method, headers, url } = request;
-  if (method === 'GET' && headers.accept?.includes('text/html') && !url.startsWith('/api/'))
-    return reply.redirect(`/login?next=${encodeURIComponent(url)}`, 303);
+  if (request.headers.accept?.includes('text/html') && !request.url.startsWith('/api/'))
+    return reply.redirect(loginFor(request), 303);
   const hint = 'Send it as `Authorization: Bearer …`.';
   reply.header('www-authenticate', 'Bearer realm="leadsync"');
   return refuse(request, reply, new Refusal(401, 'credential', 'This needs the token of admin.token.', hint));
+}
+
+/** The login that leads back to the page; to the one where a form stood, which has to be sent again. */
+function loginFor({ method, headers, url }: FastifyRequest): string {
+  if (method === 'GET') return `/login?next=${encodeURIComponent(url)}`;
+  const page = URL.parse(headers.referer ?? '');
+  return `/login?unsent=1&next=${encodeURIComponent(page ? page.pathname + page.search : '/')}`;
 }
 
 /** Takes as long for a near miss as for any other. */

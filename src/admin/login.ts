@@ -14,6 +14,7 @@ export type SendLogin = (
 
 /** So many tries a minute from one address; a person needs few, and a guess has no chance. */
 const TRIES_A_MINUTE = 10;
+const UNSENT = 'You were not logged in any more, so nothing was done. Log in, then do it again.';
 
 /** Adds `GET /login`, `POST /login` with `token` and `next`, which begins a session, and `POST /logout`, which ends it. */
 export async function addLogin(
@@ -30,9 +31,9 @@ export async function addLogin(
   });
   const limited = { open: true, rateLimit: { max: TRIES_A_MINUTE, timeWindow: 60_000 } };
   app.get('/login', { config: { open: true } }, async (request, reply) => {
-    const { next } = fieldsOf(request.query);
+    const { next, unsent } = fieldsOf(request.query);
     if (!access.needed) return reply.redirect(next, 303);
-    return sendLogin(reply, { next });
+    return sendLogin(reply, { failure: unsent ? UNSENT : undefined, next });
   });
   app.post('/login', { config: limited }, async (request, reply) => {
     const { token, next } = fieldsOf(request.body);
@@ -55,9 +56,9 @@ function cookieFor({ headers }: FastifyRequest) {
   return { path: '/', httpOnly: true, sameSite: 'strict', secure } as const;
 }
 
-function fieldsOf(fields: unknown): { token: string; next: string } {
-  const { token, next } = (fields ?? {}) as { token?: unknown; next?: unknown };
-  return { token: typeof token === 'string' ? token : '', next: ownPath(next) };
+function fieldsOf(fields: unknown): { token: string; next: string; unsent: boolean } {
+  const { token, next, unsent } = (fields ?? {}) as Readonly<Record<string, unknown>>;
+  return { token: typeof token === 'string' ? token : '', next: ownPath(next), unsent: unsent !== undefined };
 }
 
 /** A page of leadsync's own, whatever somebody put into the address of the login page. */

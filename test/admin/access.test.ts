@@ -85,6 +85,23 @@ describe('with a token', () => {
     expect(page).toMatchObject({ status: 303, headers: { location: '/login?next=%2Fleads%3Flead%3D4' } });
   });
 
+  test('a form that is sent after the session has ended leads to the login, which says so, and back to its page', async () => {
+    const server = await start();
+    const post = (path: string, headers: Record<string, string>) =>
+      ask(server, path, { method: 'POST', headers: { ...FORM, ...headers }, body: 'sure=yes' });
+    const html = { accept: 'text/html,*/*' };
+    const referer = 'http://127.0.0.1:9464/leads/main/42?a=b';
+    const sent = await post('/leads/main/42/data', { ...html, referer });
+    expect(sent).toMatchObject({
+      status: 303,
+      headers: { location: '/login?unsent=1&next=%2Fleads%2Fmain%2F42%3Fa%3Db' },
+    });
+    expect((await ask(server, sent.headers.location ?? '')).text).toContain('nothing was done');
+    expect((await post('/sinks/crm/pause', html)).headers.location).toBe('/login?unsent=1&next=%2F');
+    expect((await post('/sinks/crm/pause', { ...html, referer: 'no address' })).status).toBe(303);
+    expect((await post('/api/v1/reload', html)).status).toBe(401);
+  });
+
   test('a token that a reload has changed is the one that counts', async () => {
     let token = TOKEN;
     const server = await start({ token: () => token });
