@@ -64,7 +64,12 @@ export interface Names {
   readonly sinks: readonly string[];
 }
 
-type Find<Of> = (of: Of, limitMs: number, observed: Observed) => Wrong | undefined;
+type Find<Of> = (
+  of: Of,
+  limitMs: number,
+  observed: Observed,
+  limits: Limits,
+) => Wrong | 'unknown' | undefined;
 type Rule<Of> = readonly [condition: Condition, over: string, find: Find<Of>];
 
 function judgeBy<Of>(
@@ -76,7 +81,7 @@ function judgeBy<Of>(
 ): Judged | undefined {
   const limitMs = limits[condition];
   if (limitMs === undefined) return undefined;
-  const state = of === undefined ? 'unknown' : (find(of, limitMs, observed) ?? 'well');
+  const state = of === undefined ? 'unknown' : (find(of, limitMs, observed, limits) ?? 'well');
   return { condition, about, state, over: about === undefined ? over : `${about} ${over}` };
 }
 
@@ -107,8 +112,12 @@ const WHOLE: readonly Rule<Observed>[] = [
 function noPoll(
   { name, overdueSince, lastSuccessAt, failure }: ObservedSource,
   afterMs: number,
-): Wrong | undefined {
+  _observed: Observed,
+  limits: Limits,
+): Wrong | 'unknown' | undefined {
   if (!overdueSince) return undefined;
+  // One cause, one alert; and an alert that was told before is not over because of it.
+  if (failure?.needsSomebody && limits.source_refused !== undefined) return 'unknown';
   const before = lastSuccessAt ? '' : ' since leadsync runs';
   const why = failure ? ` The last one failed: ${failure.reason}` : '';
   return {

@@ -137,6 +137,15 @@ describe('judging', () => {
     expect([...wrongs(anObservation({ sinks: [sink] })).keys()]).toEqual(['sink_held']);
   });
 
+  test('a source that is refused has one alert, although no poll works; one that was told before is not over by it', () => {
+    const source = aSource({ failure, overdueSince: ago(20 * MINUTE) });
+    const observed = anObservation({ sources: [source] });
+    expect([...wrongs(observed).keys()]).toEqual(['source_refused']);
+    const noPoll = judge(observed, NAMES, DEFAULTS).find(({ condition }) => condition === 'no_poll');
+    expect(noPoll?.state).toBe('unknown');
+    expect([...wrongs(observed, { ...DEFAULTS, source_refused: undefined }).keys()]).toEqual(['no_poll']);
+  });
+
   test('while the ledger cannot be read, sources and sinks are unknown, and not well', () => {
     const ledger = { reason: 'The disk failed.', hint: 'Look at it.' };
     const observed = anObservation({ sources: undefined, sinks: undefined, ledger });
