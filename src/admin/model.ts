@@ -138,13 +138,24 @@ export const LeadDetail = z.object({
   deliveries: z.array(DeliveryRow.extend({ attempt_rows: z.array(AttemptRow) })),
 });
 
-/** A lead's content: personal data. Whoever reads it is written to the audit log. */
+/** A lead's content, and what destinations answered, which may repeat it: personal data. Whoever reads it is written to the audit log. */
 export const Content = z.object({
   source: z.string(),
   lead_id: leadId,
   version: count,
   /** As the service listed it. */
   raw: z.string(),
+  /** The newest first; as much of each as is kept. */
+  answers: z.array(
+    z.object({
+      delivery_id: z.string(),
+      sink: z.string(),
+      started_at: time,
+      outcome: z.string(),
+      http_status: z.int().nullable(),
+      answer: z.string(),
+    }),
+  ),
 });
 
 export const DeliveryFilter = z.object({

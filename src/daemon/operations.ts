@@ -15,6 +15,7 @@ import { version } from '../platform/version.ts';
 import type { Parts } from './compose.ts';
 import type { Reloading, ReloadResult } from './reloading.ts';
 import {
+  shownContent,
   shownDelivery,
   shownHistory,
   shownLead,
@@ -61,7 +62,7 @@ export function operationsOf(given: OperationParts): Operations {
     },
     reveal: async (source, lead) => {
       const content = await asked('content', source, leadIdOf(lead));
-      return content && { source, lead_id: lead, ...content };
+      return content && { source, lead_id: lead, ...shownContent(content) };
     },
     deliveries: async (filter, page) => {
       await requireNames(given, asked, filter);

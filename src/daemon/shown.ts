@@ -1,4 +1,5 @@
 import type {
+  Content,
   DeliveryRow as DeliveryModel,
   LeadDetail,
   LeadRow as LeadModel,
@@ -6,7 +7,7 @@ import type {
   PollRow as PollModel,
   SinkOverview,
 } from '../admin/model.ts';
-import type { KeptAttempt, KeptPoll, LeadHistory, LeadRow, Speed } from '../ledger/answers.ts';
+import type { KeptAttempt, KeptPoll, LeadContent, LeadHistory, LeadRow, Speed } from '../ledger/answers.ts';
 import type { DeliveryRow } from '../ledger/ledger.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
@@ -123,6 +124,20 @@ function shownAttempt({ startedAt, durationMs, outcome, httpStatus, error, times
     error,
     times,
     last_started_at: lastAt === null ? null : isoOf(lastAt),
+  };
+}
+
+export function shownContent({ answers, ...content }: LeadContent): Omit<Content, 'source' | 'lead_id'> {
+  return {
+    ...content,
+    answers: answers.map(({ delivery, sink, startedAt, outcome, httpStatus, answer }) => ({
+      delivery_id: delivery,
+      sink,
+      started_at: isoOf(startedAt),
+      outcome,
+      http_status: httpStatus,
+      answer,
+    })),
   };
 }
 

@@ -57,6 +57,23 @@ export interface KeptAttempt {
   readonly lastAt: number | null;
 }
 
+/** What a lead says, as it was last listed, and what destinations answered to it, the newest first: personal data. */
+export interface LeadContent {
+  readonly version: number;
+  readonly raw: string;
+  readonly answers: readonly KeptAnswer[];
+}
+
+/** What a destination answered to an attempt, as much as is kept of it. */
+export interface KeptAnswer {
+  readonly delivery: string;
+  readonly sink: string;
+  readonly startedAt: number;
+  readonly outcome: string;
+  readonly httpStatus: number | null;
+  readonly answer: string;
+}
+
 /** What became of one lead: its versions and deliveries, the newest first, and each delivery's attempts, the oldest first. */
 export interface LeadHistory {
   readonly lead: LeadRow;

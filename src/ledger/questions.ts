@@ -1,9 +1,11 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../leads/lead.ts';
 import type {
+  KeptAnswer,
   KeptAttempt,
   KeptPoll,
   KeptVersion,
+  LeadContent,
   LeadHistory,
   LeadRow,
   LeadSearch,
@@ -26,6 +28,8 @@ const POLL_STATUSES: readonly PollStatus[] = ['running', 'success', 'unchanged',
 /** So many of one lead's versions, and of one delivery's attempts, are shown, the newest; there are hardly ever more. */
 const MOST_VERSIONS = 1_000;
 const MOST_ATTEMPTS = 100;
+/** So many answers of destinations are shown, the newest: of each some kilobytes are kept. */
+const MOST_ANSWERS = 20;
 
 /** What pages and API ask the ledger. Each answer is of one state of the ledger, and takes bounded work. */
 export class Questions {
@@ -77,9 +81,20 @@ export class Questions {
     };
   }
 
-  /** The lead's text as it was last listed: personal data. */
-  content(source: string, lead: LeadId): { readonly version: number; readonly raw: string } | undefined {
-    return this.#sql.content.get(source, lead);
+  content(source: string, lead: LeadId): LeadContent | undefined {
+    const content = this.#sql.content.get(source, lead);
+    return content && { ...content, answers: this.#answers(source, lead) };
+  }
+
+  #answers(source: string, lead: LeadId): KeptAnswer[] {
+    const answers = this.#deliveries.ofLead(source, lead).flatMap(({ no, delivery }) =>
+      this.#sql.answers.all(no).map((row) => ({
+        delivery: delivery.delivery,
+        sink: delivery.sink,
+        ...row,
+      })),
+    );
+    return answers.sort((one, other) => other.startedAt - one.startedAt).slice(0, MOST_ANSWERS);
   }
 
   deliveries(filter: DeliveryFilter, page: Page): Rows<DeliveryRow> {
@@ -135,6 +150,10 @@ function prepare(db: Database.Database) {
     ),
     content: db.prepare<[string, bigint], { version: number; raw: string }>(
       `SELECT v.version, v.raw FROM _leads l JOIN _versions v ON v.version_no = l.version_no WHERE l.source = ? AND l.id = ?`,
+    ),
+    answers: db.prepare<[number], Omit<KeptAnswer, 'delivery' | 'sink'>>(
+      `SELECT started_at AS startedAt, outcome, http_status AS httpStatus, answer FROM _attempts
+       WHERE delivery_no = ? AND answer <> '' ORDER BY attempt_no DESC LIMIT ${MOST_ANSWERS}`,
     ),
     attempts: db.prepare<[number], KeptAttempt>(
       `SELECT started_at AS startedAt, duration_ms AS durationMs, outcome, http_status AS httpStatus, error, times,

@@ -52,7 +52,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       asked.push(['lead', ...args]);
       return args[1] === '42' ? { lead, versions: [], deliveries: [] } : undefined;
     },
-    reveal: kept('reveal', { source: 'main', lead_id: '42', version: 1, raw: '{"id":42}' }),
+    reveal: kept('reveal', { source: 'main', lead_id: '42', version: 1, raw: '{"id":42}', answers: [] }),
     deliveries: kept('deliveries', { rows: [], next: null }),
     countDeliveries: kept('countDeliveries', 7),
     sinks: kept('sinks', [sink]),

@@ -240,3 +240,21 @@ test('while a question is answered, the process goes on with other work', async 
   clearInterval(timer);
   expect(turns).toBeGreaterThan(10);
 });
+
+test('what destinations answered to a lead is given with its content, the newest first, and nowhere else', async () => {
+  const { on, reader } = await opened();
+  await on.list(ids(1, 2));
+  await on.attemptAll('crm', { ...refused, answer: 'no agent for Anna' });
+  on.clock.jump(MINUTE);
+  await on.ledger.retry({ lead: 1n });
+  await on.attemptAll('crm', { ...refused, answer: 'still none' });
+  expect((await reader.ask('content', 'main', 1n))?.answers).toMatchObject([
+    { sink: 'crm', outcome: 'refused', answer: 'still none' },
+    { sink: 'crm', outcome: 'refused', answer: 'no agent for Anna' },
+  ]);
+  expect(
+    JSON.stringify([await reader.ask('lead', 'main', 1n)], (_, value) =>
+      typeof value === 'bigint' ? `${value}` : value,
+    ),
+  ).not.toContain('Anna');
+});

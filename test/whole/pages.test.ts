@@ -23,7 +23,9 @@ async function aRunningLeadsync() {
   for (const id of [1, 2, 3]) stub.addRaw(aStranger(id));
   const refused = new Set([2]);
   receiver.answerAlways(({ body }, res) => {
-    res.writeHead(refused.has(JSON.parse(String(body)).data?.id) ? 422 : 204).end();
+    const { id, client_name } = JSON.parse(String(body)).data;
+    if (refused.has(id)) res.writeHead(422).end(`no agent for ${client_name}`);
+    else res.writeHead(204).end();
   });
   const configured = await writeConfig(folder, {
     sources: {
@@ -73,7 +75,8 @@ test('somebody logs in, finds the lead that was refused, looks at it, and sends 
   expectNoCanary(await page.content());
   await page.getByRole('button', { name: 'Show the lead’s data' }).click();
   await page.getByRole('link', { name: 'Hide' }).waitFor();
-  expect(await page.locator('#content').innerText()).toContain(JSON.parse(aStranger(2)).client_name);
+  const { client_name } = JSON.parse(aStranger(2));
+  expect(await page.locator('#content').innerText()).toContain(`no agent for ${client_name}`);
   const audit = readFileSync(join(dataDir, 'audit.jsonl'), 'utf8');
   expect(audit).toMatch(/"who":"session".*"what":"reveal","source":"main","lead":"2"/);
   expectNoCanary(audit);

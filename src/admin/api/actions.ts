@@ -19,7 +19,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     {
       schema: {
         operationId: 'reveal',
-        summary: "A lead's content: personal data",
+        summary: "A lead's content, and what destinations answered: personal data",
         tags: ['leads'],
         params: leadPath,
         response: answers(Content, 404),

@@ -2,7 +2,9 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Content as LeadContent } from '../model.ts';
 import { leadAddress } from './addresses.ts';
+import { badge } from './badge.ts';
 import type { Content } from './content.ts';
+import { moment } from './moment.ts';
 
 /** In place of a lead's content: the button that shows it. It posts, so that nothing but a reader's wish ever asks. */
 export function concealed(address: string): VNode {
@@ -11,20 +13,28 @@ export function concealed(address: string): VNode {
     <h2>The lead’s data</h2>
     <p class="masked" aria-hidden="true">••••••••••••  ••••••••  ••••••••••••••••</p>
     <form method="post" action=${action}>
-      <p class="hint">Personal data. Whoever looks is written to the audit log.</p>
+      <p class="hint">Personal data, and what destinations answered, which may repeat it. Whoever looks is written to the audit log.</p>
       <p class="buttons"><button hx-post=${action} hx-select="#content" hx-target="#content" hx-swap="outerHTML" hx-sync="drop">Show the lead’s data</button></p>
     </form>
   </section>`;
 }
 
-/** A lead's content: each field as text, and the whole as it was received. */
-export function revealed({ source, lead_id, version, raw }: LeadContent): VNode {
+/** A lead's content: each field as text, the whole as it was received, and what destinations answered, which may repeat it. */
+export function revealed({ source, lead_id, version, raw, answers }: LeadContent): VNode {
   return html`<section id="content">
     <h2>The lead’s data <small>version ${version}</small></h2>
     <dl class="data">${fieldsOf(raw)}</dl>
     <details><summary>As received</summary><pre tabindex="0">${raw}</pre></details>
+    ${answers.length > 0 && html`<h3>What destinations answered</h3><ul class="answers">${answers.map(answered)}</ul>`}
     <p class="buttons"><a class="button" href=${leadAddress(source, lead_id)}>Hide</a></p>
   </section>`;
+}
+
+function answered({ sink, started_at, outcome, http_status, answer }: LeadContent['answers'][number]): VNode {
+  return html`<li>
+    <p>${moment(started_at)} ${sink}: ${badge(outcome)} ${http_status !== null && `HTTP ${http_status}`}</p>
+    <pre tabindex="0">${answer}</pre>
+  </li>`;
 }
 
 function fieldsOf(raw: string): Content {

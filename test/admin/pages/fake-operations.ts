@@ -31,6 +31,7 @@ export class FakeOperations implements Operations {
   reloadResult: Awaited<ReturnType<Operations['reload']>>;
   detailOf: (row: LeadRow, deliveries: readonly DeliveryRow[]) => LeadDetail;
   rawOf: (row: LeadRow) => string;
+  answers: Content['answers'] = [];
   /** Set to let everything fail. */
   failure: Error | undefined;
 
@@ -90,7 +91,7 @@ export class FakeOperations implements Operations {
     const row = this.#row(source, lead);
     if (row === undefined) return undefined;
     this.actions.push(`reveal ${source} ${lead} by ${who}`);
-    return { source, lead_id: lead, version: row.version, raw: this.rawOf(row) };
+    return { source, lead_id: lead, version: row.version, raw: this.rawOf(row), answers: this.answers };
   }
 
   async deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>> {

@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../../support/browser.ts';
+import { anAnswer } from './an-answer.ts';
 import { openReader, type Reader } from './reader.ts';
 
 let browser: Browser;
@@ -128,6 +129,20 @@ describe('One lead', () => {
     await page.getByRole('link', { name: 'Hide' }).click();
     await show(page).waitFor();
     expect(await page.content()).not.toContain('Ada Example');
+    expect(faults).toEqual([]);
+  });
+
+  test('shows what destinations answered together with its data, and not before: they may repeat it', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    operations.answers = [anAnswer('{"error":"no agent for Ada Example"}')];
+    await go('/leads/main/48196');
+    expect(await page.content()).not.toContain('no agent');
+    await show(page).click();
+    await page.getByRole('heading', { name: 'What destinations answered' }).waitFor();
+    const said = await page.locator('.answers li').innerText();
+    expect(said.replace(/\s+/g, ' ')).toMatch(
+      /crm: refused HTTP 422 \{"error":"no agent for Ada Example"\}$/,
+    );
     expect(faults).toEqual([]);
   });
 

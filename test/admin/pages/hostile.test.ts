@@ -4,6 +4,7 @@ import { hostileLead } from '../../hostile/hostile-lead.ts';
 import { hostileStrings } from '../../hostile/own-strings.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { aWorld } from './a-world.ts';
+import { anAnswer } from './an-answer.ts';
 import type { World } from './fake-operations.ts';
 import { openReader } from './reader.ts';
 
@@ -55,11 +56,12 @@ test('no text that a stranger has written runs, breaks out or is lost, in any fi
   }
 }, 60_000);
 
-test('a lead’s content is text, whatever it is', async () => {
+test('a lead’s content is text, whatever it is, and so is what destinations answered', async () => {
   const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
   await go('/leads/main/48196');
   for (const text of inFields([...breakouts, '\u202etxt.exe', '{{7*7}}', '\u0000'])) {
     operations.rawOf = () => hostileLead(48_196, text).raw;
+    operations.answers = [anAnswer(text)];
     await page.getByRole('button', { name: 'Show the lead’s data' }).click();
     await page.getByRole('link', { name: 'Hide' }).waitFor();
     await expectHarmless(page, faults, text);
