@@ -16,22 +16,30 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 };
 
+const WRONG_HOST = new Refusal(
+  421,
+  'wrong-host',
+  'This host name is not answered here.',
+  'If it is yours, put it into admin.hosts.',
+);
+const OTHER_ORIGIN = new Refusal(
+  403,
+  'other-origin',
+  'A page of another origin cannot ask for this.',
+  'If this is the page itself, behind a proxy: the proxy has to pass the Host header on as it came.',
+);
+
 /**
  * Stands before everything, and answers before a body is read: by the name that was asked for, by who asks, by what there is,
  * and by the page that asks. To be called before any route is added.
  */
-export function addGate(app: FastifyInstance, host: string, access: Access): void {
+export function addGate(app: FastifyInstance, hosts: () => readonly string[], access: Access): void {
   const routes = new Routes();
   app.addHook('onRoute', (route) => routes.add(route));
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(HEADERS);
     // RFC 9110, section 15.5.20: not a host that this server answers for.
-    if (!isOurHost(request.headers.host, host))
-      return void refuse(
-        request,
-        reply,
-        new Refusal(421, 'wrong-host', 'This host name is not answered here', ''),
-      );
+    if (!isOurHost(request.headers.host, hosts())) return void refuse(request, reply, WRONG_HOST);
     const asking = access.actorOf(request);
     if (!asking && !isOpen(request)) return void askForCredential(request, reply);
     const allowed = routes.methodsAt(request.url);
@@ -40,11 +48,7 @@ export function addGate(app: FastifyInstance, host: string, access: Access): voi
       return void refuse(request, reply, noSuch(allowed));
     }
     if (request.method === 'POST' && !isOwnPage(request.headers))
-      return void refuse(
-        request,
-        reply,
-        new Refusal(403, 'other-origin', 'A page of another origin cannot ask for this', ''),
-      );
+      return void refuse(request, reply, OTHER_ORIGIN);
     if (asking) actor.run(asking, done);
     else done();
   });

@@ -21,6 +21,8 @@ export interface AdminOptions extends Probed {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** Names by which it may be reached, beside those that are never public. A reload may change them. */
+  readonly hosts: () => readonly string[];
   /** What whoever asks has to show; undefined: nothing on loopback, and elsewhere nobody is answered. */
   readonly token: () => string | undefined;
   /** Whether only this machine reaches the address. */
@@ -93,7 +95,7 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   const { monotonicMs = () => performance.now(), token, loopback, audit } = options;
   const access = new Access({ token, loopback, monotonicMs });
   await app.register(cookie);
-  addGate(app, options.host, access);
+  addGate(app, options.hosts, access);
   addProbes(app, options, access, monotonicMs);
   const note = noteIn(audit);
   app.post('/-/reload', async (_request, reply) => {

@@ -52,6 +52,7 @@ const LIVE: readonly Option[] = [
   { name: 'store.client_key', of: ({ clientKey }) => clientKey },
   { name: 'alerts', of: ({ alerts }) => alerts },
   { name: 'admin.token', of: ({ adminToken }) => adminToken },
+  { name: 'admin.hosts', of: ({ adminHosts }) => adminHosts },
   { name: 'watch', of: ({ watch }) => watch },
   { name: 'stop.grace', of: ({ gracePeriodMs }) => gracePeriodMs },
 ];

@@ -62,6 +62,7 @@ export class ConfigReader {
       admin: daemon.admin.listen,
       alerts: daemon.alerts,
       adminToken: daemon.admin.token,
+      adminHosts: daemon.admin.hosts,
       log: { level: daemon.log.level, format: daemon.log.format },
       tokenKey: daemon.tokens.encryption_key,
       clientKey: daemon.store.client_key,
@@ -128,13 +129,16 @@ export class ConfigReader {
   }
 
   /** What other machines reach holds leads: it needs a credential. */
-  #refuseOpenAddress({ listen, token }: z.output<typeof daemonOptions>['admin']): void {
-    if (listen === undefined || token !== undefined || isLoopback(listen.host)) return;
-    this.#validator.fault(
-      ['admin', 'listen'],
-      `other machines can reach ${listen.host}, and no admin.token is set`,
-      'add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or listen on 127.0.0.1',
-    );
+  #refuseOpenAddress({ listen, token, hosts }: z.output<typeof daemonOptions>['admin']): void {
+    if (listen === undefined || token !== undefined) return;
+    const fault = (option: 'listen' | 'hosts', open: string, instead: string) =>
+      this.#validator.fault(
+        ['admin', option],
+        `other machines can reach ${open}, and no admin.token is set`,
+        `add \`token: \${LEADSYNC_ADMIN_TOKEN}\` beside it (\`openssl rand -hex 32\` makes one), or ${instead}`,
+      );
+    if (!isLoopback(listen.host)) fault('listen', listen.host, 'listen on 127.0.0.1');
+    else if (hosts[0] !== undefined) fault('hosts', hosts[0], 'leave this out');
   }
 
   /** A value may come from where this process cannot look. */

@@ -18,6 +18,8 @@ export interface Config {
   readonly alerts: AlertOptions;
   /** What whoever asks the admin server has to show; undefined: nothing, and only this machine reaches it. */
   readonly adminToken: Secret | undefined;
+  /** Public names by which the admin server is reached. */
+  readonly adminHosts: readonly string[];
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
   /** Encrypts the stored tokens; undefined: they are stored plainly, with mode 0600. */
   readonly tokenKey: Secret | undefined;

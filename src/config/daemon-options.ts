@@ -12,6 +12,8 @@ const SHORTEST_TOKEN = 16;
 /** What can stand in an HTTP header as it is. */
 const TOKEN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_TOKEN},}$`);
 
+const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i;
+
 /** The top of the configuration. Sources and sinks are validated entry by entry, each by its own schema. */
 export const daemonOptions = z.strictObject({
   data_dir: z
@@ -80,6 +82,14 @@ export const daemonOptions = z.strictObject({
         .optional()
         .describe(
           `Whoever asks has to show it, as \`Authorization: Bearer …\` or by the login page: at least ${SHORTEST_TOKEN} characters (\`openssl rand -hex 32\`). \`/livez\` and \`/readyz\` answer without it. Absent: everything is open to this machine, and \`listen\` must be an address of loopback.`,
+        ),
+      hosts: z
+        .array(
+          z.string().regex(HOST_NAME, 'must be a host name such as leadsync.example.com, without a port'),
+        )
+        .default([])
+        .describe(
+          'Public names by which it is reached, such as that of a proxy before it; the proxy has to pass `Host` on as it came. Addresses, names without a dot and names that are never public (`….local`, `….internal`, `….svc`) need not be here. Needs `token`.',
         ),
     })
     .prefault({})

@@ -33,6 +33,7 @@ export async function serveAdmin(
   const admin = await startAdmin({
     host,
     port,
+    hosts: () => [host, ...current.config.adminHosts],
     token: () => current.config.adminToken?.reveal(),
     loopback: isLoopback(host),
     version,

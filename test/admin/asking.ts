@@ -7,6 +7,7 @@ export type AdminOptions = Parameters<typeof startAdmin>[0];
 export const openOptions: AdminOptions = {
   host: '127.0.0.1',
   port: 0,
+  hosts: () => [],
   token: () => undefined,
   loopback: true,
   version: '1.2.3',

@@ -153,6 +153,16 @@ test.each([
   expect((await ask(server, '/metrics', { headers: { host } })).status).toBe(421);
 });
 
+test('a name that the configuration gives is answered, and pages behind a proxy with TLS work by it', async () => {
+  const server = await start({ hosts: () => ['Leads.Example.com'] });
+  for (const host of ['leads.example.com', 'leads.example.com:443']) {
+    const headers = { host, origin: `https://${host}` };
+    expect((await ask(server, '/-/reload', { method: 'POST', headers })).status).toBe(200);
+  }
+  const other = await ask(server, '/livez', { headers: { host: 'www.leads.example.com' } });
+  expect(other).toMatchObject({ status: 421, text: expect.stringContaining('admin.hosts') });
+});
+
 test('answers do not name the server and are not to be kept', async () => {
   const server = await start();
   const { headers } = await ask(server, '/livez');

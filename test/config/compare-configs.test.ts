@@ -54,10 +54,10 @@ describe('comparing configurations', () => {
   });
 
   test('tells what is taken over from what only a restart changes, and leaves the latter as it is', () => {
-    const text = `${LOFT}log: { level: debug, format: json }\nstop: { grace: 1s }\ndata_dir: ./elsewhere\nadmin: { listen: off, token: a-token-of-some-length }\nqueue: { redis_url: redis://r, prefix: b }\ntokens: { encryption_key: a-long-enough-passphrase }\n`;
+    const text = `${LOFT}log: { level: debug, format: json }\nstop: { grace: 1s }\ndata_dir: ./elsewhere\nadmin: { listen: off, token: a-token-of-some-length, hosts: [leads.example.com] }\nqueue: { redis_url: redis://r, prefix: b }\ntokens: { encryption_key: a-long-enough-passphrase }\n`;
     const next = read(text, { PASSWORD: 'coo' });
     const changes = compareConfigs(before, next);
-    expect(changes.live).toEqual(['log.level', 'admin.token', 'stop.grace']);
+    expect(changes.live).toEqual(['log.level', 'admin.token', 'admin.hosts', 'stop.grace']);
     expect(changes.restart).toEqual([
       'data_dir',
       'queue.redis_url',
@@ -68,7 +68,7 @@ describe('comparing configurations', () => {
     ]);
     const running = withoutRestart(before, next);
     expect(compareConfigs(before, running)).toMatchObject({
-      live: ['log.level', 'admin.token', 'stop.grace'],
+      live: ['log.level', 'admin.token', 'admin.hosts', 'stop.grace'],
       restart: [],
     });
   });

@@ -237,6 +237,16 @@ describe('a fault is told at its line and column, with what to do', () => {
       '6:18: admin.listen: other machines can reach 0.0.0.0, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or listen on 127.0.0.1',
     ],
     [
+      'a public name before an address of this machine, without a token',
+      `${SOURCE}admin: { hosts: [leads.example.com] }\n`,
+      '6:17: admin.hosts: other machines can reach leads.example.com, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or leave this out',
+    ],
+    [
+      'a public name that is an address',
+      `${SOURCE}admin: { hosts: ["https://leads.example.com:443"] }\n`,
+      '6:18: admin.hosts[0]: must be a host name such as leadsync.example.com, without a port',
+    ],
+    [
       'a token that can be guessed',
       `${SOURCE}admin: { token: fifteen-letters }\n`,
       '6:17: admin.token: must be at least 16 characters without spaces, such as `openssl rand -hex 32` prints',
