@@ -99,10 +99,12 @@ function versions() {
   return { leadsync: version, node, v8, openssl, ...machine };
 }
 
-async function metrics({ admin }: LedgerConfig): Promise<string> {
+async function metrics({ admin, adminToken: token }: LedgerConfig): Promise<string> {
   if (!admin) throw new NotThere('admin.listen is off');
-  const answer = await askDaemon(admin, '/metrics', { maxBytes: METRICS_BYTES });
+  const answer = await askDaemon(admin, '/metrics', { maxBytes: METRICS_BYTES, token });
   if ('failure' in answer) throw new NotThere(`leadsync does not answer: ${answer.failure}`);
+  if (answer.status === 401)
+    throw new NotThere('leadsync wants admin.token, which is another one or not at hand here');
   if (answer.status !== 200) throw new NotThere(`it was answered with HTTP ${answer.status}`);
   return answer.body;
 }

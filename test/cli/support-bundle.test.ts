@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { aListedLead } from '../support/a-lead.ts';
 import { canaryLead, canarySecret, expectNoCanary } from '../support/canary.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -128,6 +131,22 @@ describe('leadsync support-bundle', () => {
     expect(wrong.read('CONTENTS.txt')).toMatch(
       /config\.json +LEFT OUT: the configuration is wrong: .*must be one of/,
     );
+  });
+
+  test('shows the token that the metrics are behind, and says when it is not at hand', async () => {
+    const token = 'a-token-of-some-length';
+    const server = createServer(({ headers }, response) => {
+      const known = headers.authorization === `Bearer ${token}`;
+      response.writeHead(known ? 200 : 401).end(known ? 'leadsync_up 1\n' : 'no');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const listen = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { read, output } = await bundle(new Install({ admin: { listen, token } }));
+    expect(read('metrics.prom')).toBe('leadsync_up 1\n');
+    expect(gunzipSync(readFileSync(output)).toString()).not.toContain(token);
+    const without = await bundle(new Install({ admin: { listen, token: '${NOWHERE}' } }));
+    expect(without.stdout).toMatch(/^metrics\.prom +LEFT OUT: leadsync wants admin\.token/m);
   });
 
   test('never overwrites', async () => {
