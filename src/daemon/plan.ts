@@ -136,13 +136,13 @@ function describePlannedSink(sink: PlannedSink): string {
     case 'added':
       return `sink ${name} is new: ${made(sink, 'listed before')}`;
     case 'back':
-      return `sink ${name} is back: ${made(sink, 'of the meantime')}${pendingPart(sink.pending, 'go on')}`;
+      return `sink ${name} is back: ${made(sink, 'of the meantime')}${pendingPart(sink.pending)}`;
     case 'renamed':
-      return `sink ${name} was ${sink.formerly}: what it was owed and has got goes on${pendingPart(sink.pending, 'are pending')}`;
+      return `sink ${name} was ${sink.formerly}: what it was owed and has got goes on${pendingPart(sink.pending)}`;
     case 'removed':
       return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${count(sink.pending, 'pending delivery', 'pending deliveries')} kept until it is back, or \`leadsync forget ${name}\` skips them`;
     case 'altered':
-      return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending, 'are pending')}`;
+      return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending)}`;
   }
 }
 
@@ -151,8 +151,8 @@ function made({ leads, backfill }: { leads: number; backfill: boolean }, when: s
   return `${count(leads, 'lead')} ${when} ${leads === 1 ? 'is' : 'are'} ${backfill ? 'owed to it' : 'skipped (backfill: false)'}`;
 }
 
-function pendingPart(pending: number, what: string): string {
-  return pending > 0 ? `; ${count(pending, 'delivery', 'deliveries')} ${what}` : '';
+function pendingPart(pending: number): string {
+  return pending > 0 ? `; still pending: ${count(pending, 'delivery', 'deliveries')}` : '';
 }
 
 function count(n: number, one: string, many = `${one}s`): string {

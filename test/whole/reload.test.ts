@@ -229,7 +229,7 @@ test('of a sink under another name goes on with what it was owed, under the ids 
     delete sinks.crm;
   });
   expect((await scene.run('plan')).stdout).toBe(
-    'sink customers was crm: what it was owed and has got goes on; 3 deliveries are pending\n',
+    'sink customers was crm: what it was owed and has got goes on; still pending: 3 deliveries\n',
   );
   scene.receiver.answerAlways(204);
   expect(await hangUp(daemon)).toMatchObject({ generation: 2 });
