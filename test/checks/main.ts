@@ -14,7 +14,7 @@ import { openRunFolder } from '../support/run-folder.ts';
 import { stopProcess } from '../support/server-process.ts';
 import { type Opened, runTool, ToolFailure } from '../support/tool.ts';
 import { readOptions, USAGE } from './options.ts';
-import type { Safeguard } from './safeguards.ts';
+import type { Safeguard } from './safeguard.ts';
 
 /** Which test noticed that a safeguard was missing. */
 interface Finding {

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { type Safeguard, safeguards } from './safeguards.ts';
+import type { Safeguard } from './safeguard.ts';
+import { safeguards } from './safeguards.ts';
 
 export const USAGE = `npm run test:checks [-- [--only WORD] [--write]]
 

@@ -1,15 +1,5 @@
-/** One thing that the promise rests on, and how it is taken away for a moment. */
-export interface Safeguard {
-  readonly name: string;
-  /** What could happen without it. */
-  readonly without: string;
-  readonly file: string;
-  /** The text that stands exactly once in the file, and what is put in its place. */
-  readonly text: string;
-  readonly instead: string;
-  /** Where at least one test must then fail. */
-  readonly tests: readonly string[];
-}
+import { adminSafeguards } from './admin-safeguards.ts';
+import type { Safeguard } from './safeguard.ts';
 
 /** Every safeguard that `npm run test:checks` removes, one at a time. */
 export const safeguards: readonly Safeguard[] = [
@@ -272,4 +262,5 @@ export const safeguards: readonly Safeguard[] = [
     instead: '  if (isBuild && text.length === 0)\n',
     tests: ['test/start/build.test.ts'],
   },
+  ...adminSafeguards,
 ];

@@ -1,0 +1,54 @@
+import type { Safeguard } from './safeguard.ts';
+
+/** What pages, API and alerts rest on. */
+export const adminSafeguards: readonly Safeguard[] = [
+  {
+    name: 'a token where other machines reach the pages',
+    without: 'whoever reaches the address reads leads and stops deliveries',
+    file: 'src/config/config-reader.ts',
+    text: 'if (!isLoopback(listen.host)) fault(',
+    instead: "if (listen.host === '') fault(",
+    tests: ['test/config/faults.test.ts'],
+  },
+  {
+    name: 'the name that was asked for is checked',
+    without: 'a page of a stranger reads leads through a name that it lets point to leadsync',
+    file: 'src/admin/gate.ts',
+    text: 'if (!isOurHost(request.headers.host, hosts()))',
+    instead: 'if (hosts().includes(String(isOurHost)))',
+    tests: ['test/admin/server.test.ts'],
+  },
+  {
+    name: 'a change is asked for by a page of our own',
+    without: 'a page of another origin pauses sinks for whoever is logged in',
+    file: 'src/admin/gate.ts',
+    text: "if (request.method === 'POST' && !isOwnPage(request.headers))",
+    instead: "if (request.method === '' && !isOwnPage(request.headers))",
+    tests: ['test/admin/access.test.ts'],
+  },
+  {
+    name: 'a lead’s data is masked until somebody asks',
+    without: 'whoever passes a screen reads personal data, and nobody knows',
+    file: 'src/admin/pages/lead.ts',
+    text: 'show(site, request, reply, concealed(pathOf(request)))',
+    instead:
+      "site.operations.reveal(paramOf(request, 'source'), paramOf(request, 'lead'), '').then((content) => show(site, request, reply, content ? revealed(content) : concealed(pathOf(request))))",
+    tests: ['test/admin/pages/flows.test.ts'],
+  },
+  {
+    name: 'a reveal is in the audit log before it is given',
+    without: 'personal data is shown and nobody can say to whom',
+    file: 'src/admin/audited.ts',
+    text: "await note('reveal', { source, lead });",
+    instead: "void note('reveal', { source, lead }).catch(() => undefined);",
+    tests: ['test/admin/access.test.ts'],
+  },
+  {
+    name: 'who was told of an alert survives a restart',
+    without: 'whoever is told is told again at every restart, until nobody looks any more',
+    file: 'src/alerts/book.ts',
+    text: 'this.#entries = new Map(told.map((entry) => [keyOf(entry), entry]));',
+    instead: 'this.#entries = new Map(told.slice(told.length).map((entry) => [keyOf(entry), entry]));',
+    tests: ['test/alerts'],
+  },
+];
