@@ -9,6 +9,7 @@ import { type Audit, audited, noteIn } from './audited.ts';
 import { addBoard, type BoardQueues } from './board.ts';
 import { addGate } from './gate.ts';
 import { addLogin } from './login.ts';
+import { makeRoom } from './make-room.ts';
 import type { Configuration } from './model.ts';
 import type { Operations, ReloadResult } from './operations.ts';
 import { keepPace } from './pace.ts';
@@ -85,7 +86,7 @@ function boundedServer(onFault: AdminOptions['onFault']): FastifyInstance {
     forceCloseConnections: true,
     frameworkErrors: (_error, _request, reply) => void plain(reply, 400, 'Bad request'),
   });
-  app.server.maxConnections = MAX_CONNECTIONS;
+  makeRoom(app.server, MAX_CONNECTIONS);
   keepPace(app.server);
   app.setErrorHandler((error, request, reply) => refuse(request, reply, refusalFor(error, onFault)));
   return app;

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { AdminAddressError } from '../../src/admin/address-error.ts';
 import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
 import { type AdminOptions, ask, openOptions } from './asking.ts';
@@ -183,6 +184,19 @@ test('headers beyond 8 kB are refused', async () => {
 test('what is no HTTP gets 400', async () => {
   const server = await start();
   expect(await askRaw(server, 'hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+});
+
+test('whoever holds connections open and asks nothing keeps nobody else out', async () => {
+  const server = await start();
+  const sockets = Array.from({ length: 400 }, () =>
+    connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => undefined),
+  );
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  for (const socket of sockets) socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ');
+  for (let n = 0; n < 5; n += 1) expect((await ask(server, '/livez')).status).toBe(200);
 });
 
 test('closing ends idle connections and those with a request under way, at once', async () => {
