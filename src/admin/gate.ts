@@ -60,7 +60,13 @@ function isOpen({ routeOptions }: FastifyRequest): boolean {
 }
 
 function noSuch(allowed: readonly string[]): Refusal {
-  if (allowed.length === 0) return new Refusal(404, 'nothing-here', 'There is nothing here', '');
+  if (allowed.length === 0)
+    return new Refusal(
+      404,
+      'nothing-here',
+      'There is nothing here.',
+      'The pages begin at /; /api/v1/openapi.json describes the API.',
+    );
   const what = allowed.includes('GET') ? 'This can only be read' : 'This is asked for by POST';
   return new Refusal(405, 'wrong-method', what, '');
 }
