@@ -389,4 +389,13 @@ describe('leadsync status', () => {
     expect(stderr).toContain('There is no ledger at');
     expect(stderr).toContain('leadsync run');
   });
+
+  test('of a file with faults says them, and where a leadsync that runs shows how it is', async () => {
+    const install = new Install({ wacth: true });
+    const { code, stdout, stderr } = await install.run(['status']);
+    expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+    expect(stderr).toMatch(
+      /unknown key "wacth"; did you mean "watch"\?\nA leadsync that runs keeps to its last valid/,
+    );
+  });
 });

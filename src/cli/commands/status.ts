@@ -1,7 +1,17 @@
+import type { LedgerConfig } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { viewSinks, viewSources } from '../../daemon/status-view.ts';
 import { defineCommand } from '../command.ts';
-import { commandShown, ledgerConfigOf, widthOf, withLedger } from '../context.ts';
+import {
+  commandShown,
+  type GlobalOptions,
+  ledgerConfigOf,
+  type Surroundings,
+  widthOf,
+  withLedger,
+} from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
+import { CommandFailure, explainFailure } from '../failure.ts';
 import { askTheHolder } from '../holder.ts';
 import { printJson } from '../printable.ts';
 import { statusReport } from '../status-report.ts';
@@ -14,7 +24,7 @@ export const status = defineCommand<{ json?: boolean }>({
   examples: ['leadsync status', "leadsync status --json | jq '.sinks[] | select(.dead > 0)'"],
   declare: (command) => command.option('--json', 'print it as JSON'),
   run: async (options, surroundings) => {
-    const config = ledgerConfigOf(options, surroundings);
+    const config = validConfig(options, surroundings);
     const known = await withLedger(config, surroundings, (ledger) => ledger.status());
     const holder = await askTheHolder(config);
     const { running, unready, stale } = holder;
@@ -31,3 +41,17 @@ export const status = defineCommand<{ json?: boolean }>({
     return ExitCode.done;
   },
 });
+
+/** A leadsync that runs is none the worse for a file with faults, and whoever has just saved one should hear so. */
+function validConfig(options: GlobalOptions, surroundings: Surroundings): LedgerConfig {
+  try {
+    return ledgerConfigOf(options, surroundings);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const { message, exitCode } = explainFailure(error);
+    throw new CommandFailure(exitCode, message, STALE);
+  }
+}
+
+const STALE =
+  'A leadsync that runs keeps to its last valid configuration; its pages and GET /api/v1/overview say how it is.';
