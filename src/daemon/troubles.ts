@@ -1,4 +1,5 @@
 import { countOf, printAge, printLength, printMoment, printMomentAndAge } from '../platform/in-words.ts';
+import { NEEDS_SOMEBODY } from '../telemetry/events.ts';
 import { nextPollAfter } from './next-poll.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
@@ -103,12 +104,13 @@ function failedPoll({ name, status }: SourceView, { running, command }: Circumst
   const poll = status?.lastPoll;
   if (poll?.status !== 'failed' && poll?.status !== 'partial') return [];
   // The ledger keeps a code before the sentence, for queries.
-  const why = poll.error?.replace(/^[a-z-]+: /, '') ?? 'no reason was kept';
+  const [, code = '', why] = /^(?:([a-z-]+): )?(.*)$/s.exec(poll.error ?? 'no reason was kept') ?? [];
   const byItself = running ? 'leadsync tries again by itself; ' : '';
+  const before = NEEDS_SOMEBODY.has(code)
+    ? `Waiting does not mend this: correct what it names, then ${command('reload')}; `
+    : byItself;
   const how = poll.status === 'failed' ? 'failed' : 'broke off';
-  return [
-    critical(name, `${name}: the last poll ${how}: ${why}`, `${byItself}${command('check')} tries now.`),
-  ];
+  return [critical(name, `${name}: the last poll ${how}: ${why}`, `${before}${command('check')} tries now.`)];
 }
 
 function latePoll({ name, config, status }: SourceView, { now, running }: Circumstances): Trouble[] {

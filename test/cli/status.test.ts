@@ -161,6 +161,20 @@ describe('leadsync status', () => {
     );
   });
 
+  test('says of a source that refuses leadsync what has to be done', async () => {
+    const install = new Install();
+    const ledger = await install.ledger();
+    const error = 'credentials: It does not accept the client secret.';
+    await ledger.finishPoll(await ledger.startPoll('main'), {
+      status: 'failed',
+      httpStatus: 401,
+      error,
+    });
+    expect((await install.running().run(['status'])).stdout).toContain(
+      'accept the client secret.\n  Waiting does not mend this: correct what it names, then `leadsync reload`; `leadsync check` tries now.',
+    );
+  });
+
   test('says that no leadsync runs when that is so, and what starts one', async () => {
     const install = new Install();
     await install.listed(1);
