@@ -30,8 +30,8 @@ const OTHER_ORIGIN = new Refusal(
 );
 
 /**
- * Stands before everything, and answers before a body is read: by the name that was asked for, by who asks, by what there is,
- * and by the page that asks. To be called before any route is added.
+ * Stands before everything, and answers before a body is read: by the name that was asked for, by the page that asks, by who
+ * asks, and by what there is. To be called before any route is added.
  */
 export function addGate(app: FastifyInstance, hosts: () => readonly string[], access: Access): void {
   const routes = new Routes();
@@ -40,6 +40,8 @@ export function addGate(app: FastifyInstance, hosts: () => readonly string[], ac
     reply.headers(HEADERS);
     // RFC 9110, section 15.5.20: not a host that this server answers for.
     if (!isOurHost(request.headers.host, hosts())) return void refuse(request, reply, WRONG_HOST);
+    if (request.method === 'POST' && !isOwnPage(request.headers))
+      return void refuse(request, reply, OTHER_ORIGIN);
     const asking = access.actorOf(request);
     if (!asking && !isOpen(request)) return void askForCredential(request, reply);
     const allowed = routes.methodsAt(request.url);
@@ -47,8 +49,6 @@ export function addGate(app: FastifyInstance, hosts: () => readonly string[], ac
       if (allowed.length > 0) reply.header('allow', allowed.join(', '));
       return void refuse(request, reply, noSuch(allowed));
     }
-    if (request.method === 'POST' && !isOwnPage(request.headers))
-      return void refuse(request, reply, OTHER_ORIGIN);
     if (asking) actor.run(asking, done);
     else done();
   });

@@ -100,6 +100,7 @@ describe('with a token', () => {
     expect((await post('/sinks/crm/pause', html)).headers.location).toBe('/login?unsent=1&next=%2F');
     expect((await post('/sinks/crm/pause', { ...html, referer: 'no address' })).status).toBe(303);
     expect((await post('/api/v1/reload', html)).status).toBe(401);
+    expect((await post('/sinks/crm/pause', { ...html, origin: 'http://evil.example' })).status).toBe(403);
   });
 
   test('a token that a reload has changed is the one that counts', async () => {
