@@ -47,7 +47,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   store: {
     imports: [],
-    doors: ['documented.ts', 'mirrored.ts', 'query.ts', 'reference.ts', 'relation.ts'],
+    doors: ['documented.ts', 'extraction.ts', 'mirrored.ts', 'query.ts', 'reference.ts', 'relation.ts'],
     because: 'store/ describes what people query; it must not know where that is kept.',
   },
   ledger: {
@@ -55,13 +55,24 @@ const rooms: Readonly<Record<string, Room>> = {
     doors: [
       'ledger.ts',
       'ledger-error.ts',
+      'extracting.ts',
       'news-entries.ts',
+      'public-copy.ts',
       'reading.ts',
       'sqlite-ledger.ts',
       'reader.ts',
       'answers.ts',
     ],
     because: 'ledger/ remembers; it must not know HTTP, Redis or what a sink does (it holds names of sinks).',
+  },
+  parquet: {
+    imports: ['store'],
+    because: 'parquet/ writes a file format; it must not know what becomes of the bytes.',
+  },
+  exports: {
+    imports: ['ledger', 'parquet', 'platform', 'store'],
+    doors: ['export.ts', 'whole-or-not.ts'],
+    because: 'exports/ turns tables of the ledger into files; it must not know who asked for them.',
   },
   delivery: {
     imports: ['leads', 'platform', 'telemetry'],
@@ -120,6 +131,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'alerts',
       'config',
       'daemon',
+      'exports',
       'leads',
       'ledger',
       'platform',
@@ -154,6 +166,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   fastify: ['admin'],
   'fastify-type-provider-zod': ['admin'],
   htm: ['admin'],
+  'hyparquet-writer': ['parquet'],
   'htmx.org': ['admin'], // its files are served
   ioredis: ['delivery'],
   'node-cron': ['config', 'daemon'],

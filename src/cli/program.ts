@@ -4,6 +4,7 @@ import { version } from '../platform/version.ts';
 import { check } from './commands/check.ts';
 import { config } from './commands/config.ts';
 import { deliveries } from './commands/deliveries.ts';
+import { exportCommand } from './commands/export.ts';
 import { forget } from './commands/forget.ts';
 import { healthcheck } from './commands/healthcheck.ts';
 import { init } from './commands/init.ts';
@@ -72,6 +73,7 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
     trace,
     deliveries,
     query,
+    exportCommand,
     preview,
     retry,
     replay,

@@ -1,0 +1,167 @@
+import { extname } from 'node:path';
+import { InvalidArgumentError, Option } from 'commander';
+import { didYouMean } from '../../config/suggest.ts';
+import { ledgerFile } from '../../daemon/open-ledger.ts';
+import { EXPORT_FORMATS, type ExportFormat, type ExportRequest, exportTables } from '../../exports/export.ts';
+import { AlreadyThere } from '../../exports/whole-or-not.ts';
+import { listenForStop } from '../../platform/stop-signals.ts';
+import { relations } from '../../store/documented.ts';
+import { extractionOf } from '../../store/extraction.ts';
+import type { Relation } from '../../store/relation.ts';
+import { defineCommand } from '../command.ts';
+import { ledgerConfigOf, type Surroundings } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { ExportProgress } from '../export-progress.ts';
+import { CommandFailure } from '../failure.ts';
+import { MOMENT_HELP, readMoment } from '../moment.ts';
+import { printable } from '../printable.ts';
+
+interface Options {
+  readonly table?: readonly Relation[];
+  readonly all?: boolean;
+  readonly format?: ExportFormat;
+  readonly partition?: 'day';
+  readonly since?: Date;
+}
+
+/** `leadsync export OUTPUT`: tables of the ledger as files. */
+export const exportCommand = defineCommand<Options>({
+  usage: 'export <output>',
+  summary: 'takes tables and views of the ledger away: Parquet, CSV, JSON lines or SQLite',
+  examples: [
+    'leadsync export leads.parquet',
+    'leadsync export --all store.sqlite',
+    'leadsync export --table leads --table deliveries --since 7d week/',
+    'leadsync export --partition day --table leads lake/',
+  ],
+  notes:
+    'The output is a file, or a folder for several tables or days, and must not be there yet. It appears complete or not at all, is readable by you alone, and holds personal data unless only v_leads_no_pii is taken. leadsync may run meanwhile. docs/exporting.md says what is in it.',
+  declare: (command, { clock }) => {
+    command
+      .option('--table <name>', 'a table or view, and another one with another --table (leads)', readTable)
+      .option('--all', 'every table and view')
+      .addOption(
+        new Option(
+          '--format <format>',
+          "what the file's ending says; in a folder, and without an ending, parquet",
+        ).choices(EXPORT_FORMATS),
+      )
+      .addOption(new Option('--partition <by>', 'a folder for each day of the rows, in UTC').choices(['day']))
+      .option('--since <time>', `only what came or changed since: ${MOMENT_HELP}`, (text: string) =>
+        readMoment(text, clock.now()),
+      );
+  },
+  run: async (options, surroundings, [output = '']) => {
+    const request = requestOf(output, options, surroundings);
+    const { stdout, stderr } = surroundings;
+    const progress = new ExportProgress(stderr);
+    const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
+    try {
+      await exportTables(request, progress.written, stop.signal);
+    } catch (error) {
+      throw explained(error, output, stop.signal);
+    } finally {
+      progress.end();
+      stop.release();
+    }
+    for (const { name } of request.relations.filter((one) => isWhole(one, request)))
+      stderr.write(`${name} was taken whole: of its rows nobody can tell since when they are.\n`);
+    stdout.write(progress.summary());
+    stdout.write(`Wrote ${printable(output)}\n`);
+    return ExitCode.done;
+  },
+});
+
+function requestOf(
+  output: string,
+  options: Parameters<Parameters<typeof defineCommand<Options>>[0]['run']>[0],
+  surroundings: Surroundings,
+): ExportRequest {
+  const chosen = chosenTables(options);
+  const format = formatOf(output, options);
+  if (format === 'sqlite' && options.partition)
+    throw new CommandFailure(
+      ExitCode.usage,
+      'An SQLite file has no partitions.',
+      'Leave --partition away, or choose another --format.',
+    );
+  const isFolder = /\/$/.test(output) || (chosen.length > 1 && format !== 'sqlite');
+  return {
+    ledgerFile: ledgerFile(ledgerConfigOf(options, surroundings).dataDir),
+    output: output.replace(/(.)\/+$/, '$1'),
+    format,
+    relations: chosen,
+    layout: options.partition ? 'days' : isFolder ? 'folder' : 'file',
+    since: options.since,
+  };
+}
+
+function chosenTables({ table, all }: Options): readonly Relation[] {
+  if (all && table)
+    throw new CommandFailure(
+      ExitCode.usage,
+      '--all takes every table, and --table some.',
+      'Give one of the two.',
+    );
+  const chosen = new Set(all ? relations : (table ?? relations.filter(({ name }) => name === 'leads')));
+  return [...chosen];
+}
+
+const ENDINGS: Readonly<Record<string, ExportFormat>> = {
+  '.parquet': 'parquet',
+  '.csv': 'csv',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.sqlite': 'sqlite',
+  '.db': 'sqlite',
+};
+
+function formatOf(output: string, { format }: Options): ExportFormat {
+  const ending = extname(output);
+  const named = format ?? (ending === '' || output.endsWith('/') ? 'parquet' : ENDINGS[ending]);
+  if (named !== undefined) return named;
+  throw new CommandFailure(
+    ExitCode.usage,
+    `What format is ${printable(ending)}?`,
+    `Name the output with one of ${Object.keys(ENDINGS).join(', ')}, or give --format.`,
+  );
+}
+
+function isWhole({ name }: Relation, { since }: ExportRequest): boolean {
+  return since !== undefined && extractionOf(name).since === undefined;
+}
+
+function readTable(name: string, before: readonly Relation[] = []): readonly Relation[] {
+  const found = relations.find((one) => one.name === name);
+  if (found) return [...before, found];
+  const nearest = didYouMean(
+    name,
+    relations.map((one) => one.name),
+  );
+  throw new InvalidArgumentError(
+    `${nearest ?? ''} \`leadsync query --list\` shows the tables and views.`.trim(),
+  );
+}
+
+function explained(error: unknown, output: string, stop: AbortSignal): unknown {
+  if (stop.aborted)
+    return new CommandFailure(ExitCode.notDone, 'The export was stopped. Nothing was left behind.');
+  if (error instanceof AlreadyThere)
+    return new CommandFailure(ExitCode.notDone, printable(error.message), 'Name another output.');
+  const code = (error as NodeJS.ErrnoException).code;
+  const known = code === undefined ? undefined : DISK[code];
+  if (known === undefined) return error;
+  return new CommandFailure(ExitCode.notDone, `${printable(output)} cannot be written (${code}).`, known);
+}
+
+/** What to do about an error of the disk. */
+const DISK: Readonly<Record<string, string>> = {
+  ENOENT: 'Make the folder that it is to lie in.',
+  ENOTDIR: 'What it is to lie in is no folder.',
+  EACCES: 'Choose a folder that this user may write to.',
+  EPERM: 'Choose a folder that this user may write to.',
+  EROFS: 'The file system is mounted read-only: choose another folder.',
+  ENOSPC: 'The disk is full. Nothing was left behind.',
+  EDQUOT: 'The disk quota is used up. Nothing was left behind.',
+  ENAMETOOLONG: 'Choose a shorter name.',
+};

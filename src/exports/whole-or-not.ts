@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { disk } from '../platform/files.ts';
+
+/** Something of that name is there, and was left as it is. */
+export class AlreadyThere extends Error {
+  override readonly name = 'AlreadyThere';
+}
+
+/**
+ * Makes a file or a folder that appears complete or not at all, and then survives a power cut: `make` fills another name beside it.
+ * @throws AlreadyThere, before `make` where that can be told by then; Node's error of the step that failed
+ */
+export async function wholeOrNot(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
+  await stat(dirname(path)); // a folder whose name was mistyped is not made
+  await refuseTaken(path);
+  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(8).toString('hex')}.tmp`);
+  try {
+    await make(temporary);
+    await syncAll(temporary);
+    await refuseTaken(path);
+    await rename(temporary, path);
+  } catch (error) {
+    // It is personal data that nobody would look after; the failure is the thing to report.
+    await rm(temporary, { recursive: true, force: true }).catch(() => undefined);
+    throw error;
+  }
+  await disk.syncFolder(dirname(path));
+}
+
+async function refuseTaken(path: string): Promise<void> {
+  const taken = await lstat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+  if (taken) throw new AlreadyThere(`${path} is there already, and was left as it is.`);
+}
+
+async function syncAll(path: string): Promise<void> {
+  if ((await lstat(path)).isDirectory()) {
+    for (const name of await readdir(path)) await syncAll(join(path, name));
+    await disk.syncFolder(path);
+    return;
+  }
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,238 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { parse } from 'csv-parse/sync';
+import { describe, expect, it } from 'vitest';
+import { type ExportRequest, exportTables } from '../../src/exports/export.ts';
+import { LedgerExtract } from '../../src/ledger/extracting.ts';
+import { relations } from '../../src/store/documented.ts';
+import type { Relation } from '../../src/store/relation.ts';
+import { Install } from '../cli/an-install.ts';
+import { oddLeads } from '../store/odd-leads.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { parquetRows, parquetShape } from './read-parquet.ts';
+
+const MANY = 9_001;
+
+const leads = relations.find(({ name }) => name === 'leads') as Relation;
+
+async function withOddLeads(): Promise<Install> {
+  const install = new Install();
+  await install.recorded(oddLeads());
+  return install;
+}
+
+async function withManyLeads(): Promise<Install> {
+  const install = new Install();
+  await install.recorded(Array.from({ length: MANY }, (_, at) => aListedLead({ id: at + 1 }, at)));
+  return install;
+}
+
+function ledgerOf(install: Install): string {
+  return join(install.folder, 'data', 'ledger.db');
+}
+
+/** What the ledger itself says. */
+function asked(file: string, sql: string): Record<string, unknown>[] {
+  const db = new Database(file, { readonly: true });
+  try {
+    return db.prepare(sql).safeIntegers().all() as Record<string, unknown>[];
+  } finally {
+    db.close();
+  }
+}
+
+describe('leadsync export', () => {
+  it('writes leads as Parquet, in types that its readers know', async () => {
+    const install = await withOddLeads();
+    const output = join(install.folder, 'leads.parquet');
+    const { stdout, code } = await install.run(['export', output]);
+    expect([code, stdout]).toEqual([0, `leads  10 rows\nWrote ${output}\n`]);
+    expect(parquetShape(output).types).toMatchObject({
+      id: 'INT64',
+      client_name: 'UTF8',
+      created_at: 'TIMESTAMP_MILLIS',
+      answers: 'UTF8',
+      _leadsync_version: 'INT32',
+      _leadsync_replaced: 'BOOLEAN',
+    });
+    const known = asked(ledgerOf(install), 'SELECT * FROM leads ORDER BY source, id');
+    const rows = (await parquetRows(output)).map((row) => ({
+      ...row,
+      created_at: (row['created_at'] as Date).toISOString(),
+      _leadsync_replaced: row['_leadsync_replaced'] ? 1n : 0n,
+    }));
+    const chosen = ['id', 'client_name', 'created_at', 'answers', '_leadsync_raw', '_leadsync_replaced'];
+    const pick = (row: Record<string, unknown>) => chosen.map((name) => row[name]);
+    // The raw text has half a surrogate pair, escaped; a file in UTF-8 can hold it so.
+    expect(rows.map(pick)).toEqual(known.map(pick));
+    expect(rows.map((row) => (row as Record<string, unknown>)['id'])).toContain(2n ** 63n - 1n);
+  });
+
+  it('writes CSV in which nothing and an empty text differ', async () => {
+    const install = await withOddLeads();
+    const output = join(install.folder, 'leads.csv');
+    await install.run(['export', output]);
+    const text = readFileSync(output, 'utf8');
+    const rows = parse(text, { columns: true }) as Record<string, string>[];
+    const known = asked(ledgerOf(install), 'SELECT * FROM leads ORDER BY source, id');
+    expect(rows.map((row) => [row['id'], row['client_name'], row['_leadsync_raw']])).toEqual(
+      known.map((row) => [String(row['id']), row['client_name'], row['_leadsync_raw']]),
+    );
+    expect(text).toContain(',"",'); // lead 4 has an empty email address
+  });
+
+  it('writes JSON lines with the answers as JSON', async () => {
+    const install = await withOddLeads();
+    const output = join(install.folder, 'leads.jsonl');
+    await install.run(['export', output]);
+    const lines = readFileSync(output, 'utf8').trimEnd().split('\n');
+    expect(lines[7]).toContain('"id":10,');
+    expect(lines.at(-1)).toContain(`"id":${2n ** 63n - 1n},`);
+    const [, , , four, , eight] = lines.map((line) => JSON.parse(line));
+    expect(four).toMatchObject({ id: 4, client_address: null, _leadsync_replaced: false });
+    expect(eight.answers.rooms).toEqual(['kitchen', 'ba\ufffdth']);
+    expect(JSON.parse(eight._leadsync_raw).id).toBe(8);
+  });
+
+  it('writes all tables and views as tables of one SQLite file', async () => {
+    const install = await withOddLeads();
+    const output = join(install.folder, 'store.sqlite');
+    const { code } = await install.run(['export', '--all', output]);
+    expect(code).toBe(0);
+    for (const { name, columns } of relations.filter((one) => one.name !== 'v_freshness')) {
+      const sql = `SELECT ${columns.map((column) => `"${column.name}"`).join(', ')} FROM ${name} ORDER BY 1, 2, 3`;
+      expect(asked(output, sql)).toEqual(asked(ledgerOf(install), sql));
+    }
+    expect(asked(output, "SELECT name FROM sqlite_schema WHERE name LIKE '\\_%' ESCAPE '\\'")).toEqual([
+      { name: '_comments' },
+    ]);
+  });
+
+  it('writes a folder with a file for each table', async () => {
+    const install = await withOddLeads();
+    const output = join(install.folder, 'some');
+    await install.run(['export', output, '--table', 'leads', '--table', 'v_freshness']);
+    expect(readdirSync(output).sort()).toEqual(['leads.parquet', 'v_freshness.parquet']);
+    expect(statSync(join(output, 'leads.parquet')).mode & 0o077).toBe(0);
+  });
+
+  it('writes a folder for each day on which leads were created', async () => {
+    const install = await withOddLeads();
+    const output = join(install.folder, 'days');
+    await install.run(['export', output, '--partition', 'day']);
+    const days = readdirSync(join(output, 'leads')).sort();
+    expect(days[0]).toBe('day=1969-12-31');
+    const rows = await Promise.all(
+      days.map((day) => parquetRows(join(output, 'leads', day, 'leads.parquet'))),
+    );
+    expect(rows.flat()).toHaveLength(10);
+    for (const [at, day] of days.entries())
+      for (const { created_at } of rows[at] ?? [])
+        expect(`day=${(created_at as Date).toISOString().slice(0, 10)}`).toBe(day);
+  });
+
+  it('takes only what came or changed since', async () => {
+    const install = await withOddLeads();
+    install.clock.jump(60_000);
+    await install.recorded([aListedLead({ id: 7, client_name: 'Changed' }), aListedLead({ id: 100 })]);
+    const output = join(install.folder, 'new');
+    const { stderr } = await install.run([
+      ...['export', '--since', '30s', '--table', 'leads', '--table', 'lead_answers'],
+      ...['--table', 'v_leads_no_pii', '--table', 'polls', '--table', 'v_services', output],
+    ]);
+    expect(stderr).toContain('v_services was taken whole');
+    const ids = async (name: string, column: string) => {
+      const rows = await parquetRows(join(output, `${name}.parquet`));
+      return [...new Set(rows.map((row) => row[column]))];
+    };
+    expect(await ids('leads', 'id')).toEqual([7n, 100n]);
+    expect(await ids('lead_answers', 'lead_id')).toEqual([7n, 100n]);
+    expect(await ids('v_leads_no_pii', 'id')).toEqual([7n, 100n]);
+    expect(await ids('polls', 'poll_id')).toEqual([2n]);
+  });
+
+  it('takes every row once, however many parts they are read in', async () => {
+    const install = await withManyLeads();
+    const output = join(install.folder, 'many');
+    await install.run(['export', '--all', output]);
+    expect(parquetShape(join(output, 'leads.parquet')).groups).toBeGreaterThan(2);
+    for (const [name, columns] of [
+      ['leads', ['id']],
+      ['lead_answers', ['lead_id', 'position']],
+      ['deliveries', ['delivery_id']],
+      ['v_undelivered', ['delivery_id']],
+    ] as const) {
+      const rows = await parquetRows(join(output, `${name}.parquet`));
+      const keys = new Set(rows.map((row) => columns.map((column) => row[column]).join()));
+      const [known] = asked(ledgerOf(install), `SELECT count(*) AS n FROM ${name}`);
+      expect([rows.length, keys.size]).toEqual([Number(known?.['n']), rows.length]);
+    }
+  });
+
+  it('keeps nobody from clearing the log of the ledger between two parts', async () => {
+    const install = await withManyLeads();
+    const extract = new LedgerExtract(ledgerOf(install));
+    const parts = extract.parts(leads, undefined);
+    expect(parts.next().value).not.toHaveLength(MANY);
+    await install.recorded([aListedLead({ id: MANY + 1 })]);
+    const daemon = new Database(ledgerOf(install));
+    expect(daemon.pragma('wal_checkpoint(TRUNCATE)')).toMatchObject([{ busy: 0 }]);
+    daemon.close();
+    expect([...parts].at(-1)?.at(-1)?.[1]).toBe(BigInt(MANY + 1));
+    extract.close();
+  });
+
+  it('leaves nothing behind when it is stopped', async () => {
+    const install = await withManyLeads();
+    const folder = join(install.folder, 'out');
+    mkdirSync(folder);
+    const stop = new AbortController();
+    const request: ExportRequest = {
+      ledgerFile: ledgerOf(install),
+      output: join(folder, 'leads.parquet'),
+      format: 'parquet',
+      relations: [leads],
+      layout: 'file',
+      since: undefined,
+    };
+    const seen: string[][] = [];
+    const stopLater = (_table: string, rows: number) => {
+      seen.push(readdirSync(folder));
+      if (rows > 0) stop.abort(new Error('stopped'));
+    };
+    await expect(exportTables(request, stopLater, stop.signal)).rejects.toThrow('stopped');
+    expect(seen.at(-1)?.join()).toMatch(/^\.leads\.parquet\.[0-9a-f]{16}\.tmp$/);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('leaves what is there as it is', async () => {
+    const install = await withOddLeads();
+    const { code, stderr } = await install.run(['export', '--format', 'csv', install.configFile]);
+    expect([code, stderr]).toEqual([
+      1,
+      `${install.configFile} is there already, and was left as it is.\nName another output.\n`,
+    ]);
+  });
+
+  it.each([
+    [['--table', 'leds', 'a.csv'], 2, 'did you mean "leads"'],
+    [['a.xlsx'], 2, 'What format is .xlsx?'],
+    [['--partition', 'day', 'a.sqlite'], 2, 'An SQLite file has no partitions.'],
+    [['--all', '--table', 'leads', 'a'], 2, 'Give one of the two.'],
+    [['--since', 'yesterday', 'a.csv'], 2, 'Write a date'],
+    [['none/a.csv'], 1, 'Make the folder that it is to lie in.'],
+    [[], 2, "missing required argument 'output'"],
+  ])('says what is wrong with %j', async (args, expected, words) => {
+    const install = await withOddLeads();
+    const { code, stderr } = await install.run(['export', ...args]);
+    expect(stderr).toContain(words);
+    expect(code).toBe(expected);
+    expect(existsSync('a.csv')).toBe(false);
+  });
+
+  it('says that there is no ledger yet', async () => {
+    const { code, stderr } = await new Install().run(['export', 'a.csv']);
+    expect([code, stderr.split('\n')[1]]).toEqual([1, expect.stringContaining('Check data_dir')]);
+  });
+});

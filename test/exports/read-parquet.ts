@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { zstdDecompressSync } from 'node:zlib';
+import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+
+const compressors = { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)) };
+
+/** The rows of a Parquet file, as a reader that we did not write finds them. */
+export async function parquetRows(path: string): Promise<Record<string, unknown>[]> {
+  return parquetReadObjects({ file: bytesOf(path), compressors });
+}
+
+/** Its row groups, and the type of each column as the format names it. */
+export function parquetShape(path: string): { groups: number; types: Record<string, string | undefined> } {
+  const { schema, row_groups } = parquetMetadata(bytesOf(path));
+  const types = schema.slice(1).map((one) => [one.name, one.converted_type ?? one.type] as const);
+  return { groups: row_groups.length, types: Object.fromEntries(types) };
+}
+
+function bytesOf(path: string): ArrayBuffer {
+  return new Uint8Array(readFileSync(path)).buffer;
+}
