@@ -3,15 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { queries, relations } from '../../src/store/documented.ts';
 import type { Parameter, Query } from '../../src/store/query.ts';
 import type { ColumnType, Relation } from '../../src/store/relation.ts';
-import { delivered, HOUR, refused, unavailable } from '../ledger/ledger-under-test.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { oddLeads } from './odd-leads.ts';
+import { eventful, filled, ledgerValue, sorted, VALUES } from './eventful-store.ts';
 import { type Row, TwoStores } from './two-stores.ts';
 
 // A day is a day, and not a moment in whatever zone the test runs in.
 pg.types.setTypeParser(pg.types.builtins.DATE, String);
-
-const SECRET = 'a secret of some length';
 
 /** What each store knows better, or reckons at the moment that it is asked. */
 const OWN = ['_leadsync_synced_at', '_leadsync_last_listed_at', 'age_seconds'];
@@ -69,14 +65,8 @@ describe.each(relations)('$name', (relation) => {
 describe.each(queries)('the query $name', (query) => {
   it('gives the same answer from both stores', async () => {
     const stores = await eventful();
-    const values = {
-      since: '2026-11-01T00:00:00.000Z',
-      source: 'main',
-      lead: '7',
-      at: '2026-11-20T10:00:00.000Z',
-    };
-    const ledger = stores.inLedger(filled(query, values, ledgerValue));
-    const postgres = await stores.inPostgres(filled(query, values, postgresValue));
+    const ledger = stores.inLedger(filled(query, VALUES, ledgerValue));
+    const postgres = await stores.inPostgres(filled(query, VALUES, postgresValue));
     expect(ledger.length).toBeGreaterThan(0);
     expect(sorted(postgres)).toEqual(sorted(ledger));
   });
@@ -121,31 +111,6 @@ describe('the answers', () => {
   });
 });
 
-/** Leads of all kinds, delivered, refused, held up and pending; one that changed, two that were rejected. */
-async function eventful(): Promise<TwoStores> {
-  const stores = await TwoStores.open();
-  await stores.list(oddLeads());
-  await stores.attempt(2, delivered);
-  await stores.attempt(2, refused);
-  await stores.attempt(1, unavailable);
-  stores.on.clock.jump(HOUR);
-  await stores.list(oddLeads().map((item) => (item.position === 6 || item.id === 7n ? changed() : item)));
-  await stores.keyClients(SECRET);
-  await stores.bring();
-  expect(stores.events).toEqual([]);
-  return stores;
-}
-
-function changed() {
-  return aListedLead({
-    id: 7,
-    created_at: '2026-11-16T13:00:00Z',
-    client_name: 'Changed',
-    client_email: '',
-    client_phone_number: '+612123',
-  });
-}
-
 function selectOf({ name, columns }: Relation): string {
   const shown = columns
     .filter((column) => !OWN.includes(column.name))
@@ -161,27 +126,6 @@ function required({ columns }: Relation, rows: readonly Row[]): string[] {
     .filter((column) => column.required && !OWN.includes(column.name))
     .map(({ name }) => name)
     .filter((name) => rows.some((row) => row[name] === null));
-}
-
-function sorted(rows: readonly Row[]): string[] {
-  return rows.map((row) => JSON.stringify(row)).sort();
-}
-
-type Values = Readonly<Record<string, string>>;
-
-function filled(
-  { sql, parameters }: Query,
-  values: Values,
-  write: (parameter: Parameter, value: string) => string,
-): string {
-  return parameters.reduce(
-    (text, one) => text.replaceAll(`:${one.name}`, write(one, values[one.name] ?? '')),
-    sql,
-  );
-}
-
-function ledgerValue({ type }: Parameter, value: string): string {
-  return type === 'id' ? value : `'${value}'`;
 }
 
 function postgresValue({ type }: Parameter, value: string): string {

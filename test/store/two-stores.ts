@@ -108,7 +108,7 @@ export class TwoStores {
 }
 
 /** What the drivers make of a value, as text: times in ISO 8601, true as 1, JSON with its keys in order. */
-function comparable(row: Record<string, unknown>): Row {
+export function comparable(row: Record<string, unknown>): Row {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, textOf(value)]));
 }
 

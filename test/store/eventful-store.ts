@@ -1,0 +1,62 @@
+import { expect } from 'vitest';
+import type { Parameter, Query } from '../../src/store/query.ts';
+import { delivered, HOUR, refused, unavailable } from '../ledger/ledger-under-test.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { oddLeads } from './odd-leads.ts';
+import { type Row, TwoStores } from './two-stores.ts';
+
+const SECRET = 'a secret of some length';
+
+type Values = Readonly<Record<string, string>>;
+
+/** What the documented queries are asked with. */
+export const VALUES: Values = {
+  since: '2026-11-01T00:00:00.000Z',
+  source: 'main',
+  lead: '7',
+  at: '2026-11-20T10:00:00.000Z',
+};
+
+/** Leads of all kinds, delivered, refused, held up and pending; one that changed, two that were rejected. */
+export async function eventful(): Promise<TwoStores> {
+  const stores = await TwoStores.open();
+  await stores.list(oddLeads());
+  await stores.attempt(2, delivered);
+  await stores.attempt(2, refused);
+  await stores.attempt(1, unavailable);
+  stores.on.clock.jump(HOUR);
+  await stores.list(oddLeads().map((item) => (item.position === 6 || item.id === 7n ? changed() : item)));
+  await stores.keyClients(SECRET);
+  await stores.bring();
+  expect(stores.events).toEqual([]);
+  return stores;
+}
+
+function changed() {
+  return aListedLead({
+    id: 7,
+    created_at: '2026-11-16T13:00:00Z',
+    client_name: 'Changed',
+    client_email: '',
+    client_phone_number: '+612123',
+  });
+}
+
+export function sorted(rows: readonly Row[]): string[] {
+  return rows.map((row) => JSON.stringify(row)).sort();
+}
+
+export function filled(
+  { sql, parameters }: Query,
+  values: Values,
+  write: (parameter: Parameter, value: string) => string,
+): string {
+  return parameters.reduce(
+    (text, one) => text.replaceAll(`:${one.name}`, write(one, values[one.name] ?? '')),
+    sql,
+  );
+}
+
+export function ledgerValue({ type }: Parameter, value: string): string {
+  return type === 'id' ? value : `'${value}'`;
+}
