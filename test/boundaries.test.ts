@@ -81,11 +81,11 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   sinks: {
     imports: ['sinks/*', 'leads', 'platform'],
-    doors: ['sink.ts', 'registry.ts', 'attempt-parts.ts', 'test-batch.ts'],
+    doors: ['sink.ts', 'registry.ts', 'attempt-parts.ts', 'file-drop.ts', 'test-batch.ts'],
     because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',
   },
   'sinks/*': {
-    imports: ['sinks', 'leads', 'platform', 'store'],
+    imports: ['sinks', 'leads', 'parquet', 'platform', 'store'],
     because:
       'A sink is one destination; it must not know other sinks, retries or how the configuration is read.',
   },

@@ -1,5 +1,5 @@
-import { codeOf } from '../../platform/network-failure.ts';
-import { SinkUnavailable } from '../sink.ts';
+import { codeOf } from '../platform/network-failure.ts';
+import { SinkUnavailable } from './sink.ts';
 
 const MAKE_IT = 'Make it, or give the user that leadsync runs as the right to write there.';
 
