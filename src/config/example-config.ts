@@ -23,6 +23,9 @@ sinks:
   #   type: webhook
   #   url: https://crm.example.com/hooks/leads
   #   secret: \${CRM_WEBHOOK_SECRET}  # echo "whsec_$(openssl rand -base64 32)" makes one
+  # lake:                            # Parquet files, in a folder for each day
+  #   type: parquet
+  #   directory: ./lake
   # warehouse:                       # tables leads and lead_answers
   #   type: postgres
   #   url: \${DATABASE_URL}

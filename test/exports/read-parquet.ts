@@ -1,12 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
-import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import { type ParquetParsers, parquetMetadata, parquetReadObjects } from 'hyparquet';
+import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
 
 const compressors = { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)) };
 
+/** Its own would take a byte-order mark off a text. */
+const parsers: ParquetParsers = {
+  ...DEFAULT_PARSERS,
+  stringFromBytes: (bytes) => bytes && Buffer.from(bytes).toString('utf8'),
+};
+
 /** The rows of a Parquet file, as a reader that we did not write finds them. */
 export async function parquetRows(path: string): Promise<Record<string, unknown>[]> {
-  return parquetReadObjects({ file: bytesOf(path), compressors });
+  return parquetReadObjects({ file: bytesOf(path), compressors, parsers });
 }
 
 /** Its row groups, and the type of each column as the format names it. */

@@ -3,11 +3,12 @@ import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import { duration, secret } from '../../platform/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
+import { rowOf } from '../lead-row.ts';
 import { defineSink, type Mirror, type Preview, type Sink, type SinkParts, type Tested } from '../sink.ts';
 import { Database } from './database.ts';
 import { isSchemaName, quoted } from './identifier.ts';
 import { PostgresMirror } from './postgres-mirror.ts';
-import { answerRows, rowOf } from './rows.ts';
+import { answerRows } from './rows.ts';
 import { checkSchema, migrate } from './schema.ts';
 import { partsOf, upsert } from './upsert.ts';
 

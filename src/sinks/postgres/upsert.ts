@@ -1,8 +1,9 @@
 import type { ClientBase } from 'pg';
 import type { Delivery } from '../../leads/delivery.ts';
+import type { LeadRow } from '../lead-row.ts';
 import { arrayParameter } from './array-parameter.ts';
 import { quoted } from './identifier.ts';
-import { answerRows, type LeadRow, leadColumns } from './rows.ts';
+import { answerRows, leadColumns } from './rows.ts';
 
 const names = Object.keys(leadColumns) as (keyof typeof leadColumns)[];
 

@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Batch } from '../../leads/delivery.ts';
+import type { Outcome } from '../../leads/outcome.ts';
+import { ParquetFile } from '../../parquet/parquet-file.ts';
+import { disk, type Files } from '../../platform/files.ts';
+import { FileDrop, printedTime } from '../file-drop.ts';
+import { defineSink, type Preview, type Sink, type SinkParts, type Tested } from '../sink.ts';
+import { columns, shownRow, tableRow } from './rows.ts';
+
+export const parquetOptions = z.strictObject({
+  directory: z
+    .string()
+    .min(1, 'must not be empty')
+    .refine((path) => !path.includes('\0'), 'must not hold a NUL')
+    .describe('The folder that files are dropped in, one folder a day; made when it is missing.'),
+});
+
+export const parquet = defineSink({
+  type: 'parquet',
+  summary: 'Drops leads as Parquet files in a folder for each day, each complete the moment it appears.',
+  options: parquetOptions,
+  paths: ['directory'],
+  defaults: {
+    events: ['created', 'updated'],
+    batchMax: 10_000,
+    batchWaitMs: 15 * 60_000,
+    concurrency: 1,
+    timeoutMs: 60_000,
+  },
+  open: (options, parts) => new ParquetSink(options, parts, disk),
+});
+
+/** Writes one file per batch. Its name is made of the batch, so that a repeat finds what the first attempt wrote. */
+export class ParquetSink implements Sink {
+  readonly #directory: string;
+  readonly #drop: FileDrop;
+
+  constructor({ directory }: z.output<typeof parquetOptions>, parts: SinkParts, files: Files) {
+    this.#directory = directory;
+    this.#drop = new FileDrop(directory, parts, files);
+  }
+
+  /** Sees whether the folder can be written to, or made. */
+  check(signal: AbortSignal): Promise<void> {
+    return this.#drop.check(signal);
+  }
+
+  async deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
+    await this.#drop.write(fileName(batch), contentOf(batch), signal);
+    return batch.deliveries.map(() => ({ kind: 'delivered' }));
+  }
+
+  /** Leaves a file that readers of `*.parquet` pass by. */
+  async test(batch: Batch, signal: AbortSignal): Promise<Tested> {
+    const name = `test-${printedTime(batch)}.parquet.test`;
+    await this.#drop.write(name, contentOf(batch), signal);
+    const path = join(this.#directory, name);
+    return { arrived: true, what: `${path} was written in the way that leads are. It can be removed.` };
+  }
+
+  /** The file's rows as lines of JSON, since itself it is nothing to look at. */
+  preview(batch: Batch): readonly Preview[] {
+    const target = `file ${join(this.#directory, fileName(batch))}`;
+    return [{ target, fields: {}, content: batch.deliveries.map(shownRow).join('') }];
+  }
+
+  async close(): Promise<void> {
+    // Nothing stays open between two batches.
+  }
+}
+
+/** `day=2026-11-20/leads-20261120T100000.000Z-b17.parquet`: the day on which the batch was put together, in UTC. */
+function fileName(batch: Batch): string {
+  const day = batch.createdAt.toISOString().slice(0, 10);
+  return join(`day=${day}`, `leads-${printedTime(batch)}-${batch.id}.parquet`);
+}
+
+function contentOf({ deliveries }: Batch): Buffer {
+  const file = new ParquetFile(columns);
+  return Buffer.concat([file.group(deliveries.map(tableRow)), file.end()]);
+}

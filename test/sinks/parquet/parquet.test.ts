@@ -1,0 +1,79 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { disk } from '../../../src/platform/files.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { parquetRows, parquetShape } from '../../exports/read-parquet.ts';
+import { aBatch, aDelivery } from '../../support/a-delivery.ts';
+import { aLead } from '../../support/a-lead.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { openParquet } from './open-parquet.ts';
+
+const NEVER = new AbortController().signal;
+const NAME = 'day=2026-11-20/leads-20261120T100001.000Z-b0000000000000001.parquet';
+
+describe('a Parquet file', () => {
+  test('is named after the day and the number of its batch, and has typed columns', async () => {
+    const directory = tempDir();
+    const raw = aLead({ created_at: '2026-11-20T20:29:30,5+10:30' });
+    await openParquet(directory).deliver(aBatch([aDelivery({ raw })]), NEVER);
+    expect(readdirSync(directory, { recursive: true })).toContain(NAME);
+    expect(parquetShape(join(directory, NAME)).types).toMatchObject({
+      id: 'INT64',
+      created_at: 'TIMESTAMP_MILLIS',
+      _leadsync_replay: 'BOOLEAN',
+      _leadsync_delivery_id: 'UTF8',
+    });
+    const [row] = await parquetRows(join(directory, NAME));
+    expect(row).toMatchObject({
+      id: 42n,
+      created_at: new Date('2026-11-20T09:59:30.500Z'),
+      _leadsync_raw: raw,
+    });
+    expect(statSync(join(directory, NAME)).mode & 0o007).toBe(0);
+  });
+
+  test('is the same to the last byte, and left alone, when its batch is delivered again', async () => {
+    const [directory, other] = [tempDir(), tempDir()];
+    await openParquet(directory).deliver(aBatch(2), NEVER);
+    const before = statSync(join(directory, NAME));
+    await openParquet(directory).deliver(aBatch(2), NEVER);
+    expect(statSync(join(directory, NAME)).ino).toBe(before.ino);
+    await openParquet(other).deliver(aBatch(2), NEVER);
+    expect(readFileSync(join(other, NAME)).equals(readFileSync(join(directory, NAME)))).toBe(true);
+  });
+
+  test.each(['create', 'rename', 'syncFolder'] as const)(
+    'is not there in part when %s fails',
+    async (step) => {
+      const directory = tempDir();
+      const broken = { ...disk, [step]: () => Promise.reject(Object.assign(new Error(), { code: 'EIO' })) };
+      const failed = openParquet(directory, broken).deliver(aBatch(2), NEVER);
+      await expect(failed).rejects.toBeInstanceOf(SinkUnavailable);
+      expect(readdirSync(directory, { recursive: true }).join()).not.toMatch(/parquet/);
+      await openParquet(directory).deliver(aBatch(2), NEVER);
+      expect(await parquetRows(join(directory, NAME))).toHaveLength(2);
+    },
+  );
+
+  test('is not dropped beneath a mount point that has vanished', async () => {
+    const directory = join(tempDir(), 'drop');
+    const sink = openParquet(directory);
+    await sink.deliver(aBatch(1), NEVER);
+    rmSync(directory, { recursive: true });
+    await expect(sink.deliver(aBatch(1), NEVER)).rejects.toThrow(`The folder ${directory} is gone (ENOENT).`);
+  });
+
+  test('makes an end of what a killed process has left, of other days as well', async () => {
+    const directory = tempDir();
+    const left = join(directory, 'day=2026-11-01', '.leads-a.parquet.0123456789abcdef.tmp');
+    const mine = join(directory, 'day=2026-11-01', 'notes.tmp');
+    mkdirSync(join(directory, 'day=2026-11-01'));
+    for (const path of [left, mine]) {
+      writeFileSync(path, '');
+      utimesSync(path, 0, 0);
+    }
+    await openParquet(directory).deliver(aBatch(1), NEVER);
+    expect(readdirSync(join(directory, 'day=2026-11-01'))).toEqual(['notes.tmp']);
+  });
+});
