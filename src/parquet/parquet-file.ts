@@ -11,6 +11,8 @@ const DAY_MS = 86_400_000;
 
 interface Typed {
   readonly element: Omit<SchemaElement, 'name' | 'repetition_type'>;
+  /** Hardly two alike: nobody looks for repeats, nor for the least and greatest. */
+  readonly various?: true;
   readonly write: (cell: Exclude<ParquetCell, null>) => unknown;
 }
 
@@ -18,10 +20,12 @@ const TEXT: Typed = { element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' }, w
 const INTEGER = { type: 'INT64' } as const;
 
 /** JSON is text: every reader takes it, and a lead's own is kept to the last character. */
+const JSON_TEXT: Typed = { ...TEXT, various: true };
+
 const types: Readonly<Record<ColumnType, Typed>> = {
   text: TEXT,
-  json: TEXT,
-  jsonb: TEXT,
+  json: JSON_TEXT,
+  jsonb: JSON_TEXT,
   bigint: { element: INTEGER, write: (cell) => BigInt(cell as bigint) },
   integer: { element: { type: 'INT32' }, write: Number },
   double: { element: { type: 'DOUBLE' }, write: Number },
@@ -62,6 +66,7 @@ export class ParquetFile {
     const columnData = this.#columns.map(({ name, type }, at) => ({
       name,
       data: rows.map((row) => valueIn(row[at] ?? null, types[type])),
+      ...(types[type].various && ({ encoding: 'PLAIN', statistics: false } as const)),
     }));
     this.#writer.write({ columnData, rowGroupSize: rows.length });
     return this.#taken();
