@@ -22,9 +22,12 @@ async function withOddLeads(): Promise<Install> {
   return install;
 }
 
+/** Three answers each: no part of a round number of them ends with a lead. */
 async function withManyLeads(): Promise<Install> {
   const install = new Install();
-  await install.recorded(Array.from({ length: MANY }, (_, at) => aListedLead({ id: at + 1 }, at)));
+  const answers = ['a', 'b', 'c'].map((slug) => ({ question: `${slug}?`, slug, answer: slug }));
+  const lead = (_: unknown, at: number) => aListedLead({ id: at + 1, service_question_answers: answers }, at);
+  await install.recorded(Array.from({ length: MANY }, lead));
   return install;
 }
 
