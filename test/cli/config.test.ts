@@ -21,7 +21,7 @@ test('config show says what is wrong with a configuration that is', async () => 
     'show',
   ]);
   expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
-  expect(stderr).toContain('must be one of webhook, csv, postgres');
+  expect(stderr).toContain('must be one of webhook, csv, parquet, postgres');
 });
 
 test.each([
