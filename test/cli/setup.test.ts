@@ -76,9 +76,9 @@ describe('the configuration', () => {
     async (command) => {
       const { code, stderr } = await new Install().run([command, '-c', '/nowhere/leadsync.yaml']);
       expect(code).toBe(78);
-      expect(stderr).toBe(
-        '/nowhere/leadsync.yaml: there is no such file; `leadsync init` writes one, -c names another\n',
-      );
+      expect(stderr.split('\n', 1)).toEqual([
+        '/nowhere/leadsync.yaml: there is no such file; `leadsync init` writes one, -c names another',
+      ]);
     },
   );
 });
