@@ -4,6 +4,7 @@ import { version } from '../platform/version.ts';
 import { check } from './commands/check.ts';
 import { config } from './commands/config.ts';
 import { deliveries } from './commands/deliveries.ts';
+import { erase } from './commands/erase.ts';
 import { exportCommand } from './commands/export.ts';
 import { forget } from './commands/forget.ts';
 import { healthcheck } from './commands/healthcheck.ts';
@@ -80,6 +81,7 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
     pause,
     resume,
     forget,
+    erase,
     moved,
     supportBundle,
   ])

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type Database from 'better-sqlite3';
+import { normalisedEmail, normalisedPhone } from '../leads/client.ts';
 import type { Lead } from '../leads/lead.ts';
 
 /** So many leads are keyed in one transaction. */
@@ -67,13 +68,9 @@ export class ClientKeys {
 
 /** What tells clients apart: the email address, else the phone number, as far as spelling makes no difference. */
 function clientOf({ client_email, client_phone_number }: Partial<Lead>): string | undefined {
-  const email = String(client_email ?? '')
-    .trim()
-    .toLowerCase();
+  const email = normalisedEmail(client_email);
   if (email !== '') return `email:${email}`;
-  const digits = String(client_phone_number ?? '')
-    .replace(/[^\d+]/g, '')
-    .replace(/^00/, '+');
+  const digits = normalisedPhone(client_phone_number);
   return digits === '' ? undefined : `phone:${digits}`;
 }
 

@@ -43,6 +43,8 @@ export function prepareFile(db: Database.Database): void {
   // What a long query of somebody else made the log grow to is given back to the disk when that query has ended.
   db.pragma(`journal_size_limit = ${LOG_KEPT_BYTES}`);
   db.pragma('foreign_keys = ON');
+  // What is erased is overwritten. Every connection does so: a page that one of them frees may hold what another erases later.
+  db.pragma('secure_delete = ON');
 }
 
 /** Tells a file from every other on this machine; undefined when there is none. */
@@ -61,4 +63,18 @@ export function renameCopy(db: Database.Database): void {
   db.prepare('UPDATE _ledger SET id = iif(file IS NULL, id, lower(hex(randomblob(8)))), file = ?').run(
     identity,
   );
+}
+
+/** How long a scrub waits for readers, in ms: as long, others who write wait too. */
+const SCRUB_MS = 50;
+
+/** Empties the log into the file, so that nothing of what was overwritten is left. False when somebody still reads an older state. */
+export function scrub(db: Database.Database): boolean {
+  db.pragma(`busy_timeout = ${SCRUB_MS}`);
+  try {
+    const [state] = db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }];
+    return state.busy === 0;
+  } finally {
+    db.pragma(`busy_timeout = ${BUSY_MS}`);
+  }
 }

@@ -4,6 +4,7 @@ import type { Verdict } from '../leads/judge.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type { ListedBlock, ListedElement, ListedItem } from '../leads/listed-lead.ts';
 import type { Outcome } from '../leads/outcome.ts';
+import type { Erased, LeadKey, Person, Subject, Unfinished } from '../leads/person.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { LedgerError } from './ledger-error.ts';
 import type { News, NewsMark, RecentAttempt } from './news-entries.ts';
@@ -422,6 +423,19 @@ export interface Ledger {
   historyNow(table: string, numbers: readonly number[]): Promise<readonly HistoryRow[]>;
   /** How sinks and sources are at present. */
   overview(): Promise<Overview>;
+  /** What there is of a person, in every content that leads have had and in what was set aside. Reads every text, in parts. */
+  findPerson(subject: Subject, source?: string): Promise<Person>;
+  /**
+   * Removes the content of leads and of what was set aside, for good, and what they are owed: a lead keeps its id and hash, so
+   * that no poll brings it back, with another content neither. What is being attempted is left to its end, and counted. Each
+   * lead is one transaction; erasing again does what is left.
+   */
+  erase(person: Person): Promise<Erased>;
+  /** Leads that were erased, until `finishErasing` tells that every place was reached: whoever was killed in between is gone on for. */
+  unfinishedErasures(): Promise<readonly Unfinished[]>;
+  finishErasing(leads: readonly LeadKey[]): Promise<void>;
+  /** Brings what was overwritten to the disk. False while somebody reads an older state of the ledger: then its log still holds it. */
+  scrub(): Promise<boolean>;
   /** False when there is no such sink. */
   pause(sink: string, reason: string): Promise<boolean>;
   resume(sink: string): Promise<boolean>;

@@ -68,7 +68,7 @@ export class Owing {
         // Of each lead the current version: the one in this range, or a newer one that came since the sink is there.
         `SELECT v.version_no, l.version_no AS current_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
          JOIN _leads l ON l.source = v.source AND l.id = v.id
-         WHERE v.version_no > +:after AND v.version_no <= +:to AND (l.version_no = v.version_no OR l.version_no > +:to)
+         WHERE v.version_no > +:after AND v.version_no <= +:to AND (l.version_no = v.version_no OR l.version_no > +:to) AND l.erased_no IS NULL
          ORDER BY v.version_no LIMIT +:limit`,
       ),
     };

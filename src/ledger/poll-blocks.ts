@@ -9,7 +9,9 @@ export interface BlockMemory {
 
 /**
  * The blocks of a listing while it is recorded. A block that the last complete listing had holds the very same leads, each
- * with the content that is known: nothing has changed a lead since, for only a poll does.
+ * with the content that is known: nothing has changed a lead since, for only a poll does. Erasing a lead keeps its id and hash,
+ * so what is remembered of its block holds on: listed as before, it needs nothing written. With another content it stands in
+ * a block that is not remembered, is met by itself, and kept out there (recording.ts). That holds beside another process too.
  */
 export class PollBlocks {
   readonly last: BlockMemory | undefined;

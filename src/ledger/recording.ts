@@ -38,6 +38,7 @@ interface LeadRow {
   version: number;
   hash: string;
   last_listed_at: number | null;
+  erased_no: number | null;
 }
 
 /** A content of a lead, beside the one that is known. */
@@ -139,7 +140,8 @@ export class Recording {
 
   /** A lead that is known: with its content again, with another one, or back in the listing. */
   #meet(poll: OpenPoll, addition: Addition, lead: ListedLead, row: LeadRow): void {
-    if (row.hash !== lead.hash) {
+    if (row.erased_no !== null) this.#keepOut(poll, lead, row);
+    else if (row.hash !== lead.hash) {
       const heldBack = !poll.seen.has(row.first_no) && this.#isSetAside(poll, lead);
       if (heldBack && poll.heldBack.add(row.first_no)) addition.heldBack.push(row.first_no);
       if (heldBack || poll.seen.has(row.first_no)) this.#rejectRepeat(poll, lead);
@@ -153,6 +155,15 @@ export class Recording {
       this.#sql.relist.run(poll.source, lead.id);
       addition.back += 1;
     }
+  }
+
+  /** A lead that was erased stays so. Of a new content only the hash is noted, so that it is met as known from then on. */
+  #keepOut(poll: OpenPoll, lead: ListedLead, row: LeadRow): void {
+    if (row.hash !== lead.hash && !poll.seen.has(row.first_no)) {
+      this.#sql.setHash.run(lead.hash, poll.source, lead.id);
+      this.#sql.countKeptOut.run(row.erased_no);
+    }
+    poll.blocks.met(row.first_no);
   }
 
   #addLead(poll: OpenPoll, addition: Addition, lead: ListedLead): void {
@@ -206,7 +217,9 @@ export class Recording {
 
   #reject(poll: OpenPoll, item: RejectedLead): void {
     const { position, id, reason, path, hash, raw } = item;
-    this.#sql.reject.run(poll.source, poll.id, poll.id, position, id ?? null, reason, path, hash, raw);
+    const erased = id !== undefined && this.#sql.lead.get(poll.source, id)?.erased_no != null;
+    const kept = erased ? '' : raw;
+    this.#sql.reject.run(poll.source, poll.id, poll.id, position, id ?? null, reason, path, hash, kept);
     poll.rejected += 1;
     if (poll.rejectedFor.size < REASONS_KEPT)
       poll.rejectedFor = new Set(poll.rejectedFor).add(path ? `${path}: ${reason}` : reason);
@@ -233,7 +246,7 @@ export class Recording {
         for (const { rejected_id, id } of rows) {
           const lead = this.#sql.lead.get(poll.source, BigInt(id));
           const content = this.#sql.setAside.get(rejected_id);
-          if (!lead || !content) continue;
+          if (!lead || lead.erased_no !== null || !content) continue;
           this.#change(poll, { id: BigInt(id), ...content }, lead, now.getTime());
           this.#sql.resolve.run(iso(now), rejected_id);
           poll.rejected -= 1;
@@ -250,7 +263,7 @@ export class Recording {
 function prepare(db: Database.Database) {
   return {
     lead: db.prepare<[string, bigint], LeadRow>(
-      'SELECT version_no, first_no, version, hash, last_listed_at FROM _leads WHERE source = ? AND id = ?',
+      'SELECT version_no, first_no, version, hash, last_listed_at, erased_no FROM _leads WHERE source = ? AND id = ?',
     ),
     version: db.prepare<[number], { raw: string; first_seen_at: number }>(
       'SELECT raw, first_seen_at FROM _versions WHERE version_no = ?',
@@ -264,6 +277,8 @@ function prepare(db: Database.Database) {
     setVersion: db.prepare(
       'UPDATE _leads SET version_no = ?, version = ?, hash = ? WHERE source = ? AND id = ?',
     ),
+    setHash: db.prepare('UPDATE _leads SET hash = ? WHERE source = ? AND id = ?'),
+    countKeptOut: db.prepare('UPDATE _erased SET kept_out = kept_out + 1 WHERE erased_no = ?'),
     relist: db.prepare('UPDATE _leads SET last_listed_at = NULL WHERE source = ? AND id = ?'),
     count: db.prepare('UPDATE _sources SET leads = leads + ?, current = current + ? WHERE source = ?'),
     reject: db.prepare(

@@ -97,8 +97,8 @@ function times({ since, until }: Pick<LeadChoice, 'since' | 'until'>): { since: 
   return { since: since?.getTime() ?? 0, until: until?.getTime() ?? Number.MAX_SAFE_INTEGER };
 }
 
-/** A lead is meant by when it was first seen, and by when its content changed: both are missing in a sink that lost that time. */
-const MEANT = `(:source IS NULL OR v.source = :source)
+/** A lead that was not erased is meant by when it was first seen, and by when its content changed: both are missing in a sink that lost that time. */
+const MEANT = `l.erased_no IS NULL AND (:source IS NULL OR v.source = :source)
   AND (v.first_seen_at >= :since AND v.first_seen_at < :until OR v.valid_from >= :since AND v.valid_from < :until)`;
 
 type Choice = { source: string | null; since: number; until: number };

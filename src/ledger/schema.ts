@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import { relations } from '../store/documented.ts';
 import { commentOf } from '../store/relation.ts';
 import { browseIndexes } from './browse-indexes.ts';
+import { erasures } from './erasing.ts';
 import { LedgerError } from './ledger-error.ts';
 import { addFunctions } from './sql-functions.ts';
 import { publicViews } from './views.ts';
@@ -215,6 +216,7 @@ const migrations: readonly string[] = [
   ALTER TABLE _ledger ADD COLUMN keyed_through INTEGER NOT NULL DEFAULT 0;
   `,
   browseIndexes,
+  erasures,
 ];
 
 /**

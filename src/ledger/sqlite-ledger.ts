@@ -4,6 +4,7 @@ import type { Batch, BatchRef } from '../leads/delivery.ts';
 import type { Judge } from '../leads/judge.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type { ListedBlock, ListedItem } from '../leads/listed-lead.ts';
+import type { Erased, LeadKey, Person, Subject } from '../leads/person.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { Amending } from './amending.ts';
 import { anatomyOf, lastPolls } from './anatomy.ts';
@@ -11,6 +12,7 @@ import { NEWEST, readPlace } from './browsing.ts';
 import { Claiming } from './claiming.ts';
 import { ClientKeys } from './client-keys.ts';
 import { Declaring } from './declaring.ts';
+import { Erasing } from './erasing.ts';
 import { GroupCommit } from './group-commit.ts';
 import { History } from './history.ts';
 import { Inspection } from './inspection.ts';
@@ -29,10 +31,11 @@ import type {
   Tidied,
 } from './ledger.ts';
 import { LedgerError, toLedgerError } from './ledger-error.ts';
-import { connect, fileIdentity, prepareFile, renameCopy, requireFile } from './ledger-file.ts';
+import { connect, fileIdentity, prepareFile, renameCopy, requireFile, scrub } from './ledger-file.ts';
 import { NewsReader } from './news.ts';
 import type { NewsMark } from './news-entries.ts';
 import { Owing } from './owing.ts';
+import { PersonSearch } from './person-search.ts';
 import { Polls } from './polls.ts';
 import { Recording } from './recording.ts';
 import { Replaying } from './replaying.ts';
@@ -99,6 +102,8 @@ class SqliteLedger implements Ledger {
   readonly #replaying: Replaying;
   readonly #clientKeys: ClientKeys;
   readonly #history: History;
+  readonly #erasing: Erasing;
+  readonly #persons: PersonSearch;
   readonly #clock: Clock;
   readonly #holder: string;
   /** By lease: what was claimed and begun in one commit, until its attempt asks for it. Never more than is on its way. */
@@ -129,6 +134,8 @@ class SqliteLedger implements Ledger {
     this.#replaying = new Replaying(db, clock, this.#rows, this.#owing);
     this.#clientKeys = new ClientKeys(db);
     this.#history = new History(db);
+    this.#erasing = new Erasing(db, clock, this.#rows);
+    this.#persons = new PersonSearch(db);
     this.#dataVersion = this.#readDataVersion();
   }
 
@@ -367,6 +374,60 @@ class SqliteLedger implements Ledger {
 
   overview() {
     return this.#read(() => this.#history.overview());
+  }
+
+  async findPerson(subject: Subject, source?: string): Promise<Person> {
+    if (subject.kind === 'lead') {
+      const { lead } = subject;
+      return this.#read(() => ({
+        leads: this.#persons.leadsNamed(lead, source),
+        rejected: this.#persons.rejectedNamed(lead, source),
+      }));
+    }
+    const leads = await this.#searched((after) => this.#persons.leads(subject, source, after));
+    const byName = new Map(leads.map((lead) => [`${lead.source} ${lead.leadId}`, lead]));
+    const rejected = await this.#searched((after) => this.#persons.rejected(subject, source, after));
+    return { leads: [...byName.values()], rejected };
+  }
+
+  async erase({ leads, rejected }: Person): Promise<Erased> {
+    const parts: Erased[] = [];
+    for (const lead of leads) parts.push(await this.#write(() => this.#erasing.lead(lead)));
+    const setAside = await this.#write(() => rejected.map((one) => this.#erasing.rejected(one)));
+    const sum = (of: (part: Erased) => number) => parts.reduce((total, part) => total + of(part), 0);
+    return {
+      versions: sum((part) => part.versions),
+      rejected: sum((part) => part.rejected) + setAside.reduce((total, n) => total + n, 0),
+      attempts: sum((part) => part.attempts),
+      skipped: sum((part) => part.skipped),
+      underWay: sum((part) => part.underWay),
+    };
+  }
+
+  unfinishedErasures() {
+    return this.#read(() => this.#erasing.unfinished());
+  }
+
+  finishErasing(leads: readonly LeadKey[]) {
+    return this.#write(() => this.#erasing.finish(leads));
+  }
+
+  scrub(): Promise<boolean> {
+    return this.#guard(async () => scrub(this.#db));
+  }
+
+  async #searched<T>(
+    part: (after: number) => { readonly found: readonly T[]; readonly next: number | undefined },
+  ): Promise<T[]> {
+    const all: T[] = [];
+    let after = 0;
+    await inTurns(async () => {
+      const { found, next } = await this.#read(() => part(after));
+      all.push(...found);
+      after = next ?? after;
+      return next === undefined;
+    });
+    return all;
   }
 
   pause(sink: string, reason: string) {

@@ -13,9 +13,9 @@ const given = (path: string) =>
 const createdPart = (format: string, type: string) =>
   `CAST(strftime('${format}', v.created_at / 1000.0, 'unixepoch') AS ${type})`;
 const seconds = (from: string, to: string) => `CAST((${to} - ${from}) / 1000.0 AS REAL)`;
-/** Of a lead's versions the current one. Begins with the versions, so that counting reads their narrow index. */
+/** Of a lead's versions the current one, unless it was erased. Begins with the versions, so that counting reads their narrow index. */
 const CURRENT =
-  '_versions v CROSS JOIN _leads l ON l.source = v.source AND l.id = v.id AND l.version_no = v.version_no';
+  '_versions v CROSS JOIN _leads l ON l.source = v.source AND l.id = v.id AND l.version_no = v.version_no AND l.erased_no IS NULL';
 
 /** A delivery's public id, from the rows `d` (delivery), `v` (version) and `s` (sink). The README of receivers relies on it. */
 export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || iif(d.replay, ':r' || d.replay, ''))`;
@@ -56,7 +56,8 @@ export const publicViews = `
     ${at('coalesce(l.last_listed_at, o.complete_at, v.valid_from)')} AS _leadsync_last_listed_at,
     l.version AS _leadsync_version, l.hash AS _leadsync_hash, v.raw AS _leadsync_raw,
     CAST(v.readable IS NOT NULL AS INTEGER) AS _leadsync_replaced
-  FROM _leads l JOIN _versions v ON v.version_no = l.version_no LEFT JOIN _sources o ON o.source = l.source;
+  FROM _leads l JOIN _versions v ON v.version_no = l.version_no LEFT JOIN _sources o ON o.source = l.source
+  WHERE l.erased_no IS NULL;
 
   CREATE VIEW lead_answers AS SELECT
     l.source, l.id AS lead_id, CAST(a.key AS INTEGER) AS position,

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Batch, LeadEvent } from '../leads/delivery.ts';
 import type { HistoryRow, Overview } from '../leads/history.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
+import type { LeadKey, Person } from '../leads/person.ts';
 import type { Clock } from '../platform/clock.ts';
 
 /** A configured, named destination. Made without opening a connection; connects when first used. */
@@ -29,6 +30,25 @@ export interface Sink {
   close(): Promise<void>;
   /** Where the destination can hold more than leads. */
   readonly mirror?: Mirror | undefined;
+  /**
+   * Every lead that the destination holds, in bounded memory and in any order; where it can be asked.
+   * @throws SinkUnavailable
+   */
+  holds?(signal: AbortSignal): AsyncIterable<HeldLead>;
+  /** Removes what the destination holds of these; where it can. Gives how many rows that were. @throws SinkUnavailable */
+  erase?(what: ErasedFrom, signal: AbortSignal): Promise<number>;
+}
+
+/** A lead at a destination. */
+export interface HeldLead extends LeadKey {
+  readonly version: number;
+  /** The file that it is in, where there are several. */
+  readonly file?: string;
+}
+
+/** Who is erased at a destination: leads, and rows of a ledger's `rejected_leads` by their numbers. */
+export interface ErasedFrom extends Person {
+  readonly ledger: string;
 }
 
 /**

@@ -37,6 +37,18 @@ export const mirrored: readonly Mirrored[] = [
       always('client_key', 'text', ''),
     ],
   },
+  {
+    // The last, and by the mirror itself, so that whatever it read of a lead before that was erased is removed behind it.
+    name: '_erased',
+    number: 'erased_no',
+    key: ['source', 'id'],
+    columns: [
+      always('erased_no', 'bigint', ''),
+      always('source', 'text', ''),
+      always('id', 'bigint', ''),
+      always('erased_at', 'time', ''),
+    ],
+  },
 ];
 
 function table(name: string): Pick<Mirrored, 'name' | 'key' | 'columns'> {

@@ -4,13 +4,16 @@ import { Readable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { commandLine } from '../../src/cli/command-line.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { holdDataDir } from '../../src/daemon/open-ledger.ts';
+import { openSink } from '../../src/daemon/open-sinks.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import type { LeadEvent } from '../../src/leads/delivery.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { sinkTypes } from '../../src/sinks/registry.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { HeldClock } from '../support/held-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -153,4 +156,20 @@ class Written {
     this.#onText?.(text);
     return true;
   }
+}
+
+/** Delivers what is due for a configured sink, by the sink's own code, in one batch. */
+export async function deliverBySink(install: Install, ledger: Ledger, name: string): Promise<void> {
+  const { sinks } = loadConfig(install.configFile, { sinkTypes, env: {} });
+  const config = sinks.find((sink) => sink.name === name);
+  if (!config) throw new Error(`there is no sink ${name}`);
+  const sink = openSink(config, install.clock);
+  const request = { sink: name, window: 1, max: 1_000, waitMs: 0, leaseMs: LEASE_MS };
+  for (const ref of (await ledger.claim(request)).refs) {
+    const batch = await ledger.begin(ref, LEASE_MS);
+    if (!batch) continue;
+    const outcomes = await sink.deliver(batch, new AbortController().signal);
+    await ledger.settle(ref, { outcomes, startedAt: install.clock.now(), durationMs: 15 });
+  }
+  await sink.close();
 }

@@ -4,6 +4,7 @@ import { backfillContract } from './contract/backfill.ts';
 import { blocksContract } from './contract/blocks.ts';
 import { claimingContract } from './contract/claiming.ts';
 import { declaringContract } from './contract/declaring.ts';
+import { erasingContract } from './contract/erasing.ts';
 import { newsContract } from './contract/news.ts';
 import { recordingContract } from './contract/recording.ts';
 import { twoSourcesContract } from './contract/two-sources.ts';
@@ -23,6 +24,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     backfillContract(store);
     claimingContract(store);
     amendingContract(store);
+    erasingContract(store);
     twoSourcesContract(store);
     upcomingContract(store);
     newsContract(store);

@@ -3,9 +3,12 @@ import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import { disk, type Files } from '../../platform/files.ts';
+import { codeOf } from '../../platform/network-failure.ts';
+import { diskFailure } from '../disk-failure.ts';
 import { FileDrop, printedTime } from '../file-drop.ts';
-import { defineSink, type Preview, type Sink, type SinkParts, type Tested } from '../sink.ts';
+import { defineSink, type HeldLead, type Preview, type Sink, type SinkParts, type Tested } from '../sink.ts';
 import { neutraliseCell } from './formulas.ts';
+import { heldIn } from './held.ts';
 import { csvFile } from './rows.ts';
 
 export const csvOptions = z.strictObject({
@@ -44,10 +47,12 @@ export const csv = defineSink({
 /** Writes one file per batch. Its name is made of the batch, so that a repeat finds what the first attempt wrote. */
 export class CsvSink implements Sink {
   readonly #options: z.output<typeof csvOptions>;
+  readonly #files: Files;
   readonly #drop: FileDrop;
 
   constructor(options: z.output<typeof csvOptions>, parts: SinkParts, files: Files) {
     this.#options = options;
+    this.#files = files;
     this.#drop = new FileDrop(options.directory, parts, files);
   }
 
@@ -72,6 +77,19 @@ export class CsvSink implements Sink {
   preview(batch: Batch): readonly Preview[] {
     const target = `file ${join(this.#options.directory, fileName(batch))}`;
     return [{ target, fields: {}, content: this.#contentOf(batch).toString() }];
+  }
+
+  async *holds(signal: AbortSignal): AsyncIterable<HeldLead> {
+    const { directory } = this.#options;
+    try {
+      for await (const lead of heldIn(this.#files, directory)) {
+        signal.throwIfAborted();
+        yield lead;
+      }
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return; // nothing was written yet
+      throw signal.aborted ? error : diskFailure(directory, error);
+    }
   }
 
   async close(): Promise<void> {

@@ -55,6 +55,15 @@ export class Database {
     });
   }
 
+  /** Reads in one transaction. */
+  async read<T>(stop: AbortSignal, work: (client: ClientBase) => Promise<T>): Promise<T> {
+    let result: { value: T } | undefined;
+    await this.surely('READ ONLY', stop, async (client) => {
+      result = { value: await work(client) };
+    });
+    return (result as unknown as { value: T }).value;
+  }
+
   /** Gives why the work was refused, when it was. @throws SinkUnavailable for whatever else fails */
   async run(mode: Mode, stop: AbortSignal, work: Work): Promise<Refused | undefined> {
     const manner = { mode, timeoutMs: this.#timeoutMs };

@@ -18,6 +18,7 @@ export const namesByStep: readonly (readonly string[])[] = [
     '_sinks',
     '_sources',
   ],
+  ['_erased'],
 ];
 
 /**
@@ -248,5 +249,16 @@ export const migrations: readonly string[] = [
     paused_reason, last_delivered_at FROM _sinks;
   CREATE VIEW v_freshness AS SELECT source, last_success_at,
     extract(epoch FROM now() - last_success_at)::double precision AS age_seconds, leads_listed, leads_rejected FROM _sources;
+  `,
+  `
+  CREATE TABLE _erased (
+    erased_no bigint NOT NULL,
+    source text NOT NULL,
+    id bigint NOT NULL,
+    erased_at timestamptz NOT NULL,
+    _leadsync_ledger text NOT NULL,
+    PRIMARY KEY (source, id)
+  );
+  CREATE INDEX _erased_number ON _erased (_leadsync_ledger, erased_no);
   `,
 ];

@@ -5,6 +5,7 @@ import { relations } from '../../store/documented.ts';
 import { type Mirrored, mirrored } from '../../store/mirrored.ts';
 import type { Column, ColumnType } from '../../store/relation.ts';
 import { arrayParameter } from './array-parameter.ts';
+import { eraseLeads, type Key } from './erase.ts';
 import { quoted } from './identifier.ts';
 
 /** What the store calls its types, in PostgreSQL. */
@@ -74,6 +75,7 @@ export async function writeRows(
     ),
     ledger,
   ]);
+  if (table === '_erased') await eraseLeads(client, schema, erasedKeys(unique));
   if (table === 'lead_versions') await closeVersions(client, schema, ledger, unique);
 }
 
@@ -90,6 +92,10 @@ export async function writeOverview(
     `DELETE FROM ${quoted(schema)}._client_keys WHERE _leadsync_ledger = $1 AND key_no < coalesce($2, 9223372036854775807)`,
     [ledger, firstClientKey ?? null],
   );
+}
+
+function erasedKeys(rows: readonly HistoryRow[]): Key[] {
+  return rows.map(({ values: [, source, id] }) => ({ source: String(source), id: String(id) }));
 }
 
 function described(table: string): Mirrored {

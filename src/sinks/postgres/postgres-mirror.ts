@@ -1,4 +1,3 @@
-import type { ClientBase } from 'pg';
 import type { HistoryRow, Overview } from '../../leads/history.ts';
 import type { Mirror } from '../sink.ts';
 import type { Database } from './database.ts';
@@ -25,7 +24,7 @@ export class PostgresMirror implements Mirror {
 
   async lastNumber(ledger: string, table: string, signal: AbortSignal): Promise<number> {
     await this.#prepare(signal);
-    return this.#read(signal, (client) => lastNumber(client, this.#schema, table, ledger));
+    return this.#database.read(signal, (client) => lastNumber(client, this.#schema, table, ledger));
   }
 
   unsettled(
@@ -33,7 +32,7 @@ export class PostgresMirror implements Mirror {
     part: { ledger: string; after: number; limit: number },
     signal: AbortSignal,
   ): Promise<number[]> {
-    return this.#read(signal, (client) => unsettledNumbers(client, this.#schema, table, part));
+    return this.#database.read(signal, (client) => unsettledNumbers(client, this.#schema, table, part));
   }
 
   /** Rows that PostgreSQL refuses are found by halving. */
@@ -62,13 +61,5 @@ export class PostgresMirror implements Mirror {
 
   close(): Promise<void> {
     return this.#database.close();
-  }
-
-  async #read<T>(signal: AbortSignal, work: (client: ClientBase) => Promise<T>): Promise<T> {
-    let result: { value: T } | undefined;
-    await this.#database.surely('READ ONLY', signal, async (client) => {
-      result = { value: await work(client) };
-    });
-    return (result as unknown as { value: T }).value;
   }
 }

@@ -4,8 +4,19 @@ import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import { duration, secret } from '../../platform/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { rowOf } from '../lead-row.ts';
-import { defineSink, type Mirror, type Preview, type Sink, type SinkParts, type Tested } from '../sink.ts';
+import {
+  defineSink,
+  type ErasedFrom,
+  type HeldLead,
+  type Mirror,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  type Tested,
+} from '../sink.ts';
 import { Database } from './database.ts';
+import { eraseLeads, eraseRejected } from './erase.ts';
+import { heldAfter } from './held.ts';
 import { isSchemaName, quoted } from './identifier.ts';
 import { PostgresMirror } from './postgres-mirror.ts';
 import { answerRows } from './rows.ts';
@@ -109,6 +120,28 @@ class PostgresSink implements Sink {
         { target: `row of ${schema}.leads`, fields: row.columns },
         ...answerRows(row).map((fields) => ({ target: `row of ${schema}.lead_answers`, fields })),
       ]);
+  }
+
+  async *holds(signal: AbortSignal): AsyncIterable<HeldLead> {
+    await this.#prepareSchema(signal);
+    for (let last: HeldLead | undefined; ; ) {
+      const rows = await this.#database.read(signal, (client) => heldAfter(client, this.#schema, last));
+      yield* rows;
+      last = rows.at(-1);
+      if (!last) return;
+    }
+  }
+
+  /** Also from the tables of the mirror, whether it is on or not. */
+  async erase({ leads, ledger, rejected }: ErasedFrom, signal: AbortSignal): Promise<number> {
+    await this.#prepareSchema(signal);
+    let rows = 0;
+    await this.#database.surely('READ WRITE', signal, async (client) => {
+      const keys = leads.map(({ source, leadId }) => ({ source, id: String(leadId) }));
+      rows = await eraseLeads(client, this.#schema, keys);
+      rows += await eraseRejected(client, this.#schema, ledger, rejected);
+    });
+    return rows;
   }
 
   async close(): Promise<void> {

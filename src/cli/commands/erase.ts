@@ -1,0 +1,104 @@
+import { type Certificate, erase as eraseEverywhere, personToErase } from '../../daemon/erase.ts';
+import type { Person } from '../../leads/person.ts';
+import { countOf } from '../../platform/in-words.ts';
+import { listenForStop } from '../../platform/stop-signals.ts';
+import { defineCommand } from '../command.ts';
+import { configOf, withLedger } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { requireName, sourceNames } from '../names.ts';
+import { printable, printJson } from '../printable.ts';
+import { readSubject } from '../subject.ts';
+
+interface Options {
+  readonly source?: string;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/** `leadsync erase LEAD|EMAIL|PHONE`: removes a person. */
+export const erase = defineCommand<Options>({
+  usage: 'erase [person]',
+  summary: 'removes a person from the ledger and from PostgreSQL, and says where else they are',
+  examples: [
+    'leadsync erase 42',
+    'leadsync erase ada@example.com --yes',
+    "leadsync erase '+44 20 7946 0018' --source main --yes --json",
+    'leadsync erase --yes',
+  ],
+  notes:
+    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it.\nWithout --yes it says what would be erased, and erases nothing. Ids and hashes are kept, so that no poll brings the\nleads back. What an earlier erase did not reach is taken along; without a person, that alone is done.\nIt works beside a leadsync that is running. Exit 0 when every place was reached, 1 when some were not.',
+  declare: (command) =>
+    command
+      .option('--source <name>', 'only leads of this source')
+      .option('--yes', 'erase; without it nothing is changed')
+      .option('--json', 'print the certificate as JSON'),
+  run: async (options, surroundings, [given]) => {
+    const subject = given === undefined ? undefined : readSubject(given);
+    const config = configOf(options, surroundings);
+    const { clock, stdout } = surroundings;
+    return withLedger(config, surroundings, async (ledger) => {
+      requireName('source', options.source, sourceNames(config, await ledger.status()));
+      const person = await personToErase(ledger, subject, options.source);
+      if (person.leads.length + person.rejected.length === 0) throw nobody(given);
+      if (!options.yes) throw unconfirmed(person);
+      const stop = listenForStop(() => process.exit(ExitCode.notDone));
+      const certificate = await eraseEverywhere(config, person, { ledger, clock, signal: stop.signal });
+      stop.release();
+      stdout.write(options.json ? printJson(certificateJson(certificate)) : printed(certificate));
+      return certificate.places.every(({ reached }) => reached) ? ExitCode.done : ExitCode.notDone;
+    });
+  },
+});
+
+function nobody(given: string | undefined): CommandFailure {
+  return given === undefined
+    ? new CommandFailure(
+        ExitCode.usage,
+        'Say who: a lead id, an email address or a phone number.',
+        'No earlier erase is unfinished.',
+      )
+    : new CommandFailure(
+        ExitCode.notDone,
+        'The ledger holds nobody of that id, address or number.',
+        'If it was erased before, only its lead id is left: erase that to look everywhere once more.',
+      );
+}
+
+function unconfirmed({ leads, rejected }: Person): CommandFailure {
+  const names = leads.map(({ source, leadId }) => `${printable(source)} ${leadId}`);
+  const what = [...names, ...(rejected.length > 0 ? [countOf(rejected.length, 'rejected lead')] : [])];
+  return new CommandFailure(
+    ExitCode.notDone,
+    `Nothing was erased. This would be: ${what.join(', ')}.`,
+    'It cannot be undone. The same with --yes erases it.',
+  );
+}
+
+function printed({ at, leads, erased, places }: Certificate): string {
+  const { versions, rejected, attempts, skipped } = erased;
+  const lines = [
+    `Erased at ${at.toISOString()}:`,
+    ...leads.map(({ source, leadId }) => `  lead ${printable(source)} ${leadId}`),
+    `  ${countOf(versions, 'content')} and ${countOf(rejected, 'rejected lead')} emptied, ${countOf(attempts, 'answer')} removed, ${countOf(skipped, 'delivery')} skipped`,
+    '',
+    ...places.flatMap(({ place, type, reached, what, files }) => [
+      `${reached ? 'reached    ' : 'NOT REACHED'}  ${printable(place)}${type === place ? '' : ` (${type})`}: ${printable(what)}`,
+      ...(files ?? []).map((file) => `               ${printable(file)}`),
+    ]),
+    '',
+    'Not looked at: backups of the ledger and of PostgreSQL, logs of receivers, copies that others made.',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function certificateJson({ at, leads, rejected, erased, places }: Certificate) {
+  return {
+    at,
+    leads: leads.map(({ source, leadId }) => ({ source, id: String(leadId) })),
+    rejected_leads: rejected,
+    erased,
+    places: places.map(({ files, ...place }) => ({ ...place, files: files ?? [] })),
+    not_looked_at: ['backups', 'logs of receivers', 'copies that others made'],
+  };
+}

@@ -1,0 +1,20 @@
+import type { Subject } from '../leads/person.ts';
+import { ExitCode } from './exit-code.ts';
+import { CommandFailure } from './failure.ts';
+import { readLeadId } from './filter.ts';
+import { printable } from './printable.ts';
+
+/**
+ * Reads whom a command means: digits alone are a lead's id, with an `@` it is an email address, else a phone number, which begins with
+ * `+` or `0`, or has spaces or signs in it. @throws CommandFailure
+ */
+export function readSubject(text: string): Subject {
+  if (/^[1-9]\d{0,18}$/.test(text)) return { kind: 'lead', lead: readLeadId(text) };
+  if (/^\s*\S+@\S+\s*$/.test(text)) return { kind: 'email', contact: text };
+  if (/^[+\d][\d\s()./-]{4,}$/.test(text.trim())) return { kind: 'phone', contact: text };
+  throw new CommandFailure(
+    ExitCode.usage,
+    `'${printable(text)}' is no lead id, email address or phone number.`,
+    'A phone number begins with + or 0.',
+  );
+}

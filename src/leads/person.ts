@@ -1,0 +1,35 @@
+import type { LeadId } from './lead.ts';
+
+/** Whom a request is about: a lead, or everybody with this email address or phone number. */
+export type Subject =
+  | { readonly kind: 'lead'; readonly lead: LeadId }
+  | { readonly kind: 'email' | 'phone'; readonly contact: string };
+
+/** A lead by its name. */
+export interface LeadKey {
+  readonly source: string;
+  readonly leadId: LeadId;
+}
+
+/** What a ledger holds of a person: leads, and elements of listings that were set aside, by their numbers. */
+export interface Person {
+  readonly leads: readonly LeadKey[];
+  readonly rejected: readonly number[];
+}
+
+/** What was taken out of the ledger. */
+export interface Erased {
+  readonly versions: number;
+  readonly rejected: number;
+  /** Attempts whose answer or error was removed. */
+  readonly attempts: number;
+  /** Deliveries that were pending or dead, and are skipped. */
+  readonly skipped: number;
+  /** Deliveries that are being attempted at this moment: erase again when they have ended. */
+  readonly underWay: number;
+}
+
+/** A lead that was erased, where some place was not reached yet. */
+export interface Unfinished extends LeadKey {
+  readonly erasedAt: Date;
+}

@@ -1,0 +1,142 @@
+import type Database from 'better-sqlite3';
+import type { DeliveryState } from '../leads/delivery.ts';
+import type { Erased, LeadKey, Unfinished } from '../leads/person.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { SinkRows } from './sink-rows.ts';
+
+/**
+ * A step of the schema: which leads were erased. Their rows stay, with id and hash, so that no poll brings them back, and no
+ * content. The ledger's log and every delivery still name them by their ids.
+ */
+export const erasures = `
+  CREATE TABLE _erased (
+    erased_no INTEGER PRIMARY KEY,
+    source TEXT NOT NULL,
+    id INTEGER NOT NULL,
+    erased_at INTEGER NOT NULL,
+    finished_at INTEGER,                    -- when every place was reached; null: somebody has to go on
+    kept_out INTEGER NOT NULL DEFAULT 0,    -- how many new contents were listed since, and not recorded
+    UNIQUE (source, id)
+  ) STRICT;
+  ALTER TABLE _leads ADD COLUMN erased_no INTEGER;
+`;
+
+const ERASED = 'the lead was erased on request';
+
+interface OwedRow {
+  delivery_no: number;
+  sink: string;
+  state: DeliveryState;
+  batch_no: number | null;
+  holder: string | null;
+  leased_until: number | null;
+}
+
+/** Takes persons out of the ledger. Runs inside its caller's transaction. */
+export class Erasing {
+  readonly #clock: Clock;
+  readonly #rows: SinkRows;
+  readonly #sql;
+
+  constructor(db: Database.Database, clock: Clock, rows: SinkRows) {
+    this.#clock = clock;
+    this.#rows = rows;
+    this.#sql = prepare(db);
+  }
+
+  /** Takes out a lead; doing it again takes out what has come since. */
+  lead({ source, leadId }: LeadKey): Erased {
+    const now = this.#clock.now().getTime();
+    this.#sql.note.run(source, leadId, now);
+    this.#sql.mark.run(source, leadId);
+    this.#sql.dropKey.run(source, leadId);
+    const counts = {
+      versions: this.#sql.clearVersions.run(source, leadId).changes,
+      rejected: this.#sql.clearRejectedOf.run(source, leadId).changes,
+      attempts: this.#sql.clearAttempts.run(source, leadId).changes,
+    };
+    const owed = this.#sql.owed.all(source, leadId);
+    const waiting = owed.filter((row) => row.holder === null || (row.leased_until ?? 0) <= now);
+    for (const row of waiting) this.#skip(row, now);
+    return { ...counts, skipped: waiting.length, underWay: owed.length - waiting.length };
+  }
+
+  /** Takes out the text of an element that was set aside. Gives 1, or 0 when it was gone already. */
+  rejected(rejectedId: number): number {
+    return this.#sql.clearRejected.run(rejectedId).changes;
+  }
+
+  unfinished(): Unfinished[] {
+    return this.#sql.unfinished.all().map(({ source, id, erased_at }) => ({
+      source,
+      leadId: BigInt(id),
+      erasedAt: new Date(erased_at),
+    }));
+  }
+
+  finish(leads: readonly LeadKey[]): void {
+    const now = this.#clock.now().getTime();
+    for (const { source, leadId } of leads) this.#sql.finish.run(now, source, leadId);
+  }
+
+  #skip({ delivery_no, sink, state, batch_no }: OwedRow, now: number): void {
+    this.#sql.skip.run(ERASED, now, delivery_no);
+    this.#rows.count(sink, state, -1);
+    this.#rows.count(sink, 'skipped', 1);
+    if (batch_no === null) return;
+    // An attempt that was lost must find, should it end after all, that its lease is over: it had one delivery more.
+    this.#sql.fence.run(now, batch_no);
+    this.#sql.endEmpty.run(batch_no, batch_no);
+  }
+}
+
+/** The deliveries of a lead: source, id. */
+const OF_LEAD = `(SELECT d.delivery_no FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no
+  WHERE v.source = ? AND v.id = ?)`;
+
+function prepare(db: Database.Database) {
+  return {
+    note: db.prepare<[string, bigint, number]>(
+      `INSERT INTO _erased (source, id, erased_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET finished_at = NULL`,
+    ),
+    mark: db.prepare<[string, bigint]>(
+      `UPDATE _leads SET erased_no = (SELECT erased_no FROM _erased e WHERE e.source = _leads.source AND e.id = _leads.id)
+       WHERE source = ? AND id = ?`,
+    ),
+    dropKey: db.prepare<[string, bigint]>('DELETE FROM _client_keys WHERE source = ? AND id = ?'),
+    clearVersions: db.prepare<[string, bigint]>(
+      `UPDATE _versions SET raw = json_object('id', id), service_slug = NULL, created_at = NULL, readable = NULL
+       WHERE source = ? AND id = ? AND raw <> json_object('id', id)`,
+    ),
+    clearRejectedOf: db.prepare<[string, bigint]>(
+      "UPDATE rejected_leads SET raw = '' WHERE source = ? AND lead_id = ? AND raw <> ''",
+    ),
+    clearRejected: db.prepare<[number]>(
+      "UPDATE rejected_leads SET raw = '' WHERE rejected_id = ? AND raw <> ''",
+    ),
+    clearAttempts: db.prepare<[string, bigint]>(
+      `UPDATE _attempts SET answer = NULL, error = NULL WHERE delivery_no IN ${OF_LEAD}
+       AND (answer IS NOT NULL OR error IS NOT NULL)`,
+    ),
+    owed: db.prepare<[string, bigint], OwedRow>(
+      `SELECT d.delivery_no, s.sink, d.state, d.batch_no, b.holder, b.leased_until FROM _deliveries d
+       JOIN _sinks s ON s.sink_no = d.sink_no LEFT JOIN _batches b ON b.batch_no = d.batch_no
+       WHERE d.delivery_no IN ${OF_LEAD} AND d.state IN ('pending', 'dead')`,
+    ),
+    skip: db.prepare<[string, number, number]>(
+      `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, batch_no = NULL WHERE delivery_no = ?`,
+    ),
+    fence: db.prepare<[number, number]>(
+      'UPDATE _batches SET lease = 0, holder = NULL, leased_until = ? WHERE batch_no = ? AND holder IS NOT NULL',
+    ),
+    endEmpty: db.prepare<[number, number]>(
+      'DELETE FROM _batches WHERE batch_no = ? AND NOT EXISTS (SELECT 1 FROM _deliveries WHERE batch_no = ?)',
+    ),
+    unfinished: db.prepare<[], { source: string; id: string; erased_at: number }>(
+      'SELECT source, CAST(id AS TEXT) AS id, erased_at FROM _erased WHERE finished_at IS NULL ORDER BY erased_no',
+    ),
+    finish: db.prepare<[number, string, bigint]>(
+      'UPDATE _erased SET finished_at = ? WHERE source = ? AND id = ?',
+    ),
+  };
+}

@@ -1,0 +1,53 @@
+import type { ClientBase } from 'pg';
+import { quoted } from './identifier.ts';
+
+/** A lead as PostgreSQL is told of it. */
+export interface Key {
+  readonly source: string;
+  readonly id: string;
+}
+
+/**
+ * Removes leads from every table, inside the caller's transaction. The history keeps their rows, as the ledger does, and no
+ * content. Gives how many rows were removed or emptied; none when it was done before.
+ */
+export async function eraseLeads(client: ClientBase, schema: string, leads: readonly Key[]): Promise<number> {
+  const keys = [leads.map(({ source }) => source), leads.map(({ id }) => id)];
+  const empty = `('{"id":' || t.lead_id || '}')`;
+  const ofDelivery = 'd.delivery_id = t.delivery_id AND d.source = g.source AND d.lead_id = g.id';
+  const given = 'unnest($1::text[], $2::bigint[]) AS g (source, id)';
+  const statements = [
+    `DELETE FROM lead_answers t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,
+    `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,
+    `DELETE FROM _client_keys t USING ${given} WHERE t.source = g.source AND t.id = g.id`,
+    `UPDATE lead_versions t SET raw = ${empty}::json FROM ${given}
+     WHERE t.source = g.source AND t.lead_id = g.id AND t.raw::text <> ${empty}`,
+    `UPDATE rejected_leads t SET raw = '' FROM ${given} WHERE t.source = g.source AND t.lead_id = g.id AND t.raw <> ''`,
+    `UPDATE attempts t SET error = NULL FROM deliveries d, ${given} WHERE ${ofDelivery} AND t.error IS NOT NULL`,
+  ];
+  return runAll(client, schema, statements, keys);
+}
+
+/** Empties rows of `rejected_leads`, by their numbers in that ledger. Gives how many. */
+export function eraseRejected(
+  client: ClientBase,
+  schema: string,
+  ledger: string,
+  rejected: readonly number[],
+): Promise<number> {
+  const statement =
+    "UPDATE rejected_leads SET raw = '' WHERE _leadsync_ledger = $1 AND rejected_id = ANY ($2::bigint[]) AND raw <> ''";
+  return runAll(client, schema, [statement], [ledger, rejected]);
+}
+
+async function runAll(
+  client: ClientBase,
+  schema: string,
+  statements: readonly string[],
+  values: readonly unknown[],
+): Promise<number> {
+  await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
+  let rows = 0;
+  for (const sql of statements) rows += (await client.query(sql, [...values])).rowCount ?? 0;
+  return rows;
+}

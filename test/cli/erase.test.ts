@@ -1,0 +1,77 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { aListedLead } from '../support/a-lead.ts';
+import { deliverBySink, Install } from './an-install.ts';
+
+const people = [
+  aListedLead({ id: 1, client_email: 'ada@example.com', client_name: 'Ada Secret' }, 0),
+  aListedLead({ id: 2, client_email: 'bob@example.com' }, 1),
+];
+
+test('says whom it would erase, and erases nobody, without --yes', async () => {
+  const install = new Install();
+  const ledger = await install.recorded(people);
+  const { code, stdout, stderr } = await install.run(['erase', 'ADA@example.com']);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toBe(
+    'Nothing was erased. This would be: main 1.\nIt cannot be undone. The same with --yes erases it.\n',
+  );
+  expect((await ledger.findPerson({ kind: 'email', contact: 'ada@example.com' })).leads).toHaveLength(1);
+});
+
+test('erases, and certifies what was reached, what was not, and which files still hold the person', async () => {
+  const install = new Install();
+  const ledger = await install.recorded(people);
+  await deliverBySink(install, ledger, 'drop');
+  const { code, stdout, stderr } = await install.run(['erase', 'ada@example.com', '--yes']);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+  expect(stdout).toContain('lead main 1\n');
+  expect(stdout).not.toContain('main 2');
+  expect(stdout).not.toMatch(/ada@|Ada Secret/);
+  expect(stdout).toContain('1 content and 0 rejected leads emptied, 0 answers removed, 1 delivery skipped');
+  expect(stdout).toMatch(/reached {6}ledger: Erased and overwritten/);
+  expect(stdout).toMatch(/NOT REACHED {2}crm \(webhook\)/);
+  expect(stdout).toMatch(/NOT REACHED {2}drop \(csv\): .*\n +\S+leads-20261120T100000\.000Z-b1\.csv\n/);
+  const data = join(install.folder, 'data', 'ledger.db');
+  for (const file of [data, `${data}-wal`, `${data}-shm`])
+    if (existsSync(file)) expect(readFileSync(file).includes('Ada Secret')).toBe(false);
+});
+
+test('the certificate as JSON, of one that reached every place', async () => {
+  const install = new Install({ sinks: { drop: { type: 'csv', directory: './drop' } } });
+  await install.recorded(people);
+  expect(await install.json('erase', '1', '--yes')).toMatchObject({
+    leads: [{ source: 'main', id: '1' }],
+    erased: { versions: 1, skipped: 2 },
+    places: [
+      { place: 'ledger', reached: true },
+      { place: 'drop', type: 'csv', reached: true, files: [] },
+    ],
+  });
+  expect(await install.json('erase', '1', '--yes')).toMatchObject({ erased: { versions: 0, skipped: 0 } });
+});
+
+test('goes on with an erasure that did not reach every place, also when nobody is named', async () => {
+  const postgres = { type: 'postgres', url: 'postgresql://nobody@127.0.0.1:9/none', timeout: '2s' };
+  const install = new Install({ sinks: { warehouse: postgres } });
+  await install.recorded(people);
+  const first = await install.run(['erase', 'ada@example.com', '--yes']);
+  expect(first.code).toBe(1);
+  expect(first.stdout).toMatch(/NOT REACHED {2}warehouse \(postgres\): PostgreSQL at 127.0.0.1:9/);
+  const again = await install.run(['erase']);
+  expect(again.stderr).toContain('This would be: main 1.');
+});
+
+test.each([
+  [['erase', 'ada'], 2, /'ada' is no lead id, email address or phone number/],
+  [['erase'], 2, /Say who/],
+  [['erase', 'nobody@example.com', '--yes'], 1, /The ledger holds nobody/],
+  [['erase', '1', '--source', 'mian', '--yes'], 2, /did you mean "main"/],
+])('%j is told what is wrong', async (args, code, message) => {
+  const install = new Install();
+  await install.recorded(people);
+  const said = await install.run(args);
+  expect(said).toMatchObject({ code, stdout: '' });
+  expect(said.stderr).toMatch(message);
+});

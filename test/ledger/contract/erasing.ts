@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import type { Subject } from '../../../src/leads/person.ts';
+import { aListedLead } from '../../support/a-lead.ts';
+import {
+  aSink,
+  changedLead,
+  delivered,
+  LedgerUnderTest,
+  MINUTE,
+  type OpenLedger,
+  refused,
+  unavailable,
+} from '../ledger-under-test.ts';
+
+const ONE: Subject = { kind: 'lead', lead: 1n };
+
+async function eraseOne(on: LedgerUnderTest, subject = ONE) {
+  return on.ledger.erase(await on.ledger.findPerson(subject));
+}
+
+/** What the ledger promises of persons who ask to be erased. */
+export function erasingContract(store: () => OpenLedger): void {
+  describe('erasing', () => {
+    it('finds a person by what any content of a lead had, however it is spelled', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([
+        aListedLead({ id: 1, client_email: 'Ada@Example.com ', client_phone_number: '0044 20 7946-0018' }),
+        aListedLead({ id: 2, client_email: 'b@example.com', client_phone_number: '1' }),
+      ]);
+      await on.list([aListedLead({ id: 1, client_email: 'new@example.com', client_phone_number: '2' })]);
+      const main1 = { leads: [{ source: 'main', leadId: 1n }], rejected: [] };
+      expect(await on.ledger.findPerson({ kind: 'email', contact: 'ada@example.COM' })).toEqual(main1);
+      expect(await on.ledger.findPerson({ kind: 'phone', contact: '+442079460018' })).toEqual(main1);
+      expect(await on.ledger.findPerson({ kind: 'email', contact: 'new@example.com' })).toEqual(main1);
+      expect(await on.ledger.findPerson({ kind: 'email', contact: 'ada@example.com' }, 'other')).toEqual({
+        leads: [],
+        rejected: [],
+      });
+    });
+
+    it('finds what was set aside, and empties it', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const lead = aListedLead({ id: 7, client_email: 'ada@example.com' });
+      await on.list([{ ...lead, kind: 'rejected', reason: 'It is wrong.', path: 'created_at' }]);
+      const ada: Subject = { kind: 'email', contact: 'ada@example.com' };
+      expect((await on.ledger.findPerson(ada)).rejected).toHaveLength(1);
+      expect(await eraseOne(on, ada)).toMatchObject({ rejected: 1 });
+      await on.list([{ ...lead, kind: 'rejected', reason: 'It is wrong.', path: 'created_at' }]);
+      expect((await on.ledger.findPerson(ada)).rejected).toEqual([]);
+    });
+
+    it('skips what is owed of the lead, and no poll, replay, retry or backfill brings it back', async () => {
+      const on = await LedgerUnderTest.with(
+        store(),
+        aSink('crm', { events: ['created', 'updated'] }),
+        'dead',
+      );
+      await on.list([1, 2]);
+      await on.attemptAll('dead', refused);
+      expect(await eraseOne(on)).toMatchObject({ versions: 1, skipped: 2, underWay: 0 });
+      expect(await on.owed('crm')).toEqual(['1 v1 skipped', '2 v1 pending']);
+      await on.list([1, 2]);
+      await on.list([changedLead(1, 'Another'), 2]);
+      await on.list([{ ...changedLead(1, 'Third'), kind: 'rejected', reason: 'It is wrong.', path: '' }, 2]);
+      expect(await on.ledger.replay('crm', { lead: 1n })).toBe(0);
+      expect(await on.ledger.replay('crm', { source: 'main' })).toBe(1);
+      expect(await on.ledger.retry({ sink: 'dead', lead: 1n })).toBe(0);
+      await on.declare('crm', 'dead', 'late');
+      while (!(await on.ledger.backfill('late')).done);
+      expect(await on.owed('late')).toEqual(['2 v1 pending']);
+      expect(await on.ledger.upcoming('crm', 1n)).toEqual([]);
+      expect(await on.ledger.findPerson({ kind: 'email', contact: 'ada@example.com' })).not.toContain(1n);
+      expect(await eraseOne(on)).toMatchObject({ versions: 0, rejected: 0, skipped: 0 });
+      const { sinks } = await on.ledger.status();
+      expect(sinks.find(({ sink }) => sink === 'dead')).toMatchObject({ dead: 1, skipped: 1 });
+    });
+
+    it('a lead that was erased with another content is met as known from then on', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      await eraseOne(on);
+      const again = await on.list([changedLead(1, 'Another'), 2]);
+      expect(again.summary).toMatchObject({ new: 0, changed: 0, rejected: 0, listed: 2 });
+      expect((await on.list([changedLead(1, 'Another'), 2])).summary).toMatchObject({ new: 0, changed: 0 });
+    });
+
+    it('a poll of another process, under way while the lead is erased, does not bring it back', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      await on.list([1, 2]);
+      const poll = await on.ledger.startPoll('main');
+      const other = on.again();
+      await eraseOne(other);
+      await on.ledger.record(poll, [changedLead(1, 'Another')]);
+      expect(await on.owed('crm')).toEqual(['1 v1 skipped', '2 v1 pending']);
+    });
+
+    it('leaves what is being attempted to its end, and takes it when that has come', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const { ref, batch } = await on.take('crm');
+      expect(batch.deliveries[0]?.raw).toContain('client_name');
+      expect(await eraseOne(on)).toMatchObject({ underWay: 1, skipped: 0 });
+      await on.settle(ref, { ...unavailable, answer: 'Dear Ada' });
+      expect(await eraseOne(on)).toMatchObject({ underWay: 0, skipped: 1, attempts: 1 });
+      expect(await on.claim('crm')).toMatchObject({ refs: [] });
+      expect((await on.ledger.trace(1n)).flatMap(({ answer }) => answer ?? [])).toEqual([]);
+    });
+
+    it('takes the lead out of a batch that waits, and leaves the others in it', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const { refs } = await on.claim('crm', { max: 2 });
+      await eraseOne(on);
+      const ref = refs[0];
+      if (!ref) throw new Error('there is no batch');
+      const { batch } = await on.begin(ref);
+      expect(batch.deliveries.map(({ leadId }) => leadId)).toEqual([2n]);
+      await on.settle(ref, delivered);
+      expect(await on.owed('crm')).toEqual(['1 v1 skipped', '2 v1 delivered']);
+    });
+
+    it('an attempt that was given up for lost, and ends after all, is told nothing', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const { ref } = await on.take('crm', { max: 2 });
+      on.clock.jump(2 * MINUTE);
+      expect(await eraseOne(on)).toMatchObject({ underWay: 0, skipped: 1 });
+      expect(await on.settle(ref, delivered, delivered)).toBeUndefined();
+      expect(await on.owed('crm')).toEqual(['1 v1 skipped', '2 v1 pending']);
+    });
+
+    it('remembers an erasure until it is told that every place was reached', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await eraseOne(on);
+      const [left] = await on.again().ledger.unfinishedErasures();
+      expect(left).toMatchObject({ source: 'main', leadId: 1n });
+      await on.ledger.finishErasing([{ source: 'main', leadId: 1n }]);
+      expect(await on.ledger.unfinishedErasures()).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest';
+import { refused } from '../ledger/ledger-under-test.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { TwoStores } from './two-stores.ts';
+
+const NEVER = new AbortController().signal;
+const ADA = aListedLead({ id: 1, client_name: 'Ada Secret' });
+
+/** Every row of every table, as text. */
+async function everything(stores: TwoStores): Promise<string> {
+  const tables = [
+    'leads',
+    'lead_answers',
+    'lead_versions',
+    'rejected_leads',
+    'attempts',
+    'deliveries',
+    '_client_keys',
+  ];
+  const rows = await Promise.all(
+    tables.map((table) => stores.postgres.query(`SELECT t::text AS row FROM ${table} t`)),
+  );
+  return JSON.stringify(rows);
+}
+
+async function withAda(): Promise<TwoStores> {
+  const stores = await TwoStores.open();
+  await stores.list([ADA, 2]);
+  await stores.on.list([
+    { ...aListedLead({ id: 1, client_name: 'Ada Aside' }), kind: 'rejected', reason: 'no', path: '' },
+    2,
+  ]);
+  await stores.attempt(1, refused);
+  await stores.keyClients('secret');
+  await stores.bring();
+  expect(await everything(stores)).toMatch(/Ada Secret.*Ada Aside/);
+  return stores;
+}
+
+it('removes a person from every table of PostgreSQL, and nobody else', async () => {
+  const stores = await withAda();
+  const person = await stores.on.ledger.findPerson({ kind: 'lead', lead: 1n });
+  await stores.on.ledger.erase(person);
+  const from = { ...person, ledger: stores.on.ledger.id };
+  expect(await stores.sink.erase?.(from, NEVER)).toBeGreaterThan(3);
+  expect(await everything(stores)).not.toMatch(/Ada/);
+  expect(await stores.sink.erase?.(from, NEVER)).toBe(0);
+  const leads = 'SELECT source, id FROM leads ORDER BY id';
+  expect(await stores.inPostgres(leads)).toEqual([{ source: 'main', id: '2' }]);
+  expect(await stores.inPostgres(leads)).toEqual(stores.inLedger(leads));
+  const versions = 'SELECT lead_id, version, raw FROM lead_versions WHERE lead_id = 1 ORDER BY version';
+  expect(await stores.inPostgres(versions)).toEqual(stores.inLedger(versions));
+});
+
+it('the mirror removes what it had read before the lead was erased, and wrote after', async () => {
+  const stores = await withAda();
+  const { mirror } = stores;
+  const person = await stores.on.ledger.findPerson({ kind: 'lead', lead: 1n });
+  await stores.list([aListedLead({ id: 1, client_name: 'Ada Late' }), 2]);
+  const write = mirror.write.bind(mirror);
+  mirror.write = async (ledger, table, rows, signal) => {
+    if (table === 'lead_versions') {
+      await stores.on.ledger.erase(person);
+      await stores.sink.erase?.({ ...person, ledger }, NEVER);
+    }
+    return write(ledger, table, rows, signal);
+  };
+  await stores.bring();
+  expect(await everything(stores)).not.toMatch(/Ada/);
+});
