@@ -59,6 +59,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'news-entries.ts',
       'public-copy.ts',
       'reading.ts',
+      'id-set.ts',
       'sqlite-ledger.ts',
       'reader.ts',
       'answers.ts',

@@ -6,6 +6,7 @@ import { config } from './commands/config.ts';
 import { deliveries } from './commands/deliveries.ts';
 import { erase } from './commands/erase.ts';
 import { exportCommand } from './commands/export.ts';
+import { exportSubject } from './commands/export-subject.ts';
 import { forget } from './commands/forget.ts';
 import { healthcheck } from './commands/healthcheck.ts';
 import { init } from './commands/init.ts';
@@ -15,6 +16,7 @@ import { pause } from './commands/pause.ts';
 import { plan } from './commands/plan.ts';
 import { preview } from './commands/preview.ts';
 import { query } from './commands/query.ts';
+import { reconcile } from './commands/reconcile.ts';
 import { reload } from './commands/reload.ts';
 import { replay } from './commands/replay.ts';
 import { resume } from './commands/resume.ts';
@@ -78,10 +80,12 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
     preview,
     retry,
     replay,
+    reconcile,
     pause,
     resume,
     forget,
     erase,
+    exportSubject,
     moved,
     supportBundle,
   ])

@@ -33,3 +33,8 @@ export interface Erased {
 export interface Unfinished extends LeadKey {
   readonly erasedAt: Date;
 }
+
+/** Everything that is held of a person: rows by table, their values by column. Personal data. */
+export type PersonRecord = Readonly<
+  Record<string, readonly Readonly<Record<string, string | number | null>>[]>
+>;

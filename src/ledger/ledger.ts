@@ -1,10 +1,11 @@
 import type { Batch, BatchRef, Delivery, DeliveryState, LeadEvent } from '../leads/delivery.ts';
+import type { DeliveredLead, HeldState } from '../leads/held.ts';
 import type { HistoryRow, Overview } from '../leads/history.ts';
 import type { Verdict } from '../leads/judge.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type { ListedBlock, ListedElement, ListedItem } from '../leads/listed-lead.ts';
 import type { Outcome } from '../leads/outcome.ts';
-import type { Erased, LeadKey, Person, Subject, Unfinished } from '../leads/person.ts';
+import type { Erased, LeadKey, Person, PersonRecord, Subject, Unfinished } from '../leads/person.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { LedgerError } from './ledger-error.ts';
 import type { News, NewsMark, RecentAttempt } from './news-entries.ts';
@@ -423,8 +424,14 @@ export interface Ledger {
   historyNow(table: string, numbers: readonly number[]): Promise<readonly HistoryRow[]>;
   /** How sinks and sources are at present. */
   overview(): Promise<Overview>;
+  /** What is known of leads that a sink holds, in order. */
+  heldStates(sink: string, leads: readonly LeadKey[]): Promise<readonly HeldState[]>;
+  /** The next leads behind one, by their numbers, with what was delivered to the sink until then; none when it was the last. */
+  deliveredLeads(sink: string, until: Date, after: number, limit: number): Promise<readonly DeliveredLead[]>;
   /** What there is of a person, in every content that leads have had and in what was set aside. Reads every text, in parts. */
   findPerson(subject: Subject, source?: string): Promise<Person>;
+  /** Everything that is held of a person, row by row. */
+  personRecord(person: Person): Promise<PersonRecord>;
   /**
    * Removes the content of leads and of what was set aside, for good, and what they are owed: a lead keeps its id and hash, so
    * that no poll brings it back, with another content neither. What is being attempted is left to its end, and counted. Each

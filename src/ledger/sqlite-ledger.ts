@@ -11,6 +11,7 @@ import { anatomyOf, lastPolls } from './anatomy.ts';
 import { NEWEST, readPlace } from './browsing.ts';
 import { Claiming } from './claiming.ts';
 import { ClientKeys } from './client-keys.ts';
+import { Comparing } from './comparing.ts';
 import { Declaring } from './declaring.ts';
 import { Erasing } from './erasing.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -42,6 +43,7 @@ import { Replaying } from './replaying.ts';
 import { migrate, recognise } from './schema.ts';
 import { type Begun, Settling } from './settling.ts';
 import { SinkRows } from './sink-rows.ts';
+import { SubjectRows } from './subject-rows.ts';
 import { Transactions } from './transactions.ts';
 import { UpcomingDeliveries } from './upcoming.ts';
 import { VitalSigns } from './vital-signs.ts';
@@ -104,6 +106,8 @@ class SqliteLedger implements Ledger {
   readonly #history: History;
   readonly #erasing: Erasing;
   readonly #persons: PersonSearch;
+  readonly #comparing: Comparing;
+  readonly #subjectRows: SubjectRows;
   readonly #clock: Clock;
   readonly #holder: string;
   /** By lease: what was claimed and begun in one commit, until its attempt asks for it. Never more than is on its way. */
@@ -136,6 +140,8 @@ class SqliteLedger implements Ledger {
     this.#history = new History(db);
     this.#erasing = new Erasing(db, clock, this.#rows);
     this.#persons = new PersonSearch(db);
+    this.#comparing = new Comparing(db);
+    this.#subjectRows = new SubjectRows(db);
     this.#dataVersion = this.#readDataVersion();
   }
 
@@ -376,6 +382,14 @@ class SqliteLedger implements Ledger {
     return this.#read(() => this.#history.overview());
   }
 
+  heldStates(sink: string, leads: readonly LeadKey[]) {
+    return this.#read(() => this.#comparing.states(sink, leads));
+  }
+
+  deliveredLeads(sink: string, until: Date, after: number, limit: number) {
+    return this.#read(() => this.#comparing.delivered(sink, until, after, limit));
+  }
+
   async findPerson(subject: Subject, source?: string): Promise<Person> {
     if (subject.kind === 'lead') {
       const { lead } = subject;
@@ -388,6 +402,10 @@ class SqliteLedger implements Ledger {
     const byName = new Map(leads.map((lead) => [`${lead.source} ${lead.leadId}`, lead]));
     const rejected = await this.#searched((after) => this.#persons.rejected(subject, source, after));
     return { leads: [...byName.values()], rejected };
+  }
+
+  personRecord(person: Person) {
+    return this.#read(() => this.#subjectRows.of(person));
   }
 
   async erase({ leads, rejected }: Person): Promise<Erased> {

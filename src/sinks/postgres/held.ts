@@ -11,9 +11,9 @@ export async function heldAfter(
   last: HeldLead | undefined,
 ): Promise<HeldLead[]> {
   const { rows } = await client.query(
-    `SELECT source, id::text, _leadsync_version AS version FROM ${quoted(schema)}.leads
-    WHERE $1::text IS NULL OR (source, id) > ($1::text, $2::bigint) ORDER BY source, id LIMIT ${AT_ONCE}`,
+    `SELECT t.source, t.id::text AS lead, t._leadsync_version AS version FROM ${quoted(schema)}.leads t
+    WHERE $1::text IS NULL OR (t.source, t.id) > ($1::text, $2::bigint) ORDER BY t.source, t.id LIMIT ${AT_ONCE}`,
     [last?.source ?? null, last ? String(last.leadId) : '0'],
   );
-  return rows.map(({ source, id, version }) => ({ source, leadId: BigInt(id), version }));
+  return rows.map(({ source, lead, version }) => ({ source, leadId: BigInt(lead), version }));
 }

@@ -1,0 +1,38 @@
+import { defineCommand } from '../command.ts';
+import { ledgerConfigOf, withLedger } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { requireName, sourceNames } from '../names.ts';
+import { printJson } from '../printable.ts';
+import { readSubject } from '../subject.ts';
+
+/** `leadsync export-subject LEAD|EMAIL|PHONE`: everything that is held of a person. */
+export const exportSubject = defineCommand<{ source?: string }>({
+  usage: 'export-subject <person>',
+  summary: 'everything that the ledger holds of a person, as JSON, for a request of access',
+  examples: [
+    'leadsync export-subject 42',
+    'leadsync export-subject ada@example.com > ada.json',
+    "leadsync export-subject '+44 20 7946 0018' --source main",
+  ],
+  notes:
+    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it. It is\npersonal data: each content as received, what destinations answered, and what was set aside. `deliveries` says which\nsinks were given it.',
+  declare: (command) => command.option('--source <name>', 'only leads of this source'),
+  run: async (options, surroundings, [given = '']) => {
+    const subject = readSubject(given);
+    const config = ledgerConfigOf(options, surroundings);
+    return withLedger(config, surroundings, async (ledger) => {
+      requireName('source', options.source, sourceNames(config, await ledger.status()));
+      const person = await ledger.findPerson(subject, options.source);
+      if (person.leads.length + person.rejected.length === 0)
+        throw new CommandFailure(
+          ExitCode.notDone,
+          'The ledger holds nobody of that id, address or number.',
+          'Of somebody who was erased, only the lead id is left.',
+        );
+      const record = await ledger.personRecord(person);
+      surroundings.stdout.write(printJson({ exported_at: surroundings.clock.now(), ...record }));
+      return ExitCode.done;
+    });
+  },
+});

@@ -1,0 +1,111 @@
+import { openSink } from '../../daemon/open-sinks.ts';
+import { reconcile as compare, type Difference, type Reconciled } from '../../daemon/reconcile.ts';
+import { countOf } from '../../platform/in-words.ts';
+import { listenForStop } from '../../platform/stop-signals.ts';
+import { SinkUnavailable } from '../../sinks/sink.ts';
+import { defineCommand } from '../command.ts';
+import { commandShown, configOf, withLedger } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { notStartedYet, requireName } from '../names.ts';
+import { printable, printJson } from '../printable.ts';
+
+interface Options {
+  readonly sink: string;
+  readonly repair?: boolean;
+  readonly json?: boolean;
+}
+
+/** `leadsync reconcile`: compares the ledger with what a sink really holds. */
+export const reconcile = defineCommand<Options>({
+  usage: 'reconcile',
+  summary: 'compares what was delivered with what a sink really holds; can owe the missing again',
+  examples: [
+    'leadsync reconcile --sink warehouse',
+    'leadsync reconcile --sink drop --json',
+    'leadsync reconcile --sink warehouse --repair',
+  ],
+  notes:
+    'Missing is what the ledger says was delivered and the sink does not hold, or holds in an older version. Foreign is\nwhat it holds and this ledger never delivered, or erased since. PostgreSQL and CSV folders can tell what they hold;\na webhook cannot. Exit 0 when nothing is missing or foreign, else 1.',
+  declare: (command) =>
+    command
+      .requiredOption('--sink <name>', 'the sink to look into')
+      .option('--repair', 'owe what is missing once more, as replays')
+      .option('--json', 'print the result as JSON'),
+  run: async (options, surroundings) => {
+    const config = configOf(options, surroundings);
+    const { sinks } = config;
+    requireName(
+      'sink',
+      options.sink,
+      sinks.map(({ name }) => name),
+    );
+    const configured = sinks.find(({ name }) => name === options.sink) as (typeof sinks)[number];
+    const { clock, stdout } = surroundings;
+    const sink = openSink(configured, clock);
+    const stop = listenForStop(() => process.exit(ExitCode.notDone));
+    try {
+      const held = sink.holds?.(stop.signal);
+      if (!held) throw cannotTell(options.sink, configured.type.type);
+      return await withLedger(config, surroundings, async (ledger) => {
+        if (!(await ledger.status()).sinks.some((one) => one.sink === options.sink))
+          throw notStartedYet(options.sink, commandShown(options, surroundings));
+        const all: Difference[] = [];
+        const onDifference = (difference: Difference) =>
+          options.json ? all.push(difference) : stdout.write(line(difference));
+        const repair = options.repair === true;
+        const found = await compare(held, { sink: options.sink, ledger, clock, repair, onDifference });
+        stdout.write(
+          options.json ? printJson(asJson(options.sink, found, all)) : summary(options.sink, found),
+        );
+        return found.missing + found.foreign === 0 ? ExitCode.done : ExitCode.notDone;
+      });
+    } catch (error) {
+      throw error instanceof SinkUnavailable ? unavailable(options.sink, error) : error;
+    } finally {
+      stop.release();
+      await sink.close();
+    }
+  },
+});
+
+function cannotTell(sink: string, type: string): CommandFailure {
+  return new CommandFailure(
+    ExitCode.usage,
+    `${printable(sink)} is a ${type}, which cannot be asked what it holds.`,
+    'Its receiver knows each delivery by its id; `leadsync deliveries` shows what was delivered.',
+  );
+}
+
+function unavailable(sink: string, { message, hint }: SinkUnavailable): CommandFailure {
+  return new CommandFailure(
+    ExitCode.unreachable,
+    `Sink ${printable(sink)} could not be asked: ${printable(message)}`,
+    hint,
+  );
+}
+
+function line({ kind, source, leadId, why, file, owed }: Difference): string {
+  const where = file === undefined ? '' : ` (${printable(file)})`;
+  return `${kind}  ${printable(source)} ${leadId}: ${why}${where}${kind === 'missing' && owed ? ' It is owed again.' : ''}\n`;
+}
+
+function summary(sink: string, { delivered, held, missing, foreign }: Reconciled): string {
+  return `${printable(sink)}: ${countOf(delivered, 'lead')} delivered, ${held.toLocaleString('en')} held, ${missing.toLocaleString('en')} missing, ${foreign.toLocaleString('en')} foreign.\n`;
+}
+
+function asJson(sink: string, { delivered, held }: Reconciled, all: readonly Difference[]) {
+  const of = (wanted: Difference['kind']) => all.filter(({ kind }) => kind === wanted);
+  return {
+    sink,
+    delivered,
+    held,
+    missing: of('missing').map(({ source, leadId, owed }) => ({ source, id: String(leadId), owed })),
+    foreign: of('foreign').map(({ source, leadId, why, file }) => ({
+      source,
+      id: String(leadId),
+      why,
+      file: file ?? null,
+    })),
+  };
+}

@@ -1,0 +1,118 @@
+import type { HeldState } from '../leads/held.ts';
+import { IdSet } from '../ledger/id-set.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { HeldLead } from '../sinks/sink.ts';
+
+/** Leads in one look at the ledger. */
+const AT_ONCE = 500;
+
+/** Where ledger and sink disagree about a lead. */
+export interface Difference {
+  /** `missing`: delivered, and not held. `foreign`: held, and not by a delivery of this ledger. */
+  readonly kind: 'missing' | 'foreign';
+  readonly source: string;
+  readonly leadId: bigint;
+  readonly why: string;
+  /** The file that holds it, where it is foreign. */
+  readonly file?: string | undefined;
+  /** It is owed: again since this repair, or already. */
+  readonly owed: boolean;
+}
+
+export interface Reconciled {
+  /** Leads that the ledger says were delivered. */
+  readonly delivered: number;
+  /** Leads, or rows of files, that the sink holds. */
+  readonly held: number;
+  readonly missing: number;
+  readonly foreign: number;
+}
+
+export interface ReconcileParts {
+  readonly sink: string;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly repair: boolean;
+  readonly onDifference: (difference: Difference) => void;
+}
+
+/**
+ * Compares what the ledger says was delivered to a sink with what the sink holds, and with `repair` owes again what is
+ * missing. Keeps one bit of each lead in memory. What is delivered while it goes on is left out of it.
+ * @throws SinkUnavailable, LedgerError
+ */
+export async function reconcile(held: AsyncIterable<HeldLead>, parts: ReconcileParts): Promise<Reconciled> {
+  const until = parts.clock.now();
+  const present = new IdSet();
+  const { rows, foreign } = await readHeld(held, present, parts);
+  const { delivered, missing } = await findMissing(present, until, parts);
+  return { delivered, held: rows, missing, foreign };
+}
+
+async function readHeld(
+  held: AsyncIterable<HeldLead>,
+  present: IdSet,
+  { sink, ledger, onDifference }: ReconcileParts,
+): Promise<{ rows: number; foreign: number }> {
+  let [rows, foreign] = [0, 0];
+  for await (const part of inParts(held)) {
+    const states = await ledger.heldStates(sink, part);
+    for (const [at, { source, leadId, version, file }] of part.entries()) {
+      const state = states[at] as HeldState;
+      rows += 1;
+      if (state.lead !== undefined && version >= (state.delivered ?? 0)) present.add(state.lead);
+      const why = whyForeign(state);
+      if (why === undefined) continue;
+      foreign += 1;
+      onDifference({ kind: 'foreign', source, leadId, why, file, owed: state.owed });
+    }
+  }
+  return { rows, foreign };
+}
+
+/** What is owed may have arrived already, without that being known. */
+function whyForeign({ lead, erased, delivered, owed }: HeldState): string | undefined {
+  if (lead === undefined) return 'The ledger does not know it.';
+  if (erased) return 'It was erased.';
+  return delivered === undefined && !owed ? 'The ledger never delivered it there.' : undefined;
+}
+
+async function findMissing(
+  present: IdSet,
+  until: Date,
+  { sink, ledger, repair, onDifference }: ReconcileParts,
+): Promise<{ delivered: number; missing: number }> {
+  let [delivered, missing] = [0, 0];
+  for (let after = 0; ; ) {
+    const leads = await ledger.deliveredLeads(sink, until, after, AT_ONCE);
+    for (const { lead, source, leadId, version, owed } of leads) {
+      if (version === undefined) continue;
+      delivered += 1;
+      if (present.has(lead)) continue;
+      missing += 1;
+      const repaired = repair && !owed && (await ledger.replay(sink, { source, lead: leadId })) > 0;
+      onDifference({
+        kind: 'missing',
+        source,
+        leadId,
+        why: `Version ${version} was delivered.`,
+        owed: owed || repaired,
+      });
+    }
+    const last = leads.at(-1);
+    if (!last) return { delivered, missing };
+    after = last.lead;
+  }
+}
+
+async function* inParts(held: AsyncIterable<HeldLead>): AsyncIterable<HeldLead[]> {
+  let part: HeldLead[] = [];
+  for await (const lead of held) {
+    part.push(lead);
+    if (part.length < AT_ONCE) continue;
+    yield part;
+    part = [];
+  }
+  if (part.length > 0) yield part;
+}
