@@ -50,6 +50,7 @@ interface Option {
 const LIVE: readonly Option[] = [
   { name: 'log.level', of: ({ log }) => log.level },
   { name: 'store.client_key', of: ({ clientKey }) => clientKey },
+  { name: 'retention', of: ({ retention }) => retention },
   { name: 'alerts', of: ({ alerts }) => alerts },
   { name: 'admin.token', of: ({ adminToken }) => adminToken },
   { name: 'admin.hosts', of: ({ adminHosts }) => adminHosts },

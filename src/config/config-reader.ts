@@ -66,6 +66,7 @@ export class ConfigReader {
       log: { level: daemon.log.level, format: daemon.log.format },
       tokenKey: daemon.tokens.encryption_key,
       clientKey: daemon.store.client_key,
+      retention: daemon.retention,
       watch: daemon.watch,
       gracePeriodMs: daemon.stop.grace,
     };

@@ -1,5 +1,6 @@
 import type { AlertOptions } from '../alerts/options.ts';
 import type { LeadEvent } from '../leads/delivery.ts';
+import type { Retention } from '../leads/retention.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import type { SourceOptions } from '../source/options.ts';
@@ -25,6 +26,8 @@ export interface Config {
   readonly tokenKey: Secret | undefined;
   /** Keys the hash that joins the leads of one client; undefined: there is none. */
   readonly clientKey: Secret | undefined;
+  /** How long personal data is kept in the ledger. */
+  readonly retention: Retention;
   /** Whether a change of the file is taken over by itself. */
   readonly watch: boolean;
   /** How long a stop may take, in ms, before what is under way is cut off. */

@@ -14,6 +14,11 @@ const TOKEN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_TOKEN},}$`);
 
 const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i;
 
+/** An option of `retention`. */
+function kept(what: string) {
+  return durationBetween('1d', '36500d').optional().describe(`${what}.`);
+}
+
 /** The top of the configuration. Sources and sinks are validated entry by entry, each by its own schema. */
 export const daemonOptions = z.strictObject({
   data_dir: z
@@ -143,6 +148,19 @@ export const daemonOptions = z.strictObject({
     })
     .prefault({})
     .describe('What queries see.'),
+  retention: z
+    .strictObject({
+      leads: kept(
+        'The current content of a lead, since it was last changed. Its id stays, so that it is not taken for a new one; it can no longer be replayed',
+      ),
+      versions: kept('Contents that a lead had before, since they were first listed'),
+      attempts: kept('Attempts and what destinations answered, of deliveries that are settled'),
+      rejected_leads: kept('What was set aside, since it came right or was last listed'),
+    })
+    .prefault({})
+    .describe(
+      'How long personal data stays in the ledger, at least a day, such as `90d`. Absent: for ever. What is still owed, or was given up, keeps its content; what sinks hold is theirs.',
+    ),
   stop: z
     .strictObject({
       grace: durationBetween('0s', '1h')

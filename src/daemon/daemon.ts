@@ -9,6 +9,7 @@ import { keyClients } from './key-clients.ts';
 import { Loops } from './loops.ts';
 import type { PollFailure } from './poll.ts';
 import { Reloading, type ReloadResult, type ReloadTrigger } from './reloading.ts';
+import { retain } from './retain.ts';
 import type { SourceUnit } from './source-unit.ts';
 import { tidyLedger } from './tidy-ledger.ts';
 import { watchAlerts } from './watch-alerts.ts';
@@ -143,6 +144,9 @@ export class Daemon {
     this.#loops.start('watching the clock', (signal) => watchClock(ledger, clock, this.#emit, signal));
     this.#loops.start('watching the ledger', (signal) => this.#lookElsewhere(signal));
     this.#loops.start('tidying the ledger', (signal) => tidyLedger(ledger, clock, this.#emit, signal));
+    const kept = () => this.config.retention;
+    const retaining = { ledger, clock, emit: this.#emit };
+    this.#loops.start('removing what is old', (signal) => retain(kept, retaining, signal));
     const key = () => this.config.clientKey;
     this.#loops.start('keying clients', (signal) => keyClients(ledger, key, clock, signal));
     this.#loops.start('watching the other processes', (signal) => this.#watchProcesses(signal));

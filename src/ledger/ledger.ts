@@ -6,6 +6,7 @@ import type { LeadId } from '../leads/lead.ts';
 import type { ListedBlock, ListedElement, ListedItem } from '../leads/listed-lead.ts';
 import type { Outcome } from '../leads/outcome.ts';
 import type { Erased, LeadKey, Person, PersonRecord, Subject, Unfinished } from '../leads/person.ts';
+import type { Retained } from '../leads/retention.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { LedgerError } from './ledger-error.ts';
 import type { News, NewsMark, RecentAttempt } from './news-entries.ts';
@@ -424,6 +425,15 @@ export interface Ledger {
   historyNow(table: string, numbers: readonly number[]): Promise<readonly HistoryRow[]>;
   /** How sinks and sources are at present. */
   overview(): Promise<Overview>;
+  /**
+   * Removes one part of what is older than `before`: the content of leads or of their earlier versions, attempts, or what was set
+   * aside. Goes on with what it gives as `next` until there is none. No id is forgotten, and no content that is still owed.
+   */
+  removeOld(
+    kind: Retained,
+    before: Date,
+    after: number,
+  ): Promise<{ readonly removed: number; readonly next: number | undefined }>;
   /** What is known of leads that a sink holds, in order. */
   heldStates(sink: string, leads: readonly LeadKey[]): Promise<readonly HeldState[]>;
   /** The next leads behind one, by their numbers, with what was delivered to the sink until then; none when it was the last. */

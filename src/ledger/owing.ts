@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState, LeadEvent } from '../leads/delivery.ts';
 import type { LeadId } from '../leads/lead.ts';
+import { HAS_CONTENT } from './retaining.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 
 const LISTED_BEFORE =
@@ -68,7 +69,7 @@ export class Owing {
         // Of each lead the current version: the one in this range, or a newer one that came since the sink is there.
         `SELECT v.version_no, l.version_no AS current_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
          JOIN _leads l ON l.source = v.source AND l.id = v.id
-         WHERE v.version_no > +:after AND v.version_no <= +:to AND (l.version_no = v.version_no OR l.version_no > +:to) AND l.erased_no IS NULL
+         WHERE v.version_no > +:after AND v.version_no <= +:to AND (l.version_no = v.version_no OR l.version_no > +:to) AND ${HAS_CONTENT}
          ORDER BY v.version_no LIMIT +:limit`,
       ),
     };

@@ -3,6 +3,7 @@ import type { LeadId } from '../leads/lead.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { LeadChoice } from './ledger.ts';
 import type { Owing } from './owing.ts';
+import { HAS_CONTENT } from './retaining.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 
 /** A step owes so many leads at most, and looks at so many versions: together a few ms of everybody's time. */
@@ -97,8 +98,8 @@ function times({ since, until }: Pick<LeadChoice, 'since' | 'until'>): { since: 
   return { since: since?.getTime() ?? 0, until: until?.getTime() ?? Number.MAX_SAFE_INTEGER };
 }
 
-/** A lead that was not erased is meant by when it was first seen, and by when its content changed: both are missing in a sink that lost that time. */
-const MEANT = `l.erased_no IS NULL AND (:source IS NULL OR v.source = :source)
+/** A lead whose content is there is meant by when it was first seen, and by when its content changed: both are missing in a sink that lost that time. */
+const MEANT = `${HAS_CONTENT} AND (:source IS NULL OR v.source = :source)
   AND (v.first_seen_at >= :since AND v.first_seen_at < :until OR v.valid_from >= :since AND v.valid_from < :until)`;
 
 type Choice = { source: string | null; since: number; until: number };

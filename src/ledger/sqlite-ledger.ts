@@ -5,6 +5,7 @@ import type { Judge } from '../leads/judge.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type { ListedBlock, ListedItem } from '../leads/listed-lead.ts';
 import type { Erased, LeadKey, Person, Subject } from '../leads/person.ts';
+import type { Retained } from '../leads/retention.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { Amending } from './amending.ts';
 import { anatomyOf, lastPolls } from './anatomy.ts';
@@ -40,6 +41,7 @@ import { PersonSearch } from './person-search.ts';
 import { Polls } from './polls.ts';
 import { Recording } from './recording.ts';
 import { Replaying } from './replaying.ts';
+import { Retaining } from './retaining.ts';
 import { migrate, recognise } from './schema.ts';
 import { type Begun, Settling } from './settling.ts';
 import { SinkRows } from './sink-rows.ts';
@@ -107,6 +109,7 @@ class SqliteLedger implements Ledger {
   readonly #erasing: Erasing;
   readonly #persons: PersonSearch;
   readonly #comparing: Comparing;
+  readonly #retaining: Retaining;
   readonly #subjectRows: SubjectRows;
   readonly #clock: Clock;
   readonly #holder: string;
@@ -141,6 +144,7 @@ class SqliteLedger implements Ledger {
     this.#erasing = new Erasing(db, clock, this.#rows);
     this.#persons = new PersonSearch(db);
     this.#comparing = new Comparing(db);
+    this.#retaining = new Retaining(db);
     this.#subjectRows = new SubjectRows(db);
     this.#dataVersion = this.#readDataVersion();
   }
@@ -380,6 +384,12 @@ class SqliteLedger implements Ledger {
 
   overview() {
     return this.#read(() => this.#history.overview());
+  }
+
+  async removeOld(kind: Retained, before: Date, after: number) {
+    const { rows, next } = await this.#read(() => this.#retaining.look(kind, before, after));
+    const removed = rows.length > 0 ? await this.#write(() => this.#retaining.remove(kind, rows)) : 0;
+    return { removed, next };
   }
 
   heldStates(sink: string, leads: readonly LeadKey[]) {

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { DeliveryState, LeadEvent } from '../leads/delivery.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type { Upcoming } from './ledger.ts';
+import { HAS_CONTENT } from './retaining.ts';
 import { deliveryId } from './views.ts';
 
 interface LeadRow {
@@ -74,7 +75,7 @@ function prepare(db: Database.Database) {
   return {
     leads: db.prepare<[LeadId, string | null, string | null], LeadRow>(
       `SELECT l.source, l.version_no FROM _sources o JOIN _leads l ON l.source = o.source AND l.id = ?
-       WHERE (? IS NULL OR o.source = ?) AND l.erased_no IS NULL ORDER BY l.source`,
+       WHERE (? IS NULL OR o.source = ?) AND ${HAS_CONTENT} ORDER BY l.source`,
     ),
     version: db.prepare<[number], VersionRow>(`SELECT ${content} FROM _versions v WHERE v.version_no = ?`),
     // What waits goes first, the oldest of it before the others; else it is the last that there was.

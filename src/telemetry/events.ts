@@ -108,6 +108,8 @@ export type Event =
   | { type: 'ledger-replaced'; dataDir: string }
   /** A query that somebody left open keeps so much of what was written out of the ledger's file. */
   | { type: 'ledger-held-up'; bytes: number }
+  /** What was older than the configuration wants it kept, and is gone: how many of each kind. */
+  | { type: 'retained'; leads: number; versions: number; attempts: number; rejected: number }
   | { type: 'clock-set-back'; byMs: number; moved: number }
   /** Deliveries go on: only what the ledger knows beside the leads is not brought there. */
   | { type: 'mirror-failed'; sink: string; reason: string; hint: string }

@@ -44,6 +44,7 @@ function levelOf(event: Event): LogLevel {
     case 'deliveries-revived':
     case 'alert-over':
     case 'alert-sent':
+    case 'retained':
       return 'info';
     case 'stopped':
       return event.clean ? 'info' : 'warn';
@@ -184,6 +185,8 @@ function messageOf(event: Event): string {
       return `The ledger in ${event.dataDir} was removed or replaced while leadsync ran. What is recorded now would be in no file that the next start finds, so leadsync ends. Start it again.`;
     case 'ledger-held-up':
       return `Somebody's query has held a state of the ledger for long: ${Math.round(event.bytes / 1024 ** 2)} MB beside its file wait for it to end. End it, or let it ask in shorter pieces; deliveries go on meanwhile.`;
+    case 'retained':
+      return `Removed what was to be kept no longer: the content of ${count(event.leads, 'lead')} and of ${count(event.versions, 'earlier version')}, ${count(event.attempts, 'attempt')}, ${count(event.rejected, 'rejected lead')}. Every id is kept.`;
     case 'mirror-failed':
       return `What the ledger knows beside the leads was not brought to sink ${event.sink}; leads are delivered. ${event.reason} ${event.hint}`;
     case 'alert':

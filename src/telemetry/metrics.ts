@@ -136,6 +136,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       case 'carrier-warning':
       case 'clock-set-back':
       case 'ledger-held-up':
+      case 'retained':
       case 'mirror-failed': // said in the store itself: v_freshness grows old
       case 'alert': // told of where nobody reads metrics
       case 'alert-over':

@@ -7,6 +7,7 @@ import { declaringContract } from './contract/declaring.ts';
 import { erasingContract } from './contract/erasing.ts';
 import { newsContract } from './contract/news.ts';
 import { recordingContract } from './contract/recording.ts';
+import { retainingContract } from './contract/retaining.ts';
 import { twoSourcesContract } from './contract/two-sources.ts';
 import { upcomingContract } from './contract/upcoming.ts';
 import { vitalSignsContract } from './contract/vital-signs.ts';
@@ -25,6 +26,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     claimingContract(store);
     amendingContract(store);
     erasingContract(store);
+    retainingContract(store);
     twoSourcesContract(store);
     upcomingContract(store);
     newsContract(store);

@@ -1,0 +1,49 @@
+import { RETAINED, type Retained, type Retention } from '../leads/retention.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Emit } from '../telemetry/events.ts';
+
+const EVERY_MS = 3_600_000;
+/** How many times as long as a part has taken nothing is done after it: deliveries come first. */
+const REST = 3;
+
+export interface RetainParts {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** Removes what the configuration no longer wants to be kept, once an hour, and says what that was. */
+export async function retain(
+  retentionNow: () => Retention,
+  parts: RetainParts,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await retainOnce(retentionNow(), parts, signal);
+    await parts.clock.sleep(EVERY_MS, signal);
+  }
+}
+
+/** Does so once. */
+export async function retainOnce(
+  retention: Retention,
+  { ledger, clock, emit }: RetainParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const removed: Record<Retained, number> = { leads: 0, versions: 0, attempts: 0, rejected_leads: 0 };
+  for (const kind of RETAINED) {
+    const keptMs = retention[kind];
+    if (keptMs === undefined) continue;
+    const before = new Date(clock.now().getTime() - keptMs);
+    for (let after: number | undefined = 0; after !== undefined && !signal.aborted; ) {
+      const startMs = clock.monotonicMs();
+      const part = await ledger.removeOld(kind, before, after);
+      removed[kind] += part.removed;
+      after = part.next;
+      if (after !== undefined) await clock.sleep(REST * (clock.monotonicMs() - startMs), signal);
+    }
+  }
+  const { rejected_leads: rejected, ...others } = removed;
+  if (Object.values(removed).some((count) => count > 0)) emit({ type: 'retained', ...others, rejected });
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { retainOnce } from '../../../src/daemon/retain.ts';
+import type { Retention } from '../../../src/leads/retention.ts';
+import { aListedLead } from '../../support/a-lead.ts';
+import {
+  aSink,
+  changedLead,
+  delivered,
+  HOUR,
+  LedgerUnderTest,
+  type OpenLedger,
+  refused,
+} from '../ledger-under-test.ts';
+
+const DAY = 24 * HOUR;
+const NEVER = new AbortController().signal;
+const nothing = { type: 'retained', leads: 0, versions: 0, attempts: 0, rejected: 0 };
+const ALL: Retention = { leads: DAY, versions: DAY, attempts: DAY, rejected_leads: DAY };
+
+async function retained(on: LedgerUnderTest, retention = ALL) {
+  const events: unknown[] = [];
+  const emit = (event: object) => void events.push(event);
+  // The time between two parts is nobody's concern here.
+  const clock = {
+    ...on.clock,
+    now: () => on.clock.now(),
+    monotonicMs: () => 0,
+    sleep: async () => undefined,
+  };
+  await retainOnce(retention, { ledger: on.ledger, clock, emit }, NEVER);
+  return events;
+}
+
+async function rowsOf(on: LedgerUnderTest, lead: bigint) {
+  const person = await on.ledger.findPerson({ kind: 'lead', lead });
+  return on.ledger.personRecord(person);
+}
+
+/** What the ledger promises of data that is to be kept for a time only. */
+export function retainingContract(store: () => OpenLedger): void {
+  describe('what is older than it is to be kept', () => {
+    it('goes, kind by kind, and is told by count', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      await on.list([1]);
+      await on.attemptAll('crm', delivered);
+      const set = { ...aListedLead({ id: 7 }), kind: 'rejected', reason: 'It is wrong.', path: '' } as const;
+      await on.list([changedLead(1, 'New'), set]);
+      await on.attemptAll('crm', delivered);
+      await on.list([changedLead(1, 'New')]);
+      expect(await retained(on)).toEqual([]);
+      on.clock.jump(2 * DAY);
+      await on.list([changedLead(1, 'New'), { ...set, hash: 'another' }]);
+      expect(await retained(on)).toEqual([
+        { type: 'retained', leads: 1, versions: 1, attempts: 1, rejected: 1 },
+      ]);
+      expect(await retained(on)).toEqual([]);
+      const record = await rowsOf(on, 1n);
+      expect(record['lead_versions']?.map(({ raw }) => raw)).toEqual(['{"id":1}', '{"id":1}']);
+      expect(record['attempts']).toHaveLength(1);
+      expect(record['deliveries']).toHaveLength(2);
+    });
+
+    it('keeps what is owed, or was given up, with its content', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'dead');
+      await on.list([1]);
+      await on.attemptAll('dead', refused);
+      on.clock.jump(2 * DAY);
+      expect(await retained(on)).toEqual([]);
+      const { batch } = await on.take('crm');
+      expect(batch.deliveries[0]?.raw).toContain('client_name');
+    });
+
+    it('never makes a lead new again, and sends no lead without content', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { events: ['created', 'updated'] }));
+      await on.list([1]);
+      await on.attemptAll('crm', delivered);
+      on.clock.jump(2 * DAY);
+      await retained(on);
+      expect((await on.list([1])).summary).toMatchObject({ new: 0, changed: 0 });
+      expect(await on.ledger.replay('crm', { lead: 1n })).toBe(0);
+      expect(await on.ledger.upcoming('crm', 1n)).toEqual([]);
+      await on.declare(aSink('crm', { events: ['created', 'updated'] }), 'late');
+      while (!(await on.ledger.backfill('late')).done);
+      expect(await on.owed('late')).toEqual([]);
+      expect((await on.list([changedLead(1, 'New')])).summary).toMatchObject({ changed: 1 });
+      expect(await on.owed('crm')).toEqual(['1 v1 delivered', '1 v2 pending']);
+    });
+
+    it('goes in small parts, each kind only where it is asked for', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(Array.from({ length: 1_200 }, (_, at) => at + 1));
+      await on.attemptAll('crm', delivered, { window: 1, max: 2_000 });
+      on.clock.jump(2 * DAY);
+      expect((await on.ledger.removeOld('leads', on.clock.now(), 0)).removed).toBe(500);
+      expect(await retained(on, { leads: DAY })).toEqual([{ ...nothing, leads: 700 }]);
+      expect(await retained(on, { attempts: DAY })).toEqual([{ ...nothing, attempts: 1_199 }]);
+    });
+
+    it('what was erased does not come back with its text when the service lists it again', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const set = { ...aListedLead({ id: 7 }), kind: 'rejected', reason: 'It is wrong.', path: '' } as const;
+      await on.list([set, 1]);
+      await on.ledger.erase(await on.ledger.findPerson({ kind: 'lead', lead: 7n }));
+      await on.list([{ ...set, hash: 'another', id: 8n }, 1]);
+      on.clock.jump(2 * DAY);
+      await retained(on, { rejected_leads: DAY });
+      await on.list([set, 1]);
+      expect((await rowsOf(on, 7n))['rejected_leads']).toMatchObject([{ raw: '' }]);
+    });
+  });
+}
