@@ -144,7 +144,7 @@ async function eraseAt(
   if (!sink.holds)
     return {
       reached: false,
-      what: 'leadsync cannot take back what it sent there. Ask whoever runs it to erase these leads.',
+      what: 'leadsync cannot take back what it sent there. Ask whoever runs it to erase these leads, by their ids.',
     };
   const files = await filesWith(sink.holds(signal), person.leads);
   if (files.length === 0) return { reached: true, what: 'None of its files holds these leads.' };
