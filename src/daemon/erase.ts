@@ -16,6 +16,8 @@ export interface Reached {
   readonly type: string;
   /** Nothing of the person is left there, as far as leadsync put it there. */
   readonly reached: boolean;
+  /** It could not be reached now, and a later erasure goes on with it. */
+  readonly again: boolean;
   readonly what: string;
   /** The files that still hold the person, for somebody to remove. */
   readonly files?: readonly string[];
@@ -67,28 +69,26 @@ export async function erase(
   const scrubbed = await untilTrue(() => ledger.scrub(), parts);
   const ledgerPlace = { place: 'ledger', type: 'ledger', ...ledgerSays(underWay, scrubbed) };
   const all = [ledgerPlace, ...places];
-  // What leadsync cannot reach is told, and not waited for.
-  const failed = all.some(({ reached, type }) => !reached && ERASING.includes(type));
-  if (!failed) await ledger.finishErasing(person.leads);
+  if (!all.some(({ again }) => again)) await ledger.finishErasing(person.leads);
   return { at: clock.now(), leads: person.leads, rejected: person.rejected.length, erased, places: all };
 }
 
-/** Places that an erasure reaches when they work. */
-const ERASING = ['ledger', 'postgres'];
-
-function ledgerSays(underWay: number, scrubbed: boolean): Pick<Reached, 'reached' | 'what'> {
+function ledgerSays(underWay: number, scrubbed: boolean): Pick<Reached, 'reached' | 'again' | 'what'> {
   if (underWay > 0)
     return {
       reached: false,
+      again: true,
       what: `${underWay} deliveries are still being attempted. Run this again when they have ended.`,
     };
   if (!scrubbed)
     return {
       reached: false,
+      again: true,
       what: 'Erased, but a query that is still open keeps the content in the log beside the file. Run this again when it has ended.',
     };
   return {
     reached: true,
+    again: false,
     what: 'Erased and overwritten; the ids are kept, so that no poll brings them back.',
   };
 }
@@ -126,7 +126,12 @@ async function eraseFromSink(config: SinkConfig, person: Person, parts: ErasePar
     return { ...place, ...(await eraseAt(sink, person, parts)) };
   } catch (error) {
     if (!(error instanceof SinkUnavailable)) throw error;
-    return { ...place, reached: false, what: [error.message, error.hint].filter(Boolean).join(' ') };
+    return {
+      ...place,
+      reached: false,
+      again: true,
+      what: [error.message, error.hint].filter(Boolean).join(' '),
+    };
   } finally {
     await sink.close();
   }
@@ -136,19 +141,26 @@ async function eraseAt(
   sink: Sink,
   person: Person,
   { ledger, signal }: EraseParts,
-): Promise<Pick<Reached, 'reached' | 'what' | 'files'>> {
+): Promise<Pick<Reached, 'reached' | 'again' | 'what' | 'files'>> {
   if (sink.erase) {
     const rows = await sink.erase({ ...person, ledger: ledger.id }, signal);
-    return { reached: true, what: `${rows} rows were removed or emptied.` };
+    return { reached: true, again: false, what: `${rows} rows were removed or emptied.` };
   }
   if (!sink.holds)
     return {
       reached: false,
+      again: false,
       what: 'leadsync cannot take back what it sent there. Ask whoever runs it to erase these leads, by their ids.',
     };
   const files = await filesWith(sink.holds(signal), person.leads);
-  if (files.length === 0) return { reached: true, what: 'None of its files holds these leads.' };
-  return { reached: false, what: 'Its files are left as they are; these hold the leads.', files };
+  if (files.length === 0)
+    return { reached: true, again: false, what: 'None of its files holds these leads.' };
+  return {
+    reached: false,
+    again: false,
+    what: 'Its files are left as they are; these hold the leads.',
+    files,
+  };
 }
 
 async function filesWith(

@@ -33,6 +33,8 @@ test('erases, and certifies what was reached, what was not, and which files stil
   expect(stdout).toMatch(/reached {6}ledger: Erased and overwritten/);
   expect(stdout).toMatch(/NOT REACHED {2}crm \(webhook\)/);
   expect(stdout).toMatch(/NOT REACHED {2}drop \(csv\): .*\n +\S+leads-20261120T100000\.000Z-b1\.csv\n/);
+  // A webhook is never reached: nothing is left to go on with.
+  expect((await install.run(['erase'])).stderr).toContain('No earlier erase is unfinished.');
   const data = join(install.folder, 'data', 'ledger.db');
   for (const file of [data, `${data}-wal`, `${data}-shm`])
     if (existsSync(file)) expect(readFileSync(file).includes('Ada Secret')).toBe(false);
@@ -61,6 +63,11 @@ test('goes on with an erasure that did not reach every place, also when nobody i
   expect(first.stdout).toMatch(/NOT REACHED {2}warehouse \(postgres\): PostgreSQL at 127.0.0.1:9/);
   const again = await install.run(['erase']);
   expect(again.stderr).toContain('This would be: main 1.');
+  expect(JSON.parse((await install.run(['erase', '--yes', '--json'])).stdout).places[1]).toMatchObject({
+    place: 'warehouse',
+    reached: false,
+    again: true,
+  });
 });
 
 test.each([

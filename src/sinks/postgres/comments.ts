@@ -14,6 +14,14 @@ const KEYS: Readonly<Record<string, string>> = {
   _leadsync_ledger: LEDGER,
 };
 
+const ERASED: Readonly<Record<string, string>> = {
+  erased_no: 'Its number in the ledger.',
+  source: 'With id: the lead.',
+  id: 'With source: the lead.',
+  erased_at: 'When it was erased from the ledger.',
+  _leadsync_ledger: LEDGER,
+};
+
 /** Puts the meaning of every table, view and column where tools show it: one statement after another, in the schema as `search_path`. */
 export const comments = [
   ...relations.flatMap(ofRelation),
@@ -22,6 +30,8 @@ export const comments = [
     .map(({ name }) => comment('COLUMN', `${name}._leadsync_ledger`, LEDGER)),
   ...Object.entries(PRIVATE).map(([name, shown]) => comment('TABLE', name, `Private: see ${shown}.`)),
   ...Object.entries(KEYS).map(([name, text]) => comment('COLUMN', `_client_keys.${name}`, text)),
+  comment('TABLE', '_erased', 'Private: which leads were erased here.'),
+  ...Object.entries(ERASED).map(([name, text]) => comment('COLUMN', `_erased.${name}`, text)),
   ...ofPresent('_sinks', PRIVATE._sinks),
   ...ofPresent('_sources', PRIVATE._sources),
 ].join(';\n');

@@ -276,6 +276,7 @@ describe('the schema', () => {
     expect(await database.query('SELECT version FROM _leadsync_migrations ORDER BY 1')).toEqual([
       { version: 1 },
       { version: 2 },
+      { version: 3 },
     ]);
   });
 
