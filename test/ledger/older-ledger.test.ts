@@ -7,11 +7,6 @@ import { SqliteFile } from './sqlite-store.ts';
 
 /** Makes of a ledger what the version before had. */
 const AS_BEFORE = `
-  DROP INDEX _versions_first;
-  DROP INDEX _deliveries_delivered;
-  DROP INDEX _deliveries_skipped;
-  DROP INDEX _deliveries_given_up;
-  DROP INDEX _polls_by_status;
   DROP TABLE _erased;
   ALTER TABLE _leads DROP COLUMN erased_no;
   DROP TABLE _client_keys;
