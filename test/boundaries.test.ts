@@ -82,7 +82,15 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   sinks: {
     imports: ['sinks/*', 'leads', 'platform'],
-    doors: ['sink.ts', 'registry.ts', 'attempt-parts.ts', 'file-drop.ts', 'lead-row.ts', 'test-batch.ts'],
+    doors: [
+      'sink.ts',
+      'registry.ts',
+      'attempt-parts.ts',
+      'disk-failure.ts',
+      'file-drop.ts',
+      'lead-row.ts',
+      'test-batch.ts',
+    ],
     because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',
   },
   'sinks/*': {
