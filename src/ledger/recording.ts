@@ -80,7 +80,7 @@ export class Recording {
   /** Seen and owed, on disk, when it returns; after a throw, nothing of these items is. */
   record(poll: OpenPoll, items: readonly ListedItem[]): Recorded {
     const before = { ...poll };
-    // Looked up before a transaction that writes: a chunk in which nothing is new must not take the write lock.
+    // Looked up before a transaction that writes: a part in which nothing is new must not take the write lock.
     const news = this.#transactions.read(() =>
       items.filter((item) => item.kind === 'rejected' || !this.#known(poll, item.id, item.hash)),
     );

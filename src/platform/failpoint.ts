@@ -3,7 +3,7 @@
  * process, freeze it, or break the disk at exactly that step.
  */
 const PLACES = [
-  /** A chunk of the listing was read and is not recorded. */
+  /** A block of the listing was read and is not recorded. */
   'listing-read',
   /** In the transaction that records it. */
   'recording',
