@@ -63,7 +63,11 @@ async function prepare(
   const quiet = { ...workbench, env: {} };
   workbench.tell('preparing a backlog');
   const { url } = await servers.database();
-  const sinks = { hook: webhookTo(world.receiverUrl), warehouse: { type: 'postgres', url }, ...more };
+  const sinks = {
+    hook: webhookTo(world.receiverUrl),
+    warehouse: { type: 'postgres', url, mirror: false },
+    ...more,
+  };
   const prepared = await install(workbench, { sinks });
   // The first sync, of nothing, makes the ledger know its sinks; then they are paused, and the second one fills it.
   await world.show({ leads: 0 });

@@ -51,7 +51,7 @@ async function prepare(workbench: Workbench, leads: number) {
   const database = await servers.database();
   await database.reset();
   await world.show({ leads });
-  const warehouse = { type: 'postgres', url: database.url };
+  const warehouse = { type: 'postgres', url: database.url, mirror: false };
   const prepared = await install(workbench, { sinks: { warehouse }, every: '2s' });
   await runLeadsync({ ...workbench, env: {} }, prepared, ['sync']);
   const seen = join(newFolder(workbench), 'seen.db');

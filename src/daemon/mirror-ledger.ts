@@ -17,6 +17,8 @@ export interface MirrorParts {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly emit: Emit;
+  /** Whether there are deliveries to come first. */
+  readonly rests: boolean;
 }
 
 /**
@@ -68,7 +70,7 @@ export async function bringAll(mirror: Mirror, parts: MirrorParts, signal: Abort
 
 /** Takes one part after another until there is none; a part gives the number of its last row. */
 async function inParts(
-  { clock }: MirrorParts,
+  { clock, rests }: MirrorParts,
   signal: AbortSignal,
   from: number,
   bring: (after: number) => Promise<number | undefined>,
@@ -77,7 +79,7 @@ async function inParts(
   while (after !== undefined) {
     const startMs = clock.monotonicMs();
     after = await bring(after);
-    if (after !== undefined) await clock.sleep(REST * (clock.monotonicMs() - startMs), signal);
+    if (after !== undefined && rests) await clock.sleep(REST * (clock.monotonicMs() - startMs), signal);
     signal.throwIfAborted();
   }
 }

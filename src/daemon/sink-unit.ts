@@ -62,8 +62,9 @@ export class SinkUnit {
   }
 
   #mirrorParts() {
-    const { ledger, clock, telemetry } = this.#parts;
-    return { sink: this.#name, ledger, clock, emit: telemetry.emit };
+    const { ledger, clock, telemetry, role } = this.#parts;
+    // A sync has delivered what there was when it comes to this.
+    return { sink: this.#name, ledger, clock, emit: telemetry.emit, rests: role.kind !== 'sync' };
   }
 
   #startMirror(): void {

@@ -83,7 +83,7 @@ async function spread(ledger: Ledger, mirror: Mirror): Promise<void> {
     while (!(await ledger.keyClients('a secret of some length')));
   });
   const clock = { ...systemClock, monotonicMs: () => 0, sleep: async () => undefined };
-  const parts = { sink: 'warehouse', ledger, clock, emit: () => undefined };
+  const parts = { sink: 'warehouse', ledger, clock, emit: () => undefined, rests: false };
   await timed('mirrored', () => bringAll(mirror, parts, NEVER));
 }
 

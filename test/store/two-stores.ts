@@ -77,7 +77,7 @@ export class TwoStores {
   /** Brings PostgreSQL all that the ledger knows. */
   async bring(ledger = this.on.ledger): Promise<void> {
     const emit = (event: Event) => void this.events.push(event);
-    await bringAll(this.mirror, { sink: 'warehouse', ledger, clock: systemClock, emit }, NEVER);
+    await bringAll(this.mirror, { sink: 'warehouse', ledger, clock: systemClock, emit, rests: false }, NEVER);
   }
 
   /** Keeps everybody else from writing to a table of PostgreSQL until the release. */
