@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ListedBlock } from '../../src/leads/listed-lead.ts';
@@ -79,6 +80,8 @@ describe('a listing in blocks', () => {
       const first = readBody(bodyOf(old), before);
       expect(first.texts.join() === old.join()).toBe(true);
       const second = readBody(bodyOf(now), after, first.learned);
+      expectOwnBytes(first, bodyOf(old));
+      expectOwnBytes(second, bodyOf(now));
       expect(second.texts.join() === now.join()).toBe(true);
       // Equal hashes, equal content: the ledger relies on it.
       const contents = new Map<string, string>();
@@ -156,6 +159,16 @@ describe('a listing in blocks', () => {
     expect(Math.max(...first.blocks.map(({ size }) => size))).toBeLessThanOrEqual(3);
   });
 });
+
+/** What is learned of a block is the hash of its own bytes, all of them and no others. */
+function expectOwnBytes({ learned }: Reading, body: Buffer): void {
+  let at = 0;
+  for (let block = learned.get(''); block; block = learned.get(block.hash)) {
+    const bytes = body.subarray(at, at + block.bytes);
+    expect(hash('sha256', bytes).slice(0, 32)).toBe(block.hash);
+    at += block.bytes;
+  }
+}
 
 function hashes({ blocks }: Reading): (string | undefined)[] {
   return blocks.map(({ hash }) => hash);
