@@ -78,7 +78,7 @@ export class AlertFile {
   write(state: Kept): Promise<void> {
     const text = JSON.stringify(state);
     const written = this.#writing.then(() => this.#write(text));
-    this.#writing = written.catch(() => undefined);
+    this.#writing = written.catch(() => undefined); // its caller hears of it; the next one has its own try
     return written;
   }
 

@@ -60,7 +60,7 @@ export class AuditLog {
         await this.#append(lines.map(({ text }) => text).join(''));
         for (const { done } of lines) done();
       } catch (error) {
-        await this.#open?.handle.close().catch(() => undefined);
+        await this.#open?.handle.close().catch(() => undefined); // why it failed is told below
         this.#open = undefined; // whatever was half written is ended by the next opening
         for (const { failed } of lines) failed(error);
       }

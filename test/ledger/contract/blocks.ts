@@ -132,7 +132,9 @@ async function list(
     totals.rejected += recorded.rejected;
   }
   const summary = end === 'never' ? undefined : await on.ledger.finishPoll(poll, end);
-  return { ...totals, status: summary?.status, listed: summary?.listed };
+  // What was held back is decided when the listing ends.
+  const changed = summary?.changed ?? totals.changed;
+  return { ...totals, changed, status: summary?.status, listed: summary?.listed };
 }
 
 function aRejected(id: bigint): ListedItem {
