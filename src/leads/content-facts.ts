@@ -13,19 +13,24 @@ export interface ContentFacts {
   readonly readable: string | null;
 }
 
-/** Of a lead's JSON text as received. */
-export function factsOf(raw: string): ContentFacts {
-  const lead = JSON.parse(raw) as Partial<Lead>;
+/** Of a lead's JSON text as received; `parsed` is what it parses to, where somebody has done so already. */
+export function factsOf(raw: string, parsed: unknown = JSON.parse(raw)): ContentFacts {
+  const lead = parsed as Partial<Lead>;
   const { service_slug: slug, created_at: created } = lead;
   return {
     serviceSlug: typeof slug === 'string' ? storable(slug) : null,
     createdAtMs: typeof created === 'string' ? readTime(created) : null,
-    readable: UNSTORABLE.test(raw) ? readable(lead) : null,
+    readable: mayHoldUnstorable(raw) ? readable(lead) : null,
   };
 }
 
 /** An escape that may stand for NUL or for a half of a pair. Unescaped they are no valid JSON, or no valid UTF-8. */
 const UNSTORABLE = /\\u(0000|d[89a-f])/i;
+
+/** Whether any text of a lead with this JSON may be one that databases cannot hold. */
+export function mayHoldUnstorable(raw: string): boolean {
+  return UNSTORABLE.test(raw);
+}
 
 const DESCRIBED = [
   'service_name',

@@ -1,3 +1,4 @@
+import type { ContentFacts } from './content-facts.ts';
 import type { LeadId } from './lead.ts';
 
 /** One element of a listing that keeps the service's description. */
@@ -10,6 +11,8 @@ export interface ListedLead {
   readonly raw: string;
   /** SHA-256 over the raw bytes, the first 128 bits in hex. Equal hashes mean equal content. */
   readonly hash: string;
+  /** Of `raw`. */
+  readonly facts: ContentFacts;
 }
 
 /** One element of a listing that breaks the service's description: set aside with the reason. */

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
-import { factsOf } from '../leads/content-facts.ts';
+import { type ContentFacts, factsOf } from '../leads/content-facts.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type {
   ListedBlock,
@@ -42,7 +42,7 @@ interface LeadRow {
 }
 
 /** A content of a lead, beside the one that is known. */
-type Content = Pick<ListedLead, 'id' | 'hash' | 'raw'>;
+type Content = Pick<ListedLead, 'id' | 'hash' | 'raw' | 'facts'>;
 
 interface SetAsideRow {
   rejected_id: number;
@@ -167,21 +167,21 @@ export class Recording {
   }
 
   #addLead(poll: OpenPoll, addition: Addition, lead: ListedLead): void {
-    const { id, hash, raw } = lead;
+    const { id, hash, raw, facts } = lead;
     const { now } = addition;
     const versionNo = Number(
-      this.#sql.addVersion.run(poll.source, id, 1, poll.id, now, now, null, hash, raw, ...columnsOf(raw))
+      this.#sql.addVersion.run(poll.source, id, 1, poll.id, now, now, null, hash, raw, ...columnsOf(facts))
         .lastInsertRowid,
     );
     this.#sql.addLead.run(poll.source, id, versionNo, versionNo, hash);
-    (isOld(raw, poll.oldBefore) ? addition.old : addition.fresh).push(versionNo);
+    (isOld(facts, poll.oldBefore) ? addition.old : addition.fresh).push(versionNo);
     if (poll.seen.add(versionNo)) addition.met.push(versionNo);
     poll.blocks.met(versionNo);
     poll.new += 1;
   }
 
   #change(poll: OpenPoll, lead: Content, row: LeadRow, now: number): void {
-    const { id, hash, raw } = lead;
+    const { id, hash, raw, facts } = lead;
     const last = this.#sql.version.get(row.version_no) as { raw: string; first_seen_at: number };
     const fields = JSON.stringify(changedFields(last.raw, raw));
     const version = row.version + 1;
@@ -195,7 +195,7 @@ export class Recording {
       fields,
       hash,
       raw,
-      ...columnsOf(raw),
+      ...columnsOf(facts),
     );
     const versionNo = Number(added.lastInsertRowid);
     this.#sql.setVersion.run(versionNo, version, hash, poll.source, id);
@@ -247,7 +247,8 @@ export class Recording {
           const lead = this.#sql.lead.get(poll.source, BigInt(id));
           const content = this.#sql.setAside.get(rejected_id);
           if (!lead || lead.erased_no !== null || !content) continue;
-          this.#change(poll, { id: BigInt(id), ...content }, lead, now.getTime());
+          const facts = factsOf(content.raw);
+          this.#change(poll, { id: BigInt(id), ...content, facts }, lead, now.getTime());
           this.#sql.resolve.run(iso(now), rejected_id);
           poll.rejected -= 1;
         }
@@ -303,15 +304,17 @@ function prepare(db: Database.Database) {
   };
 }
 
-function columnsOf(raw: string): [string | null, number | null, string | null] {
-  const { serviceSlug, createdAtMs, readable } = factsOf(raw);
+function columnsOf({
+  serviceSlug,
+  createdAtMs,
+  readable,
+}: ContentFacts): [string | null, number | null, string | null] {
   return [serviceSlug, createdAtMs, readable];
 }
 
-function isOld(raw: string, before: number): boolean {
+function isOld({ createdAtMs }: ContentFacts, before: number): boolean {
   if (!Number.isFinite(before)) return before > 0;
-  const { created_at } = JSON.parse(raw) as { created_at?: string };
-  return Date.parse(created_at ?? '') < before;
+  return createdAtMs !== null && createdAtMs < before;
 }
 
 /** The top-level fields in which two texts of a lead differ. Names only, never values. */

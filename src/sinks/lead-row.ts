@@ -1,3 +1,4 @@
+import { mayHoldUnstorable, storable } from '../leads/content-facts.ts';
 import type { Delivery } from '../leads/delivery.ts';
 import { type LeadAnswer, readLead } from '../leads/lead.ts';
 
@@ -35,7 +36,7 @@ const TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d
 /** What is stored of a delivery's lead. What a lead lacks is null here, which its column then refuses. */
 export function rowOf(delivery: Delivery): LeadRow {
   const lead = readLead(delivery.raw);
-  const text = new StorableText();
+  const text = new StorableText(delivery.raw);
   const answers = lead.service_question_answers.map(({ question, slug, answer }) => ({
     question: text.of(question),
     slug: text.of(slug),
@@ -73,9 +74,16 @@ function timeOf(text: string): string | null {
 /** Text in databases has neither NUL nor lone surrogates: both become U+FFFD, and that is remembered. */
 class StorableText {
   replaced = false;
+  readonly #mayReplace: boolean;
+
+  /** @param raw the JSON that the texts are from */
+  constructor(raw: string) {
+    this.#mayReplace = mayHoldUnstorable(raw);
+  }
 
   of(text: string): string {
-    const stored = text.split('\0').join('\ufffd').toWellFormed(); // faster than `replaceAll` for millions of them
+    if (!this.#mayReplace) return text;
+    const stored = storable(text);
     this.replaced ||= stored !== text;
     return stored;
   }

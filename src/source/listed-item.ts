@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
+import { factsOf } from '../leads/content-facts.ts';
 import { type LeadId, MAX_LEAD_ID, readIdText } from '../leads/lead.ts';
 import type { ListedElement, ListedItem } from '../leads/listed-lead.ts';
 import type { Element, OversizeElement, WholeElement } from './element-bytes.ts';
@@ -34,10 +35,11 @@ export function listedElement(element: Element, position: number): ListedElement
 
 function readWhole({ bytes }: WholeElement, hash: string, position: number): ListedItem {
   const raw = decode(bytes, position);
-  const { id, fault } = check(parse(raw, position), raw);
+  const parsed = parse(raw, position);
+  const { id, fault } = check(parsed, raw);
   const common = { position, raw, hash };
   return fault === undefined
-    ? { kind: 'lead', id, ...common }
+    ? { kind: 'lead', id, ...common, facts: factsOf(raw, parsed) }
     : { kind: 'rejected', id, ...fault, ...common };
 }
 

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { LedgerError } from '../../src/ledger/ledger-error.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { aLead, aListedLead, hashOf } from '../support/a-lead.ts';
+import { aLead, aListedLead, hashOf, listedAs } from '../support/a-lead.ts';
 import { HeldClock } from '../support/held-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { changedLead, delivered, ids, LedgerUnderTest, unavailable } from './ledger-under-test.ts';
@@ -387,5 +387,5 @@ function oddLeads() {
     ],
     [7n, aLead({ id: 7 }).replace('{', '{"big":1e400,"client_name":"first",')],
   ];
-  return raws.map(([id, raw], position) => ({ kind: 'lead', position, id, raw, hash: hashOf(raw) }) as const);
+  return raws.map(([id, raw], position) => listedAs(id, raw, position));
 }

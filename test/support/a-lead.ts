@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { factsOf } from '../../src/leads/content-facts.ts';
 import type { LeadId } from '../../src/leads/lead.ts';
 import type { ListedBlock, ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
 
@@ -31,9 +32,12 @@ export function aListedLead(
   fields: Record<string, unknown> & { id?: number | bigint } = {},
   position = 0,
 ): ListedLead {
-  const raw = aLead(fields);
-  const id: LeadId = BigInt(fields.id ?? 42);
-  return { kind: 'lead', position, id, raw, hash: hashOf(raw) };
+  return listedAs(BigInt(fields.id ?? 42), aLead(fields), position);
+}
+
+/** A lead with this very text as an element of a listing that was read. */
+export function listedAs(id: LeadId, raw: string, position = 0): ListedLead {
+  return { kind: 'lead', position, id, raw, hash: hashOf(raw), facts: factsOf(raw) };
 }
 
 /** A block of a listing with these elements. @param hash that it is recognised by; undefined: it is not */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ListedLead, RejectedLead } from '../../../src/leads/listed-lead.ts';
-import { aLead, aListedLead, hashOf } from '../../support/a-lead.ts';
+import { aLead, aListedLead, hashOf, listedAs } from '../../support/a-lead.ts';
 import {
   aSink,
   changedLead,
@@ -383,12 +383,10 @@ export function recordingContract(store: () => OpenLedger): void {
     ])('comes back as it was: %s', async (_, text) => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const raw = aLead({ id: 1 }).replace('Anna Müller', text);
-      await on.list([{ kind: 'lead', position: 0, id: 1n, raw, hash: hashOf(raw) }]);
+      await on.list([listedAs(1n, raw)]);
       const { batch } = await on.take('crm');
       expect(batch.deliveries[0]?.raw).toBe(raw);
-      expect(
-        (await on.list([{ kind: 'lead', position: 0, id: 1n, raw, hash: hashOf(raw) }])).recorded.changed,
-      ).toBe(0);
+      expect((await on.list([listedAs(1n, raw)])).recorded.changed).toBe(0);
     });
   });
 }
