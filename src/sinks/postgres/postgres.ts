@@ -56,7 +56,7 @@ export const postgres = defineSink({
     events: ['created', 'updated'],
     batchMax: 1000,
     batchWaitMs: 0,
-    concurrency: 1,
+    concurrency: 2, // while one batch is written, the next is made
     timeoutMs: 60_000,
   },
   open: (options, parts) => new PostgresSink(options, parts),
