@@ -104,25 +104,36 @@ async function callSink(
   stop: AbortSignal,
   traceparent: string | undefined,
 ): Promise<readonly Outcome[]> {
-  const done = new AbortController();
-  const deadline = new AbortController();
-  const signal = AbortSignal.any([stop, deadline.signal]);
+  const call = new AbortController();
+  let wait = new AbortController();
+  let done = false;
+  // Not `AbortSignal.any`, which costs ten times as much, and this is done for every delivery.
+  const endEarly = () => {
+    call.abort(stop.reason);
+    wait.abort(DONE);
+  };
+  if (stop.aborted) endEarly();
+  else stop.addEventListener('abort', endEarly, { once: true });
   try {
-    const overdue = clock.sleep(open.budgetMs, AbortSignal.any([done.signal, stop])).then(async () => {
-      if (done.signal.aborted) return []; // the sink was first, and nobody waits for this any more
-      deadline.abort();
-      await clock.sleep(stop.aborted ? STOP_MS : ABORT_MS, done.signal);
+    const overdue = clock.sleep(open.budgetMs, wait.signal).then(async () => {
+      if (done) return []; // the sink was first, and nobody waits for this any more
+      call.abort();
+      wait = new AbortController();
+      await clock.sleep(stop.aborted ? STOP_MS : ABORT_MS, wait.signal);
       throw new SinkUnavailable(`The attempt did not end within ${Math.round(open.budgetMs / 1000)} s.`, {
         hint: 'See whether the destination hangs.',
       });
     });
     overdue.catch(() => undefined); // taken up by the race, unless the sink was first
-    return complete(await Promise.race([open.sink.deliver(batch, signal, traceparent), overdue]), batch);
+    const delivered = open.sink.deliver(batch, call.signal, traceparent);
+    return complete(await Promise.race([delivered, overdue]), batch);
   } catch (error) {
     const outcome = (error instanceof SinkUnavailable ? error : faultOf(error)).toOutcome();
     return batch.deliveries.map(() => outcome);
   } finally {
-    done.abort(DONE);
+    done = true;
+    wait.abort(DONE);
+    stop.removeEventListener('abort', endEarly);
   }
 }
 

@@ -1,5 +1,8 @@
 import type { Clock } from '../platform/clock.ts';
 
+/** A reason at hand: without one an error with its stack would be made at every wake. */
+const AWAKE = 'awake';
+
 /** Lets one loop sleep until something happened or a time has come. News while nobody sleeps is not lost. */
 export class Wake {
   readonly #clock: Clock;
@@ -12,16 +15,21 @@ export class Wake {
 
   notify(): void {
     this.#news = true;
-    this.#sleeper?.abort();
+    this.#sleeper?.abort(AWAKE);
   }
 
   /** Resolves on news, at `until` (undefined: no such time), or when the signal aborts. */
   async sleep(until: Date | undefined, signal: AbortSignal): Promise<void> {
     if (!this.#news && !signal.aborted) {
-      this.#sleeper = new AbortController();
+      const sleeper = new AbortController();
+      this.#sleeper = sleeper;
       const ms =
         until === undefined ? 2 ** 31 - 1 : Math.max(0, until.getTime() - this.#clock.now().getTime());
-      await this.#clock.sleep(ms, AbortSignal.any([signal, this.#sleeper.signal]));
+      // Not `AbortSignal.any`, which costs ten times as much, and there is a wake for every delivery.
+      const stop = () => sleeper.abort(AWAKE);
+      signal.addEventListener('abort', stop, { once: true });
+      await this.#clock.sleep(ms, sleeper.signal);
+      signal.removeEventListener('abort', stop);
       this.#sleeper = undefined;
     }
     this.#news = false;
