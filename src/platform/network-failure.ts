@@ -9,6 +9,11 @@ const UNREACHED = 'See whether the address is right, and whether a firewall lies
 const BROKEN = 'If it stays so, look into the log of the other side.';
 const CERTIFICATE = 'Renew or correct its certificate, or trust its issuer (NODE_EXTRA_CA_CERTS).';
 
+const NO_HTTP = {
+  what: 'does not answer in HTTP',
+  hint: 'See whether the scheme and port of its address are right.',
+};
+
 const KNOWN: Readonly<Record<string, NetworkFailure>> = {
   ECONNREFUSED: {
     what: 'refuses the connection',
@@ -65,6 +70,8 @@ const KNOWN: Readonly<Record<string, NetworkFailure>> = {
 /** Puts a failed connection into words, by the error's `code`. Its text is not used: it may hold anything. */
 export function networkFailure(error: unknown): NetworkFailure & { code: string | undefined } {
   const code = codeOf(error);
+  // undici gives this error no code.
+  if (error instanceof Error && error.name === 'HTTPParserError') return { code, ...NO_HTTP };
   if (code === undefined) return { code, what: 'could not be used: the connection failed', hint: BROKEN };
   const known = KNOWN[code] ?? byFamily(code);
   return { code, what: `${known.what} (${code})`, hint: known.hint };

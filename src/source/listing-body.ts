@@ -1,16 +1,16 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { Response } from 'undici';
 import { codeOf } from '../platform/network-failure.ts';
+import type { ServiceAnswer } from './service-call.ts';
 import { SourceError } from './source.ts';
 
 /** The body of one answer, decoded and counted as it is read, and hashed where that is asked for. It can be read once. */
 export class ListingBody {
-  readonly #response: Response;
+  readonly #response: ServiceAnswer;
   readonly #signal: AbortSignal;
   readonly #hash: Hash | undefined;
   #bytes = 0;
 
-  constructor(response: Response, signal: AbortSignal, { hashed }: { hashed: boolean }) {
+  constructor(response: ServiceAnswer, signal: AbortSignal, { hashed }: { hashed: boolean }) {
     this.#response = response;
     this.#signal = signal;
     this.#hash = hashed ? createHash('sha256') : undefined;
@@ -29,8 +29,7 @@ export class ListingBody {
   /** @throws SourceError `incomplete` when the connection breaks, `protocol` when it cannot be decompressed; the signal's reason */
   async *read(): AsyncGenerator<Buffer, void, void> {
     try {
-      for await (const part of this.#response.body ?? []) {
-        const bytes = asBuffer(part);
+      for await (const bytes of this.#response.body as AsyncIterable<Buffer>) {
         this.#bytes += bytes.length;
         this.#hash?.update(bytes);
         yield bytes;
@@ -40,10 +39,6 @@ export class ListingBody {
       throw brokenOff(error, this.#bytes);
     }
   }
-}
-
-function asBuffer(part: Uint8Array): Buffer {
-  return Buffer.from(part.buffer, part.byteOffset, part.byteLength);
 }
 
 function brokenOff(error: unknown, bytes: number): SourceError {

@@ -1,6 +1,5 @@
-import type { Response } from 'undici';
 import { userAgent } from '../platform/version.ts';
-import { callService, dropBody, type ServiceConnection } from './service-call.ts';
+import { callService, dropBody, type ServiceAnswer, type ServiceConnection } from './service-call.ts';
 import { SourceError } from './source.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -21,21 +20,21 @@ export class ListingRequests {
    * Gives an answer with status 200 and a JSON body, unread, or one with 304 when there was an `etag` to send.
    * @throws SourceError; the signal's reason when it aborts
    */
-  async ask(url: string, etag: string | undefined, signal: AbortSignal): Promise<Response> {
+  async ask(url: string, etag: string | undefined, signal: AbortSignal): Promise<ServiceAnswer> {
     const token = await this.#tokens.current(signal);
     let response = await this.#ask(url, etag, token, signal);
     if (response.status === 401 && !this.#renewed) {
       this.#renewed = true;
-      await dropBody(response);
+      dropBody(response);
       response = await this.#ask(url, etag, await this.#tokens.instead(token, signal), signal);
     }
     const fault = faultOf(response, etag !== undefined);
     if (fault === undefined) return response;
-    await dropBody(response);
+    dropBody(response);
     throw fault;
   }
 
-  #ask(url: string, etag: string | undefined, token: string, signal: AbortSignal): Promise<Response> {
+  #ask(url: string, etag: string | undefined, token: string, signal: AbortSignal): Promise<ServiceAnswer> {
     const headers = {
       authorization: `Bearer ${token}`,
       accept: 'application/json',
@@ -47,7 +46,7 @@ export class ListingRequests {
   }
 }
 
-function faultOf(response: Response, conditional: boolean): SourceError | undefined {
+function faultOf(response: ServiceAnswer, conditional: boolean): SourceError | undefined {
   const { status: httpStatus, headers } = response;
   if (httpStatus === 200) return faultOfType(headers.get('content-type'));
   if (httpStatus === 304 && conditional) return undefined;

@@ -1,4 +1,3 @@
-import type { Response } from 'undici';
 import type { ListedBlock } from '../leads/listed-lead.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type BlockSequence, SequenceReader } from './block-sequence.ts';
@@ -9,7 +8,7 @@ import { ListingRequests } from './listing-request.ts';
 import type { SourceOptions } from './options.ts';
 import { type PauseParts, withPauses } from './pauses.ts';
 import { ReadingTime } from './reading-time.ts';
-import { dropBody, type ServiceConnection } from './service-call.ts';
+import { dropBody, type ServiceAnswer, type ServiceConnection } from './service-call.ts';
 import { type Listing, type ListingMark, SourceError } from './source.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -75,7 +74,7 @@ class Reading {
     };
   }
 
-  async *#blocks(url: string, response: Response): AsyncGenerator<ListedBlock, void, void> {
+  async *#blocks(url: string, response: ServiceAnswer): AsyncGenerator<ListedBlock, void, void> {
     const { options, last } = this.#parts;
     try {
       if (options.pagination === 'none') {
@@ -85,12 +84,12 @@ class Reading {
       last.blocks = this.#sequence.learned;
     } finally {
       this.#time.end();
-      await dropBody(response); // when the reader leaves early, the connection goes with it
+      dropBody(response); // when the reader leaves early, the connection goes with it
     }
   }
 
   /** Reads pages to the last one. A page that was there before would make this endless. */
-  async *#readPages(firstUrl: string, firstResponse: Response) {
+  async *#readPages(firstUrl: string, firstResponse: ServiceAnswer) {
     const seen = new Map([[firstUrl, 1]]);
     let [url, response] = [firstUrl, firstResponse];
     for (let page = 1; ; page++) {
@@ -99,7 +98,7 @@ class Reading {
       try {
         yield* this.#readPage(body);
       } finally {
-        await dropBody(response);
+        dropBody(response);
       }
       const isEmpty = this.#position === before;
       const next = this.#nextUrl(url, response, page, isEmpty);
@@ -153,7 +152,7 @@ class Reading {
     return next.href;
   }
 
-  #nextUrl(url: string, response: Response, page: number, isEmpty: boolean): string | undefined {
+  #nextUrl(url: string, response: ServiceAnswer, page: number, isEmpty: boolean): string | undefined {
     if (this.#parts.options.pagination === 'page') return isEmpty ? undefined : this.#pageUrl(url, page + 1);
     const link = nextLink(response.headers.get('link'));
     if (link === undefined) return undefined;

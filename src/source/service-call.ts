@@ -1,7 +1,8 @@
-import { type Dispatcher, fetch, type HeadersInit, type Response } from 'undici';
+import type { Readable } from 'node:stream';
+import { type Dispatcher, request } from 'undici';
 import { codeOf, networkFailure } from '../platform/network-failure.ts';
 import { readRetryAfter } from '../platform/retry-after.ts';
-import { isBlockedPort } from './blocked-ports.ts';
+import { decoded, READ_CODINGS } from './content-coding.ts';
 import { SourceError } from './source.ts';
 
 /** One request to the service. */
@@ -10,8 +11,16 @@ export interface ServiceCall {
   readonly subject: string;
   readonly url: string;
   readonly method: 'GET' | 'POST';
-  readonly headers: HeadersInit;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
+}
+
+/** What the service answers. */
+export interface ServiceAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Decoded as its Content-Encoding says. It can be read once; one that is not read to its end has to be dropped. */
+  readonly body: Readable;
 }
 
 /** What every call to a service needs: connections, and the time for Retry-After. */
@@ -28,30 +37,37 @@ export async function callService(
   { dispatcher, now }: ServiceConnection,
   { subject, url, method, headers, body }: ServiceCall,
   signal: AbortSignal,
-): Promise<Response> {
-  let response: Response;
-  try {
-    response = await fetch(url, {
-      dispatcher,
-      method,
-      headers,
-      body: body ?? null,
-      signal,
-      redirect: 'manual',
-    });
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    throw unreachable(subject, url, error);
-  }
-  const fault = faultOfStatus(subject, response, now());
-  if (fault === undefined) return response;
-  await dropBody(response); // an unread body would keep the connection
+): Promise<ServiceAnswer> {
+  const answer = await ask();
+  const fault = faultOfStatus(subject, answer, now());
+  if (fault === undefined) return answer;
+  dropBody(answer); // an unread body would keep the connection
   throw fault;
+
+  async function ask(): Promise<ServiceAnswer> {
+    try {
+      const accepting = { 'accept-encoding': READ_CODINGS, ...headers };
+      const options = { dispatcher, method, headers: accepting, body: body ?? null, signal };
+      const { statusCode, headers: received, body: sent } = await request(url, options);
+      const read = headersOf(received);
+      return { status: statusCode, headers: read, body: decoded(sent, read.get('content-encoding')) };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw unreachable(subject, url, error);
+    }
+  }
+}
+
+function headersOf(received: Dispatcher.ResponseData['headers']): Headers {
+  const headers = new Headers();
+  for (const [name, lines] of Object.entries(received))
+    for (const line of [lines].flat()) if (line !== undefined) headers.append(name, line);
+  return headers;
 }
 
 /** Lets go of a body that nobody will read. */
-export async function dropBody(response: Response): Promise<void> {
-  await response.body?.cancel().catch(() => undefined); // it may have failed already; nobody wants it
+export function dropBody({ body }: ServiceAnswer): void {
+  body.destroy();
 }
 
 /** A connection that failed before there was an answer. */
@@ -64,17 +80,6 @@ export function unreachable(subject: string, url: string, error: unknown): Sourc
       cause: error,
     });
   }
-  if (code === undefined && isBlockedPort(url)) {
-    const { port } = new URL(url);
-    return new SourceError(
-      'unreachable',
-      `${subject} cannot be asked at ${host}: HTTP does not use port ${port}.`,
-      {
-        hint: 'It is kept for another protocol. Correct the port in base_url.',
-        cause: error,
-      },
-    );
-  }
   const { what, hint } = networkFailure(error);
   return new SourceError('unreachable', `${subject} cannot be reached: ${host} ${what}.`, {
     hint,
@@ -82,7 +87,11 @@ export function unreachable(subject: string, url: string, error: unknown): Sourc
   });
 }
 
-function faultOfStatus(subject: string, { status, headers }: Response, now: Date): SourceError | undefined {
+function faultOfStatus(
+  subject: string,
+  { status, headers }: ServiceAnswer,
+  now: Date,
+): SourceError | undefined {
   const retryAfterMs = readRetryAfter(headers.get('retry-after'), now);
   if (status === 429) {
     return new SourceError('rate-limited', `${subject} says that it is asked too often (429).`, {

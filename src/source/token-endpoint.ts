@@ -155,7 +155,7 @@ export class TokenEndpoint {
       const text = await readText(response.body);
       return new Response(text === '' ? null : withoutNulls(text), {
         status: response.status,
-        headers: [...response.headers],
+        headers: response.headers,
       });
     } catch (error) {
       if (error instanceof SourceError) throw error;
@@ -169,10 +169,10 @@ export class TokenEndpoint {
   }
 }
 
-async function readText(body: AsyncIterable<Uint8Array> | null): Promise<string> {
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const part of body ?? []) {
+  for await (const part of body) {
     size += part.length;
     if (size > MAX_ANSWER_BYTES) {
       throw new SourceError('protocol', `${SUBJECT} answers with more than a token.`, { hint: CHECK_PATH });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { SourceErrorCode } from '../../src/source/source.ts';
 import type { ListingMisbehaviourName } from '../stub/stub.ts';
@@ -272,17 +272,21 @@ describe('a listing that does not come as it should', () => {
     expect(error.message).toMatch(/^The listing cannot be reached: 127\.0\.0\.1:\d+ refuses the connection/);
   });
 
-  test.each([1, 22, 6667, 10080])(
-    'at port %d, which fetch keeps away from, is said with that',
-    async (port) => {
-      const service = { url: `http://127.0.0.1:${port}`, clientId: 'id', clientSecret: 'secret' };
-      const { error } = await failureOf(aSource(service).source);
-      expect(error).toMatchObject({
-        code: 'unreachable',
-        message: `The token endpoint cannot be asked at 127.0.0.1:${port}: HTTP does not use port ${port}.`,
-      });
-    },
-  );
+  test('from a server that speaks another protocol is said with that', async () => {
+    const service = await aRawService(({ socket }) => void socket.end('SSH-2.0-OpenSSH_9.6\r\n'));
+    const { error } = await failureOf(aSource(service).source);
+    expect(error).toMatchObject({ code: 'unreachable' });
+    expect(error.message).toMatch(/127\.0\.0\.1:\d+ does not answer in HTTP\.$/);
+  });
+
+  test('in Brotli is read, and one that is cut off in its middle is not taken for whole', async () => {
+    const zipped = brotliCompressSync(`[${aLead({ id: 1 })},${aLead({ id: 2 })}]`);
+    const coding = { 'content-encoding': 'br' };
+    expect((await read(aSource(await aRawService(sends(zipped, coding))).source)).ids).toEqual([1, 2]);
+    const cut = zipped.subarray(0, zipped.length - 20);
+    const { error } = await failureOf(aSource(await aRawService(sends(cut, coding))).source);
+    expect(error.code).toBe('incomplete');
+  });
 
   test('of bytes that are no gzip, though they are said to be, is a fault of the service', async () => {
     const service = await aRawService(sends(randomBytes(500), { 'content-encoding': 'gzip' }));

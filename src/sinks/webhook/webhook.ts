@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { buildConnector, errors, Pool } from 'undici';
+import { buildConnector, Pool } from 'undici';
 import type { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
@@ -169,9 +169,6 @@ class WebhookSink implements Sink {
 
   #failure(cause: unknown, stop: AbortSignal): { what: string; hint: string } {
     if (stop.aborted) return { what: 'was left before it had answered', hint: '' };
-    if (cause instanceof errors.HTTPParserError) {
-      return { what: 'does not answer in HTTP', hint: 'See whether the scheme and port of `url` are right.' };
-    }
     if (!(cause instanceof DeadlinePassed)) return networkFailure(cause);
     const hint = 'See whether the receiver hangs, or raise `timeout`.';
     return { what: `did not answer within ${this.#parts.timeoutMs / 1000} s`, hint };
