@@ -15,28 +15,50 @@ export async function* withPauses(
   parts: PauseParts,
 ): AsyncGenerator<Buffer | undefined, void, void> {
   const iterator = content[Symbol.asyncIterator]();
+  const alarm = new Alarm(parts);
   try {
     for (;;) {
       const next = iterator.next();
-      while (await isLate(next, parts)) yield* pause(next, parts.cut);
+      while (await alarm.isLate(next)) yield* pause(next, parts.cut);
       const part = await next;
       if (part.done) return;
       yield part.value;
     }
   } finally {
+    alarm.end();
     await iterator.return?.();
   }
 }
 
-async function isLate(next: Promise<unknown>, { clock, pauseMs }: PauseParts): Promise<boolean> {
-  const over = new AbortController();
-  const settled = next.then(
-    () => false,
-    () => false, // whoever awaits the part hears of it
-  );
-  const late = await Promise.race([settled, clock.sleep(pauseMs, over.signal).then(() => true)]);
-  over.abort('settled'); // without a reason, an error with its stack would be made for each part
-  return late;
+/** One alarm at a time, for whichever part is waited for when it rings: one for each part would cost more than to read it. */
+class Alarm {
+  readonly #parts: PauseParts;
+  readonly #over = new AbortController();
+  #ringing: Promise<boolean> | undefined;
+
+  constructor(parts: PauseParts) {
+    this.#parts = parts;
+  }
+
+  /** True once `next` has been waited for so long; false when it has come, or failed. */
+  async isLate(next: Promise<unknown>): Promise<boolean> {
+    const { clock, pauseMs } = this.#parts;
+    const sinceMs = clock.monotonicMs();
+    const settled = next.then(
+      () => false,
+      () => false, // whoever awaits the part hears of it
+    );
+    for (let leftMs = pauseMs; leftMs > 0; leftMs = sinceMs + pauseMs - clock.monotonicMs()) {
+      this.#ringing ??= clock.sleep(leftMs, this.#over.signal).then(() => true);
+      if (!(await Promise.race([settled, this.#ringing]))) return false;
+      this.#ringing = undefined;
+    }
+    return true;
+  }
+
+  end(): void {
+    this.#over.abort('over');
+  }
 }
 
 function* pause(next: Promise<unknown>, cut: () => void): Generator<undefined, void, void> {
