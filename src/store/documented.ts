@@ -33,3 +33,15 @@ export const queries: readonly Query[] = [
 
 /** Every table and view that people may query. */
 export const relations: readonly Relation[] = [...tables, ...views];
+
+/** What holds no personal data and `deploy/postgres/analyst-role.sql` opens; everything else stays closed to that role. */
+export const openToAnalysts: readonly string[] = [
+  'polls',
+  ...views.map(({ name }) => name).filter((name) => name !== 'v_leads'),
+];
+
+/** Whether somebody with that role can ask it. */
+export function isOpenToAnalysts(sql: string): boolean {
+  const closed = relations.filter(({ name }) => !openToAnalysts.includes(name));
+  return !closed.some(({ name }) => new RegExp(`\\b${name}\\b`).test(sql));
+}

@@ -18,6 +18,8 @@ export interface Column {
   readonly means: string;
   /** Never null. */
   readonly required: boolean;
+  /** All that it can be, where that is a few words. */
+  readonly values?: readonly string[];
 }
 
 /** A table or view of the synced store, by the same name and with the same columns wherever it is. */
@@ -42,6 +44,11 @@ export function commentOf({ grain, key, notes }: Relation): string {
 /** A column that is never null. */
 export function always(name: string, type: ColumnType, means: string): Column {
   return { name, type, means, required: true };
+}
+
+/** A text that is never null, and always one of these words. */
+export function oneOf(name: string, values: readonly string[], means: string): Column {
+  return { ...always(name, 'text', means), values };
 }
 
 /** A column that may be null. */

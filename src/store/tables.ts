@@ -1,4 +1,4 @@
-import { always, maybe, type Relation } from './relation.ts';
+import { always, maybe, oneOf, type Relation } from './relation.ts';
 
 const source = always('source', 'text', "The source in leadsync's configuration that listed the lead.");
 const leadId = always('lead_id', 'bigint', "The service's identifier of the lead; unique within its source.");
@@ -18,7 +18,11 @@ export const leadFields = [
   always('client_name', 'text', 'Name of the client. Personal data.'),
   always('client_email', 'text', 'Email address of the client. Personal data.'),
   always('client_phone_number', 'text', 'Phone number of the client. Personal data.'),
-  maybe('client_address', 'text', 'The friendly address; null when the lead has none. Personal data.'),
+  maybe(
+    'client_address',
+    'text',
+    'The address as one line of text, as the client or the service wrote it; null when there is none. Personal data.',
+  ),
   always('all_details_one_liner', 'text', 'Questions, answers and address in one text. Personal data.'),
   always(
     'service_question_answers',
@@ -47,7 +51,7 @@ export const tables: readonly Relation[] = [
         'When the lead was last seen in a listing, as far as is certain here; the ledger knows best.',
       ),
       always('_leadsync_version', 'integer', 'Counts the contents that the lead has had, from 1.'),
-      always('_leadsync_hash', 'text', 'Names this content.'),
+      always('_leadsync_hash', 'text', 'Names this content of the lead: the same text, the same hash.'),
       always('_leadsync_raw', 'json', "The lead's JSON exactly as received. Personal data."),
       always(
         '_leadsync_replaced',
@@ -80,17 +84,21 @@ export const tables: readonly Relation[] = [
     columns: [
       source,
       leadId,
-      always('version', 'integer', 'Counts from 1.'),
-      always('valid_from', 'time', 'When this content was first listed.'),
-      maybe('valid_to', 'time', 'When the next one was first listed; null for the current one.'),
-      always('is_current', 'boolean', 'Whether no newer one is known.'),
+      always('version', 'integer', 'Counts the contents of the lead, from 1.'),
+      always('valid_from', 'time', 'When this content of the lead was first listed.'),
+      maybe('valid_to', 'time', 'When the next content was first listed; null for the current one.'),
+      always('is_current', 'boolean', 'Whether no newer content is known.'),
       maybe(
         'changed_fields',
         'json',
         'The names of the fields that differ from the version before, as an array; null for the first.',
       ),
-      always('poll_id', 'bigint', 'The poll that first listed it.'),
-      always('_leadsync_hash', 'text', 'Names this content.'),
+      always(
+        'poll_id',
+        'bigint',
+        'The poll that first listed this content; not unique where ledgers were made anew.',
+      ),
+      always('_leadsync_hash', 'text', 'Names this content of the lead: the same text, the same hash.'),
       always('raw', 'json', "The lead's JSON exactly as received. Personal data."),
       always('_leadsync_no', 'bigint', 'Its number in the ledger; grows with time.'),
     ],
@@ -104,11 +112,11 @@ export const tables: readonly Relation[] = [
     columns: [
       always('poll_id', 'bigint', 'Grows with time; unique within one ledger.'),
       source,
-      always('started_at', 'time', 'When it began.'),
-      maybe('finished_at', 'time', 'When it ended; null while it runs.'),
-      always(
+      always('started_at', 'time', 'When the poll began.'),
+      maybe('finished_at', 'time', 'When the poll ended; null while it runs.'),
+      oneOf(
         'status',
-        'text',
+        ['running', 'success', 'unchanged', 'partial', 'failed'],
         'running, success, unchanged (nothing new at the service), partial (broken off after some of it) or failed.',
       ),
       always('leads_listed', 'bigint', 'Elements in the listing.'),
@@ -136,8 +144,12 @@ export const tables: readonly Relation[] = [
       leadId,
       always('lead_version', 'integer', 'Which content of the lead.'),
       sink,
-      always('event', 'text', 'created, or updated for every further content.'),
-      always('state', 'text', 'pending, delivered, dead (given up) or skipped (left out on purpose).'),
+      oneOf('event', ['created', 'updated'], 'created, or updated for every further content.'),
+      oneOf(
+        'state',
+        ['pending', 'delivered', 'dead', 'skipped'],
+        'pending, delivered, dead (given up) or skipped (left out on purpose).',
+      ),
       maybe('reason', 'text', 'Why it is dead or skipped, or why the last attempt failed.'),
       always('attempts', 'integer', 'Attempts that count for the retry schedule.'),
       always('owed_at', 'time', 'Since when it is owed.'),
@@ -159,11 +171,15 @@ export const tables: readonly Relation[] = [
       source,
       leadId,
       sink,
-      always('started_at', 'time', 'When it began; the first of them where several are one row.'),
-      always('duration_ms', 'integer', 'How long the last of them took, in milliseconds.'),
+      always('started_at', 'time', 'When the attempt began; the first of them where several are one row.'),
       always(
+        'duration_ms',
+        'integer',
+        'How long the attempt took, in milliseconds; the last of them where several are one row.',
+      ),
+      oneOf(
         'outcome',
-        'text',
+        ['delivered', 'refused', 'unavailable'],
         'delivered, refused (this lead is not wanted) or unavailable (the destination did not work).',
       ),
       maybe('http_status', 'integer', 'What a destination that speaks HTTP answered.'),

@@ -1,4 +1,4 @@
-import { always, maybe, type Relation } from './relation.ts';
+import { always, maybe, oneOf, type Relation } from './relation.ts';
 import { leadFields } from './tables.ts';
 
 const source = always('source', 'text', "The source in leadsync's configuration.");
@@ -29,13 +29,13 @@ export const views: readonly Relation[] = [
       always('service_name', 'text', 'Display name of the service category.'),
       always('service_slug', 'text', 'Slug of the service category.'),
       always('created_at', 'time', 'When the lead was created, as the service says.'),
-      always('created_day', 'day', 'The day of that, in UTC.'),
-      always('created_weekday', 'integer', 'Its day of the week, in UTC: 0 is Sunday, 6 Saturday.'),
-      always('created_hour', 'integer', 'Its hour of the day, in UTC: 0 to 23.'),
+      always('created_day', 'day', 'The UTC day of created_at.'),
+      always('created_weekday', 'integer', 'The UTC day of the week of created_at: 0 is Sunday, 6 Saturday.'),
+      always('created_hour', 'integer', 'The UTC hour of the day of created_at: 0 to 23.'),
       always(
         'created_hour_number',
         'bigint',
-        'Whole hours from the beginning of 1970 to it: tells how many lie between two.',
+        'Whole hours from the beginning of 1970 to created_at: subtract two to know how many lie between.',
       ),
       always('has_email', 'boolean', 'Whether the client gave an email address.'),
       always('has_phone', 'boolean', 'Whether the client gave a phone number.'),
@@ -56,9 +56,9 @@ export const views: readonly Relation[] = [
     notes: 'Empty without store.client_key in the configuration.',
     columns: [
       always('client_key', 'text', clientKey),
-      always('leads', 'bigint', 'How many leads the client has.'),
-      maybe('first_created_at', 'time', 'When the first of them was created.'),
-      maybe('last_created_at', 'time', 'When the last of them was created.'),
+      always('leads', 'bigint', 'How many leads the client has, of all sources and time.'),
+      maybe('first_created_at', 'time', 'When the first lead of the client was created.'),
+      maybe('last_created_at', 'time', 'When the last lead of the client was created.'),
     ],
   },
   {
@@ -70,10 +70,18 @@ export const views: readonly Relation[] = [
     columns: [
       source,
       leadId,
-      always('at', 'time', 'When it happened.'),
-      always('what', 'text', 'listed, changed, or the outcome of an attempt.'),
+      always('at', 'time', 'When the lead was listed or changed, or when the attempt began.'),
+      oneOf(
+        'what',
+        ['listed', 'changed', 'delivered', 'refused', 'unavailable'],
+        'listed, changed, or the outcome of an attempt.',
+      ),
       maybe('sink', 'text', 'For an attempt: the sink.'),
-      maybe('detail', 'text', 'The fields that changed, or why the attempt failed.'),
+      maybe(
+        'detail',
+        'text',
+        'For a change: the names of the fields, as a JSON array. For an attempt: why it failed.',
+      ),
     ],
   },
   {
@@ -81,7 +89,8 @@ export const views: readonly Relation[] = [
     kind: 'view',
     grain: 'lead and sink that it was delivered to for the first time',
     key: ['source', 'lead_id', 'sink'],
-    notes: 'Replays and later contents are left out. Seconds are exact to the millisecond.',
+    notes:
+      'Replays are left out, and updates. A lead is not here for a sink that has it as an update alone. Exact to the millisecond.',
     columns: [
       source,
       leadId,
@@ -90,9 +99,13 @@ export const views: readonly Relation[] = [
       always('created_at', 'time', 'When the lead was created, as the service says.'),
       always('first_seen_at', 'time', 'When leadsync first listed it.'),
       always('delivered_at', 'time', 'When the sink had it.'),
-      always('created_to_seen_seconds', 'double', 'From the one to the other.'),
-      always('seen_to_delivered_seconds', 'double', 'From the one to the other.'),
-      always('created_to_delivered_seconds', 'double', 'The whole way.'),
+      always('created_to_seen_seconds', 'double', 'Seconds from created_at to first_seen_at.'),
+      always('seen_to_delivered_seconds', 'double', 'Seconds from first_seen_at to delivered_at.'),
+      always(
+        'created_to_delivered_seconds',
+        'double',
+        'Seconds from created_at to delivered_at: the speed to lead.',
+      ),
     ],
   },
   {
@@ -100,14 +113,14 @@ export const views: readonly Relation[] = [
     kind: 'view',
     grain: 'delivery that is pending or dead',
     key: ['delivery_id'],
-    notes: 'As in deliveries.',
+    notes: 'What is stuck: these rows of deliveries, without what was delivered or left out.',
     columns: [
       always('delivery_id', 'text', 'Names the delivery for ever.'),
       source,
       leadId,
       always('lead_version', 'integer', 'Which content of the lead.'),
       sink,
-      always('state', 'text', 'pending or dead.'),
+      oneOf('state', ['pending', 'dead'], 'pending or dead.'),
       maybe('reason', 'text', 'Why it is dead, or why the last attempt failed.'),
       always('attempts', 'integer', 'Attempts that count for the retry schedule.'),
       always('owed_at', 'time', 'Since when it is owed.'),
@@ -138,13 +151,18 @@ export const views: readonly Relation[] = [
     kind: 'view',
     grain: 'source',
     key: ['source'],
-    notes: 'How old the newest complete listing is. A quiet hour is fresh as long as polls succeed.',
+    notes:
+      'How old the newest complete listing is, at the moment that you ask. A quiet hour is fresh as long as polls succeed.',
     columns: [
       source,
       maybe('last_success_at', 'time', 'When a listing was last known to its end.'),
-      maybe('age_seconds', 'double', 'How long ago that is.'),
-      always('leads_listed', 'bigint', 'Leads in that listing.'),
-      always('leads_rejected', 'bigint', "Elements of it that broke the service's description."),
+      maybe('age_seconds', 'double', 'Seconds since last_success_at.'),
+      always('leads_listed', 'bigint', 'Elements in the last complete listing.'),
+      always(
+        'leads_rejected',
+        'bigint',
+        "Elements of the last complete listing that broke the service's description.",
+      ),
     ],
   },
   {
@@ -157,7 +175,7 @@ export const views: readonly Relation[] = [
       source,
       always('service_slug', 'text', 'Slug of the service category.'),
       always('service_name', 'text', 'Display name of the service category.'),
-      always('leads', 'bigint', 'How many leads it has.'),
+      always('leads', 'bigint', 'How many leads there are of it, of all time.'),
     ],
   },
   {
@@ -170,7 +188,7 @@ export const views: readonly Relation[] = [
       source,
       always('slug', 'text', "The question's slug."),
       always('question', 'text', 'The question as it was put.'),
-      always('answers', 'bigint', 'How many answers it has.'),
+      always('answers', 'bigint', 'How many answers there are to it, of all time.'),
     ],
   },
 ];

@@ -1,0 +1,70 @@
+import { queries, relations } from './documented.ts';
+import { type Parameter, pastedValue, type Query } from './query.ts';
+import { commentOf, type Relation } from './relation.ts';
+
+/** What the root of Datasette may do otherwise. Nobody but leadsync writes to a ledger. */
+const WRITES = [
+  'insert-row',
+  'update-row',
+  'delete-row',
+  'create-table',
+  'alter-table',
+  'drop-table',
+  'execute-write-sql',
+];
+
+/** The file is ledger.db, so this is what Datasette calls the database. */
+const DATABASE = 'ledger';
+
+/** `deploy/datasette/metadata.yaml`: what every table, view and column means. */
+export function datasetteMetadata(): object {
+  const tables = Object.fromEntries(relations.map((relation) => [relation.name, described(relation)]));
+  return {
+    title: 'leadsync',
+    description: 'Leads as they were listed, and what became of them. Views (v_…) are the stable contract.',
+    databases: { [DATABASE]: { tables } },
+  };
+}
+
+/** `deploy/datasette/datasette.yaml`: who may look, and the documented queries. Names that begin with `_` Datasette hides by itself. */
+export function datasetteConfig(): object {
+  return {
+    // Personal data: only who has the link that `--root` prints.
+    allow: { id: 'root' },
+    settings: { sql_time_limit_ms: 5000, max_returned_rows: 5000, allow_download: false },
+    databases: {
+      [DATABASE]: {
+        permissions: Object.fromEntries(WRITES.map((action) => [action, false])),
+        tables: { sqlite_sequence: { hidden: true } },
+        queries: Object.fromEntries(queries.map((query) => [query.name, canned(query)])),
+      },
+    },
+  };
+}
+
+function described(relation: Relation): object {
+  const columns = Object.fromEntries(relation.columns.map(({ name, means }) => [name, means]));
+  return { description: commentOf(relation), columns };
+}
+
+/** Parameters become fields of the page; an empty one stands for its default. */
+function canned({ asks, notes, parameters, sql }: Query): object {
+  const takes = parameters.map((one) => ` ${one.name}: ${one.means}${emptyMeans(one)}.`).join('');
+  return {
+    title: asks,
+    description: notes + takes,
+    sql: parameters.reduce(withDefault, sql.trim()),
+  };
+}
+
+function emptyMeans({ type, daysAgo }: Parameter): string {
+  const like = type === 'time' ? ', such as 2026-11-20T10:00:00.000Z' : '';
+  return daysAgo === undefined ? like : `${like}; empty: ${daysAgo} days ago`;
+}
+
+function withDefault(sql: string, parameter: Parameter): string {
+  const value = `:${parameter.name}`;
+  if (parameter.type === 'id') return sql.replaceAll(value, `CAST(${value} AS INTEGER)`);
+  if (parameter.daysAgo === undefined) return sql;
+  return sql.replaceAll(value, `coalesce(nullif(${value}, ''), ${pastedValue(parameter, 'sqlite')})`);
+}

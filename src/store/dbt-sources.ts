@@ -1,0 +1,59 @@
+import { openToAnalysts, relations } from './documented.ts';
+import { type Column, commentOf, type Relation } from './relation.ts';
+
+/** When the pipe counts as late. A poll that failed says nothing about how fresh the leads are. */
+const FRESHNESS = {
+  loaded_at_field: 'finished_at',
+  freshness: {
+    warn_after: { count: 15, period: 'minute' },
+    error_after: { count: 60, period: 'minute' },
+    filter: "status in ('success', 'unchanged')",
+  },
+};
+
+/** `deploy/dbt/models/leadsync_sources.yml`: what a sink of type postgres keeps, as dbt sources with tests. */
+export function dbtSources(): object {
+  const open = ({ name }: Relation) => openToAnalysts.includes(name);
+  const sources = [
+    source(
+      'leadsync',
+      'What holds no personal data: all that the analysts’ role may read.',
+      relations.filter(open),
+    ),
+    source(
+      'leadsync_personal',
+      'Everything else. Needs rights on the tables; on with the variable leadsync_personal_data.',
+      relations.filter((one) => !open(one)),
+    ),
+  ];
+  return { version: 2, sources };
+}
+
+function source(name: string, description: string, tables: readonly Relation[]): object {
+  return {
+    name,
+    description,
+    schema: "{{ var('leadsync_schema', 'leadsync') }}",
+    loader: 'leadsync',
+    tables: tables.map(table),
+  };
+}
+
+function table(relation: Relation): object {
+  const { name, key, columns } = relation;
+  return {
+    name,
+    description: commentOf(relation),
+    ...(name === 'polls' && { config: FRESHNESS }),
+    columns: columns.map((column) => described(column, key)),
+  };
+}
+
+function described({ name, means, values }: Column, key: readonly string[]): object {
+  const tests = [
+    ...(key.includes(name) ? ['not_null'] : []),
+    ...(key.length === 1 && key[0] === name ? ['unique'] : []),
+    ...(values ? [{ accepted_values: { arguments: { values } } }] : []),
+  ];
+  return { name, description: means, ...(tests.length > 0 && { data_tests: tests }) };
+}
