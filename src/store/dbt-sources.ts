@@ -24,17 +24,19 @@ export function dbtSources(): object {
       'leadsync_personal',
       'Everything else. Needs rights on the tables; on with the variable leadsync_personal_data.',
       relations.filter((one) => !open(one)),
+      { config: { enabled: "{{ var('leadsync_personal_data', false) }}" } },
     ),
   ];
   return { version: 2, sources };
 }
 
-function source(name: string, description: string, tables: readonly Relation[]): object {
+function source(name: string, description: string, tables: readonly Relation[], more = {}): object {
   return {
     name,
     description,
     schema: "{{ var('leadsync_schema', 'leadsync') }}",
     loader: 'leadsync',
+    ...more,
     tables: tables.map(table),
   };
 }
