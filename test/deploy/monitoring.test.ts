@@ -102,14 +102,18 @@ describe('config/monitoring', () => {
     }
   });
 
-  test('the panels have words of their own and do not cover each other', () => {
-    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
-      Array.from({ length: w * h }, (_, n) => `${x + (n % w)},${y + Math.floor(n / w)}`),
-    );
-    expect(new Set(cells).size).toBe(cells.length);
-    expect(Math.max(...panels.map(({ gridPos: { x, w } }) => x + w))).toBe(24);
-    expect(panels.filter(({ title, description }) => !title || !description)).toEqual([]);
-  });
+  test.each(['leadsync', 'speed-to-lead'])(
+    'the panels of %s have words of their own and do not cover each other',
+    (name) => {
+      const panels: readonly Panel[] = JSON.parse(read(`grafana/dashboards/${name}.json`)).panels;
+      const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+        Array.from({ length: w * h }, (_, n) => `${x + (n % w)},${y + Math.floor(n / w)}`),
+      );
+      expect(new Set(cells).size).toBe(cells.length);
+      expect(Math.max(...panels.map(({ gridPos: { x, w } }) => x + w))).toBe(24);
+      expect(panels.filter(({ title, description }) => !title || !description)).toEqual([]);
+    },
+  );
 });
 
 describe('promtool', () => {
