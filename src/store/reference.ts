@@ -1,4 +1,4 @@
-import { queries, relations } from './documented.ts';
+import { isOpenToAnalysts, queries, relations } from './documented.ts';
 import { type Engine, type Parameter, pastedValue, type Query } from './query.ts';
 import type { Column, ColumnType, Relation } from './relation.ts';
 
@@ -22,7 +22,11 @@ const STORE_HEAD = `# The synced store
 What leadsync knows can be asked in two places, which have one shape: the same tables, views and columns under the same names.
 
 - **The ledger**, \`ledger.db\` in \`data_dir\`: \`leadsync query\`, or any tool that opens SQLite read-only.
-- **The schema of a sink of type \`postgres\`**: psql, Metabase, Grafana, dbt. Every table and column has a comment there.
+- **The schema of a sink of type \`postgres\`**, \`leadsync\` unless it was named otherwise: psql, [Metabase](metabase.md),
+  [Grafana](deploying.md#watched-by-your-own-prometheus-and-grafana), [dbt](../deploy/dbt/README.md). Its tables, views and columns have their
+  meaning as comments (\`\\d+ v_speed_to_lead\`).
+
+Files for DuckDB and others are made by [\`leadsync export\`](exporting.md); [Datasette](../deploy/datasette/README.md) shows the ledger in a browser.
 
 [queries.md](queries.md) has twelve questions that run as they are in both. Views (\`v_…\`) are the stable contract; inside a major
 version columns and views are only added. Names that begin with \`_\` are private: tables that change without notice, and
@@ -41,7 +45,55 @@ version columns and views are only added. Names that begin with \`_\` are privat
 
 \`leads\` and \`lead_answers\` are written to PostgreSQL with each delivery. The other tables are brought there every few seconds
 (\`mirror\`, see the [sink's README](../src/sinks/postgres/README.md)), from the beginning of the ledger; so they have no foreign keys: a
-poll or a version may be there before, or without, the lead.
+poll or a version may be there before, or without, the lead. Views that begin at \`leads\` (\`v_leads\`, \`v_leads_no_pii\`, \`v_speed_to_lead\`,
+\`v_services\`, \`v_questions\`) show in PostgreSQL what that sink was given: with \`backfill: false\` not the leads from before it.
+
+## Where to begin
+
+| about | ask |
+| --- | --- |
+| how many leads, of which service, when | \`v_leads_no_pii\` |
+| who the client is, what they want | \`v_leads\`, \`lead_answers\`: personal data |
+| who comes again | \`v_clients\`, joined by \`client_key\` |
+| how soon a lead was where | \`v_speed_to_lead\` |
+| what is stuck | \`v_undelivered\`, \`v_sink_health\` |
+| whether all is up to date | \`v_freshness\`, \`polls\` |
+| what the service changed in a lead | \`lead_versions\` |
+| everything about one lead | \`v_lead_timeline\` |
+
+A lead is named by two columns, never by its id alone. They are \`source\` and \`id\` in \`leads\`, \`v_leads\` and \`v_leads_no_pii\`, and
+\`source\` and \`lead_id\` everywhere else:
+
+\`\`\`sql
+SELECT l.service_slug, s.sink, count(*) AS leads, max(s.created_to_delivered_seconds) AS slowest
+FROM v_leads_no_pii l JOIN v_speed_to_lead s ON s.source = l.source AND s.lead_id = l.id
+GROUP BY l.service_slug, s.sink
+\`\`\`
+
+Further: \`deliveries\` and \`attempts\` by \`delivery_id\`; \`deliveries.lead_version\` is the \`version\` of \`lead_versions\`.
+
+## What is easy to get wrong
+
+- **Leads from before leadsync.** The first poll finds leads that are days old. They are slow by nature: where speed is the question, take
+  only leads with \`created_at >= (SELECT min(started_at) FROM polls)\`.
+- **Deliveries are not leads.** A lead has a delivery for each sink, and another for each change and each replay. Count leads in
+  \`v_leads_no_pii\`, arrivals in \`v_speed_to_lead\`.
+- **Days and hours are UTC.** In PostgreSQL \`created_at AT TIME ZONE 'Australia/Sydney'\` is the local time; SQLite knows no zones.
+- **In the ledger a time is text.** Compare it with text of the same form, \`'2026-11-20T10:00:00.000Z'\`, or with
+  \`strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days')\`; \`datetime('now')\` has another form and compares wrongly.
+- **A lead that the service no longer lists** stays, with all that it had.
+- **Erased leads, and those past \`retention\`,** are not in \`leads\` and its views. Their rows in \`lead_versions\`, \`deliveries\` and
+  \`attempts\` stay, with \`{"id":…}\` for a content. So earlier counts may shrink; those in \`polls\` do not.
+- **Negative seconds**: the service's clock was ahead of leadsync's.
+- **An address is one line,** as somebody wrote it (\`Box Hill, VIC, 3128\`). A postal code has to be cut out of it:
+  \`client_address ~ ', 3[0-9]{3}$'\` in PostgreSQL, \`client_address GLOB '*, 3[0-9][0-9][0-9]'\` in the ledger.
+
+| to read | in the ledger | in PostgreSQL | in DuckDB, of an export |
+| --- | --- | --- | --- |
+| one answer, by its slug (an array where it repeats) | \`answers ->> 'bedrooms'\` | the same | the same |
+| which fields changed, a row for each | \`FROM lead_versions v, json_each(v.changed_fields) f\`, then \`f.value\` | \`FROM lead_versions v, json_array_elements_text(v.changed_fields) AS f(value)\`, then \`f.value\` | \`FROM lead_versions v, json_each(v.changed_fields) f\`, then \`f.value ->> '$'\` |
+| a percentile | as [speed-to-lead](queries.md) does | \`percentile_disc(0.9) WITHIN GROUP (ORDER BY …)\` | the same as in PostgreSQL |
+| the meaning of a column | \`SELECT * FROM _comments\` | \`\\d+\` | this page |
 `;
 
 const STORE_FOOT = `
@@ -97,7 +149,8 @@ const QUERIES_HEAD = `# Twelve questions
 <!-- Generated by \`npm run generate\` from src/store/queries/. Do not edit. -->
 
 Each runs on the ledger as \`leadsync query @name\`, and as it is in PostgreSQL with the sink's schema as \`search_path\`; with the same
-answer on both. \`--set since=90d\` sets what begins with \`:\`; in another tool put a value in its place, such as
+answer on both. \`SET search_path = leadsync\` is for that, or write \`leadsync.v_…\`. \`--set since=90d\` sets what begins with \`:\`; in
+another tool put a value in its place, such as
 
 | | in the ledger | in PostgreSQL |
 | --- | --- | --- |
@@ -115,11 +168,14 @@ export function queryReference(): string {
   return `${QUERIES_HEAD}${rows.join('\n')}\n\n${queries.map(question).join('\n')}`;
 }
 
+const NOT_FOR_ANALYSTS =
+  ' Reads tables that the role of [analyst-role.sql](../deploy/postgres/analyst-role.sql) may not.';
+
 function question({ name, asks, notes, parameters, sql }: Query): string {
   const takes = parameters.map((one) => `\`${one.name}\`: ${one.means}${defaultOf(one)}`);
   return [
     `## ${asks}\n`,
-    `\`leadsync query @${name}\`. ${notes}${takes.length === 0 ? '' : ` Takes ${takes.join('; ')}.`}\n`,
+    `\`leadsync query @${name}\`. ${notes}${takes.length === 0 ? '' : ` Takes ${takes.join('; ')}.`}${isOpenToAnalysts(sql) ? '' : NOT_FOR_ANALYSTS}\n`,
     `\`\`\`sql${sql}\n\`\`\`\n`,
   ].join('\n');
 }

@@ -51,7 +51,7 @@ function inSeconds(count: string, unit: string): number {
   return Number(count) * (unit === 'm' ? 60 : 86_400);
 }
 
-/** Asks a store in which leads arrived and got stuck, as the user that grafana-role.sql makes. */
+/** Asks a store in which leads arrived and got stuck, as the user that reader-login.sql makes. */
 async function asGrafana(): Promise<(sql: string) => Promise<pg.QueryResult>> {
   const stores = await eventful();
   stores.on.clock.jump(1_000);
@@ -61,10 +61,10 @@ async function asGrafana(): Promise<(sql: string) => Promise<pg.QueryResult>> {
   await stores.bring();
   const { url, schema } = stores.postgres;
   const [role, user] = [uniqueName('analyst'), uniqueName('grafana')];
-  for (const file of ['analyst-role.sql', 'grafana-role.sql']) {
+  for (const file of ['analyst-role.sql', 'reader-login.sql']) {
     const variables = ['-v', `schema=${schema}`, '-v', `role=${role}`, '-v', `user=${user}`];
     execFileSync('psql', [url, '-qX', ...variables, '-f', join(root, 'deploy/postgres', file)], {
-      env: { ...process.env, GRAFANA_POSTGRES_PASSWORD: 'secret' },
+      env: { ...process.env, READER_PASSWORD: 'secret' },
       stdio: 'pipe',
     });
   }

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openToAnalysts, relations } from '../../../src/store/documented.ts';
+import { isOpenToAnalysts, openToAnalysts, queries, relations } from '../../../src/store/documented.ts';
+import { pasted } from '../../../src/store/query.ts';
 import { aDelivery } from '../../support/a-delivery.ts';
 import { uniqueName } from '../../support/services.ts';
 import { openPostgres, startDatabase } from './database.ts';
@@ -58,4 +59,13 @@ test('no column that the analyst sees is described as personal data', () => {
   const seen = relations.filter(({ name }) => openToAnalysts.includes(name));
   const columns = seen.flatMap((relation) => relation.columns);
   expect(columns.filter(({ means }) => /(?<!no )personal data\.$/i.test(means))).toEqual([]);
+});
+
+test('of the documented queries an analyst can ask those that are said to be for them', async () => {
+  const { refused } = await aStoreWithARole();
+  const answers: Record<string, boolean> = {};
+  for (const query of queries) answers[query.name] = (await refused(pasted(query, 'postgres'))) === 'allowed';
+  expect(answers).toEqual(Object.fromEntries(queries.map(({ name, sql }) => [name, isOpenToAnalysts(sql)])));
+  expect(Object.values(answers)).toContain(true);
+  expect(Object.values(answers)).toContain(false);
 });
