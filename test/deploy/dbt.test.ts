@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { openToAnalysts, relations } from '../../src/store/documented.ts';
-import { eventful } from '../store/eventful-store.ts';
+import { withFreshLead } from '../store/reading-store.ts';
 import type { TwoStores } from '../store/two-stores.ts';
-import { aListedLead } from '../support/a-lead.ts';
 import { uniqueName } from '../support/services.ts';
 import { compiled, type DataTest, folder, inOrder, type Names, readDbtProject } from './dbt-project.ts';
 
@@ -73,13 +72,7 @@ function nameAndArguments(one: Exclude<DataTest, string>) {
 }
 
 async function built(): Promise<{ stores: TwoStores; run: Run }> {
-  const stores = await eventful();
-  // A lead that is newer than the first poll, and delivered: the only kind that the speed is measured by.
-  stores.on.clock.jump(1_000);
-  const createdAt = stores.on.clock.now().toISOString();
-  stores.on.clock.jump(1_000);
-  await stores.list([aListedLead({ id: 4_711, created_at: createdAt })]);
-  await stores.bring();
+  const stores = await withFreshLead();
   const run = new Run(stores);
   await run.build();
   return { stores, run };

@@ -1,12 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { eventful } from '../store/eventful-store.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { uniqueName } from '../support/services.ts';
+import { asReader, withFreshLead } from '../store/reading-store.ts';
 
 interface Panel {
   readonly title: string;
@@ -51,38 +47,9 @@ function inSeconds(count: string, unit: string): number {
   return Number(count) * (unit === 'm' ? 60 : 86_400);
 }
 
-/** Asks a store in which leads arrived and got stuck, as the user that reader-login.sql makes. */
-async function asGrafana(): Promise<(sql: string) => Promise<pg.QueryResult>> {
-  const stores = await eventful();
-  stores.on.clock.jump(1_000);
-  const createdAt = stores.on.clock.now().toISOString();
-  stores.on.clock.jump(1_000);
-  await stores.list([aListedLead({ id: 4_711, created_at: createdAt })]);
-  await stores.bring();
-  const { url, schema } = stores.postgres;
-  const [role, user] = [uniqueName('analyst'), uniqueName('grafana')];
-  for (const file of ['analyst-role.sql', 'reader-login.sql']) {
-    const variables = ['-v', `schema=${schema}`, '-v', `role=${role}`, '-v', `user=${user}`];
-    execFileSync('psql', [url, '-qX', ...variables, '-f', join(root, 'deploy/postgres', file)], {
-      env: { ...process.env, READER_PASSWORD: 'secret' },
-      stdio: 'pipe',
-    });
-  }
-  const address = new URL(url);
-  [address.username, address.password] = [user, 'secret'];
-  const client = new pg.Client({ connectionString: address.href });
-  await client.connect();
-  onTestFinished(async () => {
-    await client.end();
-    await stores.postgres.query(`DROP OWNED BY ${role}`);
-    await stores.postgres.query(`DROP ROLE ${user}, ${role}`);
-  });
-  return (sql) => client.query(sql);
-}
-
 describe('the dashboard on speed to lead', () => {
   test('has panels whose SQL runs and gives rows, as the user that may only look', async () => {
-    const ask = await asGrafana();
+    const ask = await asReader(await withFreshLead());
     const values: Record<string, readonly string[]> = { zone: ['Australia/Sydney'] };
     for (const { name, query } of variables.filter(({ type }) => type === 'query'))
       values[name] = (await ask(query)).rows.map((row) => String(Object.values(row)[0]));
@@ -97,7 +64,7 @@ describe('the dashboard on speed to lead', () => {
   });
 
   test('counts leads by hour of the week in the zone that is asked for, and leaves old ones out of the speed', async () => {
-    const ask = await asGrafana();
+    const ask = await asReader(await withFreshLead());
     const sqlOf = (title: string) => panels.find((panel) => panel.title === title)?.targets[0]?.rawSql ?? '';
     const all = { source: ['main'], sink: ['warehouse', 'crm'] };
     const service = (await ask('SELECT DISTINCT service_slug FROM v_services')).rows.map(
@@ -117,7 +84,7 @@ describe('the dashboard on speed to lead', () => {
   });
 
   test('is refused personal data, and cannot write', async () => {
-    const ask = await asGrafana();
+    const ask = await asReader(await withFreshLead());
     await expect(ask('SELECT * FROM v_leads')).rejects.toThrow('permission denied for view v_leads');
     await expect(ask('DELETE FROM polls')).rejects.toThrow(
       'cannot execute DELETE in a read-only transaction',
