@@ -122,7 +122,11 @@ export const views: readonly Relation[] = [
       sink,
       oneOf('state', ['pending', 'dead'], 'pending or dead.'),
       maybe('reason', 'text', 'Why it is dead, or why the last attempt failed.'),
-      always('attempts', 'integer', 'Attempts that count for the retry schedule.'),
+      always(
+        'attempts',
+        'integer',
+        'Attempts that count for the retry schedule; the table attempts has all of them.',
+      ),
       always('owed_at', 'time', 'Since when it is owed.'),
       maybe('next_attempt_at', 'time', 'When it is due; null once it is dead.'),
       maybe('settled_at', 'time', 'When it was given up.'),
