@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { LeadEvent } from '../leads/delivery.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import { durationBetween, nameOption, printDuration } from './option-limits.ts';
 
@@ -22,12 +23,12 @@ export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
         'The name that this sink had before: what it was owed and has got under that name goes on under this one. May stay here.',
       ),
     events: z
-      .array(z.enum(['created', 'updated']))
+      .array(z.enum(eventsOf(defaults)))
       .min(1)
       .refine((events) => new Set(events).size === events.length, 'names the same event twice')
       .default([...defaults.events])
       .describe(
-        'What is delivered: leads when they are first seen (`created`), and when they change (`updated`).',
+        `What is delivered: leads when they are first seen (\`created\`), and when they change (\`updated\`).${defaults.events.includes('erased') ? ' With `erased`, the word that a lead which was delivered is to be erased.' : ''}`,
       ),
     backfill: z
       .boolean()
@@ -74,6 +75,11 @@ export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
         'What happens to a lead that failed while others got through. While a sink is unavailable no attempts are used up.',
       ),
   });
+}
+
+/** What a type of sink can be asked to bring: only some can be told of erased leads, and those are by default. */
+function eventsOf({ events }: SinkType['defaults']): readonly LeadEvent[] {
+  return events.includes('erased') ? ['created', 'updated', 'erased'] : ['created', 'updated'];
 }
 
 /** The common options of a sink after validation. */

@@ -80,7 +80,7 @@ async function attempt(
   const startMs = clock.monotonicMs();
   reach('begun');
   const span = parts.tracing?.attempt(batch);
-  const outcomes = await callSink(open, batch, clock, signal, span?.traceparent);
+  const outcomes = keepable(await callSink(open, batch, clock, signal, span?.traceparent), batch);
   if (span) endSpan(span, outcomes);
   reach('accepted');
   // Cut off by a stop: what the destination made of it is unknown, so nothing is said; the same batch is attempted again.
@@ -157,6 +157,12 @@ function complete(outcomes: readonly Outcome[], batch: Batch): readonly Outcome[
   if (Array.isArray(outcomes) && outcomes.filter(isOutcome).length === wanted && outcomes.length === wanted)
     return outcomes;
   throw new SinkUnavailable('The sink did not say of every lead what became of it.', { hint: REPORT });
+}
+
+/** A destination that is told of an erased lead may answer with what it still has of it: that is not kept. */
+function keepable(outcomes: readonly Outcome[], { deliveries }: Batch): readonly Outcome[] {
+  if (deliveries.every(({ event }) => event !== 'erased')) return outcomes;
+  return outcomes.map((outcome) => ('answer' in outcome ? { ...outcome, answer: undefined } : outcome));
 }
 
 function isOutcome(value: Outcome | null | undefined): boolean {

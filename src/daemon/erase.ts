@@ -1,37 +1,18 @@
 import type { Config, SinkConfig } from '../config/config.ts';
-import type { Erased, LeadKey, Person, Subject } from '../leads/person.ts';
+import type { Erased, LeadKey, Person, Subject, ToldErasure } from '../leads/person.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
+import type { Certificate, Reached } from './certificate.ts';
+import { isDataDirHeld } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
+import { formerPlaces, toldOfErasures, toldPlace } from './tell-erasure.ts';
 
 /** How long is waited for attempts that are under way, and for readers of the ledger, in ms. */
 const PATIENCE_MS = 60_000;
+/** How long is waited for a leadsync that is running to tell sinks that can only be told. */
+const TELL_MS = 5_000;
 const LOOK_AGAIN_MS = 200;
-
-/** What became of a person at one place. */
-export interface Reached {
-  /** `ledger`, or the sink's name. */
-  readonly place: string;
-  readonly type: string;
-  /** Nothing of the person is left there, as far as leadsync put it there. */
-  readonly reached: boolean;
-  /** It could not be reached now, and a later erasure goes on with it. */
-  readonly again: boolean;
-  readonly what: string;
-  /** The files that still hold the person, for somebody to remove. */
-  readonly files?: readonly string[];
-}
-
-/** What an erasure came to. Names no person: leads by their ids. */
-export interface Certificate {
-  readonly at: Date;
-  readonly leads: readonly LeadKey[];
-  /** Elements of listings that were set aside. */
-  readonly rejected: number;
-  readonly erased: Omit<Erased, 'underWay'>;
-  readonly places: readonly Reached[];
-}
 
 export interface EraseParts {
   readonly ledger: Ledger;
@@ -58,17 +39,19 @@ export async function personToErase(
  * noted in the ledger until a later erasure reaches it.
  */
 export async function erase(
-  { sinks }: Pick<Config, 'sinks'>,
+  { sinks, dataDir }: Pick<Config, 'sinks' | 'dataDir'>,
   person: Person,
   parts: EraseParts,
 ): Promise<Certificate> {
   const { ledger, clock } = parts;
-  const { underWay, ...erased } = await eraseFromLedger(person, parts);
-  const places: Reached[] = [];
-  for (const sink of sinks) places.push(await eraseFromSink(sink, person, parts));
+  const { underWay, ...erased } = await eraseFromLedger(person, toldOfErasures(sinks), parts);
+  const reached: (Reached | undefined)[] = [];
+  for (const sink of sinks) reached.push(await eraseFromSink(sink, person, parts));
   const scrubbed = await untilTrue(() => ledger.scrub(), parts);
+  const told = await untilTold(person, isDataDirHeld(dataDir) ? TELL_MS : 0, parts);
+  const places = sinks.map((sink, at) => reached[at] ?? { ...placeOf(sink), ...toldPlace(sink, told) });
   const ledgerPlace = { place: 'ledger', type: 'ledger', ...ledgerSays(underWay, scrubbed) };
-  const all = [ledgerPlace, ...places];
+  const all = [ledgerPlace, ...places, ...formerPlaces(sinks, told)];
   if (!all.some(({ again }) => again)) await ledger.finishErasing(person.leads);
   return { at: clock.now(), leads: person.leads, rejected: person.rejected.length, erased, places: all };
 }
@@ -94,10 +77,10 @@ function ledgerSays(underWay: number, scrubbed: boolean): Pick<Reached, 'reached
 }
 
 /** Again and again, until nothing of the person is under way: an attempt that ends may leave an answer, or a delivery to be retried. */
-async function eraseFromLedger(person: Person, parts: EraseParts): Promise<Erased> {
+async function eraseFromLedger(person: Person, tell: readonly string[], parts: EraseParts): Promise<Erased> {
   let sum: Erased = { versions: 0, rejected: 0, attempts: 0, skipped: 0, underWay: 0 };
   await untilTrue(async () => {
-    const part = await parts.ledger.erase(person);
+    const part = await parts.ledger.erase(person, tell);
     sum = {
       versions: sum.versions + part.versions,
       rejected: sum.rejected + part.rejected,
@@ -110,24 +93,48 @@ async function eraseFromLedger(person: Person, parts: EraseParts): Promise<Erase
   return sum;
 }
 
-async function untilTrue(done: () => Promise<boolean>, { clock, signal }: EraseParts): Promise<boolean> {
+/** How far sinks have been told, once nothing of that is owed any more or the time is over. */
+async function untilTold(
+  { leads }: Person,
+  withinMs: number,
+  parts: EraseParts,
+): Promise<readonly ToldErasure[]> {
+  let told: readonly ToldErasure[] = [];
+  const isTold = async () => {
+    told = await parts.ledger.toldErasure(leads);
+    return told.every(({ owed }) => owed === 0);
+  };
+  await untilTrue(isTold, parts, withinMs);
+  return told;
+}
+
+async function untilTrue(
+  done: () => Promise<boolean>,
+  { clock, signal }: EraseParts,
+  withinMs = PATIENCE_MS,
+): Promise<boolean> {
   const startMs = clock.monotonicMs();
   while (!(await done())) {
-    if (signal.aborted || clock.monotonicMs() - startMs > PATIENCE_MS) return false;
+    if (signal.aborted || clock.monotonicMs() - startMs >= withinMs) return false;
     await clock.sleep(LOOK_AGAIN_MS, signal);
   }
   return true;
 }
 
-async function eraseFromSink(config: SinkConfig, person: Person, parts: EraseParts): Promise<Reached> {
+/** Undefined where nothing can be taken back, nor found: such a sink can only be told. */
+async function eraseFromSink(
+  config: SinkConfig,
+  person: Person,
+  parts: EraseParts,
+): Promise<Reached | undefined> {
   const sink = openSink(config, parts.clock);
-  const place = { place: config.name, type: config.type.type };
   try {
-    return { ...place, ...(await eraseAt(sink, person, parts)) };
+    const reached = await eraseAt(sink, person, parts);
+    return reached && { ...placeOf(config), ...reached };
   } catch (error) {
     if (!(error instanceof SinkUnavailable)) throw error;
     return {
-      ...place,
+      ...placeOf(config),
       reached: false,
       again: true,
       what: [error.message, error.hint].filter(Boolean).join(' '),
@@ -137,21 +144,20 @@ async function eraseFromSink(config: SinkConfig, person: Person, parts: ErasePar
   }
 }
 
+function placeOf({ name, type }: SinkConfig): Pick<Reached, 'place' | 'type'> {
+  return { place: name, type: type.type };
+}
+
 async function eraseAt(
   sink: Sink,
   person: Person,
   { ledger, signal }: EraseParts,
-): Promise<Pick<Reached, 'reached' | 'again' | 'what' | 'files'>> {
+): Promise<Pick<Reached, 'reached' | 'again' | 'what' | 'files'> | undefined> {
   if (sink.erase) {
     const rows = await sink.erase({ ...person, ledger: ledger.id }, signal);
     return { reached: true, again: false, what: `${rows} rows were removed or emptied.` };
   }
-  if (!sink.holds)
-    return {
-      reached: false,
-      again: false,
-      what: 'leadsync cannot take back what it sent there. Ask whoever runs it to erase these leads, by their ids.',
-    };
+  if (!sink.holds) return undefined;
   const files = await filesWith(sink.holds(signal), person.leads);
   if (files.length === 0)
     return { reached: true, again: false, what: 'None of its files holds these leads.' };

@@ -1,7 +1,7 @@
 import type { LeadId } from './lead.ts';
 
-/** What happened to a lead that a sink can ask to hear of. */
-export type LeadEvent = 'created' | 'updated';
+/** What happened to a lead that a sink can ask to hear of. An `erased` lead has nothing left but its id. */
+export type LeadEvent = 'created' | 'updated' | 'erased';
 
 /** `dead` was given up and `skipped` was left out on purpose, each with a reason. */
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'skipped';
@@ -21,7 +21,7 @@ export interface Delivery {
   /** Somebody asked for the lead to be sent again. */
   readonly replay: boolean;
   readonly firstSeenAt: Date;
-  /** When this version was first listed. */
+  /** When this version was first listed; for an erased lead, when it was erased. */
   readonly changedAt: Date;
   /** The poll that first listed this version, by its number in the ledger. */
   readonly poll?: number | undefined;

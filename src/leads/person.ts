@@ -29,6 +29,19 @@ export interface Erased {
   readonly underWay: number;
 }
 
+/** How far a sink has been told that leads were erased; each is a number of leads. */
+export interface ToldErasure {
+  readonly sink: string;
+  /** The sink got them, or may have got them. */
+  readonly had: number;
+  /** It took the word that they are erased. */
+  readonly told: number;
+  /** It is owed that word. */
+  readonly owed: number;
+  /** It refused that word, which nobody repeats by themselves. */
+  readonly refused: number;
+}
+
 /** A lead that was erased, where some place was not reached yet. */
 export interface Unfinished extends LeadKey {
   readonly erasedAt: Date;

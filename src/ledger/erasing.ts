@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../leads/delivery.ts';
-import type { Erased, LeadKey, Unfinished } from '../leads/person.ts';
+import type { Erased, LeadKey, ToldErasure, Unfinished } from '../leads/person.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { SinkRows } from './sink-rows.ts';
 
@@ -20,6 +20,13 @@ export const erasures = `
   ) STRICT;
   ALTER TABLE _leads ADD COLUMN erased_no INTEGER;
 `;
+
+/** A step of the schema that changes no table: a delivery of the event `erased` tells a sink, and its id says so in the views. */
+export const erasuresTold =
+  '-- `replay` of such a delivery is -1, so that a sink is owed one for a lead, and never a second.';
+
+/** Stands for `replay` in the one delivery that tells a sink that a lead is erased. */
+export const ERASURE = -1;
 
 const ERASED = 'the lead was erased on request';
 
@@ -44,8 +51,8 @@ export class Erasing {
     this.#sql = prepare(db);
   }
 
-  /** Takes out a lead; doing it again takes out what has come since. */
-  lead({ source, leadId }: LeadKey): Erased {
+  /** Takes out a lead, and owes the word of it to those sinks of `tell` that may have it; doing it again takes out what has come since. */
+  lead({ source, leadId }: LeadKey, tell: readonly string[]): Erased {
     const now = this.#clock.now().getTime();
     this.#sql.note.run(source, leadId, now);
     this.#sql.mark.run(source, leadId);
@@ -53,8 +60,13 @@ export class Erasing {
     const counts = {
       versions: this.#sql.clearVersions.run(source, leadId).changes,
       rejected: this.#sql.clearRejectedOf.run(source, leadId).changes,
-      attempts: this.#sql.clearAttempts.run(source, leadId).changes,
+      attempts:
+        this.#sql.clearAttempts.run(source, leadId).changes +
+        this.#sql.clearBatchMates.run(source, leadId).changes,
     };
+    // While the batches are there: that a delivery is in one may be all that tells of an attempt.
+    for (const sink of this.#sql.tell.all(now, now, ERASURE, source, leadId, JSON.stringify(tell)))
+      this.#rows.count(sink, 'pending', 1);
     const owed = this.#sql.owed.all(source, leadId);
     const waiting = owed.filter((row) => row.holder === null || (row.leased_until ?? 0) <= now);
     for (const row of waiting) this.#skip(row, now);
@@ -64,6 +76,21 @@ export class Erasing {
   /** Takes out the text of an element that was set aside. Gives 1, or 0 when it was gone already. */
   rejected(rejectedId: number): number {
     return this.#sql.clearRejected.run(rejectedId).changes;
+  }
+
+  /** Of every sink that may have some of these leads. */
+  told(leads: readonly LeadKey[]): ToldErasure[] {
+    const rows = leads.flatMap(({ source, leadId }) => this.#sql.told.all(source, leadId));
+    return [...Map.groupBy(rows, ({ sink }) => sink)].map(([sink, ofSink]) => {
+      const count = (state: DeliveryState) => ofSink.filter(({ told }) => told === state).length;
+      return {
+        sink,
+        had: ofSink.length,
+        told: count('delivered'),
+        owed: count('pending'),
+        refused: count('dead'),
+      };
+    });
   }
 
   unfinished(): Unfinished[] {
@@ -90,9 +117,15 @@ export class Erasing {
   }
 }
 
-/** The deliveries of a lead: source, id. */
+/** The delivery `d` was attempted, or its batch was on its way, so that it may have been. */
+const MAY_HAVE_ARRIVED = '(d.first_attempt_at IS NOT NULL OR d.batch_no IS NOT NULL)';
+
+/** A batch holds at most so many deliveries, and their attempts are written one behind the other. */
+const BATCH_MAX = 10_000;
+
+/** The deliveries that brought a lead, or were to: source, id. */
 const OF_LEAD = `(SELECT d.delivery_no FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no
-  WHERE v.source = ? AND v.id = ?)`;
+  WHERE v.source = ? AND v.id = ? AND d.event <> 'erased')`;
 
 function prepare(db: Database.Database) {
   return {
@@ -117,6 +150,29 @@ function prepare(db: Database.Database) {
     clearAttempts: db.prepare<[string, bigint]>(
       `UPDATE _attempts SET answer = NULL, error = NULL WHERE delivery_no IN ${OF_LEAD}
        AND (answer IS NOT NULL OR error IS NOT NULL)`,
+    ),
+    // What a destination said of a whole batch stands in the attempt of each of its leads.
+    clearBatchMates: db.prepare<[string, bigint]>(
+      `UPDATE _attempts SET answer = NULL WHERE answer IS NOT NULL AND attempt_no IN (
+         SELECT m.attempt_no FROM _attempts a JOIN _attempts m ON m.batch_no = a.batch_no
+           AND m.attempt_no BETWEEN a.attempt_no - ${BATCH_MAX} AND a.attempt_no + ${BATCH_MAX}
+         WHERE a.delivery_no IN ${OF_LEAD})`,
+    ),
+    tell: db
+      .prepare<[number, number, number, string, bigint, string], string>(
+        `INSERT INTO _deliveries (version_no, sink_no, event, state, owed_at, next_attempt_at, replay, after_no)
+         SELECT l.version_no, d.sink_no, 'erased', 'pending', ?, ?, ?, max(d.delivery_no)
+         FROM _leads l JOIN _versions v ON v.source = l.source AND v.id = l.id JOIN _deliveries d ON d.version_no = v.version_no
+         WHERE l.source = ? AND l.id = ? AND ${MAY_HAVE_ARRIVED}
+           AND d.sink_no IN (SELECT sink_no FROM _sinks JOIN json_each(?) ON value = sink)
+         GROUP BY d.sink_no ON CONFLICT DO NOTHING
+         RETURNING (SELECT sink FROM _sinks s WHERE s.sink_no = _deliveries.sink_no)`,
+      )
+      .pluck(),
+    told: db.prepare<[string, bigint], { sink: string; told: DeliveryState | null }>(
+      `SELECT s.sink, max(iif(d.event = 'erased', d.state, NULL)) AS told
+       FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no
+       WHERE v.source = ? AND v.id = ? AND (d.event = 'erased' OR ${MAY_HAVE_ARRIVED}) GROUP BY s.sink_no ORDER BY s.sink_no`,
     ),
     owed: db.prepare<[string, bigint], OwedRow>(
       `SELECT d.delivery_no, s.sink, d.state, d.batch_no, b.holder, b.leased_until FROM _deliveries d

@@ -1,3 +1,4 @@
+import { ERASURE } from './erasing.ts';
 import type { DeliveryFilter } from './ledger.ts';
 
 export interface FilterSql {
@@ -23,17 +24,18 @@ export function filterSql(filter: DeliveryFilter): FilterSql {
   };
 }
 
-/** A delivery's id is made of its parts, so that it needs no column: sink, source, lead, version, hash, replay. */
+/** A delivery's id is made of its parts, so that it needs no column: sink, source, lead, version, hash, and a replay's time or that the lead is erased. */
 function deliveryTerm(id: string): [string, ...(string | number | bigint)[]] {
-  const match = /^([^:]+):([^:]+):(\d{1,19}):(\d{1,9}):([0-9a-f]{8})(?::r(\d{1,15}))?$/.exec(id);
+  const match = /^([^:]+):([^:]+):(\d{1,19}):(\d{1,9}):([0-9a-f]{8})(?::(?:r(\d{1,15})|(erased)))?$/.exec(id);
   if (!match) return ['0 = 1'];
-  const [, sink, source, lead, version, hash, replay] = match as unknown as [
+  const [, sink, source, lead, version, hash, replay, erased] = match as unknown as [
     string,
     string,
     string,
     string,
     string,
     string,
+    string?,
     string?,
   ];
   return [
@@ -43,6 +45,6 @@ function deliveryTerm(id: string): [string, ...(string | number | bigint)[]] {
     BigInt.asIntN(64, BigInt(lead)),
     Number(version),
     hash,
-    Number(replay ?? 0),
+    erased ? ERASURE : Number(replay ?? 0),
   ];
 }

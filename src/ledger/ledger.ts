@@ -5,7 +5,15 @@ import type { Verdict } from '../leads/judge.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type { ListedBlock, ListedElement, ListedItem } from '../leads/listed-lead.ts';
 import type { Outcome } from '../leads/outcome.ts';
-import type { Erased, LeadKey, Person, PersonRecord, Subject, Unfinished } from '../leads/person.ts';
+import type {
+  Erased,
+  LeadKey,
+  Person,
+  PersonRecord,
+  Subject,
+  ToldErasure,
+  Unfinished,
+} from '../leads/person.ts';
 import type { Retained } from '../leads/retention.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { LedgerError } from './ledger-error.ts';
@@ -444,10 +452,13 @@ export interface Ledger {
   personRecord(person: Person): Promise<PersonRecord>;
   /**
    * Removes the content of leads and of what was set aside, for good, and what they are owed: a lead keeps its id and hash, so
-   * that no poll brings it back, with another content neither. What is being attempted is left to its end, and counted. Each
+   * that no poll brings it back, with another content neither. Those sinks of `tell` that got a lead, or may have, are owed a
+   * delivery of the event `erased` instead, once. What is being attempted is left to its end, and counted. Each
    * lead is one transaction; erasing again does what is left.
    */
-  erase(person: Person): Promise<Erased>;
+  erase(person: Person, tell: readonly string[]): Promise<Erased>;
+  /** How far the sinks that may have leads have been told that they are erased. */
+  toldErasure(leads: readonly LeadKey[]): Promise<readonly ToldErasure[]>;
   /** Leads that were erased, until `finishErasing` tells that every place was reached: whoever was killed in between is gone on for. */
   unfinishedErasures(): Promise<readonly Unfinished[]>;
   finishErasing(leads: readonly LeadKey[]): Promise<void>;

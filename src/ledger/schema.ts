@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { relations } from '../store/documented.ts';
 import { commentOf } from '../store/relation.ts';
 import { browseIndexes } from './browse-indexes.ts';
-import { erasures } from './erasing.ts';
+import { erasures, erasuresTold } from './erasing.ts';
 import { LedgerError } from './ledger-error.ts';
 import { addFunctions } from './sql-functions.ts';
 import { publicViews } from './views.ts';
@@ -217,6 +217,7 @@ const migrations: readonly string[] = [
   `,
   browseIndexes,
   erasures,
+  erasuresTold,
 ];
 
 /**

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Batch, BatchRef, Delivery } from '../leads/delivery.ts';
+import type { Batch, BatchRef, Delivery, LeadEvent } from '../leads/delivery.ts';
 import type { Attempted, Judge, Verdict } from '../leads/judge.ts';
 import type { Outcome } from '../leads/outcome.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -9,14 +9,14 @@ import type { Attempt, Settled } from './ledger.ts';
 import { OVERTAKEN } from './order-sql.ts';
 import { Results } from './results.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
-import { deliveryId } from './views.ts';
+import { changedAt, deliveryId } from './views.ts';
 
 interface DeliveryRow {
   delivery: string;
   source: string;
   id: string;
   version: number;
-  event: 'created' | 'updated';
+  event: LeadEvent;
   replay: number;
   first_seen_at: number;
   valid_from: number;
@@ -206,7 +206,7 @@ function prepare(db: Database.Database) {
     ),
     giveBack: db.prepare('UPDATE _batches SET holder = NULL WHERE batch_no = ? AND lease = ?'),
     load: db.prepare<[number], DeliveryRow>(
-      `SELECT ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, v.valid_from, v.poll_id, v.hash, v.raw
+      `SELECT ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw
        FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
        WHERE d.batch_no = +? ORDER BY d.delivery_no`,
     ),

@@ -418,9 +418,9 @@ class SqliteLedger implements Ledger {
     return this.#read(() => this.#subjectRows.of(person));
   }
 
-  async erase({ leads, rejected }: Person): Promise<Erased> {
+  async erase({ leads, rejected }: Person, tell: readonly string[]): Promise<Erased> {
     const parts: Erased[] = [];
-    for (const lead of leads) parts.push(await this.#write(() => this.#erasing.lead(lead)));
+    for (const lead of leads) parts.push(await this.#write(() => this.#erasing.lead(lead, tell)));
     const setAside = await this.#write(() => rejected.map((one) => this.#erasing.rejected(one)));
     const sum = (of: (part: Erased) => number) => parts.reduce((total, part) => total + of(part), 0);
     return {
@@ -430,6 +430,10 @@ class SqliteLedger implements Ledger {
       skipped: sum((part) => part.skipped),
       underWay: sum((part) => part.underWay),
     };
+  }
+
+  toldErasure(leads: readonly LeadKey[]) {
+    return this.#read(() => this.#erasing.told(leads));
   }
 
   unfinishedErasures() {

@@ -3,7 +3,7 @@ import type { DeliveryState, LeadEvent } from '../leads/delivery.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type { Upcoming } from './ledger.ts';
 import { HAS_CONTENT } from './retaining.ts';
-import { deliveryId } from './views.ts';
+import { changedAt, deliveryId } from './views.ts';
 
 interface LeadRow {
   source: string;
@@ -37,7 +37,7 @@ export class UpcomingDeliveries {
   }
 
   of(sink: string, lead: LeadId, source: string | undefined): Upcoming[] {
-    const leads = this.#sql.leads.all(lead, source ?? null, source ?? null);
+    const leads = this.#sql.leads.all(lead, source ?? null, source ?? null, sink);
     return leads.map((found) => this.#owed(sink, lead, found.source) ?? this.#unowed(sink, lead, found));
   }
 
@@ -71,16 +71,21 @@ function contentOf({ version, first_seen_at, valid_from, poll_id: poll, hash, ra
 }
 
 function prepare(db: Database.Database) {
-  const content = 'v.version, v.first_seen_at, v.valid_from, v.poll_id, v.hash, v.raw';
+  const content = (validFrom: string) =>
+    `v.version, v.first_seen_at, ${validFrom} AS valid_from, v.poll_id, v.hash, v.raw`;
   return {
-    leads: db.prepare<[LeadId, string | null, string | null], LeadRow>(
+    // One that has no content any more is told of where the sink is owed the word of that, or got it.
+    leads: db.prepare<[LeadId, string | null, string | null, string], LeadRow>(
       `SELECT l.source, l.version_no FROM _sources o JOIN _leads l ON l.source = o.source AND l.id = ?
-       WHERE (? IS NULL OR o.source = ?) AND ${HAS_CONTENT} ORDER BY l.source`,
+       WHERE (? IS NULL OR o.source = ?) AND (${HAS_CONTENT} OR EXISTS (SELECT 1 FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
+         WHERE d.version_no = l.version_no AND d.event = 'erased' AND s.sink = ?)) ORDER BY l.source`,
     ),
-    version: db.prepare<[number], VersionRow>(`SELECT ${content} FROM _versions v WHERE v.version_no = ?`),
+    version: db.prepare<[number], VersionRow>(
+      `SELECT ${content('v.valid_from')} FROM _versions v WHERE v.version_no = ?`,
+    ),
     // What waits goes first, the oldest of it before the others; else it is the last that there was.
     owed: db.prepare<[string, LeadId, string], OwedRow>(
-      `SELECT ${deliveryId} AS delivery, d.event, d.replay, d.state, d.reason, d.settled_at, ${content}
+      `SELECT ${deliveryId} AS delivery, d.event, d.replay, d.state, d.reason, d.settled_at, ${content(changedAt)}
        FROM _versions v JOIN _sinks s JOIN _deliveries d ON d.version_no = v.version_no AND d.sink_no = s.sink_no
        WHERE v.source = ? AND v.id = ? AND s.sink = ?
        ORDER BY d.state = 'pending' DESC, iif(d.state = 'pending', d.delivery_no, -d.delivery_no) LIMIT 1`,

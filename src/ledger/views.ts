@@ -18,7 +18,10 @@ const CURRENT =
   '_versions v CROSS JOIN _leads l ON l.source = v.source AND l.id = v.id AND l.version_no = v.version_no AND l.erased_no IS NULL';
 
 /** A delivery's public id, from the rows `d` (delivery), `v` (version) and `s` (sink). The README of receivers relies on it. */
-export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || iif(d.replay, ':r' || d.replay, ''))`;
+export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay THEN ':r' || d.replay ELSE '' END)`;
+
+/** When the content came that a delivery brings, in ms, from the rows `d` and `v`; an erased lead's is as old as the word of it. */
+export const changedAt = "iif(d.event = 'erased', d.owed_at, v.valid_from)";
 
 /** With a condition on the state behind it, each half of them is found by its own index. */
 const undelivered = `CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, v.version AS lead_version, s.sink, d.state, d.reason,

@@ -147,7 +147,7 @@ export interface SinkParts {
 
 /** What a type of sink does where the configuration is silent. */
 export interface SinkDefaults {
-  /** Which events are owed to it. */
+  /** Which events are owed to it. `erased` where the destination can be told of it by a delivery. */
   readonly events: readonly LeadEvent[];
   readonly batchMax: number;
   /** How long the oldest delivery waits for its batch to fill, in ms. */

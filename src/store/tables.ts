@@ -148,7 +148,11 @@ export const tables: readonly Relation[] = [
       leadId,
       always('lead_version', 'integer', 'Which content of the lead.'),
       sink,
-      oneOf('event', ['created', 'updated'], 'created, or updated for every further content.'),
+      oneOf(
+        'event',
+        ['created', 'updated', 'erased'],
+        'created, updated for every further content, or erased: the word that the lead was erased.',
+      ),
       oneOf(
         'state',
         ['pending', 'delivered', 'dead', 'skipped'],

@@ -44,6 +44,11 @@ export class Install {
   readonly configFile = join(this.folder, 'leadsync.yaml');
 
   constructor(parts: Readonly<Record<string, unknown>> = {}) {
+    this.configure(parts);
+  }
+
+  /** Writes the configuration anew, with these parts in place of the usual. */
+  configure(parts: Readonly<Record<string, unknown>>): void {
     const config = {
       data_dir: './data',
       sources: { main: { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'canary-secret' } },

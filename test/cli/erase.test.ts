@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Preview } from '../../src/sinks/sink.ts';
 import { aListedLead } from '../support/a-lead.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { deliverBySink, Install } from './an-install.ts';
 
 const people = [
@@ -31,9 +33,9 @@ test('erases, and certifies what was reached, what was not, and which files stil
   expect(stdout).not.toMatch(/ada@|Ada Secret/);
   expect(stdout).toContain('1 content and 0 rejected leads emptied, 0 answers removed, 1 delivery skipped');
   expect(stdout).toMatch(/reached {6}ledger: Erased and overwritten/);
-  expect(stdout).toMatch(/NOT REACHED {2}crm \(webhook\)/);
+  expect(stdout).toMatch(/reached {6}crm \(webhook\): None of these leads was sent there\.\n/);
   expect(stdout).toMatch(/NOT REACHED {2}drop \(csv\): .*\n +\S+leads-20261120T100000\.000Z-b1\.csv\n/);
-  // A webhook is never reached: nothing is left to go on with.
+  // What is left is for people to remove: nothing is left to go on with.
   expect((await install.run(['erase'])).stderr).toContain('No earlier erase is unfinished.');
   const data = join(install.folder, 'data', 'ledger.db');
   for (const file of [data, `${data}-wal`, `${data}-shm`])
@@ -52,6 +54,63 @@ test('the certificate as JSON, of one that reached every place', async () => {
     ],
   });
   expect(await install.json('erase', '1', '--yes')).toMatchObject({ erased: { versions: 0, skipped: 0 } });
+});
+
+test('tells the webhook that got the lead, however often that takes, and says what it is owed and when it was told', async () => {
+  const receiver = await startWebhookReceiver();
+  onTestFinished(() => receiver.close());
+  const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+  const install = new Install({ sinks: { crm: { type: 'webhook', url: receiver.url, secret } } });
+  const ledger = await install.recorded(people);
+  await install.run(['sync']);
+  expect(receiver.received).toHaveLength(2);
+  const owed = await install.run(['erase', '1', '--yes']);
+  expect(owed.code).toBe(1);
+  expect(owed.stdout).toMatch(/NOT REACHED {2}crm \(webhook\): Owed `lead.erased` of 1 lead,/);
+  const [shown] = (await install.json('preview', '--sink', 'crm', '--lead', '1')) as Preview[];
+  receiver.answerNext({ status: 503, body: 'Ada Secret' });
+  await install.run(['sync']);
+  await install.run(['retry', '--sink', 'crm', '--state', 'pending']);
+  await install.run(['sync']);
+  const told = receiver.received.slice(2);
+  expect(told).toHaveLength(2);
+  for (const { headers, body } of told) {
+    expect(body.toString()).toBe(
+      '{"type":"lead.erased","timestamp":"2026-11-20T10:00:00.000Z","data":{"id":1},"source":"main","replay":false}',
+    );
+    expect(headers['webhook-id']).toMatch(/^crm:main:1:1:[0-9a-f]{8}:erased$/);
+    expect(headers).toMatchObject({ 'webhook-signature': expect.stringMatching(/^v1,/) });
+    expect(body.toString()).toBe(shown?.content);
+  }
+  expect((await ledger.trace(1n)).map(({ answer }) => answer).join()).not.toContain('Ada Secret');
+  const done = await install.run(['erase', '--yes']);
+  expect(done).toMatchObject({ code: 0, stderr: '' });
+  expect(done.stdout).toMatch(/reached {6}crm \(webhook\): Told by `lead.erased` of 1 lead/);
+  await install.run(['erase', '1', '--yes']);
+  await install.run(['sync']);
+  expect(receiver.received).toHaveLength(4);
+});
+
+test.each([
+  ['says no to it', {}, /NOT REACHED {2}crm \(webhook\): It refused `lead.erased` of 1 lead/],
+  ['has left it out', { events: ['created'] }, /It got 1 lead, and was told of 0\. .*with `erased` among/],
+  ['is configured no more', undefined, /NOT REACHED {2}crm \(not configured\): It got 1 lead/],
+])('names a webhook that %s', async (_, now, said) => {
+  const receiver = await startWebhookReceiver();
+  onTestFinished(() => receiver.close());
+  const crm = { type: 'webhook', url: receiver.url };
+  const install = new Install({ sinks: { crm } });
+  await install.recorded(people);
+  await install.run(['sync']);
+  receiver.answerAlways(422);
+  if (now === undefined || 'events' in now)
+    install.configure({
+      sinks: now ? { crm: { ...crm, ...now } } : { drop: { type: 'csv', directory: './d' } },
+    });
+  await install.run(['erase', '1', '--yes']);
+  await install.run(['sync']);
+  const { code, stdout } = await install.run(['erase', '1', '--yes']);
+  expect({ code, said: said.test(stdout) }, stdout).toEqual({ code: 1, said: true });
 });
 
 test('goes on with an erasure that did not reach every place, also when nobody is named', async () => {

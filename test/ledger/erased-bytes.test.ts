@@ -36,14 +36,14 @@ async function aLedgerWithZaphod() {
 it('erased means gone from the file, its log and its index', async () => {
   const { disk, on } = await aLedgerWithZaphod();
   expect(tracesIn(disk.file)).toEqual(TRACES);
-  await on.ledger.erase(await on.ledger.findPerson({ kind: 'lead', lead: 1n }));
+  await on.ledger.erase(await on.ledger.findPerson({ kind: 'lead', lead: 1n }), []);
   expect(await on.ledger.scrub()).toBe(true);
   expect(tracesIn(disk.file)).toEqual([]);
 });
 
 it('says that the log still holds it while somebody reads an older state', async () => {
   const { disk, on } = await aLedgerWithZaphod();
-  await on.ledger.erase(await on.ledger.findPerson({ kind: 'lead', lead: 1n }));
+  await on.ledger.erase(await on.ledger.findPerson({ kind: 'lead', lead: 1n }), []);
   const before = disk.other((db) => {
     db.exec('BEGIN');
     db.prepare('SELECT count(*) FROM _leads').get();

@@ -40,7 +40,7 @@ async function withAda(): Promise<TwoStores> {
 it('removes a person from every table of PostgreSQL, and nobody else', async () => {
   const stores = await withAda();
   const person = await stores.on.ledger.findPerson({ kind: 'lead', lead: 1n });
-  await stores.on.ledger.erase(person);
+  await stores.on.ledger.erase(person, []);
   const from = { ...person, ledger: stores.on.ledger.id };
   expect(await stores.sink.erase?.(from, NEVER)).toBeGreaterThan(3);
   expect(await everything(stores)).not.toMatch(/Ada/);
@@ -60,7 +60,7 @@ it('the mirror removes what it had read before the lead was erased, and wrote af
   const write = mirror.write.bind(mirror);
   mirror.write = async (ledger, table, rows, signal) => {
     if (table === 'lead_versions') {
-      await stores.on.ledger.erase(person);
+      await stores.on.ledger.erase(person, []);
       await stores.sink.erase?.({ ...person, ledger }, NEVER);
     }
     return write(ledger, table, rows, signal);

@@ -1,4 +1,5 @@
-import { type Certificate, erase as eraseEverywhere, personToErase } from '../../daemon/erase.ts';
+import type { Certificate } from '../../daemon/certificate.ts';
+import { erase as eraseEverywhere, personToErase } from '../../daemon/erase.ts';
 import type { Person } from '../../leads/person.ts';
 import { countOf } from '../../platform/in-words.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
@@ -19,7 +20,7 @@ interface Options {
 /** `leadsync erase LEAD|EMAIL|PHONE`: removes a person. */
 export const erase = defineCommand<Options>({
   usage: 'erase [person]',
-  summary: 'removes a person from the ledger and from PostgreSQL, and says where else they are',
+  summary: 'removes a person from the ledger and PostgreSQL, tells webhooks, and says where else they are',
   examples: [
     'leadsync erase 42',
     'leadsync erase ada@example.com --yes',
@@ -27,7 +28,7 @@ export const erase = defineCommand<Options>({
     'leadsync erase --yes',
   ],
   notes:
-    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it.\nWithout --yes it says what would be erased, and erases nothing. Ids and hashes are kept, so that no poll brings the\nleads back. What an earlier erase did not reach is taken along; without a person, that alone is done.\nIt works beside a leadsync that is running. Exit 0 when every place was reached, 1 when some were not.',
+    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it.\nWithout --yes it says what would be erased, and erases nothing. Ids and hashes are kept, so that no poll brings the\nleads back. Webhooks that got the leads are owed lead.erased, which a leadsync that is running brings. What an earlier\nerase did not reach is taken along; without a person, that alone is done.\nIt works beside a leadsync that is running. Exit 0 when every place was reached, 1 when some were not.',
   declare: (command) =>
     command
       .option('--source <name>', 'only leads of this source')

@@ -115,6 +115,8 @@ function noteOn(
   if (!enabled) return `${name} is disabled in the configuration: nothing is sent to it.`;
   switch (state) {
     case 'delivered':
+      if (delivery.event === 'erased')
+        return `It was delivered${when}; of the lead nothing is left that could be sent.`;
       return `It was delivered${when}, and is not sent again by itself; ${command(`replay --sink ${name} --lead ${delivery.leadId}`)} sends it as a new delivery.`;
     case 'dead':
       return `It died${when}: ${printable(reason ?? 'no reason was kept')} ${command(`retry --sink ${name} --lead ${delivery.leadId}`)} sends this.`;

@@ -25,7 +25,13 @@ export const webhook = defineSink({
   type: 'webhook',
   summary: 'Posts leads as JSON to an address, signed by the Standard Webhooks scheme.',
   options: webhookOptions,
-  defaults: { events: ['created'], batchMax: 1, batchWaitMs: 0, concurrency: 10, timeoutMs: 15_000 },
+  defaults: {
+    events: ['created', 'erased'],
+    batchMax: 1,
+    batchWaitMs: 0,
+    concurrency: 10,
+    timeoutMs: 15_000,
+  },
   open: (options, parts) => new WebhookSink(options, parts),
 });
 

@@ -14,8 +14,8 @@ import {
 
 const ONE: Subject = { kind: 'lead', lead: 1n };
 
-async function eraseOne(on: LedgerUnderTest, subject = ONE) {
-  return on.ledger.erase(await on.ledger.findPerson(subject));
+async function eraseOne(on: LedgerUnderTest, subject = ONE, tell: readonly string[] = []) {
+  return on.ledger.erase(await on.ledger.findPerson(subject), tell);
 }
 
 /** What the ledger promises of persons who ask to be erased. */
@@ -127,6 +127,77 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await eraseOne(on)).toMatchObject({ underWay: 0, skipped: 1 });
       expect(await on.settle(ref, delivered, delivered)).toBeUndefined();
       expect(await on.owed('crm')).toEqual(['1 v1 skipped', '2 v1 pending']);
+    });
+
+    it('owes the word of it to those that got the lead or may have, once, without content, behind what is under way', async () => {
+      const on = await LedgerUnderTest.with(store(), 'got', 'refuses', 'trying', 'never', 'untold');
+      await on.list([1, 2]);
+      await on.attemptAll('got');
+      await on.attemptAll('refuses', refused);
+      await on.attemptAll('untold');
+      const [{ ref }] = [await on.take('trying', { max: 2 })];
+      const tell = ['got', 'refuses', 'trying', 'never'];
+      await eraseOne(on, ONE, tell);
+      expect(await on.owed('got')).toEqual(['1 v1 delivered', '2 v1 delivered', '1 v1 pending']);
+      expect(await on.owed('refuses')).toEqual(['1 v1 skipped', '2 v1 dead', '1 v1 pending']);
+      expect(await on.owed('never')).toEqual(['1 v1 skipped', '2 v1 pending']);
+      expect(await on.owed('untold')).toEqual(['1 v1 delivered', '2 v1 delivered']);
+      expect(await on.claim('trying')).toMatchObject({ refs: [] });
+      await on.settle(ref, unavailable, unavailable);
+      await eraseOne(on, ONE, tell);
+      expect(await on.owed('trying')).toEqual(['1 v1 skipped', '2 v1 pending', '1 v1 pending']);
+      const { batch } = await on.take('got');
+      expect(batch.deliveries).toMatchObject([
+        { leadId: 1n, event: 'erased', replay: false, raw: '{"id":1}', changedAt: on.clock.now() },
+      ]);
+      expect(batch.deliveries[0]?.id).toMatch(/^got:main:1:1:[0-9a-f]{8}:erased$/);
+    });
+
+    it('an attempt that was cut off and released counts as one that may have brought the lead', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const { ref } = await on.take('crm');
+      await on.ledger.release(ref);
+      await eraseOne(on, ONE, ['crm']);
+      expect(await on.owed('crm')).toEqual(['1 v1 skipped', '1 v1 pending']);
+    });
+
+    it('says how far sinks were told, and neither an erasure that is repeated nor a restart tells them twice', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'slow', 'no');
+      await on.list([1, 2]);
+      for (const sink of ['crm', 'slow', 'no']) await on.attemptAll(sink);
+      const person = { leads: [1n, 2n].map((leadId) => ({ source: 'main', leadId })), rejected: [] };
+      const tell = ['crm', 'slow', 'no'];
+      await on.ledger.erase(person, tell);
+      await on.attemptAll('crm');
+      await on.attemptAll('no', refused);
+      const other = on.again();
+      await other.ledger.erase(person, tell);
+      expect(await other.ledger.toldErasure(person.leads)).toEqual([
+        { sink: 'crm', had: 2, told: 2, owed: 0, refused: 0 },
+        { sink: 'slow', had: 2, told: 0, owed: 2, refused: 0 },
+        { sink: 'no', had: 2, told: 0, owed: 0, refused: 2 },
+      ]);
+      expect(await other.claim('crm')).toMatchObject({ refs: [] });
+      expect(await other.ledger.retry({ sink: 'no' })).toBe(2);
+      expect(await other.attemptAll('no')).toEqual([[1n], [2n]]);
+      const [row] = await other.ledger.deliveries({ sink: 'crm' }, { limit: 1 });
+      expect(await other.ledger.deliveries({ delivery: row?.delivery }, { limit: 9 })).toEqual([row]);
+    });
+
+    it('takes what a destination said of a whole batch from the attempts of all its leads', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const down = { ...unavailable, answer: 'Dear Ada' };
+      const { ref } = await on.take('crm', { max: 2 });
+      await on.settle(ref, down, down);
+      await on.list([1, 2, 3]);
+      await on.attemptAll('crm', { ...refused, answer: 'Dear Bob' });
+      expect(await eraseOne(on)).toMatchObject({ attempts: 2 });
+      const answers = async (lead: bigint) =>
+        (await on.ledger.trace(lead)).flatMap(({ answer }) => answer ?? []);
+      expect(await answers(2n)).toEqual([]);
+      expect(await answers(3n)).toEqual(['Dear Bob']);
     });
 
     it('remembers an erasure until it is told that every place was reached', async () => {

@@ -100,7 +100,7 @@ export function retainingContract(store: () => OpenLedger): void {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const set = { ...aListedLead({ id: 7 }), kind: 'rejected', reason: 'It is wrong.', path: '' } as const;
       await on.list([set, 1]);
-      await on.ledger.erase(await on.ledger.findPerson({ kind: 'lead', lead: 7n }));
+      await on.ledger.erase(await on.ledger.findPerson({ kind: 'lead', lead: 7n }), []);
       await on.list([{ ...set, hash: 'another', id: 8n }, 1]);
       on.clock.jump(2 * DAY);
       await retained(on, { rejected_leads: DAY });

@@ -1,0 +1,61 @@
+import type { SinkConfig } from '../config/config.ts';
+import type { ToldErasure } from '../leads/person.ts';
+import { countOf } from '../platform/in-words.ts';
+import type { Reached } from './certificate.ts';
+
+/** Sinks that are told of erased leads, by every name that the ledger may still know them under. */
+export function toldOfErasures(sinks: readonly SinkConfig[]): string[] {
+  return sinks.filter(({ events }) => events.includes('erased')).flatMap(namesOf);
+}
+
+/** What a certificate says of a destination that leadsync cannot take anything back from. */
+export function toldPlace(
+  sink: SinkConfig,
+  all: readonly ToldErasure[],
+): Pick<Reached, 'reached' | 'again' | 'what'> {
+  const told = all.find((one) => namesOf(sink).includes(one.sink));
+  if (!told) return { reached: true, again: false, what: 'None of these leads was sent there.' };
+  const { had, owed, refused } = told;
+  if (owed > 0)
+    return {
+      reached: false,
+      again: true,
+      what: `Owed \`lead.erased\` of ${countOf(owed, 'lead')}, which a leadsync that is running brings. Run this again to see whether it did.`,
+    };
+  if (refused > 0)
+    return {
+      reached: false,
+      again: false,
+      what: `It refused \`lead.erased\` of ${countOf(refused, 'lead')}. Ask whoever runs it to erase them, by their ids; \`leadsync retry\` tells it once more.`,
+    };
+  if (told.told < had)
+    return {
+      reached: false,
+      again: false,
+      what: `It got ${countOf(had, 'lead')}, and was told of ${told.told}. Ask whoever runs it to erase them, by their ids; with \`erased\` among its \`events\` leadsync tells it.`,
+    };
+  return {
+    reached: true,
+    again: false,
+    what: `Told by \`lead.erased\` of ${countOf(had, 'lead')}, and it took that. Whether it erased them is for whoever runs it to say.`,
+  };
+}
+
+/** Sinks that got the leads, or may have, and are not in the configuration any more. */
+export function formerPlaces(sinks: readonly SinkConfig[], all: readonly ToldErasure[]): Reached[] {
+  const configured = new Set(sinks.flatMap(namesOf));
+  return all
+    .filter(({ sink }) => !configured.has(sink))
+    .map(({ sink, had }) => ({
+      place: sink,
+      type: 'not configured',
+      reached: false,
+      again: false,
+      what: `It got ${countOf(had, 'lead')} when it was configured. Ask whoever runs it to erase them, by their ids.`,
+    }));
+}
+
+/** Until leadsync has run once with a new name, its ledger knows the sink by the one before. */
+function namesOf({ name, formerly }: SinkConfig): string[] {
+  return formerly === undefined ? [name] : [name, formerly];
+}
