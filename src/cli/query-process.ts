@@ -1,4 +1,6 @@
 import { writeSync } from 'node:fs';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { ask, QueryRefused } from '../ledger/reading.ts';
 import { explainFailure } from './failure.ts';
 import { writeAnswer } from './query-output.ts';
@@ -10,6 +12,7 @@ const STDOUT = 1;
 const AT_ONCE = 64 * 1024;
 
 process.once('message', (job) => {
+  watchParent((job as QueryJob).parent);
   process.send?.(answer(job as QueryJob), () => process.disconnect());
 });
 
@@ -34,6 +37,13 @@ function answer({ file, sql, values, output }: QueryJob): QueryResult {
     if (error instanceof QueryRefused) return { kind: 'refused', message: error.message };
     return { kind: 'failed', ...explainFailure(error) };
   }
+}
+
+/** SQLite does not let this thread look up while it searches: another one sees whether anybody still waits. */
+function watchParent(pid: number): void {
+  const file = new URL(`./parent-watch${extname(import.meta.url)}`, import.meta.url);
+  // With streams of its own: passing them on would make our standard output one that does not wait for its reader.
+  new Worker(file, { workerData: pid, execArgv: [], stdout: true, stderr: true }).unref();
 }
 
 /** Waits for whoever reads it, so that an answer of any size takes little memory. */

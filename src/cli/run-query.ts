@@ -10,6 +10,8 @@ import type { OutputOptions } from './query-output.ts';
 
 /** What the process of a query is asked. */
 export interface QueryJob {
+  /** Whoever asks, by the id of its process: without it nobody waits for an answer. */
+  readonly parent: number;
   readonly file: string;
   readonly sql: string;
   readonly values: QueryValues;
@@ -27,7 +29,7 @@ export type QueryResult =
  * itself cannot be interrupted. @throws CommandFailure when the query is wrong, or takes longer
  */
 export async function runQuery(
-  job: QueryJob,
+  job: Omit<QueryJob, 'parent'>,
   timeoutMs: number,
   { stdout }: Pick<Surroundings, 'stdout'>,
 ): Promise<{ rows: number | undefined; more: boolean }> {
@@ -38,7 +40,7 @@ export async function runQuery(
     child.kill('SIGKILL');
   }, timeoutMs);
   try {
-    const result = await resultOf(child, job, stdout);
+    const result = await resultOf(child, { ...job, parent: process.pid }, stdout);
     if (result === 'unread') return { rows: undefined, more: false };
     if (result?.kind === 'answered') return result;
     throw result === undefined ? ended(late, timeoutMs) : failure(result);

@@ -1,10 +1,12 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { queries, relations } from '../../src/store/documented.ts';
 import { aListedLead } from '../support/a-lead.ts';
+import { startLeadsync } from '../support/leadsync.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
 import { Install } from './an-install.ts';
 
 const ENDLESS = 'WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)';
@@ -16,6 +18,14 @@ function rowsOf(file: string): unknown[] {
   } finally {
     db.close();
   }
+}
+
+/** The child of a process that has used a second of a processor's time: a query that is under way; undefined until then. */
+function busyChildOf(pid: number | undefined): string | undefined {
+  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+  if (!child) return undefined;
+  const userTicks = Number(readFileSync(`/proc/${child}/stat`, 'utf8').replace(/.*\) /, '').split(' ')[11]);
+  return userTicks > 100 ? child : undefined;
 }
 
 async function withLeads(ids: readonly (number | bigint)[] = [1, 2n ** 63n - 1n]): Promise<Install> {
@@ -163,6 +173,23 @@ describe('leadsync query', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('took longer than 0.5 s and was ended');
     expect(performance.now() - startMs).toBeLessThan(10_000);
+  });
+
+  it('ends with whoever asked, also when that is killed', async () => {
+    const install = await withLeads();
+    const asked = startLeadsync([
+      'query',
+      `${ENDLESS} SELECT max(n) FROM r`,
+      '--timeout',
+      '600',
+      '-c',
+      install.configFile,
+    ]);
+    onTestFinished(() => void asked.kill('SIGKILL'));
+    const { pid } = asked.process;
+    const child = await until('the query runs', () => busyChildOf(pid));
+    await asked.kill('SIGKILL');
+    await until('its process has ended', () => !existsSync(`/proc/${child}`), 10_000);
   });
 
   it('stops nobody who writes while it runs', async () => {
