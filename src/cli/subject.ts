@@ -2,7 +2,6 @@ import type { Subject } from '../leads/person.ts';
 import { ExitCode } from './exit-code.ts';
 import { CommandFailure } from './failure.ts';
 import { readLeadId } from './filter.ts';
-import { printable } from './printable.ts';
 
 /**
  * Reads whom a command means: digits alone are a lead's id, with an `@` it is an email address, else a phone number, which begins with
@@ -14,7 +13,8 @@ export function readSubject(text: string): Subject {
   if (/^[+\d][\d\s()./-]{4,}$/.test(text.trim())) return { kind: 'phone', contact: text };
   throw new CommandFailure(
     ExitCode.usage,
-    `'${printable(text)}' is no lead id, email address or phone number.`,
+    // It may be a name, and what is printed may be kept: it is not repeated.
+    'This is no lead id, email address or phone number.',
     'A phone number begins with + or 0.',
   );
 }

@@ -2,6 +2,7 @@ import type { Config, SinkConfig } from '../config/config.ts';
 import type { Erased, LeadKey, Person, Subject, ToldErasure } from '../leads/person.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
+import { reach } from '../platform/failpoint.ts';
 import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
 import type { Certificate, Reached } from './certificate.ts';
 import { isDataDirHeld } from './open-ledger.ts';
@@ -45,9 +46,11 @@ export async function erase(
 ): Promise<Certificate> {
   const { ledger, clock } = parts;
   const { underWay, ...erased } = await eraseFromLedger(person, toldOfErasures(sinks), parts);
+  reach('erased');
   const reached: (Reached | undefined)[] = [];
   for (const sink of sinks) reached.push(await eraseFromSink(sink, person, parts));
   const scrubbed = await untilTrue(() => ledger.scrub(), parts);
+  reach('scrubbed');
   const told = await untilTold(person, isDataDirHeld(dataDir) ? TELL_MS : 0, parts);
   const places = sinks.map((sink, at) => reached[at] ?? { ...placeOf(sink), ...toldPlace(sink, told) });
   const ledgerPlace = { place: 'ledger', type: 'ledger', ...ledgerSays(underWay, scrubbed) };

@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../leads/delivery.ts';
-import type { Erased, LeadKey, ToldErasure, Unfinished } from '../leads/person.ts';
+import type { Erased, LeadKey, Person, ToldErasure, Unfinished } from '../leads/person.ts';
 import type { Clock } from '../platform/clock.ts';
+import { reach } from '../platform/failpoint.ts';
 import type { SinkRows } from './sink-rows.ts';
 
 /**
@@ -51,11 +52,23 @@ export class Erasing {
     this.#sql = prepare(db);
   }
 
+  /**
+   * Notes whom an erasure takes, and takes out what was set aside: from here on no poll brings anything of them, and whoever is killed
+   * is gone on for. Gives how many elements had a text. Each time anew, under a new number: a mirror goes by it, and what it read
+   * before is removed once more behind it.
+   */
+  begin({ leads, rejected }: Person): number {
+    const now = this.#clock.now().getTime();
+    for (const { source, leadId } of leads) {
+      this.#sql.note.run(source, leadId, now);
+      this.#sql.mark.run(source, leadId);
+    }
+    return rejected.reduce((sum, one) => sum + this.#sql.clearRejected.run(one).changes, 0);
+  }
+
   /** Takes out a lead, and owes the word of it to those sinks of `tell` that may have it; doing it again takes out what has come since. */
   lead({ source, leadId }: LeadKey, tell: readonly string[]): Erased {
     const now = this.#clock.now().getTime();
-    this.#sql.note.run(source, leadId, now);
-    this.#sql.mark.run(source, leadId);
     this.#sql.dropKey.run(source, leadId);
     const counts = {
       versions: this.#sql.clearVersions.run(source, leadId).changes,
@@ -70,12 +83,8 @@ export class Erasing {
     const owed = this.#sql.owed.all(source, leadId);
     const waiting = owed.filter((row) => row.holder === null || (row.leased_until ?? 0) <= now);
     for (const row of waiting) this.#skip(row, now);
+    reach('erasing');
     return { ...counts, skipped: waiting.length, underWay: owed.length - waiting.length };
-  }
-
-  /** Takes out the text of an element that was set aside. Gives 1, or 0 when it was gone already. */
-  rejected(rejectedId: number): number {
-    return this.#sql.clearRejected.run(rejectedId).changes;
   }
 
   /** Of every sink that may have some of these leads. */
@@ -130,7 +139,8 @@ const OF_LEAD = `(SELECT d.delivery_no FROM _versions v JOIN _deliveries d ON d.
 function prepare(db: Database.Database) {
   return {
     note: db.prepare<[string, bigint, number]>(
-      `INSERT INTO _erased (source, id, erased_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET finished_at = NULL`,
+      `INSERT INTO _erased (source, id, erased_at) VALUES (?, ?, ?) 
+       ON CONFLICT DO UPDATE SET finished_at = NULL, erased_no = (SELECT max(erased_no) + 1 FROM _erased)`,
     ),
     mark: db.prepare<[string, bigint]>(
       `UPDATE _leads SET erased_no = (SELECT erased_no FROM _erased e WHERE e.source = _leads.source AND e.id = _leads.id)

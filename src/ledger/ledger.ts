@@ -453,8 +453,8 @@ export interface Ledger {
   /**
    * Removes the content of leads and of what was set aside, for good, and what they are owed: a lead keeps its id and hash, so
    * that no poll brings it back, with another content neither. Those sinks of `tell` that got a lead, or may have, are owed a
-   * delivery of the event `erased` instead, once. What is being attempted is left to its end, and counted. Each
-   * lead is one transaction; erasing again does what is left.
+   * delivery of the event `erased` instead, once. What is being attempted is left to its end, and counted. Whom it takes
+   * is noted first, then each lead is one transaction; erasing again does what is left.
    */
   erase(person: Person, tell: readonly string[]): Promise<Erased>;
   /** How far the sinks that may have leads have been told that they are erased. */

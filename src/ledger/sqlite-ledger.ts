@@ -418,14 +418,14 @@ class SqliteLedger implements Ledger {
     return this.#read(() => this.#subjectRows.of(person));
   }
 
-  async erase({ leads, rejected }: Person, tell: readonly string[]): Promise<Erased> {
+  async erase(person: Person, tell: readonly string[]): Promise<Erased> {
+    const setAside = await this.#write(() => this.#erasing.begin(person));
     const parts: Erased[] = [];
-    for (const lead of leads) parts.push(await this.#write(() => this.#erasing.lead(lead, tell)));
-    const setAside = await this.#write(() => rejected.map((one) => this.#erasing.rejected(one)));
+    for (const lead of person.leads) parts.push(await this.#write(() => this.#erasing.lead(lead, tell)));
     const sum = (of: (part: Erased) => number) => parts.reduce((total, part) => total + of(part), 0);
     return {
       versions: sum((part) => part.versions),
-      rejected: sum((part) => part.rejected) + setAside.reduce((total, n) => total + n, 0),
+      rejected: sum((part) => part.rejected) + setAside,
       attempts: sum((part) => part.attempts),
       skipped: sum((part) => part.skipped),
       underWay: sum((part) => part.underWay),

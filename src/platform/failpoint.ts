@@ -21,6 +21,12 @@ const PLACES = [
   'settling',
   /** The ledger knows, and the carrier still has the batch. */
   'settled',
+  /** In the transaction that empties a lead which is erased, behind the one that notes that it is to be. */
+  'erasing',
+  /** The ledger has nothing of the person any more, the sinks have. */
+  'erased',
+  /** Nothing is left in the ledger's log either, and that the erasure is finished is not noted. */
+  'scrubbed',
   /** The service gave a new token, and it is not on disk. */
   'token-received',
   /** It is on disk, and was never used. */

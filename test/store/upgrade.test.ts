@@ -73,7 +73,7 @@ it('an older schema of a role that does not own it keeps its leads waiting, and 
   });
 });
 
-it('a role that may only write leads delivers, and the check and the mirror say what it lacks', async () => {
+it('a role that may only write leads delivers, and the check, the mirror and an erasure say what it lacks', async () => {
   await sink.deliver(aBatch(1), NEVER);
   await withRole(async (role, own) => {
     await database.query(`GRANT USAGE ON SCHEMA ${database.schema} TO ${role}`);
@@ -82,13 +82,21 @@ it('a role that may only write leads delivers, and the check and the mirror say 
     await database.query(`GRANT SELECT, INSERT, DELETE ON lead_answers TO ${role}`);
     expect(await own.deliver(aBatch([aDelivery({ leadId: 2n })]), NEVER)).toEqual([{ kind: 'delivered' }]);
     const lacking = {
-      message: expect.stringContaining('no right to SELECT on'),
+      message: expect.stringContaining('no right to DELETE on'),
       hint: expect.stringMatching(/^GRANT/),
     };
     expect(await own.check(NEVER).catch((error: unknown) => error)).toMatchObject(lacking);
     const write = own.mirror?.lastNumber('a-ledger', 'polls', NEVER);
     expect(await write?.catch((error: unknown) => error)).toMatchObject({
       message: expect.stringContaining('permission denied for table polls'),
+    });
+    const erased = own.erase?.(
+      { leads: [{ source: 'main', leadId: 2n }], rejected: [], ledger: 'a-ledger' },
+      NEVER,
+    );
+    expect(await erased?.catch((error: unknown) => error)).toMatchObject({
+      message: expect.stringMatching(/SQLSTATE 42501.*permission denied for table leads/),
+      hint: 'Grant the user that right.',
     });
   });
 });

@@ -134,7 +134,8 @@ function neededRights(
   const ofSchema = version < migrations.length ? ['USAGE', 'CREATE'] : ['USAGE'];
   const ofMirror = mirrors && version === migrations.length ? MIRROR_RIGHTS : {};
   const ofTables: Readonly<Record<string, readonly string[]>> = {
-    leads: ['SELECT', 'INSERT', 'UPDATE'],
+    // The mirror takes leads out that were erased.
+    leads: ['SELECT', 'INSERT', 'UPDATE', ...(mirrors ? ['DELETE'] : [])],
     lead_answers: ['SELECT', 'INSERT', 'DELETE'],
     ...ofMirror,
   };

@@ -290,7 +290,14 @@ describe('the schema', () => {
   test('of a newer leadsync is left alone', async () => {
     await deliver(open(), aDelivery());
     await database.query(`INSERT INTO _leadsync_migrations VALUES (1000, now(), 'leadsync/9')`);
-    for (const work of [() => open().check(NEVER), () => deliver(open(), aDelivery())]) {
+    const person = { leads: [{ source: 'main', leadId: 42n }], rejected: [], ledger: 'a-ledger' };
+    for (const work of [
+      () => open().check(NEVER),
+      () => deliver(open(), aDelivery()),
+      async () => open().mirror?.lastNumber('a-ledger', 'polls', NEVER),
+      async () => open().erase?.(person, NEVER),
+      async () => open().holds?.(NEVER)[Symbol.asyncIterator]().next(),
+    ]) {
       const error = await failure(work());
       expect(error.message).toContain('newer leadsync (schema 1000');
       expect(error.hint).toContain('Install');

@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { aScene } from '../support/a-scene.ts';
+import { canaryLead, expectNoCanary } from '../support/canary.ts';
+import { runLeadsync } from '../support/leadsync.ts';
+import type { CarrierName, Scene, SceneOptions } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+import { ask } from './own-redis.ts';
+
+/** The leads of the person who is to be erased, and the address that all of them have. */
+export const PERSON = [9_001, 9_002];
+export const ADDRESS = 'k9canary7q@example.com';
+/** An element that breaks the description of the service, and is of no lead that anybody knows. */
+const ASIDE = JSON.stringify({ client_email: ADDRESS, client_name: 'k9canary7q aside' });
+
+/** A service that lists a person among others; the webhook says what it does not take back to its sender, which is each of the person's once. */
+export async function aSceneWithAPerson(carrier: CarrierName, options: SceneOptions = {}): Promise<Scene> {
+  const scene = await aScene(carrier, {
+    stub: { leads: 20 },
+    ...options,
+    config: { store: { client_key: 'a key that is long enough' }, ...options.config },
+    sinks: {
+      ...options.sinks,
+      crm: { retry: { schedule: ['200ms', '1s', '1s', '1s'] }, ...options.sinks?.crm },
+      warehouse: { mirror: '1s', ...options.sinks?.warehouse },
+    },
+  });
+  for (const id of PERSON) scene.stub.addRaw(canaryLead(id));
+  scene.stub.addRaw(ASIDE);
+  const failed = new Set<string>();
+  scene.receiver.answerAlways(({ headers, body }, res) => {
+    const id = String(headers['webhook-id']);
+    const fails = body.includes(ADDRESS) && failed.size !== failed.add(id).size;
+    const status = fails ? 503 : 204;
+    res.writeHead(status).end(status === 503 ? body : undefined);
+  });
+  return scene;
+}
+
+/** Runs leadsync until every sink and the mirror have the person, and everything is settled. */
+export async function untilHeld(scene: Scene): Promise<void> {
+  await until(
+    'everything is settled',
+    async () => {
+      const { stdout } = await scene.run('status', '--json');
+      const { sinks } = JSON.parse(stdout) as { sinks: { pending: number; delivered: number }[] };
+      return sinks.every(({ pending, delivered }) => pending === 0 && delivered >= 22);
+    },
+    60_000,
+  );
+  await until(
+    'the mirror has the person',
+    async () => {
+      const versions = `SELECT FROM ${scene.schema}.lead_versions WHERE lead_id IN (${PERSON.join()})`;
+      const aside = `SELECT FROM ${scene.schema}.rejected_leads`;
+      return (await scene.query(versions)).length === 2 && (await scene.query(aside)).length === 1;
+    },
+    30_000,
+  );
+}
+
+/** `leadsync erase … --yes` as a process; its failpoints armed. */
+export function runErase({ configFile }: Scene, args: readonly string[], failpoints?: string) {
+  const env = { LEADSYNC_FAILPOINTS: failpoints };
+  return runLeadsync(['erase', ...args, '--yes', '-c', configFile], { env, timeoutMs: 90_000 });
+}
+
+/** Every text that is kept by leadsync, and by the places that it can reach, each under its name. */
+export async function everythingKept(scene: Scene): Promise<ReadonlyMap<string, string>> {
+  const kept = new Map<string, string>();
+  for (const file of readdirSync(scene.dataDir, { recursive: true, withFileTypes: true }))
+    if (file.isFile()) {
+      const path = join(file.parentPath, file.name);
+      kept.set(path, readFileSync(path, 'latin1'));
+    }
+  const tables = await scene.query<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = '${scene.schema}'`,
+  );
+  for (const { name } of tables)
+    kept.set(
+      `${name} in PostgreSQL`,
+      JSON.stringify(await scene.query(`SELECT t::text FROM ${scene.schema}.${name} t`)),
+    );
+  if (scene.carrier === 'bullmq') kept.set('Redis', await everythingInRedis(scene));
+  return kept;
+}
+
+async function everythingInRedis({ configFile }: Scene): Promise<string> {
+  const { queue } = parse(readFileSync(configFile, 'utf8')) as {
+    queue: { redis_url: string; prefix: string };
+  };
+  return ask(queue.redis_url, async (redis) => {
+    const keys = await redis.keys(`*${queue.prefix}*`);
+    const dumps = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
+    return [...keys, ...dumps.map((dump) => dump?.toString('latin1'))].join('\n');
+  });
+}
+
+/** Fails where anything of the person is left. */
+export async function expectErased(scene: Scene): Promise<void> {
+  for (const [place, text] of await everythingKept(scene)) expectNoCanary(text, place);
+}
+
+/** What the webhook was told of the person, in order: `lead.created 9001`. */
+export function told({ receiver }: Scene): string[] {
+  return receiver.received.flatMap(({ body, status = 0 }) => {
+    const { type, data } = JSON.parse(body.toString()) as { type: string; data: { id: number } };
+    return status === 204 && PERSON.includes(data.id) ? [`${type} ${data.id}`] : [];
+  });
+}
