@@ -134,8 +134,8 @@ function isFrozen({ process: { pid } }: RunningLeadsync): boolean {
 
 async function isEmptied(scene: Scene): Promise<boolean> {
   const sql = "SELECT count(*) AS n FROM lead_versions WHERE raw LIKE '%k9canary7q%'";
-  const { stdout } = await scene.run('query', sql, '--format', 'json');
-  return Number(JSON.parse(stdout)[0].n) === 0;
+  const { stdout } = await scene.run('query', sql, '--format', 'jsonl');
+  return (JSON.parse(stdout) as { n: number }).n === 0;
 }
 
 /** Until leadsync has polled a few times more: what a poll brought is then everywhere that it goes. */
