@@ -60,10 +60,19 @@ export class Erasing {
   begin({ leads, rejected }: Person): number {
     const now = this.#clock.now().getTime();
     for (const { source, leadId } of leads) {
+      this.#knowFromNowOn({ source, leadId }, now);
       this.#sql.note.run(source, leadId, now);
       this.#sql.mark.run(source, leadId);
     }
     return rejected.reduce((sum, one) => sum + this.#sql.clearRejected.run(one).changes, 0);
+  }
+
+  /** A lead that was only ever set aside becomes one that is known, without content: so it is kept out when it comes right. */
+  #knowFromNowOn({ source, leadId }: LeadKey, now: number): void {
+    const versionNo = this.#sql.addVersion.get({ source, id: leadId, now });
+    if (versionNo === undefined) return;
+    this.#sql.addLead.run(now, versionNo);
+    this.#sql.countLead.run(source);
   }
 
   /** Takes out a lead, and owes the word of it to those sinks of `tell` that may have it; doing it again takes out what has come since. */
@@ -146,6 +155,20 @@ function prepare(db: Database.Database) {
       `UPDATE _leads SET erased_no = (SELECT erased_no FROM _erased e WHERE e.source = _leads.source AND e.id = _leads.id)
        WHERE source = ? AND id = ?`,
     ),
+    addVersion: db
+      .prepare<[{ source: string; id: bigint; now: number }], number>(
+        `INSERT INTO _versions (source, id, version, poll_id, valid_from, first_seen_at, hash, raw)
+         SELECT source, lead_id, 1, poll_id, :now, :now, hash, json_object('id', lead_id) FROM rejected_leads r
+         WHERE source = :source AND lead_id = :id AND NOT EXISTS (SELECT 1 FROM _leads l WHERE l.source = :source AND l.id = :id)
+         ORDER BY rejected_id LIMIT 1 RETURNING version_no`,
+      )
+      .pluck(),
+    // No longer listed, as far as polls count: they count it in when it comes right.
+    addLead: db.prepare<[number, number]>(
+      `INSERT INTO _leads (source, id, version_no, first_no, version, hash, last_listed_at)
+       SELECT source, id, version_no, version_no, version, hash, ? FROM _versions WHERE version_no = ?`,
+    ),
+    countLead: db.prepare<[string]>('UPDATE _sources SET leads = leads + 1 WHERE source = ?'),
     dropKey: db.prepare<[string, bigint]>('DELETE FROM _client_keys WHERE source = ? AND id = ?'),
     clearVersions: db.prepare<[string, bigint]>(
       `UPDATE _versions SET raw = json_object('id', id), service_slug = NULL, created_at = NULL, readable = NULL

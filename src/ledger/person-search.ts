@@ -13,11 +13,17 @@ interface Part<T> {
   readonly next: number | undefined;
 }
 
-interface VersionRow {
+interface VersionRow<Id = string> {
   no: number;
   source: string;
-  id: string;
+  id: Id;
   raw: string;
+}
+
+/** An element that was set aside, and the lead that it would be; undefined where it has no id, or the lead is known without it. */
+interface RejectedFound {
+  readonly no: number;
+  readonly lead: LeadKey | undefined;
 }
 
 /** Finds a person by email address or phone number, in every content that leads have had. Only reads, part by part. */
@@ -44,14 +50,23 @@ export class PersonSearch {
     return { found: found.map((row) => ({ source: row.source, leadId: BigInt(row.id) })), next };
   }
 
-  rejected(subject: Subject, source: string | undefined, after: number): Part<number> {
+  rejected(subject: Subject, source: string | undefined, after: number): Part<RejectedFound> {
     const { rows, next } = some(this.#sql.rejected.iterate({ after, of: source ?? null, limit: AT_ONCE }));
-    return { found: rows.filter(({ raw }) => isOf(raw, subject)).map(({ no }) => no), next };
+    const found = rows.filter(({ raw }) => isOf(raw, subject));
+    return {
+      found: found.map(({ no, source, id }) => ({
+        no,
+        lead: id === null ? undefined : { source, leadId: BigInt(id) },
+      })),
+      next,
+    };
   }
 }
 
-function some(found: Iterable<VersionRow>): { rows: VersionRow[]; next: number | undefined } {
-  const rows: VersionRow[] = [];
+function some<Row extends VersionRow<string | null>>(
+  found: Iterable<Row>,
+): { rows: Row[]; next: number | undefined } {
+  const rows: Row[] = [];
   let characters = 0;
   for (const row of found) {
     rows.push(row);
@@ -85,8 +100,10 @@ type Of = { of: string | null };
 function prepare(db: Database.Database) {
   return {
     leads: db.prepare<[Of & { lead: LeadId }], { source: string; id: string }>(
-      `SELECT l.source, CAST(l.id AS TEXT) AS id FROM _sources s JOIN _leads l ON l.source = s.source AND l.id = :lead
-       WHERE :of IS NULL OR l.source = :of ORDER BY l.source`,
+      // Also one that was only ever set aside: it may come right.
+      `SELECT s.source, CAST(:lead AS TEXT) AS id FROM _sources s
+       WHERE (:of IS NULL OR s.source = :of) AND (EXISTS (SELECT 1 FROM _leads l WHERE l.source = s.source AND l.id = :lead)
+         OR EXISTS (SELECT 1 FROM rejected_leads r WHERE r.source = s.source AND r.lead_id = :lead)) ORDER BY s.source`,
     ),
     rejectedNamed: db
       .prepare<[Of & { lead: LeadId }], number>(
@@ -97,8 +114,9 @@ function prepare(db: Database.Database) {
       `SELECT version_no AS no, source, CAST(id AS TEXT) AS id, raw FROM _versions
        WHERE version_no > :after AND (:of IS NULL OR source = :of) ORDER BY version_no LIMIT :limit`,
     ),
-    rejected: db.prepare<[Of & { after: number; limit: number }], VersionRow>(
-      `SELECT rejected_id AS no, source, '0' AS id, raw FROM rejected_leads
+    rejected: db.prepare<[Of & { after: number; limit: number }], VersionRow<string | null>>(
+      `SELECT rejected_id AS no, source, raw, iif(EXISTS (SELECT 1 FROM _leads l WHERE l.source = r.source AND l.id = r.lead_id),
+         NULL, CAST(lead_id AS TEXT)) AS id FROM rejected_leads r
        WHERE rejected_id > :after AND (:of IS NULL OR source = :of) ORDER BY rejected_id LIMIT :limit`,
     ),
   };

@@ -409,9 +409,10 @@ class SqliteLedger implements Ledger {
       }));
     }
     const leads = await this.#searched((after) => this.#persons.leads(subject, source, after));
-    const byName = new Map(leads.map((lead) => [`${lead.source} ${lead.leadId}`, lead]));
     const rejected = await this.#searched((after) => this.#persons.rejected(subject, source, after));
-    return { leads: [...byName.values()], rejected };
+    const named = [...leads, ...rejected.flatMap(({ lead }) => lead ?? [])];
+    const byName = new Map(named.map((lead) => [`${lead.source} ${lead.leadId}`, lead]));
+    return { leads: [...byName.values()], rejected: rejected.map(({ no }) => no) };
   }
 
   personRecord(person: Person) {

@@ -49,6 +49,32 @@ export function erasingContract(store: () => OpenLedger): void {
       expect((await on.ledger.findPerson(ada)).rejected).toEqual([]);
     });
 
+    it('keeps out a lead that was only ever set aside, also when it comes right', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const wrong = { kind: 'rejected', reason: 'It is wrong.', path: 'created_at' } as const;
+      const lead = aListedLead({ id: 2n ** 63n - 1n, client_email: 'ada@example.com' });
+      await on.list([{ ...lead, ...wrong }, 1]);
+      const person = await on.ledger.findPerson({ kind: 'email', contact: 'ada@example.com' });
+      expect(person).toMatchObject({
+        leads: [{ source: 'main', leadId: lead.id }],
+        rejected: [expect.any(Number)],
+      });
+      await on.ledger.erase(person, ['crm']);
+      await on.list([
+        { ...aListedLead({ id: lead.id, client_email: 'ada@example.com', extra: 1 }), ...wrong },
+        1,
+      ]);
+      expect((await on.list([lead, 1])).summary).toMatchObject({ new: 0, changed: 0, listed: 2 });
+      expect((await on.list([lead, 1])).summary).toMatchObject({ new: 0, changed: 0, listed: 2 });
+      expect(await on.owed('crm')).toEqual(['1 v1 pending']);
+      const { sources } = await on.ledger.status();
+      expect(sources).toMatchObject([{ leads: 2, listed: 2 }]);
+      expect(await on.ledger.findPerson({ kind: 'email', contact: 'ada@example.com' })).toEqual({
+        leads: [],
+        rejected: [],
+      });
+    });
+
     it('skips what is owed of the lead, and no poll, replay, retry or backfill brings it back', async () => {
       const on = await LedgerUnderTest.with(
         store(),
