@@ -68,3 +68,16 @@ it('the mirror removes what it had read before the lead was erased, and wrote af
   await stores.bring();
   expect(await everything(stores)).not.toMatch(/Ada/);
 });
+
+it('erased once more, the mirror removes what came behind the first time', async () => {
+  const stores = await withAda();
+  const person = await stores.on.ledger.findPerson({ kind: 'lead', lead: 1n });
+  await stores.on.ledger.erase(person, []);
+  await stores.bring();
+  await stores.postgres.query(`UPDATE lead_versions SET raw = '{"client_name":"Ada Late"}' WHERE lead_id = 1`);
+  await stores.bring();
+  expect(await everything(stores)).toContain('Ada Late');
+  await stores.on.ledger.erase(person, []);
+  await stores.bring();
+  expect(await everything(stores)).not.toMatch(/Ada/);
+});
