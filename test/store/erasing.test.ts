@@ -74,7 +74,9 @@ it('erased once more, the mirror removes what came behind the first time', async
   const person = await stores.on.ledger.findPerson({ kind: 'lead', lead: 1n });
   await stores.on.ledger.erase(person, []);
   await stores.bring();
-  await stores.postgres.query(`UPDATE lead_versions SET raw = '{"client_name":"Ada Late"}' WHERE lead_id = 1`);
+  await stores.postgres.query(
+    `UPDATE lead_versions SET raw = '{"client_name":"Ada Late"}' WHERE lead_id = 1`,
+  );
   await stores.bring();
   expect(await everything(stores)).toContain('Ada Late');
   await stores.on.ledger.erase(person, []);
