@@ -20,7 +20,7 @@ export function toldPlace(
     return {
       reached: false,
       again: true,
-      what: `Owed \`lead.erased\` of ${countOf(owed, 'lead')}, which a leadsync that is running brings. Run this again to see whether it did.`,
+      what: `Owed \`lead.erased\` of ${countOf(owed, 'lead')}, which a leadsync that is running brings${sink.enabled ? '' : ' once the sink is enabled'}. Run this again to see whether it did.`,
     };
   if (refused > 0)
     return {
