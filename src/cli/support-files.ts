@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { version } from '../platform/version.ts';
 import { sinkTypes } from '../sinks/registry.ts';
 import { askDaemon } from './ask-daemon.ts';
-import { type GlobalOptions, ledgerConfigOf, type Surroundings, withLedger } from './context.ts';
+import { despiteFaults, type GlobalOptions, type Surroundings, withLedger } from './context.ts';
 import { explainFailure } from './failure.ts';
 import { askTheHolder } from './holder.ts';
 import { readLogTail } from './log-tail.ts';
@@ -40,7 +40,7 @@ export async function supportFiles(
   surroundings: Surroundings,
 ): Promise<SupportFile[]> {
   const { stdin, env } = surroundings;
-  const config = () => ledgerConfigOf(options, surroundings);
+  const config = () => despiteFaults(options, surroundings);
   const ofLedger = (read: (ledger: Ledger, config: LedgerConfig) => Promise<unknown>) => async () => {
     const known = config();
     return json(await withLedger(known, surroundings, (ledger) => read(ledger, known)));

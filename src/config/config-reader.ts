@@ -72,11 +72,16 @@ export class ConfigReader {
     };
   }
 
-  /** The same as far as the ledger needs it. What only reading and delivering needs is validated, and then left out. */
+  /**
+   * The same as far as the ledger needs it. What only reading and delivering needs is validated, and then left out; a fault
+   * leaves out no more than it has to. Undefined when data_dir has one.
+   */
   readForLedger(): LedgerConfig | undefined {
     const { root } = this.#tree;
     const daemon =
-      this.#validate(daemonOptions, root, []) ?? this.#validate(daemonOptions, withoutSecrets(root), []);
+      this.#validate(daemonOptions, root, []) ??
+      this.#validate(daemonOptions, withoutSecrets(root), []) ??
+      this.#readEssentials(withoutSecrets(root));
     const sources = this.#entries('sources').map(([name, value]) => this.#readPoll(name, value));
     const sinks = this.#entries('sinks').map(([name, value]) => this.#readCommon(name, value));
     this.#refuseFormerNames(sinks);
@@ -89,6 +94,19 @@ export class ConfigReader {
       queue: { redisUrl: daemon.queue.redis_url ?? this.#hidden(['queue', 'redis_url']) },
       admin: daemon.admin.listen,
       adminToken: daemon.admin.token ?? this.#hidden(['admin', 'token']),
+    };
+  }
+
+  /** Of the top what says where the ledger is and where leadsync listens, each by itself: faults elsewhere do not hide it. */
+  #readEssentials(root: unknown) {
+    if (!isMap(root)) return undefined;
+    const { data_dir, queue, admin } = daemonOptions.shape;
+    const dataDir = this.#validate(data_dir, root['data_dir'], ['data_dir']);
+    if (dataDir === undefined) return undefined;
+    return {
+      data_dir: dataDir,
+      queue: { redis_url: this.#validate(queue, root['queue'], ['queue'])?.redis_url },
+      admin: this.#validate(admin, root['admin'], ['admin']) ?? { listen: undefined, token: undefined },
     };
   }
 

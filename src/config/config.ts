@@ -4,6 +4,7 @@ import type { Retention } from '../leads/retention.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import type { SourceOptions } from '../source/options.ts';
+import type { Fault } from './config-error.ts';
 
 /** A configuration that is valid: every reference resolved, every default filled in, paths absolute. */
 export interface Config {
@@ -45,6 +46,8 @@ export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin'>
   readonly queue: { readonly redisUrl: Secret | 'unknown' | undefined };
   /** `unknown`: there may be a token, and it is not at hand. */
   readonly adminToken: Secret | 'unknown' | undefined;
+  /** What is wrong with the file: then parts of it are missing here, and it is not in force. */
+  readonly faults?: readonly Fault[];
 }
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';

@@ -81,9 +81,9 @@ function staleness({ stale, now, command }: Circumstances): Trouble[] {
 }
 
 function sourceTroubles(source: SourceView, given: Circumstances): Trouble[] {
-  const { name, config, status } = source;
+  const { name, config, status, unread } = source;
   const { command } = given;
-  if (!config)
+  if (!config && !unread)
     return [
       warning(
         name,

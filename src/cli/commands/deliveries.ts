@@ -7,7 +7,7 @@ import { defineCommand } from '../command.ts';
 import {
   commandShown,
   type GlobalOptions,
-  ledgerConfigOf,
+  readableConfigOf,
   type ShowCommand,
   type Surroundings,
   widthOf,
@@ -43,7 +43,7 @@ export const deliveries = defineCommand<Options>({
   declare: declareOptions,
   run: async (options, surroundings) => {
     requireOrder(options);
-    const config = ledgerConfigOf(options, surroundings);
+    const config = readableConfigOf(options, surroundings);
     const { state: states, limit, before } = options;
     const { rows, sinks } = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
