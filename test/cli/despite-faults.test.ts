@@ -14,7 +14,7 @@ const MISTAKES: readonly [name: string, spoil: (yaml: string) => string, fault: 
     (yaml) => yaml.replace('type: csv', 'type: csv\n    timeout: 1x'),
     /timeout/,
   ],
-  ['no source', (yaml) => yaml.replace(/sources:[^]*?\nsinks/, 'sinks'), /"sources" is missing/],
+  ['no source', (yaml) => yaml.replace(/sources:[\s\S]*?\nsinks/, 'sinks'), /"sources" is missing/],
   ['lines that are no YAML', (yaml) => `${yaml}log: {\n`, /yaml:\d+:\d+: /],
   ['a tab', (yaml) => yaml.replace('\n  drop:', '\n\tdrop:'), /a tab indents this line/],
 ];
