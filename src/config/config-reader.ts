@@ -63,6 +63,7 @@ export class ConfigReader {
       alerts: daemon.alerts,
       adminToken: daemon.admin.token,
       adminHosts: daemon.admin.hosts,
+      adminProxies: daemon.admin.trusted_proxies,
       log: { level: daemon.log.level, format: daemon.log.format },
       tokenKey: daemon.tokens.encryption_key,
       clientKey: daemon.store.client_key,
@@ -148,9 +149,10 @@ export class ConfigReader {
   }
 
   /** What other machines reach holds leads: it needs a credential. */
-  #refuseOpenAddress({ listen, token, hosts }: z.output<typeof daemonOptions>['admin']): void {
+  #refuseOpenAddress(admin: z.output<typeof daemonOptions>['admin']): void {
+    const { listen, token, hosts, trusted_proxies: proxies } = admin;
     if (listen === undefined || token !== undefined) return;
-    const fault = (option: 'listen' | 'hosts', open: string, instead: string) =>
+    const fault = (option: 'listen' | 'hosts' | 'trusted_proxies', open: string, instead: string) =>
       this.#validator.fault(
         ['admin', option],
         `other machines can reach ${open}, and no admin.token is set`,
@@ -158,6 +160,8 @@ export class ConfigReader {
       );
     if (!isLoopback(listen.host)) fault('listen', listen.host, 'listen on 127.0.0.1');
     else if (hosts[0] !== undefined) fault('hosts', hosts[0], 'leave this out');
+    else if (proxies[0] !== undefined)
+      fault('trusted_proxies', `it by way of ${proxies[0]}`, 'leave this out');
   }
 
   /** A value may come from where this process cannot look. */

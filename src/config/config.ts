@@ -22,6 +22,8 @@ export interface Config {
   readonly adminToken: Secret | undefined;
   /** Public names by which the admin server is reached. */
   readonly adminHosts: readonly string[];
+  /** Proxies that may say for whom they ask: addresses and CIDR blocks. */
+  readonly adminProxies: readonly string[];
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
   /** Encrypts the stored tokens; undefined: they are stored plainly, with mode 0600. */
   readonly tokenKey: Secret | undefined;

@@ -1,5 +1,7 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { actor } from '../actor.ts';
 import { refusalFor } from '../answer.ts';
+import type { Refusal } from '../refusal.ts';
 import { serveAssets } from './assets.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries.ts';
@@ -10,6 +12,7 @@ import { addOverview } from './overview.ts';
 import { addPolls } from './polls.ts';
 import { addSinks } from './sinks.ts';
 import { type PageParts, Site } from './site.ts';
+import { strangersPage } from './strangers-page.ts';
 
 /** What a page may load and where it may send something: from and to here alone, and nothing that stands in the page itself. */
 const POLICY =
@@ -17,6 +20,18 @@ const POLICY =
 
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_FORM_BYTES = 64 * 1024;
+
+/** What stands above a refusal, by its status. */
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'That could not be read',
+  403: 'Not from there',
+  404: 'Nothing here',
+  405: 'Not in this way',
+  413: 'Too large',
+  421: 'Not under this name',
+  429: 'Too many tries',
+};
+const OTHER_TITLE = 'That did not work';
 
 const addPages = [
   addOverview,
@@ -45,9 +60,22 @@ export function registerPages(app: FastifyInstance, parts: PageParts): Registere
     scope.addHook('onSend', async (_request, reply) => void protect(reply));
     scope.setErrorHandler((error, request, reply) => {
       const { status, message, hint } = refusalFor(error, parts.onFault);
-      return site.fail(request, reply, { title: 'That did not work', what: message, next: hint, status });
+      return site.fail(request, reply, {
+        title: TITLES[status] ?? OTHER_TITLE,
+        what: message,
+        next: hint,
+        status,
+      });
     });
     for (const addPage of addPages) addPage(scope, site);
+  });
+  app.decorate('refusalPage', async (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) => {
+    const { status, message, hint } = refusal;
+    protect(reply);
+    const failure = { title: TITLES[status] ?? OTHER_TITLE, what: message, next: hint, status };
+    // Nobody is told how leadsync is who has not shown that they may ask.
+    if (actor.getStore()) return site.fail(request, reply, failure);
+    return site.send(reply, strangersPage(addressOf, failure), status);
   });
   return {
     sendLogin: (reply, page) =>
