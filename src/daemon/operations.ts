@@ -60,8 +60,8 @@ export function operationsOf(given: OperationParts): Operations {
       const history = await asked('lead', source, leadIdOf(lead));
       return history && shownHistory(history);
     },
-    reveal: async (source, lead) => {
-      const content = await asked('content', source, leadIdOf(lead));
+    reveal: async (source, lead, _who, version) => {
+      const content = await asked('content', source, leadIdOf(lead), version);
       return content && { source, lead_id: lead, ...shownContent(content) };
     },
     deliveries: async (filter, page) => {

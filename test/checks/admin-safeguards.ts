@@ -55,8 +55,8 @@ export const adminSafeguards: readonly Safeguard[] = [
     name: 'a reveal is in the audit log before it is given',
     without: 'personal data is shown and nobody can say to whom',
     file: 'src/admin/audited.ts',
-    text: "await note('reveal', { source, lead });",
-    instead: "void note('reveal', { source, lead }).catch(() => undefined);",
+    text: "await note('reveal', { source, lead, version });",
+    instead: "void note('reveal', { source, lead, version }).catch(() => undefined);",
     tests: ['test/admin/access.test.ts'],
   },
   {
