@@ -24,7 +24,7 @@ import {
   shownSource,
   shownSpeed,
 } from './shown.ts';
-import { viewSinks, viewSources } from './status-view.ts';
+import { allSinks, viewSinks, viewSources } from './status-view.ts';
 import { testSink } from './test-sink.ts';
 import { troublesOf } from './troubles.ts';
 
@@ -169,7 +169,7 @@ async function requireNames(
   if (sink === undefined && source === undefined) return;
   const status: LedgerStatus = await asked('status');
   const { config } = parts.current;
-  requireName('sink', sink, viewSinks(config, status));
+  requireName('sink', sink, allSinks(config, status));
   requireName('source', source, viewSources(config, status));
 }
 

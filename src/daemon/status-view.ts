@@ -25,8 +25,16 @@ export interface SourceView {
   readonly unread: boolean;
 }
 
-/** Every sink: those configured in their order, then those that only the ledger remembers. */
-export function viewSinks(config: LedgerConfig, { sinks }: LedgerStatus): SinkView[] {
+/**
+ * Every sink that anybody has to look at: those configured in their order, then those that only the ledger remembers. One that
+ * was removed and is owed nothing is history: its deliveries are found by its name, and back in the configuration it is here again.
+ */
+export function viewSinks(config: LedgerConfig, status: LedgerStatus): SinkView[] {
+  return allSinks(config, status).filter((sink) => sink.state !== 'removed' || sink.status?.pending !== 0);
+}
+
+/** Those that are history among them. */
+export function allSinks(config: LedgerConfig, { sinks }: LedgerStatus): SinkView[] {
   return pair(config.sinks, sinks, ({ sink }) => sink).map((view) => ({
     ...view,
     state: stateOf(view, isFaulty(config)),

@@ -334,6 +334,12 @@ describe('leadsync status', () => {
     expect(stdout).toMatch(/^fresh +csv +new +- /m);
     expect(stdout).toMatch(/^drop +- +removed /m);
     expect(stdout).toContain('drop is not in the configuration any more; 1 lead waits');
+    await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
+    expect((await install.run(['forget', 'drop'])).stdout).toBe('1 delivery of drop skipped.\n');
+    // What is owed nothing is history: found by its name, and no longer anybody's concern.
+    expect((await install.run(['status'])).stdout).not.toContain('drop');
+    expect((await install.run(['top', '--once'])).stdout).not.toContain('drop');
+    expect((await install.run(['deliveries', '--sink', 'drop'])).stdout).toMatch(/drop:main:1:1.* skipped/);
   });
 
   test('prints the same as JSON, by the names of the store, with null for what is not there', async () => {
