@@ -50,6 +50,11 @@ const WHERE: Readonly<Record<NewSinkType, { question: string; standard: string; 
     option: 'url',
   },
   csv: { question: 'csv: the folder that files are dropped in', standard: './drop', option: 'directory' },
+  parquet: {
+    question: 'parquet: the folder that files are dropped in, one folder a day',
+    standard: './archive',
+    option: 'directory',
+  },
   postgres: {
     question: 'postgres: the database; its address holds a password, so name a variable',
     standard: '${DATABASE_URL}',
