@@ -73,7 +73,7 @@ describe('a wrong token', () => {
 
 describe('what cannot be answered', () => {
   const refused: readonly [string, string, Parameters<typeof ask>[2], number, RegExp][] = [
-    ['a page that is not there', '/nothing', {}, 404, /Nothing here/],
+    ['a page that is not there', '/nothing', {}, 404, /No such page/],
     ['a lead that is not there', '/leads/main/43', {}, 404, /No such lead/],
     ['a page that can only be read', '/leads', { method: 'POST' }, 405, /Not in this way/],
     [
@@ -131,7 +131,7 @@ describe('what cannot be answered', () => {
 
   test('is told within the frame of the pages to whoever may see them', async () => {
     const { text } = await ask(await start(), '/nothing', { headers: BROWSER });
-    expect(text).toMatch(/<nav aria-label="Pages">[\s\S]*<h1>Nothing here<\/h1>/);
+    expect(text).toMatch(/<nav aria-label="Pages">[\s\S]*<h1>No such page<\/h1>/);
   });
 
   test('looks the same under a name that is not ours: what the page is made of is for everybody', async () => {

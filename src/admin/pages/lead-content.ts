@@ -23,8 +23,8 @@ export function concealed(address: string): VNode {
 /** The button that shows one of a lead's versions in the same place. */
 export function revealVersion(source: string, lead: string, version: number): VNode {
   const action = `${leadAddress(source, lead)}/data?version=${version}`;
-  return html`<form method="post" action=${action}>
-    <button class="quiet" hx-post=${action} hx-select="#content" hx-target="#content" hx-swap="outerHTML show:top" hx-sync="drop">Show version ${version}</button>
+  return html`<form method="post" action=${action} class="actions">
+    <button hx-post=${action} hx-select="#content" hx-target="#content" hx-swap="outerHTML show:top" hx-sync="drop">Show version ${version}</button>
   </form>`;
 }
 
@@ -53,7 +53,7 @@ function changes({ version, changed_fields, raw, raw_before }: LeadContent): Con
   if (changed_fields === null || raw_before === null || changed_fields.length === 0) return null;
   const [before, now] = [recordOf(raw_before), recordOf(raw)];
   const columns = [
-    { label: 'Field', of: (name: string) => html`<bdi>${name}</bdi>` },
+    { label: 'Field', of: (name: string) => html`<code><bdi>${name}</bdi></code>` },
     {
       label: `Version ${version - 1}`,
       of: (name: string) => html`<bdi>${told(before[name])}</bdi>`,
@@ -72,6 +72,7 @@ function changes({ version, changed_fields, raw, raw_before }: LeadContent): Con
       key: (name) => `changed-${name}`,
       empty: null,
     }),
+    html`<h3>All of it</h3>`,
   ];
 }
 

@@ -5,6 +5,7 @@ import type { Refusal } from '../refusal.ts';
 import { serveAssets } from './assets.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries.ts';
+import { failureOf } from './failure-words.ts';
 import { addLead } from './lead.ts';
 import { addLeads } from './leads.ts';
 import { type LoginPage, loginPage } from './login.ts';
@@ -20,18 +21,6 @@ const POLICY =
 
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_FORM_BYTES = 64 * 1024;
-
-/** What stands above a refusal, by its status. */
-const TITLES: Readonly<Record<number, string>> = {
-  400: 'That could not be read',
-  403: 'Not from there',
-  404: 'Nothing here',
-  405: 'Not in this way',
-  413: 'Too large',
-  421: 'Not under this name',
-  429: 'Too many tries',
-};
-const OTHER_TITLE = 'That did not work';
 
 const addPages = [
   addOverview,
@@ -59,23 +48,16 @@ export function registerPages(app: FastifyInstance, parts: PageParts): Registere
     readForms(scope);
     scope.addHook('onSend', async (_request, reply) => void protect(reply));
     scope.setErrorHandler((error, request, reply) => {
-      const { status, message, hint } = refusalFor(error, parts.onFault);
-      return site.fail(request, reply, {
-        title: TITLES[status] ?? OTHER_TITLE,
-        what: message,
-        next: hint,
-        status,
-      });
+      return site.fail(request, reply, failureOf(refusalFor(error, parts.onFault)));
     });
     for (const addPage of addPages) addPage(scope, site);
   });
   app.decorate('refusalPage', async (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) => {
-    const { status, message, hint } = refusal;
     protect(reply);
-    const failure = { title: TITLES[status] ?? OTHER_TITLE, what: message, next: hint, status };
+    const failure = failureOf(refusal);
     // Nobody is told how leadsync is who has not shown that they may ask.
     if (actor.getStore()) return site.fail(request, reply, failure);
-    return site.send(reply, strangersPage(addressOf, failure), status);
+    return site.send(reply, strangersPage(addressOf, failure), failure.status);
   });
   return {
     sendLogin: (reply, page) =>
