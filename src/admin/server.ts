@@ -97,6 +97,11 @@ function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
     forceCloseConnections: true,
     frameworkErrors: (_error, request, reply) => void refuse(request, reply, BAD_ADDRESS),
   });
+  // What else came in the same read of a connection that was ended: nobody would get the answer.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.raw.socket.destroyed) reply.hijack();
+    else done();
+  });
   makeRoom(app.server, MAX_CONNECTIONS);
   keepPace(app.server);
   app.setErrorHandler((error, request, reply) => refuse(request, reply, refusalFor(error, onFault)));

@@ -6,10 +6,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 /** What is asked for, by turns. */
 const PATHS = ['/metrics', '/livez'];
-const CONNECTIONS = 64;
+const CONNECTIONS = 200;
 const TICK_MS = 10;
-/** More than this is not written to a connection that does not read: it would only fill this thread's memory. */
-const MOST_UNSENT = 64 * 1024;
+/** One connection of so many asks on and on without an answer. */
+const RUDE = 20;
 
 /** What the thread is given. */
 export interface FloodOptions {
@@ -27,6 +27,7 @@ export interface Flooded {
 
 const { port, perSecond } = workerData as FloodOptions;
 let sockets: Socket[] = [];
+const waiting = new WeakSet<Socket>();
 let ticking: NodeJS.Timeout | undefined;
 let flooded = { due: 0, sent: 0, answered: 0 };
 
@@ -45,9 +46,12 @@ function begin(): void {
   }, TICK_MS);
 }
 
+/** Most wait for the answer before they ask again, as HTTP clients do; some do not. */
 function ask(n: number): void {
-  const socket = sockets[n % CONNECTIONS];
-  if (!socket || socket.writableLength > MOST_UNSENT) return;
+  const at = n % CONNECTIONS;
+  const socket = sockets[at];
+  if (!socket || (waiting.has(socket) && at % RUDE !== 0)) return;
+  waiting.add(socket);
   flooded.sent += 1;
   socket.write(`GET ${PATHS[n % PATHS.length]} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
 }
@@ -56,6 +60,7 @@ function ask(n: number): void {
 function open(at: number): Socket {
   const socket = connect(port, '127.0.0.1');
   socket.on('data', (data) => {
+    waiting.delete(socket);
     flooded.answered += data.toString('latin1').split('HTTP/1.1 200').length - 1;
   });
   socket.on('error', () => undefined);
