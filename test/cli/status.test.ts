@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -98,6 +99,13 @@ describe('leadsync status', () => {
     expect(shown.stdout).toContain(
       'leadsync keeps to an earlier configuration: the file is not valid since 2026-11-20T09:59:00Z (60 s ago): leadsync.yaml:3:1: this is wrong\n  `leadsync validate` shows every fault',
     );
+    writeFileSync(install.configFile, `${readFileSync(install.configFile, 'utf8')}wacth: true\n`);
+    const faulty = await install.run(['status'], { env: { TOKEN: 'correct-horse-battery' } });
+    expect(faulty.stdout).toContain('is not valid since 2026-11-20T09:59:00Z (60 s ago).\n');
+    expect(faulty.stdout).toMatch(
+      /has 1 fault\. The leadsync that runs keeps [^\n]*\n[^\n]*unknown key "wacth"/,
+    );
+    writeFileSync(install.configFile, readFileSync(install.configFile, 'utf8').replace('wacth: true\n', ''));
     const bare = await install.run(['status']);
     expect(bare.stdout).toContain(
       'cannot do all of its work: it says why to those alone who show admin.token',

@@ -39,6 +39,8 @@ export const status = defineCommand<{ json?: boolean }>({
       : statusReport(viewSources(config, known), viewSinks(config, known), {
           now: surroundings.clock.now(),
           ...holder,
+          // What is wrong with the file as it is now is told below, once.
+          stale: stale && faults.length > 0 ? { ...stale, faults: [] } : stale,
           queued: config.queue.redisUrl !== undefined,
           command: commandShown(options, surroundings),
           columns: widthOf(surroundings),
