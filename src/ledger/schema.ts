@@ -218,6 +218,7 @@ const migrations: readonly string[] = [
   browseIndexes,
   erasures,
   erasuresTold,
+  '-- The views alone are others: a step makes them anew.',
 ];
 
 /**

@@ -1,11 +1,13 @@
 /** Milliseconds since 1970 as the public form of a time: `YYYY-MM-DDTHH:MM:SS.sssZ`, UTC. */
 const at = (column: string) =>
   `CAST(strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') AS TEXT)`;
+/** The lead's text, or that without what no database holds. */
+const content = 'coalesce(v.readable, v.raw)';
 /**
- * What is read of a lead: its text, or that without what no database holds. SQLite's JSON reads nothing that is nested more
- * than 1,000 deep: such a lead has empty columns, and spoils nobody's query.
+ * What is read of a lead. SQLite's JSON reads nothing that is nested more than 1,000 deep: such a lead has empty columns, and spoils
+ * nobody's query. Only a text of 2,000 bytes can be so deep; looking at each would take as long as reading it.
  */
-const json = `iif(json_valid(coalesce(v.readable, v.raw)), coalesce(v.readable, v.raw), '{}')`;
+const json = `iif(length(CAST(${content} AS BLOB)) < 2000 OR json_valid(${content}), ${content}, '{}')`;
 const text = (path: string) => `CAST(json_extract(${json}, '$.${path}') AS TEXT)`;
 const given = (path: string) =>
   `CAST(coalesce(trim(json_extract(${json}, '$.${path}')), '') <> '' AS INTEGER)`;
@@ -50,9 +52,9 @@ export const publicViews = `
     ${text('all_details_one_liner')} AS all_details_one_liner,
     ${text('service_question_answers')} AS service_question_answers,
     CAST((SELECT json_group_object(slug, json(iif(n = 1, json_quote(answer), answers))) FROM (
-      SELECT json_extract(a.value, '$.slug') AS slug, count(*) AS n, min(json_extract(a.value, '$.answer')) AS answer,
-        json_group_array(json_extract(a.value, '$.answer')) AS answers
-      FROM json_each(${json}, '$.service_question_answers') a GROUP BY 1)) AS TEXT) AS answers,
+      SELECT slug, count(*) AS n, min(answer) AS answer, json_group_array(answer) AS answers FROM (
+        SELECT json_extract(a.value, '$.slug') AS slug, json_extract(a.value, '$.answer') AS answer
+        FROM json_each(${json}, '$.service_question_answers') a ORDER BY 1, a.key) GROUP BY 1)) AS TEXT) AS answers,
     ${at('v.first_seen_at')} AS _leadsync_first_seen_at,
     ${at('v.valid_from')} AS _leadsync_changed_at,
     ${at('v.valid_from')} AS _leadsync_synced_at,
@@ -74,7 +76,7 @@ export const publicViews = `
     d.attempts, ${at('d.owed_at')} AS owed_at, ${at('d.first_attempt_at')} AS first_attempt_at,
     ${at('d.next_attempt_at')} AS next_attempt_at, ${at('d.settled_at')} AS settled_at, CAST(d.replay > 0 AS INTEGER) AS replay,
     d.delivery_no AS _leadsync_no
-  FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no;
+  FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = +d.sink_no;
 
   CREATE VIEW attempts AS SELECT
     CAST(${deliveryId} AS TEXT) AS delivery_id, v.source, v.id AS lead_id, s.sink, ${at('a.started_at')} AS started_at, a.duration_ms,
