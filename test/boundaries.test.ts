@@ -202,7 +202,7 @@ const builtins: Readonly<Record<string, readonly string[]>> = {
   'node:http2': [],
   'node:https': [],
   'node:process': [], // `process` is a parameter, or main.ts's
-  'node:worker_threads': ['cli', 'ledger'], // what looks up while a query holds its thread; what answers pages, so that deliveries do not wait
+  'node:worker_threads': ['cli', 'ledger', 'exports'], // what looks up while a query holds its thread; what answers pages, so that deliveries do not wait; what reads for an export
 };
 
 /** What only some rooms may say. */

@@ -1,12 +1,15 @@
 import type { Cell } from '../ledger/reading.ts';
-import { ParquetFile } from '../parquet/parquet-file.ts';
+import { ParquetFile, type ParquetGroup, parquetGroup } from '../parquet/parquet-file.ts';
 import type { Column } from '../store/relation.ts';
 import { csvLine } from './csv-line.ts';
 import { jsonLine } from './json-line.ts';
 
+/** Rows as a piece of a file, which can be made on any thread and handed over. */
+export type Piece = Pick<ParquetGroup, 'bytes'> & Partial<ParquetGroup>;
+
 /** A file in the making: gives its bytes in order, and holds none of what it gave. */
 export interface Encoder {
-  rows(rows: readonly (readonly Cell[])[]): Buffer;
+  add(piece: Piece): Buffer;
   end(): Buffer;
 }
 
@@ -14,35 +17,42 @@ export interface Encoder {
 export interface FileFormat {
   /** Behind the dot of its files. */
   readonly extension: string;
+  piece(columns: readonly Column[], rows: readonly (readonly Cell[])[]): Piece;
   open(columns: readonly Column[]): Encoder;
 }
 
 /** The formats in which each table is a file. */
 export const fileFormats = {
-  parquet: { extension: 'parquet', open: parquet },
-  csv: { extension: 'csv', open: csv },
-  jsonl: { extension: 'jsonl', open: jsonLines },
+  parquet: { extension: 'parquet', piece: parquetGroup, open: parquet },
+  csv: { extension: 'csv', piece: (_, rows) => text(rows.map(csvLine)), open: csv },
+  jsonl: {
+    extension: 'jsonl',
+    piece: (columns, rows) => text(rows.map((row) => jsonLine(columns, row))),
+    open: () => ({
+      add: ({ bytes }) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length),
+      end: () => Buffer.alloc(0),
+    }),
+  },
 } as const satisfies Readonly<Record<string, FileFormat>>;
+
+export type FileFormatName = keyof typeof fileFormats;
+
+function text(lines: readonly string[]): Piece {
+  return { bytes: new TextEncoder().encode(lines.join('')) };
+}
 
 function parquet(columns: readonly Column[]): Encoder {
   const file = new ParquetFile(columns);
-  return { rows: (rows) => file.group(rows), end: () => file.end() };
+  return { add: (piece) => file.add(piece as ParquetGroup), end: () => file.end() };
 }
 
 /** RFC 4180, in UTF-8, with a header. */
 function csv(columns: readonly Column[]): Encoder {
   let header = csvLine(columns.map(({ name }) => name));
-  const withHeader = (text: string) => {
-    const all = Buffer.from(header + text);
+  const withHeader = (bytes: Uint8Array) => {
+    const all = Buffer.concat([Buffer.from(header), bytes]);
     header = '';
     return all;
   };
-  return { rows: (rows) => withHeader(rows.map(csvLine).join('')), end: () => withHeader('') };
-}
-
-function jsonLines(columns: readonly Column[]): Encoder {
-  return {
-    rows: (rows) => Buffer.from(rows.map((row) => jsonLine(columns, row)).join('')),
-    end: () => Buffer.alloc(0),
-  };
+  return { add: ({ bytes }) => withHeader(bytes), end: () => withHeader(Buffer.alloc(0)) };
 }

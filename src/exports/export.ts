@@ -5,8 +5,9 @@ import { LedgerExtract, type Rows } from '../ledger/extracting.ts';
 import { PublicCopy } from '../ledger/public-copy.ts';
 import { extractionOf } from '../store/extraction.ts';
 import type { Relation } from '../store/relation.ts';
-import { fileFormats } from './encoder.ts';
+import { type FileFormatName, fileFormats } from './encoder.ts';
 import { Partitions } from './partitions.ts';
+import { Pieces } from './pieces.ts';
 import { wholeOrNot } from './whole-or-not.ts';
 
 /** How tables are written: each as a file, or all of them as tables of one SQLite file. */
@@ -74,24 +75,51 @@ async function writeCopy(work: Work, path: string): Promise<void> {
   }
 }
 
-async function writeFiles(work: Work, name: keyof typeof fileFormats, output: string): Promise<void> {
-  const format = fileFormats[name];
-  const { layout, relations } = work.request;
-  for (const relation of relations) {
-    const { day } = extractionOf(relation.name);
-    const file = layout === 'file' ? output : join(output, `${relation.name}.${format.extension}`);
-    if (layout !== 'days' || day === undefined) {
-      const encoder = format.open(relation.columns);
-      await eachPart(work, relation, (rows) => append(file, encoder.rows(rows)));
-      await append(file, encoder.end());
-      continue;
+async function writeFiles(work: Work, name: FileFormatName, output: string): Promise<void> {
+  const { ledgerFile, layout, relations } = work.request;
+  const pieces = new Pieces(ledgerFile, name);
+  try {
+    for (const relation of relations) {
+      const { day } = extractionOf(relation.name);
+      const file =
+        layout === 'file' ? output : join(output, `${relation.name}.${fileFormats[name].extension}`);
+      if (layout !== 'days' || day === undefined) await writeFile(work, relation, name, pieces, file);
+      else await writeDays(work, { ...relation, day }, name, join(output, relation.name));
     }
-    const folder = join(output, relation.name);
-    await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
-    const days = new Partitions(folder, { ...relation, day }, format, append);
-    await eachPart(work, relation, (rows) => days.add(rows));
-    await days.end();
+  } finally {
+    await pieces.close();
   }
+}
+
+async function writeFile(
+  { request, extract, written, stop }: Work,
+  relation: Relation,
+  name: FileFormatName,
+  pieces: Pieces,
+  file: string,
+): Promise<void> {
+  const encoder = fileFormats[name].open(relation.columns);
+  let count = 0;
+  written(relation.name, count);
+  for await (const { piece, rows } of pieces.of(relation, request.since, extract)) {
+    await append(file, encoder.add(piece));
+    count += rows;
+    written(relation.name, count);
+    stop.throwIfAborted();
+  }
+  await append(file, encoder.end());
+}
+
+async function writeDays(
+  work: Work,
+  relation: Relation & { readonly day: string },
+  name: FileFormatName,
+  folder: string,
+): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+  const days = new Partitions(folder, relation, fileFormats[name], append);
+  await eachPart(work, relation, (rows) => days.add(rows));
+  await days.end();
 }
 
 async function eachPart(

@@ -23,7 +23,8 @@ interface Partition {
 /** The files of a table by the days of a time (UTC): `day=2026-11-20/leads.parquet`. Days may come in any order. */
 export class Partitions {
   readonly #append: Append;
-  readonly #open: () => Encoder;
+  readonly #columns: readonly Column[];
+  readonly #format: FileFormat;
   readonly #path: (day: string) => string;
   readonly #at: number;
   readonly #days = new Map<string, Partition>();
@@ -37,7 +38,8 @@ export class Partitions {
     append: Append,
   ) {
     this.#append = append;
-    this.#open = () => format.open(columns);
+    this.#columns = columns;
+    this.#format = format;
     this.#path = (of) => join(folder, `day=${of}`, `${name}.${format.extension}`);
     this.#at = columns.findIndex((column) => column.name === day);
   }
@@ -58,7 +60,11 @@ export class Partitions {
 
   #keep(row: readonly Cell[]): void {
     const day = dayOf(row[this.#at] ?? null);
-    const partition = this.#days.get(day) ?? { encoder: this.#open(), waiting: [], text: 0 };
+    const partition = this.#days.get(day) ?? {
+      encoder: this.#format.open(this.#columns),
+      waiting: [],
+      text: 0,
+    };
     this.#days.set(day, partition);
     const text = row.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 0), 0);
     partition.waiting.push(row);
@@ -79,7 +85,7 @@ export class Partitions {
     this.#text -= text;
     partition.waiting = [];
     partition.text = 0;
-    await this.#append(this.#path(day), encoder.rows(waiting));
+    await this.#append(this.#path(day), encoder.add(this.#format.piece(this.#columns, waiting)));
   }
 }
 

@@ -7,13 +7,21 @@ import type { Cell } from './reading.ts';
 import { requireThisShape } from './schema.ts';
 
 /** A part ends after so many rows, or so much text, in UTF-16 units: what is held of it in memory is bounded by both. */
-const PART_ROWS = 4_000;
+const PART_ROWS = 2_000;
 const PART_TEXT = 4_000_000;
 /** How long a reading waits for somebody's lock, in ms. */
 const BUSY_MS = 5_000;
 
 /** Rows of a relation, each with its columns in the order in which they are described. */
 export type Rows = readonly (readonly Cell[])[];
+
+/** A stretch of a relation's rows in their order: those behind one key, up to and with another; without a key, to the end. */
+export interface Stretch {
+  readonly after: readonly Cell[];
+  readonly through: readonly Cell[];
+}
+
+const WHOLE: Stretch = { after: [], through: [] };
 
 /**
  * Reads whole tables of a ledger in parts, by a connection that cannot write. Each part is a transaction of its own, so that
@@ -33,11 +41,26 @@ export class LedgerExtract {
    * The rows of a relation, part by part; with `since` those that came or changed from then on, where that can be told. What has
    * no order to go on by is read in one transaction.
    */
-  *parts(relation: Relation, since: Date | undefined): Generator<Rows> {
+  *parts(relation: Relation, since: Date | undefined, stretch = WHOLE): Generator<Rows> {
     const order = extractionOf(relation.name).order.map((name) => columnAt(relation, name));
     try {
-      if (order.length === 0) yield* inParts(this.#select(relation, since), order);
-      else yield* this.#shortParts(relation, since, order);
+      if (order.length === 0) yield* inParts(this.#select(relation, since, stretch), order);
+      else yield* this.#shortParts(relation, since, stretch, order);
+    } catch (error) {
+      throw toLedgerError(error, this.#file);
+    }
+  }
+
+  /** Stretches that are all of a relation together, in order, each about as long as a part. Each is found when it is asked for. */
+  *stretches({ name }: Relation, since: Date | undefined): Generator<Stretch> {
+    let after: readonly Cell[] = [];
+    try {
+      for (;;) {
+        const through = this.#keyAhead(name, since, after);
+        yield { after, through };
+        if (through.length === 0) return;
+        after = through;
+      }
     } catch (error) {
       throw toLedgerError(error, this.#file);
     }
@@ -47,24 +70,45 @@ export class LedgerExtract {
     this.#db.close();
   }
 
-  *#shortParts(relation: Relation, since: Date | undefined, order: readonly number[]): Generator<Rows> {
-    let after: readonly Cell[] = [];
+  *#shortParts(
+    relation: Relation,
+    since: Date | undefined,
+    { after: start, through }: Stretch,
+    order: readonly number[],
+  ): Generator<Rows> {
+    let after = start;
     for (;;) {
-      const rows = firstOf(inParts(this.#select(relation, since, after), order));
+      const rows = firstOf(inParts(this.#select(relation, since, { after, through }), order));
       if (rows === undefined) return;
       yield rows;
       after = order.map((at) => rows.at(-1)?.[at] ?? null);
     }
   }
 
-  #select(relation: Relation, since: Date | undefined, after: readonly Cell[] = []): Iterable<Cell[]> {
-    const sql = selectOf(relation, since !== undefined, after.length > 0);
-    const values = Object.fromEntries(after.map((cell, at) => [`after${at}`, cell]));
+  #select({ name, columns }: Relation, since: Date | undefined, stretch: Stretch): Iterable<Cell[]> {
+    const wanted = columns.map((column) => column.name);
+    return this.#iterate(selectOf(name, wanted, since !== undefined, stretch), since, stretch);
+  }
+
+  #keyAhead(name: string, since: Date | undefined, after: readonly Cell[]): readonly Cell[] {
+    const { order } = extractionOf(name);
+    if (order.length === 0) return [];
+    const stretch = { after, through: [] };
+    const sql = `${selectOf(name, order, since !== undefined, stretch)} LIMIT 1 OFFSET ${PART_ROWS - 1}`;
+    return firstOf(this.#iterate(sql, since, stretch)) ?? [];
+  }
+
+  #iterate(sql: string, since: Date | undefined, { after, through }: Stretch): Iterable<Cell[]> {
+    const values = [
+      ...after.map((cell, at) => [`after${at}`, cell]),
+      ...through.map((cell, at) => [`through${at}`, cell]),
+      ...(since ? [['since', since.toISOString()]] : []),
+    ];
     return this.#db
       .prepare<[Record<string, Cell>], Cell[]>(sql)
       .safeIntegers()
       .raw()
-      .iterate({ ...values, ...(since && { since: since.toISOString() }) });
+      .iterate(Object.fromEntries(values));
   }
 }
 
@@ -73,6 +117,7 @@ function open(file: string): Database.Database {
   try {
     db = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
     db.pragma('query_only = ON');
+    db.pragma('cache_size = -2000'); // 2 MB: what is read from end to end is read once
     requireThisShape(db);
     return db;
   } catch (error) {
@@ -97,21 +142,29 @@ function* inParts(found: Iterable<Cell[]>, order: readonly number[]): Generator<
   if (rows.length > 0) yield rows;
 }
 
-/** Ends the reading behind the first part, and with it the transaction. */
-function firstOf(parts: Iterable<Rows>): Rows | undefined {
-  for (const rows of parts) return rows;
+/** Ends the reading behind the first of them, and with it the transaction. */
+function firstOf<T>(found: Iterable<T>): T | undefined {
+  for (const one of found) return one;
   return undefined;
 }
 
-function selectOf({ name, columns }: Relation, since: boolean, continued: boolean): string {
+function selectOf(
+  name: string,
+  columns: readonly string[],
+  since: boolean,
+  { after, through }: Stretch,
+): string {
   const { order, since: isNew } = extractionOf(name);
+  const key = `(${order.join(', ')})`;
+  const named = (prefix: string) => `(${order.map((_, at) => `:${prefix}${at}`).join(', ')})`;
   const conditions = [
-    ...(continued ? [`(${order.join(', ')}) > (${order.map((_, at) => `:after${at}`).join(', ')})`] : []),
+    ...(after.length > 0 ? [`${key} > ${named('after')}`] : []),
+    ...(through.length > 0 ? [`${key} <= ${named('through')}`] : []),
     ...(since && isNew !== undefined ? [isNew] : []),
   ];
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   const sorted = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
-  return `SELECT ${columns.map((column) => `"${column.name}"`).join(', ')} FROM ${name}${where}${sorted}`;
+  return `SELECT ${columns.map((column) => `"${column}"`).join(', ')} FROM ${name}${where}${sorted}`;
 }
 
 function columnAt({ columns }: Relation, name: string): number {

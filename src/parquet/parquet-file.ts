@@ -44,7 +44,36 @@ const types: Readonly<Record<ColumnType, Typed>> = {
   },
 };
 
-/** A Parquet file in the making: gives its bytes group by group, and holds no more than one. The same rows give the same bytes. */
+/** Rows as a part of a file that knows nothing of the parts before it: can be made on any thread, and handed over. */
+export interface ParquetGroup {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** What the end of the file says of it; places are counted from `PREFIX_BYTES` before its first byte. */
+  readonly described: RowGroup;
+}
+
+type RowGroup = ParquetWriter['row_groups'][number];
+
+/** `PAR1`, with which every file begins. */
+const PREFIX_BYTES = 4;
+
+/** Makes a group of rows. The same rows give the same bytes. */
+export function parquetGroup(
+  columns: readonly Column[],
+  rows: readonly (readonly ParquetCell[])[],
+): ParquetGroup {
+  const bytes = new ByteWriter();
+  const writer = writerOf(columns, bytes);
+  const columnData = columns.map(({ name, type }, at) => ({
+    name,
+    data: rows.map((row) => valueIn(row[at] ?? null, types[type])),
+    offsetIndex: false, // would say where pages begin in a group that is read whole
+    ...(types[type].various && ({ encoding: 'PLAIN', statistics: false } as const)),
+  }));
+  writer.write({ columnData, rowGroupSize: rows.length });
+  return { bytes: bytes.getBytes().slice(PREFIX_BYTES), described: writer.row_groups[0] as RowGroup };
+}
+
+/** A Parquet file in the making: gives its bytes group by group, and holds none of what it gave. */
 export class ParquetFile {
   readonly #columns: readonly Column[];
   readonly #bytes = new ByteWriter();
@@ -52,23 +81,19 @@ export class ParquetFile {
 
   constructor(columns: readonly Column[]) {
     this.#columns = columns;
-    this.#writer = new ParquetWriter({
-      writer: this.#bytes,
-      schema: schemaOf(columns),
-      codec: 'ZSTD',
-      compressors: { ZSTD: (bytes) => zstdCompressSync(bytes) },
-      createdBy: 'leadsync',
-    });
+    this.#writer = writerOf(columns, this.#bytes);
   }
 
   /** Writes rows as a group of their own. Gives the bytes that belong behind those it gave before. */
   group(rows: readonly (readonly ParquetCell[])[]): Buffer {
-    const columnData = this.#columns.map(({ name, type }, at) => ({
-      name,
-      data: rows.map((row) => valueIn(row[at] ?? null, types[type])),
-      ...(types[type].various && ({ encoding: 'PLAIN', statistics: false } as const)),
-    }));
-    this.#writer.write({ columnData, rowGroupSize: rows.length });
+    return this.add(parquetGroup(this.#columns, rows));
+  }
+
+  /** The same for a group that was made elsewhere. */
+  add({ bytes, described }: ParquetGroup): Buffer {
+    this.#writer.row_groups.push(moved(described, BigInt(this.#bytes.offset - PREFIX_BYTES)));
+    this.#writer.num_rows += described.num_rows;
+    this.#bytes.appendBytes(bytes);
     return this.#taken();
   }
 
@@ -83,6 +108,32 @@ export class ParquetFile {
     this.#bytes.index = 0;
     return taken;
   }
+}
+
+function writerOf(columns: readonly Column[], writer: ByteWriter): ParquetWriter {
+  return new ParquetWriter({
+    writer,
+    schema: schemaOf(columns),
+    codec: 'ZSTD',
+    compressors: { ZSTD: (bytes) => zstdCompressSync(bytes) },
+    createdBy: 'leadsync',
+  });
+}
+
+/** What is said of a group, once it lies so many bytes further back. */
+function moved(group: RowGroup, by: bigint): RowGroup {
+  const columns = group.columns.map((column) => {
+    const data = column.meta_data;
+    if (!data) return column;
+    const { data_page_offset: pages, dictionary_page_offset: dictionary } = data;
+    const meta_data = {
+      ...data,
+      data_page_offset: pages + by,
+      ...(dictionary !== undefined && { dictionary_page_offset: dictionary + by }),
+    };
+    return { ...column, file_offset: column.file_offset + by, meta_data };
+  });
+  return { ...group, columns };
 }
 
 /** Everything may be null: a lead that no database can read has empty columns. */

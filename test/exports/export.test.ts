@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { parse } from 'csv-parse/sync';
@@ -206,6 +215,30 @@ describe('leadsync export', () => {
     };
     await expect(exportTables(request, stopLater, stop.signal)).rejects.toThrow('stopped');
     expect(seen.at(-1)?.join()).toMatch(/^\.leads\.parquet\.[0-9a-f]{16}\.tmp$/);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('writes the rows in order, on however many threads they are read', async () => {
+    const install = await withManyLeads();
+    const output = join(install.folder, 'leads.parquet');
+    await install.run(['export', output]);
+    const ids = (await parquetRows(output)).map((row) => row['id']);
+    expect(ids).toEqual(Array.from({ length: MANY }, (_, at) => BigInt(at + 1)));
+  });
+
+  it('ends with what a thread met, and leaves nothing behind', async () => {
+    const install = await withManyLeads();
+    const [{ page } = {}] = asked(
+      ledgerOf(install),
+      "SELECT max(pageno) AS page FROM dbstat WHERE name = '_versions' AND pagetype = 'leaf'",
+    );
+    const file = openSync(ledgerOf(install), 'r+');
+    writeSync(file, Buffer.alloc(4096, 0xff), 0, 4096, (Number(page) - 1) * 4096);
+    closeSync(file);
+    const folder = join(install.folder, 'out');
+    mkdirSync(folder);
+    const { code, stderr } = await install.run(['export', join(folder, 'leads.csv')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('damaged')]);
     expect(readdirSync(folder)).toEqual([]);
   });
 
