@@ -6,7 +6,7 @@ import type { Relation } from '../store/relation.ts';
 import type { FileFormatName, Piece } from './encoder.ts';
 import type { Made, Wanted } from './piece-thread.ts';
 
-/** Each takes some 60 MB: two of them write as fast as most disks. */
+/** Each takes some 60 MB, and all of an export is to stay under 300. */
 const THREADS = 2;
 
 /** A piece of a file, and how many rows are in it. */
