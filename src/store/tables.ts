@@ -142,7 +142,7 @@ export const tables: readonly Relation[] = [
       always(
         'delivery_id',
         'text',
-        'Names the delivery for ever; receivers get it as the id by which they recognise a repeat.',
+        'Names the delivery; receivers get it as the id by which they recognise a repeat. Another one only when its lead changes before the first attempt.',
       ),
       source,
       leadId,

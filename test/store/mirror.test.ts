@@ -36,6 +36,20 @@ it('follows a delivery through everything that becomes of it', async () => {
   ]);
 });
 
+it('knows a delivery by its new name alone when its lead changes before it was attempted', async () => {
+  const stores = await TwoStores.open();
+  const names = "SELECT delivery_id, lead_version FROM deliveries WHERE sink = 'crm'";
+  await stores.on.list([1]);
+  await stores.bring();
+  const [before] = await stores.inPostgres(names);
+  await stores.on.list([aListedLead({ id: 1, client_name: 'New' })]);
+  await stores.bring();
+  const after = await stores.inPostgres(names);
+  expect(after).toEqual(stores.inLedger(names));
+  expect(after).toMatchObject([{ lead_version: '2' }]);
+  expect(after[0]?.['delivery_id']).not.toBe(before?.['delivery_id']);
+});
+
 it('follows a poll to its end, and a rejected lead until it comes right', async () => {
   const stores = await TwoStores.open();
   const poll = await stores.on.ledger.startPoll('main');

@@ -77,6 +77,7 @@ export async function writeRows(
   ]);
   if (table === '_erased') await eraseLeads(client, schema, erasedKeys(unique));
   if (table === 'lead_versions') await closeVersions(client, schema, ledger, unique);
+  if (table === 'deliveries') await dropFormerNames(client, schema, ledger, unique);
 }
 
 /** Writes how sinks and sources are, and removes client keys that no longer hold. */
@@ -139,6 +140,20 @@ async function closeVersions(
     WHERE new._leadsync_ledger = $1 AND new._leadsync_no = ANY ($2) AND new.version > 1
       AND old.source = new.source AND old.lead_id = new.lead_id AND old.version = new.version - 1 AND old.is_current`,
     [ledger, rows.map(({ no }) => no)],
+  );
+}
+
+/** A delivery that was never attempted takes another name when its lead changes: it must not stay under the one before as well. */
+async function dropFormerNames(
+  client: ClientBase,
+  schema: string,
+  ledger: string,
+  rows: readonly HistoryRow[],
+): Promise<void> {
+  await client.query(
+    `DELETE FROM ${quoted(schema)}.deliveries old USING unnest($2::bigint[], $3::text[]) AS now (no, delivery_id)
+    WHERE old._leadsync_ledger = $1 AND old._leadsync_no = now.no AND old.delivery_id <> now.delivery_id`,
+    [ledger, rows.map(({ no }) => no), rows.map(({ values: [id] }) => id)],
   );
 }
 
