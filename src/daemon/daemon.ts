@@ -3,6 +3,7 @@ import type { LedgerStatus } from '../ledger/ledger.ts';
 import { Closers } from '../platform/closers.ts';
 import { version } from '../platform/version.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './compose.ts';
+import { exportOnSchedule, tellOfExports } from './exporting.ts';
 import { freeTheDead } from './free-the-dead.ts';
 import { Installation } from './installation.ts';
 import { keyClients } from './key-clients.ts';
@@ -92,6 +93,7 @@ export class Daemon {
     await this.#installation.start();
     this.#started.resolve();
     if (role.kind !== 'worker') this.#startWatching();
+    if (role.kind === 'run') this.#startExporting();
     if (role.kind === 'run')
       this.#loops.start('watching for alerts', (signal) => watchAlerts(this.#parts, this.#reloading, signal));
     this.#loops.start('watching the file of the ledger', (signal) => this.#watchFile(signal));
@@ -150,6 +152,15 @@ export class Daemon {
     const key = () => this.config.clientKey;
     this.#loops.start('keying clients', (signal) => keyClients(ledger, key, clock, signal));
     this.#loops.start('watching the other processes', (signal) => this.#watchProcesses(signal));
+  }
+
+  #startExporting(): void {
+    const { exportStates: states, clock, random } = this.#parts;
+    const parts = { states, dataDir: this.config.dataDir, clock, random };
+    const told = tellOfExports(this.#emit, clock);
+    this.#loops.start('exporting', (signal) =>
+      exportOnSchedule(() => this.config.exports, parts, told, signal),
+    );
   }
 
   get #emit() {

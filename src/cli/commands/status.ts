@@ -1,9 +1,11 @@
 import type { LedgerConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
+import { viewExports } from '../../daemon/exporting.ts';
 import { viewSinks, viewSources } from '../../daemon/status-view.ts';
 import { defineCommand } from '../command.ts';
 import {
   commandShown,
+  exportStatesOf,
   type GlobalOptions,
   ledgerConfigOf,
   type Surroundings,
@@ -27,12 +29,14 @@ export const status = defineCommand<{ json?: boolean }>({
     const config = validConfig(options, surroundings);
     const known = await withLedger(config, surroundings, (ledger) => ledger.status());
     const holder = await askTheHolder(config);
+    const exports = viewExports(config.exports, exportStatesOf(config));
     const { running, unready, stale } = holder;
     const text = options.json
-      ? printJson({ running, unready, config_stale: stale ?? null, ...statusJson(config, known) })
+      ? printJson({ running, unready, config_stale: stale ?? null, ...statusJson(config, known, exports) })
       : statusReport(viewSources(config, known), viewSinks(config, known), {
           now: surroundings.clock.now(),
           ...holder,
+          exports,
           queued: config.queue.redisUrl !== undefined,
           command: commandShown(options, surroundings),
           columns: widthOf(surroundings),

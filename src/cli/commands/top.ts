@@ -1,12 +1,20 @@
 import type { LedgerConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
+import { viewExports } from '../../daemon/exporting.ts';
 import { openConfiguredLedger } from '../../daemon/open-ledger.ts';
 import { viewSinks, viewSources } from '../../daemon/status-view.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { LedgerError } from '../../ledger/ledger-error.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
-import { commandShown, type GlobalOptions, ledgerConfigOf, type Surroundings, widthOf } from '../context.ts';
+import {
+  commandShown,
+  exportStatesOf,
+  type GlobalOptions,
+  ledgerConfigOf,
+  type Surroundings,
+  widthOf,
+} from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import { FullScreen } from '../full-screen.ts';
@@ -131,6 +139,7 @@ class Watch {
     const given = {
       now,
       ...this.#holder,
+      exports: viewExports(this.#config.exports, exportStatesOf(this.#config)),
       queued: this.#config.queue.redisUrl !== undefined,
       command: commandShown(this.#options, this.#surroundings),
       columns,
