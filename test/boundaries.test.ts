@@ -58,6 +58,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'extracting.ts',
       'news-entries.ts',
       'public-copy.ts',
+      'copied-rows.ts',
       'reading.ts',
       'id-set.ts',
       'sqlite-ledger.ts',

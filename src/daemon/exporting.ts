@@ -61,7 +61,12 @@ export function tellOfExports(emit: Emit, clock: Clock): Told {
   return (name, result, { startedMs, state }) => {
     if (result.kind === 'made') {
       const { kind: _, ...made } = result;
-      emit({ type: 'export-made', export: name, ...made, durationMs: clock.monotonicMs() - startedMs });
+      emit({
+        type: 'export-made',
+        export: name,
+        ...made,
+        durationMs: Math.round(clock.monotonicMs() - startedMs),
+      });
     } else if (result.kind === 'failed' && state.failed) {
       const { message: reason, hint } = result;
       const retryInMs = state.failed.retryAt.getTime() - state.failed.at.getTime();

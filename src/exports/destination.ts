@@ -4,8 +4,10 @@ export interface Destination {
   check(signal: AbortSignal): Promise<void>;
   /** The folder that an export is made in, under the name that it keeps. */
   readonly folder: string;
-  /** Makes ready for a run: removes what killed runs of this export have left. `first`: none was ever done. @throws ExportFailed */
-  prepare(first: boolean, signal: AbortSignal): Promise<void>;
+  /** Makes the folder; one that files are to stay in only with `first`, when none was ever made. @throws ExportFailed */
+  prepare(first: boolean): Promise<void>;
+  /** Removes what killed runs of this export have left. @throws ExportFailed */
+  tidy(signal: AbortSignal): Promise<void>;
   /** Brings what was made in the folder to where it belongs; whole, or not at all under its name. @throws ExportFailed */
   bring(file: string, signal: AbortSignal): Promise<void>;
   /** The names of those of this export that are there, the oldest first. @throws ExportFailed */

@@ -34,7 +34,13 @@ export class Directory implements Destination {
   async prepare(first: boolean): Promise<void> {
     await this.#told(async () => {
       if (first) await makeFolderDurably(disk, this.folder, FOLDER_MODE);
-      for (const name of await disk.list(this.folder))
+      else await disk.probeFolder(this.folder);
+    });
+  }
+
+  async tidy(): Promise<void> {
+    await this.#told(async () => {
+      for (const name of await this.#names())
         if (isInTheMaking(this.#name, name))
           await rm(join(this.folder, name), { recursive: true, force: true });
     });
@@ -46,10 +52,7 @@ export class Directory implements Destination {
 
   async list(): Promise<readonly string[]> {
     return this.#told(async () => {
-      const names = await disk.list(this.folder).catch((error: unknown) => {
-        if (codeOf(error) === 'ENOENT') return [];
-        throw error;
-      });
+      const names = await this.#names();
       return inOrder(names.filter((name) => isOf(this.#name, name)));
     });
   }
@@ -68,6 +71,14 @@ export class Directory implements Destination {
 
   close(): void {
     // Nothing is open.
+  }
+
+  /** None where the folder is not there. */
+  #names(): Promise<readonly string[]> {
+    return disk.list(this.folder).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw error;
+    });
   }
 
   async #told<T>(work: () => Promise<T>): Promise<T> {

@@ -35,7 +35,8 @@ export async function makeExport(
   run: ExportRun,
   signal: AbortSignal,
 ): Promise<ExportMade> {
-  await destination.prepare(run.first, signal);
+  await destination.prepare(run.first);
+  await destination.tidy(signal);
   const request = requestOf(config, destination.folder, run);
   const rows = await write(request, destination, signal);
   const file = request.output.slice(destination.folder.length + 1);

@@ -66,7 +66,15 @@ export class S3 implements Destination {
     });
   }
 
-  async prepare(_: boolean, signal: AbortSignal): Promise<void> {
+  async prepare(): Promise<void> {
+    try {
+      await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
+    } catch (error) {
+      throw diskFailure(this.folder, error) ?? error;
+    }
+  }
+
+  async tidy(signal: AbortSignal): Promise<void> {
     await this.#removeStaged();
     await this.#told(signal, async () => {
       await this.#abortUploads(signal);
@@ -164,7 +172,6 @@ export class S3 implements Destination {
   /** What a run that was killed had made on this machine. */
   async #removeStaged(): Promise<void> {
     try {
-      await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
       for (const name of await readdir(this.folder))
         if (isOf(this.#name, name.replace(READ, '')) || isInTheMaking(this.#name, name))
           await rm(join(this.folder, name), { recursive: true, force: true });

@@ -40,6 +40,12 @@ export async function* readParquet<Column extends string>(
   }
 }
 
+/** The names of its columns. Throws when the file is no Parquet, or broken. */
+export async function parquetColumns({ path }: { readonly path: string }): Promise<string[]> {
+  const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(path));
+  return schema.slice(1).map(({ name }) => name);
+}
+
 function asBuffer(content: Buffer): AsyncBuffer {
   const bytes = new Uint8Array(content).buffer;
   return { byteLength: bytes.byteLength, slice: (start, end) => bytes.slice(start, end) };
