@@ -6,11 +6,11 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
   AbortMultipartUploadCommand,
-  CreateMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
+  type MultipartUpload,
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
@@ -52,17 +52,13 @@ export class S3 implements Destination {
     this.folder = folder;
   }
 
-  /** Begins an upload and takes it back: that needs the rights that an export needs, and leaves nothing. */
+  /** Puts an empty object there and removes it. */
   async check(signal: AbortSignal): Promise<void> {
     await this.#told(signal, async () => {
       await this.#runs(signal);
-      const where = { Bucket: this.#target.bucket, Key: this.#keyOf(`.${this.#name}-check`) };
-      const { UploadId } = await this.#client.send(new CreateMultipartUploadCommand(where), {
-        abortSignal: signal,
-      });
-      await this.#client.send(new AbortMultipartUploadCommand({ ...where, UploadId }), {
-        abortSignal: signal,
-      });
+      const probe = `.${this.#name}-check`;
+      await this.#put(probe, signal);
+      await this.#delete(probe, signal);
     });
   }
 
@@ -90,10 +86,7 @@ export class S3 implements Destination {
         const names = (await stat(path)).isDirectory() ? inOrder(await readdir(path)) : undefined;
         if (!names) return this.#upload(path, file, signal);
         for (const name of names) await this.#upload(join(path, name), `${file}/${name}`, signal);
-        const Key = this.#keyOf(`${file}/${COMPLETE}`);
-        await this.#client.send(new PutObjectCommand({ Bucket: this.#target.bucket, Key, Body: '' }), {
-          abortSignal: signal,
-        });
+        await this.#put(`${file}/${COMPLETE}`, signal);
       });
     } finally {
       await rm(path, { recursive: true, force: true });
@@ -109,10 +102,7 @@ export class S3 implements Destination {
       const keys = (await this.#keys(file, signal)).filter((key) => runOf(key) === file);
       // The mark that it is complete goes first: what is left behind by a stop is no export any more.
       for (const key of keys.toSorted((one, other) => Number(isMark(other)) - Number(isMark(one))))
-        await this.#client.send(
-          new DeleteObjectCommand({ Bucket: this.#target.bucket, Key: this.#keyOf(key) }),
-          { abortSignal: signal },
-        );
+        await this.#delete(key, signal);
     });
   }
 
@@ -180,17 +170,36 @@ export class S3 implements Destination {
     }
   }
 
-  /** What a run that was killed had begun to upload. */
+  /** What a run that was killed had begun to upload; some services cannot tell, and remove it by themselves. */
   async #abortUploads(signal: AbortSignal): Promise<void> {
-    const { bucket: Bucket } = this.#target;
-    const command = new ListMultipartUploadsCommand({ Bucket, Prefix: this.#keyOf(`${this.#name}-`) });
-    const { Uploads = [] } = await this.#client.send(command, { abortSignal: signal });
-    for (const { Key, UploadId } of Uploads) {
+    for (const { Key, UploadId } of await this.#uploads(signal)) {
       if (Key === undefined || !isOf(this.#name, runOf(Key.slice(this.#target.prefix.length)))) continue;
-      await this.#client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }), {
-        abortSignal: signal,
-      });
+      const upload = { Bucket: this.#target.bucket, Key, UploadId };
+      await this.#client.send(new AbortMultipartUploadCommand(upload), { abortSignal: signal });
     }
+  }
+
+  async #uploads(signal: AbortSignal): Promise<readonly MultipartUpload[]> {
+    const command = new ListMultipartUploadsCommand({
+      Bucket: this.#target.bucket,
+      Prefix: this.#keyOf(`${this.#name}-`),
+    });
+    try {
+      return (await this.#client.send(command, { abortSignal: signal })).Uploads ?? [];
+    } catch (error) {
+      if (error instanceof Error && error.name === 'NotImplemented') return [];
+      throw error;
+    }
+  }
+
+  async #put(name: string, signal: AbortSignal): Promise<void> {
+    const object = { Bucket: this.#target.bucket, Key: this.#keyOf(name), Body: '' };
+    await this.#client.send(new PutObjectCommand(object), { abortSignal: signal });
+  }
+
+  async #delete(name: string, signal: AbortSignal): Promise<void> {
+    const object = { Bucket: this.#target.bucket, Key: this.#keyOf(name) };
+    await this.#client.send(new DeleteObjectCommand(object), { abortSignal: signal });
   }
 
   /** The exports in the bucket, the oldest first, and those of which only a part is there. */
