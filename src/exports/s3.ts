@@ -257,8 +257,7 @@ function openClient(target: S3Target): S3Client {
     responseChecksumValidation: checksums ? 'WHEN_SUPPORTED' : 'WHEN_REQUIRED',
     requestHandler: {
       connectionTimeout: CONNECT_MS,
-      requestTimeout: SILENCE_MS,
-      throwOnRequestTimeout: true,
+      socketTimeout: SILENCE_MS,
     },
   });
 }
