@@ -21,7 +21,7 @@ export async function makeScheduled(
   );
   const chosen = config.exports.find((one) => one.name === name) as (typeof config.exports)[number];
   const stop = listenForStop((signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
-  const parts = { states: exportStatesOf(config), dataDir: config.dataDir, clock, random };
+  const parts = { states: exportStatesOf(config), dataDir: config.dataDir, clock, random, niceness: 0 };
   const { result } = await exportOnce(chosen, parts, stop.signal).finally(() => stop.release());
   switch (result.kind) {
     case 'made': {

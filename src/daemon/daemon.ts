@@ -25,6 +25,8 @@ const LOOK_AT_FILE_MS = 1_000;
 const WATCH_PROCESSES_MS = 2_000;
 /** How long `sync` waits for a carrier that is away, in ms. */
 const CARRIER_PATIENCE_MS = 10_000;
+/** Polls and deliveries come before exports. */
+const EXPORT_NICENESS = 5;
 /** What closing may take beyond the grace given to attempts, in ms. */
 const CLOSING_MS = 3_000;
 
@@ -156,7 +158,7 @@ export class Daemon {
 
   #startExporting(): void {
     const { exportStates: states, clock, random } = this.#parts;
-    const parts = { states, dataDir: this.config.dataDir, clock, random };
+    const parts = { states, dataDir: this.config.dataDir, clock, random, niceness: EXPORT_NICENESS };
     const told = tellOfExports(this.#emit, clock);
     this.#loops.start('exporting', (signal) =>
       exportOnSchedule(() => this.config.exports, parts, told, signal),

@@ -26,6 +26,8 @@ export interface ExportParts {
   readonly dataDir: string;
   readonly clock: Clock;
   readonly random: Random;
+  /** By how much others come first, as for nice(1). */
+  readonly niceness: number;
 }
 
 /** An export as the configuration and what is remembered of it have it together. */
@@ -119,7 +121,7 @@ export async function exportOnce(
     since: goesOn && config.rows === 'new' ? sinceOf(before, startedAt) : undefined,
     first: !goesOn,
   };
-  const result = await runExport(config, run, states.folder, signal);
+  const result = await runExport(config, run, { folder: states.folder, niceness: parts.niceness }, signal);
   const state = after(before, config, { result, startedAt, now: clock.now(), random });
   if (state !== before) await states.write(config.name, state);
   return { result, state };

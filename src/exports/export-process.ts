@@ -8,9 +8,6 @@ import { type ExportJob, type ExportResult, targetOf } from './run-export.ts';
 
 // The process that an export runs in: gets its job as a message, and tells what it came to. It ends with whoever started it.
 
-/** Polls and deliveries come first. */
-const NICENESS = 10;
-
 const stop = new AbortController();
 process.once('disconnect', () => stop.abort());
 process.on('SIGTERM', () => stop.abort());
@@ -20,9 +17,9 @@ process.once('message', (job) => {
     if (process.connected) process.send?.(result, () => process.disconnect());
   });
 });
-setPriority(NICENESS);
 
 async function resultOf(job: ExportJob): Promise<ExportResult> {
+  setPriority(job.niceness);
   const config = { ...job.config, target: targetOf(job) };
   try {
     // Held by this process, which may outlive the one that started it by a moment.

@@ -15,6 +15,7 @@ export interface ExportJob {
   /** Where one is made that goes elsewhere. */
   readonly folder: string;
   readonly lockFile: string;
+  readonly niceness: number;
 }
 
 /** What a run came to. */
@@ -30,12 +31,12 @@ const TAKE_BACK_MS = 5_000;
 
 /**
  * Runs an export in a process of its own, so that neither its work nor its memory is in the way of polls and deliveries.
- * `folder` is the data directory's own for exports. Never rejects for what a run may fail of: the result says it.
+ * `folder` is the data directory's own for exports, `niceness` that of nice(1). Never rejects for what a run may fail of: the result says it.
  */
 export async function runExport(
   { target, ...config }: ExportConfig,
   run: ExportRun,
-  folder: string,
+  { folder, niceness }: Pick<ExportJob, 'folder' | 'niceness'>,
   signal: AbortSignal,
 ): Promise<ExportResult> {
   try {
@@ -46,7 +47,7 @@ export async function runExport(
     return { kind: 'failed', message: failed.message, hint: failed.hint };
   }
   const lockFile = join(folder, `${config.name}.lock`);
-  return inProcess({ config, target: plain(target), run, folder, lockFile }, signal);
+  return inProcess({ config, target: plain(target), run, folder, lockFile, niceness }, signal);
 }
 
 async function inProcess(job: ExportJob, signal: AbortSignal): Promise<ExportResult> {

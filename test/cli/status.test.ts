@@ -365,6 +365,7 @@ describe('leadsync status', () => {
           },
         },
       ],
+      exports: [],
       sinks: [
         expect.objectContaining({
           sink: 'crm',

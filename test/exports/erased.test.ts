@@ -22,8 +22,7 @@ async function exported(options: Readonly<Record<string, unknown>>) {
 }
 
 const everyFormat = ['parquet', 'csv', 'jsonl', 'sqlite'].flatMap((format) => [
-  { format },
-  { format, tables: ['all'] },
+  { format, tables: ['lead_answers', 'rejected_leads', 'leads'] },
   { format, tables: ['lead_versions'] },
 ]);
 

@@ -45,7 +45,7 @@ function scheduler(install: Install) {
   const config = loadConfig(install.configFile, { sinkTypes, env: {} });
   const states = new ExportStates(disk, config.dataDir);
   const { clock } = install;
-  const parts = { states, dataDir: config.dataDir, clock, random: () => 0.5 };
+  const parts = { states, dataDir: config.dataDir, clock, random: () => 0.5, niceness: 0 };
   const told = tellOfExports((event) => events.push(event), clock);
   const ended = exportOnSchedule(() => config.exports, parts, told, stop.signal);
   const end = async () => {
