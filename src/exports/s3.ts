@@ -129,27 +129,22 @@ export class S3 implements Destination {
     this.#client.destroy();
   }
 
+  /** A stop ends the file, and with it the upload, which then takes back the parts that have arrived. */
   async #upload(path: string, name: string, signal: AbortSignal): Promise<void> {
     const { size } = await stat(path);
+    signal.throwIfAborted();
     const upload = new Upload({
       client: this.#client,
       params: {
         Bucket: this.#target.bucket,
         Key: this.#keyOf(name),
-        Body: createReadStream(path),
-        ...(this.#target.checksums && { ChecksumAlgorithm: 'CRC32' }),
+        Body: createReadStream(path, { signal }),
+        ...(this.#target.checksums && { ChecksumAlgorithm: 'CRC32' as const }),
       },
       queueSize: AT_ONCE,
       partSize: Math.max(PART_BYTES, Math.ceil(size / MOST_PARTS)),
     });
-    const abort = () => void upload.abort();
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      signal.throwIfAborted();
-      await upload.done();
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    await upload.done();
   }
 
   async #download(key: string, path: string, signal: AbortSignal): Promise<void> {
