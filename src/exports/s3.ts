@@ -17,7 +17,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import type { Secret } from '../platform/secret.ts';
 import type { Destination } from './destination.ts';
-import { diskFailure } from './export-failed.ts';
+import { diskFailure, ExportFailed } from './export-failed.ts';
 import { inOrder, isInTheMaking, isOf } from './export-name.ts';
 import type { ExportTarget } from './options.ts';
 import { storageFailure } from './storage-failure.ts';
@@ -54,6 +54,7 @@ export class S3 implements Destination {
 
   /** Puts an empty object there and removes it. */
   async check(signal: AbortSignal): Promise<void> {
+    await this.#requireRegion();
     await this.#told(signal, async () => {
       await this.#runs(signal);
       const probe = `.${this.#name}-check`;
@@ -72,6 +73,7 @@ export class S3 implements Destination {
 
   async tidy(signal: AbortSignal): Promise<void> {
     await this.#removeStaged();
+    await this.#requireRegion();
     await this.#told(signal, async () => {
       await this.#abortUploads(signal);
       const { parts } = await this.#runs(signal);
@@ -152,6 +154,15 @@ export class S3 implements Destination {
     const object = { Bucket: this.#target.bucket, Key: this.#keyOf(key) };
     const { Body } = await this.#client.send(new GetObjectCommand(object), { abortSignal: signal });
     await pipeline(Body as Readable, createWriteStream(path, { mode: 0o600 }), { signal });
+  }
+
+  async #requireRegion(): Promise<void> {
+    try {
+      await this.#client.config.region();
+    } catch (error) {
+      const hint = 'Set `region`, or AWS_REGION in the environment.';
+      throw new ExportFailed(`No region is known for the bucket ${this.#target.bucket}.`, hint, error);
+    }
   }
 
   /** What a run that was killed had made on this machine. */

@@ -97,6 +97,13 @@ test.each([
   expect((await install.run(['status'])).stdout).toContain('Export nightly failed');
 });
 
+test('without a region, of AWS, it says what to set', async () => {
+  const install = new Install({ exports: { nightly: { type: 's3', bucket: 'leads', every: '1d' } } });
+  await install.listed(1);
+  const { stdout } = await install.run(['check']);
+  expect(stdout).toContain('FAILED  export nightly: No region is known for the bucket leads. Set `region`');
+});
+
 test('erase lists the objects that hold the person', async () => {
   const storage = await aStorage();
   const install = withExport(storage, { tables: ['leads', 'lead_versions'] });
