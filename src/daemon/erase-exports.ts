@@ -10,23 +10,11 @@ import type { Person } from '../leads/person.ts';
 import type { Clock } from '../platform/clock.ts';
 import { disk } from '../platform/files.ts';
 import { acquireLock, LockHeld } from '../platform/lock.ts';
+import type { Reached } from './certificate.ts';
 
 /** How long is waited for an export that is under way, in ms: it may have read the person before the erasure. */
 const PATIENCE_MS = 60_000;
 const LOOK_AGAIN_MS = 200;
-
-/** What was found of a person in an export. */
-export interface Looked {
-  readonly place: string;
-  readonly type: string;
-  /** Nothing of the person is there. */
-  readonly reached: boolean;
-  /** It could not be looked into now. */
-  readonly again: boolean;
-  readonly what: string;
-  /** What still holds the person, for somebody to remove. */
-  readonly files?: readonly string[];
-}
 
 export interface LookParts {
   readonly clock: Clock;
@@ -38,8 +26,8 @@ export async function lookIntoExports(
   { exports, dataDir }: Pick<Config, 'exports' | 'dataDir'>,
   person: Person,
   parts: LookParts,
-): Promise<Looked[]> {
-  const places: Looked[] = [];
+): Promise<Reached[]> {
+  const places: Reached[] = [];
   for (const config of exports) {
     const { folder } = new ExportStates(disk, dataDir);
     places.push({
@@ -51,7 +39,7 @@ export async function lookIntoExports(
   return places;
 }
 
-type Found = Pick<Looked, 'reached' | 'again' | 'what' | 'files'>;
+type Found = Pick<Reached, 'reached' | 'again' | 'what' | 'files'>;
 
 async function lookInto(
   config: ExportConfig,
