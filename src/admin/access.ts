@@ -1,7 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from './actor.ts';
-import { refuse } from './answer.ts';
+import { refuse, wantsPage } from './answer.ts';
+import { Guesses } from './guesses.ts';
+import { addressOf } from './proxies.ts';
 import { Refusal } from './refusal.ts';
 import { Sessions } from './sessions.ts';
 
@@ -23,14 +25,27 @@ export interface Protection {
   readonly monotonicMs: () => number;
 }
 
+/** Somebody who shows no credential, or a wrong one. */
+export interface Stranger {
+  readonly who?: undefined;
+  /** Whether a wrong token was shown that was not shown before. */
+  readonly guess: boolean;
+  /** For so long no token is looked at; 0: one is. */
+  readonly waitSeconds: number;
+}
+
+const NOTHING_SHOWN: Stranger = { guess: false, waitSeconds: 0 };
+
 /** Decides who may ask. */
 export class Access {
   readonly #protection: Protection;
   readonly #sessions: Sessions;
+  readonly #guesses: Guesses;
 
   constructor(protection: Protection) {
     this.#protection = protection;
     this.#sessions = new Sessions(protection.monotonicMs);
+    this.#guesses = new Guesses(protection.monotonicMs);
   }
 
   /** Whether a credential has to be shown. */
@@ -38,18 +53,26 @@ export class Access {
     return this.#protection.token() !== undefined || !this.#protection.loopback;
   }
 
-  /** Who asks; undefined for somebody who has to show a credential and does not. */
-  actorOf(request: FastifyRequest): Actor | undefined {
-    const address = request.ip;
+  /** Who asks, or why that is not known. To be called once a request: wrong tokens are counted. */
+  identify(request: FastifyRequest): Actor | Stranger {
+    const address = addressOf(request);
     if (!this.needed) return { who: 'loopback', address };
     const token = this.#protection.token();
-    if (token === undefined) return undefined;
+    if (token === undefined) return NOTHING_SHOWN;
     const shown = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-    if (shown !== undefined) return isSame(shown, token) ? { who: 'token', address } : undefined;
+    if (shown !== undefined) return this.#byToken(shown, token, address);
     const session = request.cookies[SESSION_COOKIE];
     return session !== undefined && this.#sessions.isOn(session, token)
       ? { who: 'session', address }
-      : undefined;
+      : NOTHING_SHOWN;
+  }
+
+  /** One who guesses learns nothing of a token that comes too soon, the right one neither. */
+  #byToken(shown: string, token: string, address: string): Actor | Stranger {
+    const waitSeconds = this.#guesses.waitSeconds(address);
+    if (waitSeconds > 0) return { waitSeconds, guess: false };
+    if (isSame(shown, token)) return { who: 'token', address };
+    return { waitSeconds, guess: this.#guesses.add(address, shown) };
   }
 
   /** The id of a new session for whoever shows the right token. */
@@ -65,9 +88,8 @@ export class Access {
 }
 
 /** Leads a browser's reader to the login, and tells a program what to show (RFC 6750, section 3). */
-export function askForCredential(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (request.headers.accept?.includes('text/html') && !request.url.startsWith('/api/'))
-    return reply.redirect(loginFor(request), 303);
+export function askForCredential(request: FastifyRequest, reply: FastifyReply): ReturnType<typeof refuse> {
+  if (wantsPage(request)) return reply.redirect(loginFor(request), 303);
   const hint = 'Send it as `Authorization: Bearer …`.';
   reply.header('www-authenticate', 'Bearer realm="leadsync"');
   return refuse(request, reply, new Refusal(401, 'credential', 'This needs the token of admin.token.', hint));

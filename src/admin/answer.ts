@@ -6,14 +6,36 @@ export function plain(reply: FastifyReply, code: number, text: string): FastifyR
   return reply.code(code).type('text/plain; charset=utf-8').send(`${text}\n`);
 }
 
-/** Tells a refusal: as JSON where the API was asked, else as a line of text. */
-export function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Answers a browser with a page; absent where there are no pages: at a worker. */
+    refusalPage?: (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) => Promise<FastifyReply>;
+  }
+}
+
+/** Whether a person asks, by a browser, for something that is no part of the API. */
+export function wantsPage({ headers, url }: FastifyRequest): boolean {
+  return headers.accept?.includes('text/html') === true && !isOfApi(url);
+}
+
+/** Tells a refusal: as JSON where the API was asked, as a page to a browser, else as a line of text. */
+export function refuse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refusal: Refusal,
+): FastifyReply | Promise<FastifyReply> {
   const { status, code, message, hint } = refusal;
-  if (!request.url.startsWith('/api/')) return plain(reply, status, hint ? `${message} ${hint}` : message);
+  const { refusalPage } = reply.server;
+  if (refusalPage && wantsPage(request)) return refusalPage(request, reply, refusal);
+  if (!isOfApi(request.url)) return plain(reply, status, hint ? `${message} ${hint}` : message);
   return reply
     .code(status)
     .type('application/json; charset=utf-8')
     .send(JSON.stringify({ error: { code, message, hint } }));
+}
+
+function isOfApi(url: string): boolean {
+  return url.startsWith('/api/');
 }
 
 /** What an error comes to for whoever asked; one that nobody foresaw is told to `onFault`, and not to them. */

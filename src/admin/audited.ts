@@ -37,9 +37,9 @@ export function noteIn(audit: Audit): Note {
 export function audited(operations: Operations, note: Note): Operations {
   return {
     ...operations,
-    reveal: async (source, lead, who) => {
-      await note('reveal', { source, lead });
-      return operations.reveal(source, lead, who);
+    reveal: async (source, lead, who, version) => {
+      await note('reveal', { source, lead, version });
+      return operations.reveal(source, lead, who, version);
     },
     retry: async (filter) => {
       await note('retry', { ...filter });

@@ -1,8 +1,10 @@
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
-import { type Access, askForCredential } from './access.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { type Access, askForCredential, type Stranger } from './access.ts';
 import { actor } from './actor.ts';
 import { refuse } from './answer.ts';
+import type { Note } from './audited.ts';
 import { isOurHost } from './host-rule.ts';
+import { addressOf } from './proxies.ts';
 import { Refusal } from './refusal.ts';
 
 /** On every answer; pages say what they may load, and everything else may load nothing. */
@@ -29,34 +31,71 @@ const OTHER_ORIGIN = new Refusal(
   'If this is the page itself, behind a proxy: the proxy has to pass the Host header on as it came.',
 );
 
+const TOO_MANY_GUESSES = new Refusal(
+  429,
+  'too-many',
+  'Too many wrong tokens came from your address.',
+  'Wait a minute, then show the token of admin.token.',
+);
+
 /**
  * Stands before everything, and answers before a body is read: by the name that was asked for, by the page that asks, by who
  * asks, and by what there is. To be called before any route is added.
  */
-export function addGate(app: FastifyInstance, hosts: () => readonly string[], access: Access): void {
+export function addGate(
+  app: FastifyInstance,
+  { hosts, access, note }: { hosts: () => readonly string[]; access: Access; note: Note },
+): void {
   const routes = new Routes();
   app.addHook('onRoute', (route) => routes.add(route));
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS);
     // RFC 9110, section 15.5.20: not a host that this server answers for.
-    if (!isOurHost(request.headers.host, hosts())) return void refuse(request, reply, WRONG_HOST);
-    if (request.method === 'POST' && !isOwnPage(request.headers))
-      return void refuse(request, reply, OTHER_ORIGIN);
-    const asking = access.actorOf(request);
-    if (!asking && !isOpen(request)) return void askForCredential(request, reply);
+    if (!isOurs(request, hosts()) && !isAsset(request)) return refuse(request, reply, WRONG_HOST);
+    if (request.method === 'POST' && !isOwnPage(request)) return refuse(request, reply, OTHER_ORIGIN);
+    return undefined;
+  });
+  app.addHook('onRequest', (request, reply, done) => {
+    const asking = access.identify(request);
+    if (asking.who) actor.run(asking, done);
+    else turnAway(request, reply, asking, note).then((isAnswered) => isAnswered || done(), done);
+  });
+  app.addHook('onRequest', async (request, reply) => {
     const allowed = routes.methodsAt(request.url);
-    if (!allowed.includes(request.method)) {
-      if (allowed.length > 0) reply.header('allow', allowed.join(', '));
-      return void refuse(request, reply, noSuch(allowed));
-    }
-    if (asking) actor.run(asking, done);
-    else done();
+    if (allowed.includes(request.method)) return undefined;
+    if (allowed.length > 0) reply.header('allow', allowed.join(', '));
+    return refuse(request, reply, noSuch(allowed));
   });
 }
 
+/** Answers a stranger; false where they may ask as well. Who guesses the token is written down, and the guess is not. */
+async function turnAway(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { guess, waitSeconds }: Stranger,
+  note: Note,
+): Promise<boolean> {
+  // Nothing is given, so that it goes on when the audit log cannot be written.
+  if (guess) await note('token refused', { address: addressOf(request) }).catch(() => undefined);
+  if (isOpen(request)) return false;
+  if (waitSeconds === 0) await askForCredential(request, reply);
+  else await refuse(request, reply.header('retry-after', waitSeconds), TOO_MANY_GUESSES);
+  return true;
+}
+
 /** What the login page is made of is for everybody, as that page is. */
-function isOpen({ routeOptions }: FastifyRequest): boolean {
-  return routeOptions.config?.open === true || routeOptions.url?.startsWith('/assets/') === true;
+function isOpen(request: FastifyRequest): boolean {
+  return request.routeOptions.config?.open === true || isAsset(request);
+}
+
+/** Says nothing of anybody; a page that tells a refusal is made of it as well. */
+function isAsset({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.url?.startsWith('/assets/') === true;
+}
+
+/** A proxy that is trusted may name the host that it was asked for; the one that it asks for itself has to be ours too. */
+function isOurs({ headers, host }: FastifyRequest, configured: readonly string[]): boolean {
+  return isOurHost(headers.host, configured) && (host === '' || isOurHost(host, configured));
 }
 
 function noSuch(allowed: readonly string[]): Refusal {
@@ -72,7 +111,8 @@ function noSuch(allowed: readonly string[]): Refusal {
 }
 
 /** A browser says which page asks (https://fetch.spec.whatwg.org/#origin-header, https://www.w3.org/TR/fetch-metadata/); other clients say nothing. */
-function isOwnPage({ origin, host, 'sec-fetch-site': site }: FastifyRequest['headers']): boolean {
+function isOwnPage({ headers, host }: FastifyRequest): boolean {
+  const { origin, 'sec-fetch-site': site } = headers;
   if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return false;
   return site === undefined || site === 'same-origin' || site === 'none';
 }

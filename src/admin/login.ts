@@ -3,6 +3,7 @@ import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Access, SESSION_COOKIE } from './access.ts';
 import type { Note } from './audited.ts';
+import { addressOf, isHttps } from './proxies.ts';
 import { Refusal } from './refusal.ts';
 import { SESSION_MS } from './sessions.ts';
 
@@ -26,6 +27,7 @@ export async function addLogin(
   await app.register(formbody);
   await app.register(rateLimit, {
     global: false,
+    keyGenerator: addressOf,
     errorResponseBuilder: () =>
       new Refusal(429, 'too-many', 'Too many tries to log in.', 'Wait a minute, then try again.'),
   });
@@ -39,7 +41,7 @@ export async function addLogin(
     const { token, next } = fieldsOf(request.body);
     if (!access.needed) return reply.redirect(next, 303);
     const session = access.logIn(token);
-    await note(session === undefined ? 'login refused' : 'login', { address: request.ip });
+    await note(session === undefined ? 'login refused' : 'login', { address: addressOf(request) });
     if (session === undefined) return sendLogin(reply.code(401), { failure: 'That is not the token.', next });
     const cookie = { ...cookieFor(request), maxAge: SESSION_MS / 1000 };
     return reply.setCookie(SESSION_COOKIE, session, cookie).redirect(next, 303);
@@ -50,10 +52,8 @@ export async function addLogin(
   });
 }
 
-/** `secure` where the browser speaks https to whatever stands before leadsync: its `Origin` says so. */
-function cookieFor({ headers }: FastifyRequest) {
-  const secure = headers.origin?.startsWith('https:') ?? false;
-  return { path: '/', httpOnly: true, sameSite: 'strict', secure } as const;
+function cookieFor(request: FastifyRequest) {
+  return { path: '/', httpOnly: true, sameSite: 'strict', secure: isHttps(request) } as const;
 }
 
 function fieldsOf(fields: unknown): { token: string; next: string; unsent: boolean } {

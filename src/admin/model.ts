@@ -125,26 +125,30 @@ export const DeliveryRow = z.object({
   settled_at: time.nullable(),
 });
 
+/** A content that a lead has had, without it. */
+const Version = z.object({
+  version: count,
+  valid_from: time,
+  poll_id: z.int(),
+  /** Null for the first. */
+  changed_fields: z.array(z.string()).nullable(),
+});
+
 export const LeadDetail = z.object({
   lead: LeadRow,
-  versions: z.array(
-    z.object({
-      version: count,
-      valid_from: time,
-      poll_id: z.int(),
-      changed_fields: z.array(z.string()).nullable(),
-    }),
-  ),
+  versions: z.array(Version),
   deliveries: z.array(DeliveryRow.extend({ attempt_rows: z.array(AttemptRow) })),
 });
 
-/** A lead's content, and what destinations answered, which may repeat it: personal data. Whoever reads it is written to the audit log. */
+/** A lead's content in one of its versions, and what destinations answered, which may repeat it: personal data. Whoever reads it is written to the audit log. */
 export const Content = z.object({
   source: z.string(),
   lead_id: leadId,
-  version: count,
+  ...Version.shape,
   /** As the service listed it. */
   raw: z.string(),
+  /** The same of the version before; null for the first. */
+  raw_before: z.string().nullable(),
   /** The newest first; as much of each as is kept. */
   answers: z.array(
     z.object({

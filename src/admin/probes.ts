@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import type { Access } from './access.ts';
+import { actor } from './actor.ts';
 import { plain } from './answer.ts';
 import { sharedFor } from './shared-for.ts';
 
@@ -18,17 +18,16 @@ const READY_PATIENCE_MS = 2_000;
 export function addProbes(
   app: FastifyInstance,
   { ready, registry }: Probed,
-  access: Access,
   monotonicMs: () => number,
 ): void {
   const metrics = sharedFor(SHARED_MS, () => registry.metrics(), monotonicMs);
   const unready = sharedFor(SHARED_MS, () => reasonsOf(ready), monotonicMs);
   const config = { open: true };
   app.get('/livez', { config }, (_request, reply) => plain(reply, 200, 'ok'));
-  app.get('/readyz', { config }, async (request, reply) => {
+  app.get('/readyz', { config }, async (_request, reply) => {
     const reasons = await unready();
     const ready = reasons.length === 0;
-    const told = access.actorOf(request) ? { ready, reasons } : { ready };
+    const told = actor.getStore() ? { ready, reasons } : { ready };
     return reply.code(ready ? 200 : 503).send(told);
   });
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await metrics()));

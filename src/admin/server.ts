@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { Access } from './access.ts';
 import { actor } from './actor.ts';
 import { AdminAddressError } from './address-error.ts';
-import { plain, refusalFor, refuse } from './answer.ts';
+import { refusalFor, refuse } from './answer.ts';
 import { addApi } from './api/register.ts';
 import { type Audit, audited, noteIn } from './audited.ts';
 import { addBoard, type BoardQueues } from './board.ts';
@@ -15,6 +15,8 @@ import type { Operations, ReloadResult } from './operations.ts';
 import { keepPace } from './pace.ts';
 import { registerPages } from './pages/register.ts';
 import { addProbes, type Probed } from './probes.ts';
+import { trustIn } from './proxies.ts';
+import { Refusal } from './refusal.ts';
 import { sharedFor } from './shared-for.ts';
 
 export interface AdminOptions extends Probed {
@@ -24,6 +26,8 @@ export interface AdminOptions extends Probed {
   readonly port: number;
   /** Names by which it may be reached, beside those that are never public. A reload may change them. */
   readonly hosts: () => readonly string[];
+  /** Proxies that may say for whom they ask: addresses and CIDR blocks. A reload may change them. */
+  readonly proxies: () => readonly string[];
   /** What whoever asks has to show; undefined: nothing on loopback, and elsewhere nobody is answered. */
   readonly token: () => string | undefined;
   /** Whether only this machine reaches the address. */
@@ -50,6 +54,12 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
+const BAD_ADDRESS = new Refusal(
+  400,
+  'wrong-request',
+  'This address cannot be read.',
+  'A % in it has to be followed by two hexadecimal digits.',
+);
 const MAX_CONNECTIONS = 256;
 /** How old what pages tell over and over may be, in ms: however many look at it. */
 const OVERVIEW_MS = 1_000;
@@ -60,7 +70,7 @@ const OVERVIEW_MS = 1_000;
  */
 export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
   const { host, port } = options;
-  const app = boundedServer(options.onFault);
+  const app = boundedServer(options);
   try {
     await addRoutes(app, options);
     await app.ready();
@@ -76,15 +86,21 @@ export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
   }
 }
 
-function boundedServer(onFault: AdminOptions['onFault']): FastifyInstance {
+function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
   const app = Fastify({
     logger: false,
+    trustProxy: trustIn(proxies),
     bodyLimit: 1024,
     requestTimeout: 10_000,
     keepAliveTimeout: 10_000,
     http: { maxHeaderSize: 8 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     forceCloseConnections: true,
-    frameworkErrors: (_error, _request, reply) => void plain(reply, 400, 'Bad request'),
+    frameworkErrors: (_error, request, reply) => void refuse(request, reply, BAD_ADDRESS),
+  });
+  // What else came in the same read of a connection that was ended: nobody would get the answer.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.raw.socket.destroyed) reply.hijack();
+    else done();
   });
   makeRoom(app.server, MAX_CONNECTIONS);
   keepPace(app.server);
@@ -96,9 +112,9 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   const { monotonicMs = () => performance.now(), token, loopback, audit } = options;
   const access = new Access({ token, loopback, monotonicMs });
   await app.register(cookie);
-  addGate(app, options.hosts, access);
-  addProbes(app, options, access, monotonicMs);
   const note = noteIn(audit);
+  addGate(app, { hosts: options.hosts, access, note });
+  addProbes(app, options, monotonicMs);
   app.post('/-/reload', async (_request, reply) => {
     await note('reload');
     const result = await options.reload();

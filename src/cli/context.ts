@@ -1,11 +1,12 @@
 import type { Config, LedgerConfig } from '../config/config.ts';
 import type { ConfigValue } from '../config/effective-values.ts';
-import { describeConfig, loadConfig, loadLedgerConfig } from '../config/load-config.ts';
+import { describeConfig, loadConfig, loadDespiteFaults, loadLedgerConfig } from '../config/load-config.ts';
 import { openConfiguredLedger } from '../daemon/open-ledger.ts';
 import { ExportStates } from '../exports/export-states.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { disk } from '../platform/files.ts';
+import { countOf } from '../platform/in-words.ts';
 import { sinkTypes } from '../sinks/registry.ts';
 import type { LogStream } from '../telemetry/logger.ts';
 import { printable } from './printable.ts';
@@ -65,7 +66,7 @@ export function valuesOf(options: GlobalOptions, { env }: Surroundings): readonl
 }
 
 /**
- * Reads what the ledger needs of that configuration: nobody has to have the daemon's secrets to look and to mend.
+ * Reads what the ledger needs of that configuration: nobody has to have the daemon's secrets to mend what is in it.
  * @throws ConfigError
  */
 export function ledgerConfigOf(options: GlobalOptions, { env }: Surroundings): LedgerConfig {
@@ -75,6 +76,33 @@ export function ledgerConfigOf(options: GlobalOptions, { env }: Surroundings): L
 /** What is remembered of the scheduled exports of a configuration. */
 export function exportStatesOf({ dataDir }: Pick<LedgerConfig, 'dataDir'>): ExportStates {
   return new ExportStates(disk, dataDir);
+}
+
+/**
+ * The same as far as it can be read, for what only looks: a mistake in the file hides nobody's leads. That there is one is
+ * said on standard error. @throws ConfigError when not even data_dir can be read
+ */
+export function readableConfigOf(options: GlobalOptions, surroundings: Surroundings): LedgerConfig {
+  const config = despiteFaults(options, surroundings);
+  const note = faultsNote(config, options, surroundings);
+  if (note) surroundings.stderr.write(`${note}\n`);
+  return config;
+}
+
+/** That a file has faults, in a sentence; undefined when it has none. */
+export function faultsNote(
+  { faults = [] }: LedgerConfig,
+  options: GlobalOptions,
+  surroundings: Surroundings,
+): string | undefined {
+  if (faults.length === 0) return undefined;
+  const shown = commandShown(options, surroundings)('validate');
+  return `${printable(options.config)} has ${countOf(faults.length, 'fault')}, and is read as far as it can be; ${shown} shows each.`;
+}
+
+/** The same without a word: `faults` says what is wrong. @throws ConfigError when not even data_dir can be read */
+export function despiteFaults(options: GlobalOptions, { env }: Surroundings): LedgerConfig {
+  return loadDespiteFaults(options.config, { sinkTypes, env });
 }
 
 /**

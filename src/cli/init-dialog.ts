@@ -20,7 +20,7 @@ const VARIABLES = /\$\{[A-Za-z_]\w*\}/g;
 /** Asks for what a first configuration needs. Wrong answers are asked for again. Nothing secret is asked for. */
 export async function askForConfig(conversation: Conversation): Promise<NewConfig> {
   conversation.say(
-    'A few questions for a first configuration. An empty line takes what stands in [ ]. Nothing secret is\nasked for: write ${NAME} wherever the environment, or a secret store, is to provide a value.\n\n',
+    'A few questions for a first configuration. An empty line takes what stands in\n[ ]. Nothing secret is asked for: write ${NAME} wherever the environment, or a\nsecret store, is to provide a value.\n\n',
   );
   const one = (question: string, standard: string, judge: Judge) =>
     answerTo(conversation, question, standard, judge);
@@ -30,11 +30,7 @@ export async function askForConfig(conversation: Conversation): Promise<NewConfi
     sourceJudge('base_url'),
   );
   const every = await one('How often to look for new leads', '30s', everyJudge);
-  const types = await one(
-    `Where leads go: ${TYPES.join(', ')}; several with commas, or none`,
-    'csv',
-    typesJudge,
-  );
+  const types = await one(`Where leads go, by commas: ${TYPES.join(', ')}; or none`, 'csv', typesJudge);
   const sinks: Partial<Record<NewSinkType, string>> = {};
   for (const type of typesIn(types) as NewSinkType[]) {
     const { question, standard, option } = WHERE[type];
@@ -45,13 +41,18 @@ export async function askForConfig(conversation: Conversation): Promise<NewConfi
 
 const WHERE: Readonly<Record<NewSinkType, { question: string; standard: string; option: string }>> = {
   webhook: {
-    question: 'webhook: the address that leads are posted to',
+    question: 'webhook: address to post leads to',
     standard: 'https://crm.example.com/hooks/leads',
     option: 'url',
   },
   csv: { question: 'csv: the folder that files are dropped in', standard: './drop', option: 'directory' },
+  parquet: {
+    question: 'parquet: the folder that files are dropped in, one folder a day',
+    standard: './archive',
+    option: 'directory',
+  },
   postgres: {
-    question: 'postgres: the database; its address holds a password, so name a variable',
+    question: 'postgres: its address (it has a password: name a variable)',
     standard: '${DATABASE_URL}',
     option: 'url',
   },

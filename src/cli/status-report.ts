@@ -1,6 +1,6 @@
 import type { SinkView, SourceView } from '../daemon/status-view.ts';
 import { type Circumstances, type Trouble, troublesOf } from '../daemon/troubles.ts';
-import { printAge, printLength, printMoment, printMomentAndAge } from '../platform/in-words.ts';
+import { countOf, printAge, printLength, printMoment, printMomentAndAge } from '../platform/in-words.ts';
 import { printable } from './printable.ts';
 import { table } from './table.ts';
 
@@ -8,6 +8,8 @@ import { table } from './table.ts';
 export interface Given extends Circumstances {
   /** Columns of the terminal; undefined where there is none, and lines may be as long as they like. */
   readonly columns: number | undefined;
+  /** What is wrong with the configuration file, each with its place. */
+  readonly faults?: readonly string[];
 }
 
 /** Sources and sinks as two tables, with what needs somebody's attention below, each with the next step. */
@@ -20,7 +22,20 @@ export function statusReport(
   const nothing =
     sinks.length === 0 ? 'No sinks: leads are remembered, and go nowhere.\n' : sinkTable(sinks, given);
   const all = attention.length === 0 ? ['Nothing needs attention.'] : attention;
-  return `${sourceTable(sources, given)}\n${nothing}\n${exportTable(given)}${all.map((line) => `${line}\n`).join('')}`;
+  const lines = [...all, ...faultLines(given)];
+  return `${sourceTable(sources, given)}\n${nothing}\n${exportTable(given)}${lines.map((line) => `${line}\n`).join('')}`;
+}
+
+function faultLines({ faults = [], running, command }: Given): string[] {
+  if (faults.length === 0) return [];
+  const meanwhile = running
+    ? 'The leadsync that runs keeps to its last valid configuration'
+    : 'leadsync does not start with it';
+  return [
+    '',
+    `The configuration has ${countOf(faults.length, 'fault')}. ${meanwhile}; ${command('validate')} checks it.`,
+    ...faults,
+  ];
 }
 
 /** What needs somebody's attention, in words, each with the next step below it. */

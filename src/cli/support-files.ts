@@ -8,9 +8,9 @@ import { version } from '../platform/version.ts';
 import { sinkTypes } from '../sinks/registry.ts';
 import { askDaemon } from './ask-daemon.ts';
 import {
+  despiteFaults,
   exportStatesOf,
   type GlobalOptions,
-  ledgerConfigOf,
   type Surroundings,
   withLedger,
 } from './context.ts';
@@ -47,7 +47,7 @@ export async function supportFiles(
   surroundings: Surroundings,
 ): Promise<SupportFile[]> {
   const { stdin, env } = surroundings;
-  const config = () => ledgerConfigOf(options, surroundings);
+  const config = () => despiteFaults(options, surroundings);
   const ofLedger = (read: (ledger: Ledger, config: LedgerConfig) => Promise<unknown>) => async () => {
     const known = config();
     return json(await withLedger(known, surroundings, (ledger) => read(ledger, known)));

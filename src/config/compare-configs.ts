@@ -57,6 +57,7 @@ const LIVE: readonly Option[] = [
   { name: 'alerts', of: ({ alerts }) => alerts },
   { name: 'admin.token', of: ({ adminToken }) => adminToken },
   { name: 'admin.hosts', of: ({ adminHosts }) => adminHosts },
+  { name: 'admin.trusted_proxies', of: ({ adminProxies }) => adminProxies },
   { name: 'watch', of: ({ watch }) => watch },
   { name: 'stop.grace', of: ({ gracePeriodMs }) => gracePeriodMs },
 ];

@@ -65,6 +65,7 @@ export class ConfigReader {
       alerts: daemon.alerts,
       adminToken: daemon.admin.token,
       adminHosts: daemon.admin.hosts,
+      adminProxies: daemon.admin.trusted_proxies,
       log: { level: daemon.log.level, format: daemon.log.format },
       tokenKey: daemon.tokens.encryption_key,
       clientKey: daemon.store.client_key,
@@ -74,11 +75,16 @@ export class ConfigReader {
     };
   }
 
-  /** The same as far as the ledger needs it. What only reading and delivering needs is validated, and then left out. */
+  /**
+   * The same as far as the ledger needs it. What only reading and delivering needs is validated, and then left out; a fault
+   * leaves out no more than it has to. Undefined when data_dir has one.
+   */
   readForLedger(): LedgerConfig | undefined {
     const { root } = this.#tree;
     const daemon =
-      this.#validate(daemonOptions, root, []) ?? this.#validate(daemonOptions, withoutSecrets(root), []);
+      this.#validate(daemonOptions, root, []) ??
+      this.#validate(daemonOptions, withoutSecrets(root), []) ??
+      this.#readEssentials(withoutSecrets(root));
     const sources = this.#entries('sources').map(([name, value]) => this.#readPoll(name, value));
     const sinks = this.#entries('sinks').map(([name, value]) => this.#readCommon(name, value));
     this.#refuseFormerNames(sinks);
@@ -92,6 +98,20 @@ export class ConfigReader {
       exports: this.#exportsOf(daemon),
       admin: daemon.admin.listen,
       adminToken: daemon.admin.token ?? this.#hidden(['admin', 'token']),
+    };
+  }
+
+  /** Of the top what says where the ledger is and where leadsync listens, each by itself: faults elsewhere do not hide it. */
+  #readEssentials(root: unknown) {
+    if (!isMap(root)) return undefined;
+    const { data_dir, queue, exports, admin } = daemonOptions.shape;
+    const dataDir = this.#validate(data_dir, root['data_dir'], ['data_dir']);
+    if (dataDir === undefined) return undefined;
+    return {
+      data_dir: dataDir,
+      queue: { redis_url: this.#validate(queue, root['queue'], ['queue'])?.redis_url },
+      exports: this.#validate(exports, root['exports'], ['exports']) ?? {},
+      admin: this.#validate(admin, root['admin'], ['admin']) ?? { listen: undefined, token: undefined },
     };
   }
 
@@ -116,7 +136,7 @@ export class ConfigReader {
     return Object.entries(entries);
   }
 
-  #exportsOf({ exports }: z.output<typeof daemonOptions>): ExportConfig[] {
+  #exportsOf({ exports }: Pick<z.output<typeof daemonOptions>, 'exports'>): ExportConfig[] {
     return Object.entries(exports).map(([name, options]) => {
       const entry = exportConfigOf(name, options);
       if (entry.target.type !== 'directory') return entry;
@@ -142,9 +162,10 @@ export class ConfigReader {
   }
 
   /** What other machines reach holds leads: it needs a credential. */
-  #refuseOpenAddress({ listen, token, hosts }: z.output<typeof daemonOptions>['admin']): void {
+  #refuseOpenAddress(admin: z.output<typeof daemonOptions>['admin']): void {
+    const { listen, token, hosts, trusted_proxies: proxies } = admin;
     if (listen === undefined || token !== undefined) return;
-    const fault = (option: 'listen' | 'hosts', open: string, instead: string) =>
+    const fault = (option: 'listen' | 'hosts' | 'trusted_proxies', open: string, instead: string) =>
       this.#validator.fault(
         ['admin', option],
         `other machines can reach ${open}, and no admin.token is set`,
@@ -152,6 +173,8 @@ export class ConfigReader {
       );
     if (!isLoopback(listen.host)) fault('listen', listen.host, 'listen on 127.0.0.1');
     else if (hosts[0] !== undefined) fault('hosts', hosts[0], 'leave this out');
+    else if (proxies[0] !== undefined)
+      fault('trusted_proxies', `it by way of ${proxies[0]}`, 'leave this out');
   }
 
   /** A value may come from where this process cannot look. */

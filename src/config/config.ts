@@ -5,6 +5,7 @@ import type { Retention } from '../leads/retention.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import type { SourceOptions } from '../source/options.ts';
+import type { Fault } from './config-error.ts';
 
 /** A configuration that is valid: every reference resolved, every default filled in, paths absolute. */
 export interface Config {
@@ -24,6 +25,8 @@ export interface Config {
   readonly adminToken: Secret | undefined;
   /** Public names by which the admin server is reached. */
   readonly adminHosts: readonly string[];
+  /** Proxies that may say for whom they ask: addresses and CIDR blocks. */
+  readonly adminProxies: readonly string[];
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
   /** Encrypts the stored tokens; undefined: they are stored plainly, with mode 0600. */
   readonly tokenKey: Secret | undefined;
@@ -48,6 +51,8 @@ export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin' 
   readonly queue: { readonly redisUrl: Secret | 'unknown' | undefined };
   /** `unknown`: there may be a token, and it is not at hand. */
   readonly adminToken: Secret | 'unknown' | undefined;
+  /** What is wrong with the file: then parts of it are missing here, and it is not in force. */
+  readonly faults?: readonly Fault[];
 }
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';

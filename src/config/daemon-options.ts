@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { alertOptions } from '../alerts/options.ts';
 import { exportOptions } from '../exports/options.ts';
@@ -97,6 +98,12 @@ export const daemonOptions = z.strictObject({
         .describe(
           'Public names by which it is reached, such as that of a proxy before it; the proxy has to pass `Host` on as it came. Addresses, names without a dot and names that are never public (`….local`, `….internal`, `….svc`) need not be here. Needs `token`.',
         ),
+      trusted_proxies: z
+        .array(z.string().refine(isNetwork, 'must be an address or a block of them such as 10.0.0.0/8'))
+        .default([])
+        .describe(
+          'Addresses and CIDR blocks of proxies: from these alone `X-Forwarded-For` (who asks, for the audit log and the limit of wrong tokens), `X-Forwarded-Proto` and `X-Forwarded-Host` count. Needs `token`.',
+        ),
     })
     .prefault({})
     .describe('HTTP for pages, API, `/livez`, `/readyz` and `/metrics`.'),
@@ -182,6 +189,14 @@ function readAddress(text: string): { host: string; port: number } | undefined |
   const host = v6 ?? name;
   if (host === undefined || Number(port) > 65_535) return null;
   return { host, port: Number(port) };
+}
+
+/** An address, or a block of them; not the block of all, since whoever asks could then say to be anybody. */
+function isNetwork(text: string): boolean {
+  const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  if (version === 0 || prefix === undefined) return version !== 0;
+  return Number(prefix) >= 1 && Number(prefix) <= (version === 4 ? 32 : 128);
 }
 
 function isRedisUrl(text: string): boolean {

@@ -28,11 +28,15 @@ export class FaultList {
     this.#found.set(message, fault);
   }
 
+  /** What was found, in the order of the file. */
+  get faults(): readonly Fault[] {
+    const inOrder = [...this.#found.values()].sort((one, other) => one.offset - other.offset);
+    return inOrder.map(({ offset: _, ...fault }) => fault);
+  }
+
   /** @throws ConfigError when there is any fault */
   throwIfAny(): void {
-    if (this.#found.size === 0) return;
-    const inOrder = [...this.#found.values()].sort((one, other) => one.offset - other.offset);
-    throw new ConfigError(inOrder.map(({ offset: _, ...fault }) => fault));
+    if (this.#found.size > 0) throw new ConfigError(this.faults);
   }
 }
 

@@ -42,6 +42,25 @@ export function loadLedgerConfig(
 }
 
 /**
+ * The same as far as it can be read, with its faults: whoever asks how leads flow is helped when the file has just been
+ * saved with a mistake. @throws ConfigError when not even data_dir can be read
+ */
+export function loadDespiteFaults(
+  file: string,
+  { sinkTypes, env, readFile = (path) => readFileSync(path) }: Parameters<typeof loadLedgerConfig>[1],
+): LedgerConfig {
+  const faults = new FaultList(file);
+  const { document, isBroken } = parseYaml(withoutMark(readText(file, readFile)), faults);
+  // What comes of lines that are no YAML says nothing that the fault of the syntax does not say.
+  const told = isBroken ? new FaultList(file) : faults;
+  const tree = document && new YamlTree(document, told, env, 'ledger');
+  const config = tree && new ConfigReader(file, tree, told, sinkTypes, 'ledger').readForLedger();
+  if (config === undefined) faults.throwIfAny();
+  if (config === undefined) throw new Error('a configuration without a fault gave no result');
+  return { ...config, faults: faults.faults };
+}
+
+/**
  * Every value that a configuration file puts in force, with its origin and with secrets masked. Variables that are not set
  * and secret files that cannot be read are no fault where `loadLedgerConfig` takes none for one. @throws ConfigError
  */
@@ -68,12 +87,19 @@ function parse<Result>(
   read: (reader: ConfigReader, tree: YamlTree, faults: FaultList) => Result | undefined,
 ): Result {
   const faults = new FaultList(file);
-  const document = parseYaml(text.replace(/^\uFEFF/, ''), faults);
-  const tree = document && new YamlTree(document, faults, env, purpose);
-  const config = tree && read(new ConfigReader(file, tree, faults, sinkTypes, purpose), tree, faults);
+  const { document, isBroken } = parseYaml(withoutMark(text), faults);
+  const tree = document && !isBroken && new YamlTree(document, faults, env, purpose);
+  const config = tree
+    ? read(new ConfigReader(file, tree, faults, sinkTypes, purpose), tree, faults)
+    : undefined;
   faults.throwIfAny();
   if (config === undefined) throw new Error('a configuration without a fault gave no result');
   return config;
+}
+
+/** Editors on Windows begin a file with a byte order mark. */
+function withoutMark(text: string): string {
+  return text.replace(/^\uFEFF/, '');
 }
 
 function readText(file: string, readFile: (file: string) => Uint8Array): string {

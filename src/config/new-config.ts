@@ -9,7 +9,7 @@ export interface NewConfig {
   readonly sinks: Readonly<Partial<Record<NewSinkType, string>>>;
 }
 
-export type NewSinkType = 'webhook' | 'csv' | 'postgres';
+export type NewSinkType = 'webhook' | 'csv' | 'parquet' | 'postgres';
 
 /** The beginning of every configuration that leadsync writes. */
 export const CONFIG_HEAD = `# yaml-language-server: $schema=./leadsync.schema.json
@@ -54,6 +54,13 @@ const SINKS: Readonly<Record<NewSinkType, (answer: string) => string>> = {
     type: csv
     directory: ${directory}
     batch: { max: 1000, wait: 5m }
+`,
+  parquet: (
+    directory,
+  ) => `  archive:                           # complete Parquet files in a folder for each day
+    type: parquet
+    directory: ${directory}
+    batch: { max: 10000, wait: 15m }
 `,
   postgres: (
     url,

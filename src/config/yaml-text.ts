@@ -3,14 +3,21 @@ import type { FaultList } from './fault-list.ts';
 
 const MAX_CHARACTERS = 256 * 1024;
 
-/**
- * Reads YAML 1.2 as far as its syntax goes. Gives undefined when there is no one document to go on with; then, and
- * when a later document was left out, the faults say why.
- */
-export function parseYaml(text: string, faults: FaultList): Document.Parsed | undefined {
+/** The one document of a text. */
+interface Parsed {
+  /** Undefined when there is none, and the faults say why. */
+  readonly document: Document.Parsed | undefined;
+  /** Its syntax has faults: what was made of it may not be what was meant. */
+  readonly isBroken: boolean;
+}
+
+const NOTHING: Parsed = { document: undefined, isBroken: true };
+
+/** Reads YAML 1.2 as far as its syntax goes. When a later document was left out, the faults say so. */
+export function parseYaml(text: string, faults: FaultList): Parsed {
   if (text.length > MAX_CHARACTERS) {
     faults.addWhole('is larger than 256 kB', 'a configuration is a few kB: is this the right file?');
-    return undefined;
+    return NOTHING;
   }
   const documents = parseAllDocuments(text, {
     lineCounter: faults.lines,
@@ -25,7 +32,7 @@ export function parseYaml(text: string, faults: FaultList): Document.Parsed | un
   const [first, second] = documents;
   if (first === undefined || (first.contents === null && first.errors.length === 0)) {
     faults.addWhole('the configuration is empty', '`leadsync init` writes one to begin with');
-    return undefined;
+    return NOTHING;
   }
   if (second !== undefined) {
     faults.add(
@@ -35,9 +42,9 @@ export function parseYaml(text: string, faults: FaultList): Document.Parsed | un
       'a configuration is one document: remove the ---',
     );
   }
-  const broken = documents.some((document) => document.errors.length > 0);
+  const isBroken = documents.some((document) => document.errors.length > 0);
   for (const document of documents) addSyntaxFaults(document.errors, text, faults);
-  return broken ? undefined : first;
+  return { document: first, isBroken };
 }
 
 /** One mistake often breaks everything up to the end of its line, so only the first fault of a line is told. */

@@ -25,7 +25,7 @@ import {
   shownSource,
   shownSpeed,
 } from './shown.ts';
-import { viewSinks, viewSources } from './status-view.ts';
+import { allSinks, viewSinks, viewSources } from './status-view.ts';
 import { testSink } from './test-sink.ts';
 import { troublesOf } from './troubles.ts';
 
@@ -61,8 +61,8 @@ export function operationsOf(given: OperationParts): Operations {
       const history = await asked('lead', source, leadIdOf(lead));
       return history && shownHistory(history);
     },
-    reveal: async (source, lead) => {
-      const content = await asked('content', source, leadIdOf(lead));
+    reveal: async (source, lead, _who, version) => {
+      const content = await asked('content', source, leadIdOf(lead), version);
       return content && { source, lead_id: lead, ...shownContent(content) };
     },
     deliveries: async (filter, page) => {
@@ -171,7 +171,7 @@ async function requireNames(
   if (sink === undefined && source === undefined) return;
   const status: LedgerStatus = await asked('status');
   const { config } = parts.current;
-  requireName('sink', sink, viewSinks(config, status));
+  requireName('sink', sink, allSinks(config, status));
   requireName('source', source, viewSources(config, status));
 }
 

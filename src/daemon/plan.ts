@@ -181,7 +181,7 @@ function describePlannedSink(sink: PlannedSink): string {
     case 'renamed':
       return `sink ${name} was ${sink.formerly}: what it was owed and has got goes on${pendingPart(sink.pending)}`;
     case 'removed':
-      return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${count(sink.pending, 'pending delivery', 'pending deliveries')} kept until it is back, or \`leadsync forget ${name}\` skips them`;
+      return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${keptPart(name, sink.pending)}`;
     case 'altered':
       return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending)}`;
   }
@@ -197,6 +197,11 @@ function describePlannedExport(planned: PlannedExport): string {
     case 'altered':
       return `export ${name}: ${planned.options.join(', ')}`;
   }
+}
+
+function keptPart(name: string, pending: number): string {
+  if (pending === 0) return 'it is owed nothing';
+  return `${count(pending, 'pending delivery', 'pending deliveries')} kept until it is back, or \`leadsync forget ${name}\` skips them`;
 }
 
 function made({ leads, backfill }: { leads: number; backfill: boolean }, when: string): string {

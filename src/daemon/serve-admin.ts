@@ -34,6 +34,7 @@ export async function serveAdmin(
     host,
     port,
     hosts: () => [host, ...current.config.adminHosts],
+    proxies: () => current.config.adminProxies,
     token: () => current.config.adminToken?.reveal(),
     loopback: isLoopback(host),
     version,

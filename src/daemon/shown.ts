@@ -7,7 +7,15 @@ import type {
   PollRow as PollModel,
   SinkOverview,
 } from '../admin/model.ts';
-import type { KeptAttempt, KeptPoll, LeadContent, LeadHistory, LeadRow, Speed } from '../ledger/answers.ts';
+import type {
+  KeptAttempt,
+  KeptPoll,
+  KeptVersion,
+  LeadContent,
+  LeadHistory,
+  LeadRow,
+  Speed,
+} from '../ledger/answers.ts';
 import type { DeliveryRow } from '../ledger/ledger.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
@@ -102,16 +110,20 @@ export function shownLead({
 export function shownHistory({ lead, versions, deliveries }: LeadHistory): LeadDetail {
   return {
     lead: shownLead(lead),
-    versions: versions.map(({ version, validFrom, poll, changedFields }) => ({
-      version,
-      valid_from: isoOf(validFrom),
-      poll_id: poll,
-      changed_fields: changedFields === null ? null : [...changedFields],
-    })),
+    versions: versions.map(shownVersion),
     deliveries: deliveries.map(({ attemptRows, ...delivery }) => ({
       ...shownDelivery(delivery),
       attempt_rows: attemptRows.map(shownAttempt),
     })),
+  };
+}
+
+function shownVersion({ version, validFrom, poll, changedFields }: KeptVersion) {
+  return {
+    version,
+    valid_from: isoOf(validFrom),
+    poll_id: poll,
+    changed_fields: changedFields === null ? null : [...changedFields],
   };
 }
 
@@ -127,9 +139,12 @@ function shownAttempt({ startedAt, durationMs, outcome, httpStatus, error, times
   };
 }
 
-export function shownContent({ answers, ...content }: LeadContent): Omit<Content, 'source' | 'lead_id'> {
+export function shownContent(content: LeadContent): Omit<Content, 'source' | 'lead_id'> {
+  const { raw, rawBefore, answers } = content;
   return {
-    ...content,
+    ...shownVersion(content),
+    raw,
+    raw_before: rawBefore,
     answers: answers.map(({ delivery, sink, startedAt, outcome, httpStatus, answer }) => ({
       delivery_id: delivery,
       sink,

@@ -21,16 +21,36 @@ export interface SourceView {
   readonly name: string;
   readonly config: LedgerConfig['sources'][number] | undefined;
   readonly status: SourceStatus | undefined;
+  /** The file has faults, and may have it in a part that could not be read. */
+  readonly unread: boolean;
 }
 
-/** Every sink: those configured in their order, then those that only the ledger remembers. */
-export function viewSinks(config: LedgerConfig, { sinks }: LedgerStatus): SinkView[] {
-  return pair(config.sinks, sinks, ({ sink }) => sink).map((view) => ({ ...view, state: stateOf(view) }));
+/**
+ * Every sink that anybody has to look at: those configured in their order, then those that only the ledger remembers. One that
+ * was removed and is owed nothing is history: its deliveries are found by its name, and back in the configuration it is here again.
+ */
+export function viewSinks(config: LedgerConfig, status: LedgerStatus): SinkView[] {
+  return allSinks(config, status).filter((sink) => sink.state !== 'removed' || sink.status?.pending !== 0);
+}
+
+/** Those that are history among them. */
+export function allSinks(config: LedgerConfig, { sinks }: LedgerStatus): SinkView[] {
+  return pair(config.sinks, sinks, ({ sink }) => sink).map((view) => ({
+    ...view,
+    state: stateOf(view, isFaulty(config)),
+  }));
 }
 
 /** Every source: those configured in their order, then those that only the ledger remembers. */
 export function viewSources(config: LedgerConfig, { sources }: LedgerStatus): SourceView[] {
-  return pair(config.sources, sources, ({ source }) => source);
+  return pair(config.sources, sources, ({ source }) => source).map((view) => ({
+    ...view,
+    unread: view.config === undefined && isFaulty(config),
+  }));
+}
+
+function isFaulty({ faults = [] }: LedgerConfig): boolean {
+  return faults.length > 0;
 }
 
 function pair<Configured extends { readonly name: string }, Known>(
@@ -46,9 +66,10 @@ function pair<Configured extends { readonly name: string }, Known>(
   }));
 }
 
-function stateOf({ config, status }: Omit<SinkView, 'state'>): SinkState {
-  if (!config) return 'removed';
-  if (!config.enabled) return 'disabled';
+/** A file with faults is not in force: what it does not name may be there, as far as the ledger was last told. */
+function stateOf({ config, status }: Omit<SinkView, 'state'>, isFaulty: boolean): SinkState {
+  if (!config && !(isFaulty && status?.active)) return 'removed';
+  if (config?.enabled === false) return 'disabled';
   if (!status?.active) return 'new';
   if (status.health.pausedSince) return 'paused';
   if (status.health.heldSince) return 'held';

@@ -73,20 +73,20 @@ function notReady({ answers, unready, command }: Circumstances): Trouble[] {
 function staleness({ stale, now, command }: Circumstances): Trouble[] {
   if (!stale) return [];
   const since = `the file is not valid since ${printMomentAndAge(stale.since, now)}`;
-  const faults = stale.faults.slice(0, FAULTS_SAID).join('; ');
+  const faults = stale.faults.length > 0 ? `: ${stale.faults.slice(0, FAULTS_SAID).join('; ')}` : '.';
   return [
     warning(
       null,
-      `leadsync keeps to an earlier configuration: ${since}: ${faults}`,
+      `leadsync keeps to an earlier configuration: ${since}${faults}`,
       `${command('validate')} shows every fault; ${command('reload')} takes it over once they are mended.`,
     ),
   ];
 }
 
 function sourceTroubles(source: SourceView, given: Circumstances): Trouble[] {
-  const { name, config, status } = source;
+  const { name, config, status, unread } = source;
   const { command } = given;
-  if (!config)
+  if (!config && !unread)
     return [
       warning(
         name,

@@ -70,9 +70,14 @@ function nextHealth(
   return { ...released(next), failures: 0 };
 }
 
-/** Counts the leads whose refusal may be the endpoint's fault. Somebody who retries what is still wrong must not hold the sink up. */
+/**
+ * Counts the leads whose refusal may be the endpoint's fault. Somebody who retries what is still wrong must not hold the sink
+ * up, nor must an endpoint that takes leads and does not know what an erased one is.
+ */
 function withRefusals(health: SinkHealth, attempted: readonly Attempted[], now: Date): SinkHealth {
-  const telling = attempted.filter((one) => one.outcome.kind === 'refused' && isNews(one) && !one.retried);
+  const telling = attempted.filter(
+    (one) => one.outcome.kind === 'refused' && isNews(one) && !one.retried && !one.ofErased,
+  );
   if (telling.length === 0) return health;
   const refusals = health.refusals + telling.length;
   return { ...health, refusals, refusingSince: health.refusingSince ?? now };

@@ -12,6 +12,8 @@ export interface Attempted {
   readonly refusedAt: Date | undefined;
   /** Somebody asked for it once more although it had been refused. */
   readonly retried: boolean;
+  /** It tells that a lead was erased, which not every destination knows. */
+  readonly ofErased: boolean;
   readonly outcome: Outcome;
 }
 

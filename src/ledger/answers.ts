@@ -57,10 +57,11 @@ export interface KeptAttempt {
   readonly lastAt: number | null;
 }
 
-/** What a lead says, as it was last listed, and what destinations answered to it, the newest first: personal data. */
-export interface LeadContent {
-  readonly version: number;
+/** What a lead says in one of its versions, what the version before said, and what destinations answered to it, the newest first: personal data. */
+export interface LeadContent extends KeptVersion {
   readonly raw: string;
+  /** Null for the first version. */
+  readonly rawBefore: string | null;
   readonly answers: readonly KeptAnswer[];
 }
 

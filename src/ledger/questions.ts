@@ -81,13 +81,22 @@ export class Questions {
     };
   }
 
-  content(source: string, lead: LeadId): LeadContent | undefined {
-    const content = this.#sql.content.get(source, lead);
-    return content && { ...content, answers: this.#answers(source, lead) };
+  /** What a lead says now, with all that was answered; of a version that is given, that one, with what was answered to it. */
+  content(source: string, lead: LeadId, version?: number): LeadContent | undefined {
+    const content = this.#sql.content.get({ source, lead, version: version ?? null });
+    if (!content) return undefined;
+    const { changedFields, ...kept } = content;
+    return {
+      ...kept,
+      changedFields: changedFields === null ? null : JSON.parse(changedFields),
+      answers: this.#answers(source, lead, version),
+    };
   }
 
-  #answers(source: string, lead: LeadId): KeptAnswer[] {
-    const answers = this.#deliveries.ofLead(source, lead).flatMap(({ no, delivery }) =>
+  #answers(source: string, lead: LeadId, version: number | undefined): KeptAnswer[] {
+    const deliveries = this.#deliveries.ofLead(source, lead);
+    const meant = deliveries.filter(({ delivery }) => version === undefined || delivery.version === version);
+    const answers = meant.flatMap(({ no, delivery }) =>
       this.#sql.answers.all(no).map((row) => ({
         delivery: delivery.delivery,
         sink: delivery.sink,
@@ -139,17 +148,24 @@ function placeOf({ after }: Partial<Page>): Place {
 const POLLS = `SELECT *, 0 AS at, poll_id AS no FROM polls INDEXED BY _polls_by_status
   WHERE source = ? AND status = ? AND poll_id < ? ORDER BY poll_id DESC`;
 
+const VERSION = 'v.version, v.valid_from AS validFrom, v.poll_id AS poll, v.changed_fields AS changedFields';
+
 function prepare(db: Database.Database) {
   return {
     versions: db.prepare<
       [string, bigint],
       Omit<KeptVersion, 'changedFields'> & { changedFields: string | null }
     >(
-      `SELECT version, valid_from AS validFrom, poll_id AS poll, changed_fields AS changedFields FROM _versions
-       WHERE source = ? AND id = ? ORDER BY version DESC LIMIT ${MOST_VERSIONS}`,
+      `SELECT ${VERSION} FROM _versions v WHERE source = ? AND id = ? ORDER BY version DESC LIMIT ${MOST_VERSIONS}`,
     ),
-    content: db.prepare<[string, bigint], { version: number; raw: string }>(
-      `SELECT v.version, v.raw FROM _leads l JOIN _versions v ON v.version_no = l.version_no WHERE l.source = ? AND l.id = ?`,
+    content: db.prepare<
+      [{ source: string; lead: bigint; version: number | null }],
+      Omit<LeadContent, 'changedFields' | 'answers'> & { changedFields: string | null }
+    >(
+      `SELECT ${VERSION}, v.raw, b.raw AS rawBefore FROM _leads l
+       JOIN _versions v ON v.source = l.source AND v.id = l.id AND v.version = coalesce(:version, l.version)
+       LEFT JOIN _versions b ON b.source = v.source AND b.id = v.id AND b.version = v.version - 1
+       WHERE l.source = :source AND l.id = :lead`,
     ),
     answers: db.prepare<[number], Omit<KeptAnswer, 'delivery' | 'sink'>>(
       `SELECT started_at AS startedAt, outcome, http_status AS httpStatus, answer FROM _attempts

@@ -42,6 +42,7 @@ interface PendingRow {
   attempts: number;
   refused_at: number | null;
   retried_at: number | null;
+  event: LeadEvent;
   waiting_since: number;
 }
 
@@ -112,6 +113,7 @@ export class Settling {
       waitingSince: new Date(row.waiting_since),
       refusedAt: row.refused_at === null ? undefined : new Date(row.refused_at),
       retried: row.retried_at !== null,
+      ofErased: row.event === 'erased',
       outcome: attempt.outcomes[index] as Outcome,
     }));
     const judgement = this.#judge(ref.sink, sink.health, attempted, now);
@@ -218,7 +220,7 @@ function prepare(db: Database.Database) {
     ),
     end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
     pending: db.prepare<[number, number], PendingRow>(
-      `SELECT delivery_no, attempts, refused_at, retried_at, coalesce(last_attempt_at, owed_at) AS waiting_since
+      `SELECT delivery_no, attempts, refused_at, retried_at, event, coalesce(last_attempt_at, owed_at) AS waiting_since
        FROM _deliveries d JOIN _batches b ON b.batch_no = d.batch_no WHERE d.batch_no = +? AND b.lease = +? ORDER BY delivery_no`,
     ),
     revive: db.prepare(

@@ -204,8 +204,11 @@ describe('the audit log', () => {
     const audit = async ({ what, ...rest }: AuditEntry) => void order.push(`${what} ${JSON.stringify(rest)}`);
     const server = await start({ operations, audit });
     await ask(server, '/api/v1/leads/main/42/reveal', { method: 'POST', ...bearer(TOKEN) });
+    await ask(server, '/api/v1/leads/main/42/versions/2/reveal', { method: 'POST', ...bearer(TOKEN) });
     expect(order).toEqual([
       'reveal {"who":"token","address":"127.0.0.1","source":"main","lead":"42"}',
+      'revealed',
+      'reveal {"who":"token","address":"127.0.0.1","source":"main","lead":"42","version":2}',
       'revealed',
     ]);
   });

@@ -238,13 +238,18 @@ describe('/api/v1/openapi.json', () => {
       'post /deliveries/retry',
       'post /leads/{source}/{lead}/replay',
       'post /leads/{source}/{lead}/reveal',
+      'post /leads/{source}/{lead}/versions/{version}/reveal',
       'post /reload',
       'post /sinks/{sink}/pause',
       'post /sinks/{sink}/resume',
       'post /sinks/{sink}/test',
     ]);
     for (const { path, method } of all) {
-      const there = path.replace('{source}', 'main').replace('{lead}', '42').replace('{sink}', 'crm');
+      const there = path
+        .replace('{source}', 'main')
+        .replace('{lead}', '42')
+        .replace('{version}', '1')
+        .replace('{sink}', 'crm');
       const { status } = await ask(server, there, { method: method.toUpperCase() });
       expect([200, 400], path).toContain(status);
     }

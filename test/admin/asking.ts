@@ -8,6 +8,7 @@ export const openOptions: AdminOptions = {
   host: '127.0.0.1',
   port: 0,
   hosts: () => [],
+  proxies: () => [],
   token: () => undefined,
   loopback: true,
   version: '1.2.3',

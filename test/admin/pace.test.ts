@@ -6,9 +6,10 @@ import { until } from '../support/until.ts';
 
 /** A server that answers a few requests in a window of 100 ms, and how many it has. */
 async function aPacedServer() {
-  const seen = { requests: 0 };
-  const server = createServer((_request, response) => {
+  const seen = { requests: 0, handled: 0 };
+  const server = createServer(({ socket }, response) => {
     seen.requests += 1;
+    if (!socket.destroyed) seen.handled += 1;
     response.end('ok');
   });
   keepPace(server, 100, 5);
@@ -45,6 +46,15 @@ test('a flood is answered at the pace, every connection in its turn, and none is
   for (const { end } of flood) end();
   const later = askOver(port);
   await until('whoever comes after it is answered', () => later.answered > 0);
+});
+
+test('a connection that asks again before it was answered is ended, however much comes in one read', async () => {
+  const { seen, port } = await aPacedServer();
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined).resume();
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(500));
+  await new Promise((resolve) => socket.on('close', resolve));
+  expect(seen.handled).toBeLessThanOrEqual(1);
 });
 
 test('whoever keeps to the pace is answered at once', async () => {

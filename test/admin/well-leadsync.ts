@@ -52,7 +52,19 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       asked.push(['lead', ...args]);
       return args[1] === '42' ? { lead, versions: [], deliveries: [] } : undefined;
     },
-    reveal: kept('reveal', { source: 'main', lead_id: '42', version: 1, raw: '{"id":42}', answers: [] }),
+    reveal: async (...args) => {
+      asked.push(['reveal', ...args]);
+      const version = { version: 1, valid_from: AT, poll_id: 1, changed_fields: null };
+      const content = {
+        source: 'main',
+        lead_id: '42',
+        ...version,
+        raw: '{"id":42}',
+        raw_before: null,
+        answers: [],
+      };
+      return (args[3] ?? 1) === 1 ? content : undefined;
+    },
     deliveries: kept('deliveries', { rows: [], next: null }),
     countDeliveries: kept('countDeliveries', 7),
     sinks: kept('sinks', [sink]),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { askForConfig } from '../../src/cli/init-dialog.ts';
+import { sinkTypes } from '../../src/sinks/registry.ts';
 
 /** What comes of these answers, and all that was shown meanwhile. */
 async function answering(...answers: string[]) {
@@ -43,6 +44,11 @@ describe('the questions of init', () => {
       sinks: { webhook: 'https://c.example/h', postgres: '${DATABASE_URL}' },
     });
     expect((await answering('', '', 'none')).config.sinks).toEqual({});
+  });
+
+  test.each(sinkTypes.map(({ type }) => type))('can be answered for %s alone', async (type) => {
+    const { config } = await answering('', '', type, '');
+    expect(Object.keys(config.sinks)).toEqual([type]);
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -98,6 +99,13 @@ describe('leadsync status', () => {
     expect(shown.stdout).toContain(
       'leadsync keeps to an earlier configuration: the file is not valid since 2026-11-20T09:59:00Z (60 s ago): leadsync.yaml:3:1: this is wrong\n  `leadsync validate` shows every fault',
     );
+    writeFileSync(install.configFile, `${readFileSync(install.configFile, 'utf8')}wacth: true\n`);
+    const faulty = await install.run(['status'], { env: { TOKEN: 'correct-horse-battery' } });
+    expect(faulty.stdout).toContain('is not valid since 2026-11-20T09:59:00Z (60 s ago).\n');
+    expect(faulty.stdout).toMatch(
+      /has 1 fault\. The leadsync that runs keeps [^\n]*\n[^\n]*unknown key "wacth"/,
+    );
+    writeFileSync(install.configFile, readFileSync(install.configFile, 'utf8').replace('wacth: true\n', ''));
     const bare = await install.run(['status']);
     expect(bare.stdout).toContain(
       'cannot do all of its work: it says why to those alone who show admin.token',
@@ -334,6 +342,12 @@ describe('leadsync status', () => {
     expect(stdout).toMatch(/^fresh +csv +new +- /m);
     expect(stdout).toMatch(/^drop +- +removed /m);
     expect(stdout).toContain('drop is not in the configuration any more; 1 lead waits');
+    await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
+    expect((await install.run(['forget', 'drop'])).stdout).toBe('1 delivery of drop skipped.\n');
+    // What is owed nothing is history: found by its name, and no longer anybody's concern.
+    expect((await install.run(['status'])).stdout).not.toContain('drop');
+    expect((await install.run(['top', '--once'])).stdout).not.toContain('drop');
+    expect((await install.run(['deliveries', '--sink', 'drop'])).stdout).toMatch(/drop:main:1:1.* skipped/);
   });
 
   test('prints the same as JSON, by the names of the store, with null for what is not there', async () => {
@@ -344,6 +358,7 @@ describe('leadsync status', () => {
       running: false,
       unready: [],
       config_stale: null,
+      config_faults: [],
       sources: [
         {
           source: 'main',
@@ -405,12 +420,10 @@ describe('leadsync status', () => {
     expect(stderr).toContain('leadsync run');
   });
 
-  test('of a file with faults says them, and where a leadsync that runs shows how it is', async () => {
+  test('of a file with faults says where the ledger should be below them, when there is none', async () => {
     const install = new Install({ wacth: true });
     const { code, stdout, stderr } = await install.run(['status']);
     expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
-    expect(stderr).toMatch(
-      /unknown key "wacth"; did you mean "watch"\?\nA leadsync that runs keeps to its last valid/,
-    );
+    expect(stderr).toMatch(/unknown key "wacth"; did you mean "watch"\?\nThere is no ledger at/);
   });
 });

@@ -127,7 +127,7 @@ describe('leadsync support-bundle', () => {
     expect(fresh.names).toContain('config.json');
     const wrong = await bundle(new Install({ sinks: { crm: { type: 'fax' } } }));
     expect(wrong.code).toBe(0);
-    expect(wrong.names).toEqual(['CONTENTS.txt', 'versions.json']);
+    expect(wrong.names).toEqual(['CONTENTS.txt', 'daemon.json', 'versions.json']);
     expect(wrong.read('CONTENTS.txt')).toMatch(
       /config\.json +LEFT OUT: the configuration is wrong: .*must be one of/,
     );

@@ -93,6 +93,7 @@ describe('leadsync top --once', () => {
     const ledger = await install.ledger();
     const hostile = { events: ['created'] as const, backfill: true, name: '\u001b[2J\u009b31mred' };
     await ledger.declareSinks([hostile]);
+    await install.listed(1);
     const { stdout } = await install.run(['top', '--once']);
     expect(stdout).toContain('\\u001b[2J\\u009b31mred');
     for (const obeyed of ['\u001b', '\u009b']) expect(stdout).not.toContain(obeyed);

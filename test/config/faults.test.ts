@@ -242,6 +242,21 @@ describe('a fault is told at its line and column, with what to do', () => {
       '6:17: admin.hosts: other machines can reach leads.example.com, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or leave this out',
     ],
     [
+      'a block of proxies that is none',
+      `${SOURCE}admin: { token: a-token-of-some-length, trusted_proxies: [10.0.0.0/8, 10.0.0.0/33] }\n`,
+      '6:71: admin.trusted_proxies[1]: must be an address or a block of them such as 10.0.0.0/8',
+    ],
+    [
+      'trusted proxies that are everybody',
+      `${SOURCE}admin: { token: a-token-of-some-length, trusted_proxies: [0.0.0.0/0] }\n`,
+      '6:59: admin.trusted_proxies[0]: must be an address or a block of them such as 10.0.0.0/8',
+    ],
+    [
+      'a trusted proxy, which others ask, without a token',
+      `${SOURCE}admin: { trusted_proxies: [10.0.0.1] }\n`,
+      '6:27: admin.trusted_proxies: other machines can reach it by way of 10.0.0.1, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or leave this out',
+    ],
+    [
       'a public name that is an address',
       `${SOURCE}admin: { hosts: ["https://leads.example.com:443"] }\n`,
       '6:18: admin.hosts[0]: must be a host name such as leadsync.example.com, without a port',

@@ -17,7 +17,12 @@ const env = {
 const plain: NewConfig = { serviceUrl: 'https://leads.example.com', every: '30s', sinks: {} };
 const all: NewConfig = {
   ...plain,
-  sinks: { webhook: 'https://crm.example.com/hooks', csv: './drop', postgres: '${DATABASE_URL}' },
+  sinks: {
+    webhook: 'https://crm.example.com/hooks',
+    csv: './drop',
+    parquet: './archive',
+    postgres: '${DATABASE_URL}',
+  },
 };
 
 describe('a new configuration', () => {
@@ -27,6 +32,10 @@ describe('a new configuration', () => {
     ['with one', { ...plain, sinks: { csv: '/var/drop' } }],
   ])('%s is valid', (_, given) => {
     expect(faultsOf(newConfig(given), env, sinkTypes)).toEqual([]);
+  });
+
+  test('can have every type of sink that there is', () => {
+    expect(Object.keys(all.sinks).sort()).toEqual(sinkTypes.map(({ type }) => type).sort());
   });
 
   test('names every variable that it needs, and none of those in its comments', () => {

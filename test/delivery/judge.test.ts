@@ -40,7 +40,7 @@ class Course {
   }
 
   /** Each as a batch of its own, a millisecond apart. */
-  oneByOne(...outcomes: Outcome[]): Judgement {
+  oneByOne(...outcomes: (Outcome | Attempted)[]): Judgement {
     let last: Judgement | undefined;
     for (const outcome of outcomes) {
       this.ms += 1;
@@ -63,11 +63,19 @@ const anAttempt = (outcome: Outcome, more: Partial<Attempted> = {}): Attempted =
   attempts: 0,
   waitingSince: new Date(0),
   refusedAt: undefined,
+  ofErased: false,
   retried: false,
   outcome,
   ...more,
 });
 const refusedBefore = (at: Date): Attempted => anAttempt(refused, { refusedAt: at });
+
+it('an endpoint that does not know what an erased lead is goes on getting leads', () => {
+  const course = new Course();
+  const unknown = times(REFUSALS_BEFORE_HOLD + 1, anAttempt(refused, { ofErased: true }));
+  expect(course.oneByOne(...unknown).health).toMatchObject({ heldSince: undefined, refusals: 0 });
+  expect(course.oneByOne(...times(REFUSALS_BEFORE_HOLD, refused)).health.heldSince).toBeDefined();
+});
 
 describe('a lead that is refused', () => {
   it('is dead at once, alone, with the answer as its reason', () => {

@@ -157,9 +157,10 @@ describe('promtool', () => {
   });
 
   test('sees every alert begin when it should, and not before', () => {
-    const file = join(import.meta.dirname, 'alerts.test.yaml');
-    expect(complaints(['test', 'rules', file])).toBe('');
-    const seen = readFileSync(file, 'utf8').matchAll(/ALERTS\{alertname="(\w+)"/g);
+    const files = ['alerts', 'alerts-of-a-day'].map((name) => join(import.meta.dirname, `${name}.test.yaml`));
+    expect(complaints(['test', 'rules', ...files])).toBe('');
+    const text = files.map((file) => readFileSync(file, 'utf8')).join('');
+    const seen = text.matchAll(/ALERTS\{alertname="(\w+)"/g);
     const names = new Set([...seen].map((match) => match[1] ?? ''));
     expect(rules.map(({ alert }) => alert).filter((alert) => !names.has(alert))).toEqual([]);
   });

@@ -149,6 +149,17 @@ test('a lead is told with its versions, its deliveries and each attempt', async 
   ).not.toContain('Anna');
   expect(await reader.ask('lead', 'main', 2n)).toBeUndefined();
   expect((await reader.ask('content', 'main', 1n))?.raw).toContain('Otherwise');
+  expect(await reader.ask('content', 'main', 1n, 2)).toMatchObject({
+    version: 2,
+    changedFields: ['client_name'],
+    raw: expect.stringContaining('Otherwise'),
+    rawBefore: expect.stringContaining('Anna'),
+    answers: [],
+  });
+  const first = await reader.ask('content', 'main', 1n, 1);
+  expect(first).toMatchObject({ version: 1, changedFields: null, rawBefore: null });
+  expect(first?.raw).toContain('Anna');
+  for (const version of [0, 3]) expect(await reader.ask('content', 'main', 1n, version)).toBeUndefined();
 });
 
 test('polls come newest first and are found by source and status', async () => {

@@ -1,4 +1,4 @@
-// Every question of pages and API over HTTP, on a ledger of a million leads and three million deliveries: how long each
+// Every page, and every question of the API, over HTTP, on a ledger of a million leads and three million deliveries: how long each
 // answer takes, and whether the process stays free for polls and deliveries meanwhile. `npm run proof:asked`.
 
 import { join } from 'node:path';
@@ -34,8 +34,8 @@ const SHARED_MS = 1_050;
 
 const USAGE = `npm run proof:asked [-- [--leads N]]
 
-Every question of pages and API over HTTP, on a ledger of a million leads and three million deliveries (about 3 GB, made in some
-minutes): how long each answer takes, and whether the process stays free for polls and deliveries meanwhile.
+Every page, and every question of the API, over HTTP, on a ledger of a million leads and three million deliveries (about 3 GB, made in
+some minutes): how long each answer takes, and whether the process stays free for polls and deliveries meanwhile.
 
   --leads N   so many (1000000)
   --help      this text
@@ -72,6 +72,26 @@ const QUESTIONS = [
   '/polls',
   '/polls?status=failed',
   '/polls?status=partial',
+].map((path) => `/api/v1${path}`);
+
+/** The pages, each at the address that a reader has. What one shows of a lead's content is posted for. */
+const PAGES = [
+  '/',
+  '/leads',
+  '/leads?service=service-19',
+  `/leads?lead=${leads / 2}`,
+  `/leads?until=${PAST.slice(0, 10)}`,
+  `/leads/main/${leads / 2}`,
+  `POST /leads/main/${leads / 2}/data`,
+  `POST /leads/main/${leads / 2}/data?version=1`,
+  '/deliveries',
+  '/deliveries?state=dead',
+  ...SINKS.map((sink) => `/deliveries?sink=${sink}`),
+  `/deliveries?since=${PAST.slice(0, 10)}`,
+  '/sinks',
+  '/polls',
+  '/polls?status=failed',
+  '/configuration',
 ];
 
 await runTool(async (opened) => {
@@ -116,7 +136,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     () => startAdmin({ ...openOptions, operations }),
     (one) => one.close(),
   );
-  return `${admin.url}/api/v1`;
+  return admin.url;
 }
 
 function configText(): string {
@@ -125,15 +145,15 @@ function configText(): string {
 }
 
 async function askAll(url: string): Promise<boolean> {
-  await ask(`${url}/sinks`); // the thread starts with the first question
+  await ask(url, '/api/v1/sinks'); // the thread starts with the first question
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   let slowest = 0;
-  for (const question of QUESTIONS) {
+  for (const question of [...QUESTIONS, ...PAGES]) {
     const taken: number[] = [];
     for (let n = 0; n < TIMES; n += 1) {
-      if (question === '/overview') await sleep(SHARED_MS);
-      taken.push(await ask(`${url}${question}`));
+      if (holdsOverview(question)) await sleep(SHARED_MS);
+      taken.push(await ask(url, question));
     }
     const middle = taken.sort((a, b) => a - b)[Math.floor(TIMES / 2)] ?? 0;
     const most = Math.max(...taken);
@@ -151,11 +171,17 @@ async function askAll(url: string): Promise<boolean> {
   return ok;
 }
 
-async function ask(url: string): Promise<number> {
+/** Every page tells how leadsync is, and begins with an overview. */
+function holdsOverview(question: string): boolean {
+  return !question.startsWith('/api/') || question === '/api/v1/overview';
+}
+
+async function ask(url: string, question: string): Promise<number> {
+  const [path = '', method = 'GET'] = question.split(' ').reverse();
   const startMs = performance.now();
-  const answer = await fetch(url);
+  const answer = await fetch(`${url}${path}`, { method, headers: { accept: 'text/html' } });
   const text = await answer.text();
-  if (!answer.ok) throw new Error(`${url} answers ${answer.status}: ${text}`);
+  if (!answer.ok) throw new Error(`${question} answers ${answer.status}: ${text}`);
   return performance.now() - startMs;
 }
 

@@ -97,6 +97,11 @@ test('over the API it is seen what became of each lead, and what failed is sent 
     expectNoCanary(JSON.stringify((await ask(`/${path}`)).body), path);
   expect(JSON.stringify((await ask('/configuration')).body)).not.toContain(TOKEN);
   expect((await ask('/leads/main/3/reveal', null)).body.raw).toBe(canaryLead(3));
+  expect((await ask('/leads/main/3/versions/1/reveal', null)).body).toMatchObject({
+    version: 1,
+    raw_before: null,
+  });
+  expect((await ask('/leads/main/3/versions/9/reveal', null)).body.error.code).toBe('unknown-version');
 
   const audit = readFileSync(join(dataDir, 'audit.jsonl'), 'utf8');
   expectNoCanary(audit, 'the audit log');
@@ -112,6 +117,8 @@ test('over the API it is seen what became of each lead, and what failed is sent 
     { what: 'test', sink: 'crm' },
     { what: 'resume', sink: 'crm' },
     { what: 'reveal', source: 'main', lead: '3' },
+    { what: 'reveal', source: 'main', lead: '3', version: 1 },
+    { what: 'reveal', source: 'main', lead: '3', version: 9 },
   ]);
 
   const reload = (env: Record<string, string>) => runLeadsync(['reload', '-c', configFile], { env });

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { actor } from '../actor.ts';
 import { Content, ReloadResult, TestResult } from '../model.ts';
 import type { Operations } from '../operations.ts';
-import { leadPath, pauseBody, replayBody, retryBody, sinkPath } from './inputs.ts';
-import { noSuchLead, noSuchSink } from './not-found.ts';
+import { leadPath, pauseBody, replayBody, retryBody, sinkPath, versionPath } from './inputs.ts';
+import { noSuchLead, noSuchSink, noSuchVersion } from './not-found.ts';
 import { answers } from './outputs.ts';
 
 const Done = z.object({ deliveries: z.int().nonnegative().describe('How many deliveries are due now.') });
@@ -27,6 +27,21 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     },
     async ({ params: { source, lead } }) =>
       (await operations.reveal(source, lead, actor.getStore()?.who ?? '')) ?? noSuchLead(source, lead),
+  );
+  app.post(
+    '/leads/:source/:lead/versions/:version/reveal',
+    {
+      schema: {
+        operationId: 'revealVersion',
+        summary: 'The same of one of its versions, with what the version before said: personal data',
+        tags: ['leads'],
+        params: versionPath,
+        response: answers(Content, 404),
+      },
+    },
+    async ({ params: { source, lead, version } }) =>
+      (await operations.reveal(source, lead, actor.getStore()?.who ?? '', version)) ??
+      noSuchVersion(source, lead, version),
   );
   app.post(
     '/leads/:source/:lead/replay',

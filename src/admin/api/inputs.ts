@@ -59,6 +59,9 @@ export const retryBody = inOrder(
 );
 
 export const leadPath = z.strictObject({ source: z.string(), lead });
+export const versionPath = leadPath.extend({
+  version: z.coerce.number("must be a version's number").int("must be a version's number").min(1),
+});
 export const sinkPath = z.strictObject({ sink: z.string() });
 export const replayBody = z.strictObject({ sink: z.string().describe('Where the lead goes once more.') });
 export const pauseBody = z

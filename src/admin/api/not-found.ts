@@ -9,6 +9,15 @@ export function noSuchLead(source: string, lead: string): never {
   );
 }
 
+export function noSuchVersion(source: string, lead: string, version: number): never {
+  throw new Refusal(
+    404,
+    'unknown-version',
+    `The ledger has no version ${version} of lead ${lead} of ${source}.`,
+    `/api/v1/leads/${source}/${lead} lists those that there are.`,
+  );
+}
+
 export function noSuchSink(sink: string): never {
   throw new Refusal(
     404,

@@ -5,6 +5,7 @@ import { leadAddress } from './addresses.ts';
 import { badge } from './badge.ts';
 import type { Content } from './content.ts';
 import { moment } from './moment.ts';
+import { table } from './table.ts';
 
 /** In place of a lead's content: the button that shows it. It posts, so that nothing but a reader's wish ever asks. */
 export function concealed(address: string): VNode {
@@ -19,10 +20,20 @@ export function concealed(address: string): VNode {
   </section>`;
 }
 
-/** A lead's content: each field as text, the whole as it was received, and what destinations answered, which may repeat it. */
-export function revealed({ source, lead_id, version, raw, answers }: LeadContent): VNode {
+/** The button that shows one of a lead's versions in the same place. */
+export function revealVersion(source: string, lead: string, version: number): VNode {
+  const action = `${leadAddress(source, lead)}/data?version=${version}`;
+  return html`<form method="post" action=${action} class="actions">
+    <button hx-post=${action} hx-select="#content" hx-target="#content" hx-swap="outerHTML show:top" hx-sync="drop">Show version ${version}</button>
+  </form>`;
+}
+
+/** A lead's content: what has changed since the version before, each field as text, the whole as it was received, and what destinations answered, which may repeat it. */
+export function revealed(content: LeadContent): VNode {
+  const { source, lead_id, version, valid_from, raw, answers } = content;
   return html`<section id="content">
-    <h2>The lead’s data <small>version ${version}</small></h2>
+    <h2>The lead’s data <small>version ${version}, since ${moment(valid_from)}</small></h2>
+    ${changes(content)}
     <dl class="data">${fieldsOf(raw)}</dl>
     <details><summary>As received</summary><pre tabindex="0">${raw}</pre></details>
     ${answers.length > 0 && html`<h3>What destinations answered</h3><ul class="answers">${answers.map(answered)}</ul>`}
@@ -37,6 +48,38 @@ function answered({ sink, started_at, outcome, http_status, answer }: LeadConten
   </li>`;
 }
 
+/** What a version says otherwise than the one before it. */
+function changes({ version, changed_fields, raw, raw_before }: LeadContent): Content {
+  if (changed_fields === null || raw_before === null || changed_fields.length === 0) return null;
+  const [before, now] = [recordOf(raw_before), recordOf(raw)];
+  const columns = [
+    { label: 'Field', of: (name: string) => html`<code><bdi>${name}</bdi></code>` },
+    {
+      label: `Version ${version - 1}`,
+      of: (name: string) => html`<bdi>${told(before[name])}</bdi>`,
+      text: true,
+    },
+    { label: `Version ${version}`, of: (name: string) => html`<bdi>${told(now[name])}</bdi>`, text: true },
+  ];
+  const isKept = Object.keys(before).some((name) => name !== 'id');
+  return [
+    html`<h3>What changed</h3>`,
+    !isKept && html`<p class="hint">What version ${version - 1} said is no longer kept.</p>`,
+    table({
+      name: 'What changed',
+      columns,
+      rows: changed_fields,
+      key: (name) => `changed-${name}`,
+      empty: null,
+    }),
+    html`<h3>All of it</h3>`,
+  ];
+}
+
+function recordOf(raw: string): Record<string, unknown> {
+  return (parsed(raw) ?? {}) as Record<string, unknown>;
+}
+
 function fieldsOf(raw: string): Content {
   const lead = parsed(raw);
   if (lead === undefined) return null;
@@ -47,7 +90,7 @@ function fieldsOf(raw: string): Content {
 
 /** Answers to questions and the parts of an address as such, everything else as its text. */
 function told(value: unknown): Content {
-  if (value === null || value === '') return html`<span class="none">–</span>`;
+  if (value === undefined || value === null || value === '') return html`<span class="none">–</span>`;
   if (typeof value === 'string') return value;
   const pairs = pairsOf(value);
   if (pairs === undefined) return JSON.stringify(value);

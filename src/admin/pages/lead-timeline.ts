@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import type { LeadDetail } from '../model.ts';
 import { badge } from './badge.ts';
 import type { Content } from './content.ts';
+import { revealVersion } from './lead-content.ts';
 import { moment } from './moment.ts';
 import { counted, durationOf } from './wording.ts';
 
@@ -10,25 +11,35 @@ interface Happening {
   readonly at: string;
   readonly what: Content;
   readonly more?: Content;
+  readonly button?: Content;
 }
 
 /** Everything that happened to a lead, in the order of time. */
-export function timeline({ versions, deliveries }: LeadDetail): VNode {
-  const happenings = [...versions.map(listed), ...deliveries.flatMap(delivered)];
+export function timeline({ lead, versions, deliveries }: LeadDetail): VNode {
+  const show = (version: number) => versions.length > 1 && revealVersion(lead.source, lead.lead_id, version);
+  const happenings = [
+    ...versions.map((version) => listed(version, show(version.version))),
+    ...deliveries.flatMap(delivered),
+  ];
   // Stable: what has the same time stays in the order of cause, listed before owed before attempted.
   happenings.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
   return html`<ol class="timeline">${happenings.map(
-    ({ at, what, more }) => html`<li>
+    ({ at, what, more, button }) => html`<li>
       ${moment(at)}
-      <div><p>${what}</p>${more && html`<p class="more">${more}</p>`}</div>
+      <div><p>${what}</p>${more && html`<p class="more">${more}</p>`}${button}</div>
     </li>`,
   )}</ol>`;
 }
 
-function listed({ version, valid_from, poll_id, changed_fields }: LeadDetail['versions'][number]): Happening {
-  if (version === 1) return { at: valid_from, what: html`<strong>First listed</strong> in poll ${poll_id}` };
+function listed(
+  { version, valid_from, poll_id, changed_fields }: LeadDetail['versions'][number],
+  button: Content,
+): Happening {
+  if (version === 1)
+    return { at: valid_from, what: html`<strong>First listed</strong> in poll ${poll_id}`, button };
   return {
     at: valid_from,
+    button,
     what: html`<strong>Changed</strong> in poll ${poll_id}: version ${version}`,
     more: changed_fields && changed_fields.length > 0 && ['Fields: ', fieldList(changed_fields)],
   };

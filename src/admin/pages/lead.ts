@@ -18,8 +18,9 @@ export const addLead: AddPage = (app, site) => {
   app.get('/leads/:source/:lead', (request, reply) => show(site, request, reply, concealed(pathOf(request))));
   app.post('/leads/:source/:lead/data', async (request, reply) => {
     const { source, lead } = nameOf(request);
-    const content = await site.operations.reveal(source, lead, site.who());
-    if (content === undefined) return unknown(site, request, reply);
+    const version = versionOf(request);
+    const content = await site.operations.reveal(source, lead, site.who(), version);
+    if (content === undefined) return unknown(site, request, reply, version);
     return show(site, request, reply, revealed(content));
   });
   app.post('/leads/:source/:lead/retry', (request, reply) => retry(site, request, reply));
@@ -153,8 +154,27 @@ async function replay(site: Site, request: FastifyRequest, reply: FastifyReply):
   });
 }
 
-function unknown(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+/** The version that is asked for; undefined: the present one. One that is no number is none that there is. */
+function versionOf(request: FastifyRequest): number | undefined {
+  const text = queryOf(request).get('version');
+  if (text === null) return undefined;
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+function unknown(
+  site: Site,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  version?: number,
+): Promise<FastifyReply> {
   const { source, lead } = nameOf(request);
+  if (version !== undefined)
+    return site.fail(request, reply, {
+      title: 'No such version',
+      what: `Lead ${lead} of ${source} has no such version.`,
+      next: 'Its page lists those that there are.',
+      status: 404,
+    });
   return site.fail(request, reply, {
     title: 'No such lead',
     what: `Source ${source} has never listed a lead ${lead}.`,

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isHttps } from '../proxies.ts';
 
 /** What came of an action, in one or two sentences, for the page that is shown next. */
 export interface Notice {
@@ -58,5 +59,8 @@ function encodedBytes(text: string): number {
 
 function setCookie(reply: FastifyReply, value: string, maxAgeSeconds: number): void {
   const content = `${NAME}=${encodeURIComponent(value)}`;
-  reply.header('set-cookie', `${content}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAgeSeconds}`);
+  reply.header(
+    'set-cookie',
+    `${content}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAgeSeconds}${isHttps(reply.request) ? '; Secure' : ''}`,
+  );
 }

@@ -1,8 +1,11 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { actor } from '../actor.ts';
 import { refusalFor } from '../answer.ts';
+import type { Refusal } from '../refusal.ts';
 import { serveAssets } from './assets.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries.ts';
+import { failureOf } from './failure-words.ts';
 import { addLead } from './lead.ts';
 import { addLeads } from './leads.ts';
 import { type LoginPage, loginPage } from './login.ts';
@@ -10,6 +13,7 @@ import { addOverview } from './overview.ts';
 import { addPolls } from './polls.ts';
 import { addSinks } from './sinks.ts';
 import { type PageParts, Site } from './site.ts';
+import { strangersPage } from './strangers-page.ts';
 
 /** What a page may load and where it may send something: from and to here alone, and nothing that stands in the page itself. */
 const POLICY =
@@ -44,10 +48,16 @@ export function registerPages(app: FastifyInstance, parts: PageParts): Registere
     readForms(scope);
     scope.addHook('onSend', async (_request, reply) => void protect(reply));
     scope.setErrorHandler((error, request, reply) => {
-      const { status, message, hint } = refusalFor(error, parts.onFault);
-      return site.fail(request, reply, { title: 'That did not work', what: message, next: hint, status });
+      return site.fail(request, reply, failureOf(refusalFor(error, parts.onFault)));
     });
     for (const addPage of addPages) addPage(scope, site);
+  });
+  app.decorate('refusalPage', async (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) => {
+    protect(reply);
+    const failure = failureOf(refusal);
+    // Nobody is told how leadsync is who has not shown that they may ask.
+    if (actor.getStore()) return site.fail(request, reply, failure);
+    return site.send(reply, strangersPage(addressOf, failure), failure.status);
   });
   return {
     sendLogin: (reply, page) =>

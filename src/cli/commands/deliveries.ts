@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type SinkState, type SinkView, viewSinks } from '../../daemon/status-view.ts';
+import { allSinks, type SinkState, type SinkView } from '../../daemon/status-view.ts';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import type { DeliveryRow, Ledger } from '../../ledger/ledger.ts';
 import { printMomentAndAge } from '../../platform/in-words.ts';
@@ -7,7 +7,7 @@ import { defineCommand } from '../command.ts';
 import {
   commandShown,
   type GlobalOptions,
-  ledgerConfigOf,
+  readableConfigOf,
   type ShowCommand,
   type Surroundings,
   widthOf,
@@ -43,7 +43,7 @@ export const deliveries = defineCommand<Options>({
   declare: declareOptions,
   run: async (options, surroundings) => {
     requireOrder(options);
-    const config = ledgerConfigOf(options, surroundings);
+    const config = readableConfigOf(options, surroundings);
     const { state: states, limit, before } = options;
     const { rows, sinks } = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
@@ -51,7 +51,7 @@ export const deliveries = defineCommand<Options>({
       requireName('source', options.source, sourceNames(config, status));
       if (before !== undefined) await requireDelivery(before, ledger);
       const found = await ledger.deliveries({ ...filterOf(options), states }, { limit: limit + 1, before });
-      return { rows: found, sinks: viewSinks(config, status) };
+      return { rows: found, sinks: allSinks(config, status) };
     });
     show(rows.slice(0, limit), rows.length > limit, sinks, options, surroundings);
     return ExitCode.done;

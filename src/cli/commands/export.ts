@@ -9,7 +9,7 @@ import { relations } from '../../store/documented.ts';
 import { extractionOf } from '../../store/extraction.ts';
 import type { Relation } from '../../store/relation.ts';
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf, type Surroundings } from '../context.ts';
+import { readableConfigOf, type Surroundings } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { ExportProgress } from '../export-progress.ts';
 import { CommandFailure } from '../failure.ts';
@@ -111,7 +111,7 @@ function requestOf(
     );
   const isFolder = /\/$/.test(output) || (chosen.length > 1 && format !== 'sqlite');
   return {
-    ledgerFile: ledgerFile(ledgerConfigOf(options, surroundings).dataDir),
+    ledgerFile: ledgerFile(readableConfigOf(options, surroundings).dataDir),
     output: output.replace(/(.)\/+$/, '$1'),
     format,
     relations: chosen,

@@ -1,7 +1,7 @@
 import { type Address, readAddress } from '../address.ts';
 import { askDaemon, reachable } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
-import { commandShown, ledgerConfigOf } from '../context.ts';
+import { commandShown, readableConfigOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 
@@ -14,7 +14,7 @@ export const healthcheck = defineCommand<{ at?: Address }>({
   declare: (command) =>
     command.option('--at <host:port>', 'ask there: a worker with --listen, say', readAddress),
   run: async (options, surroundings) => {
-    const address = options.at ?? ledgerConfigOf(options, surroundings).admin;
+    const address = options.at ?? readableConfigOf(options, surroundings).admin;
     if (!address)
       throw new CommandFailure(
         ExitCode.notDone,

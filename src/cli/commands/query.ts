@@ -6,7 +6,7 @@ import type { QueryValues } from '../../ledger/reading.ts';
 import { queries, relations } from '../../store/documented.ts';
 import type { Parameter, Query } from '../../store/query.ts';
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf, type Surroundings, widthOf } from '../context.ts';
+import { readableConfigOf, type Surroundings, widthOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import { readLeadId } from '../filter.ts';
@@ -62,7 +62,7 @@ export const query = defineCommand<Options>({
       );
     const { sql, parameters } = await queryOf(asked, surroundings);
     const values = valuesOf(options.set ?? [], parameters, surroundings.clock.now());
-    const file = ledgerFile(ledgerConfigOf(options, surroundings).dataDir);
+    const file = ledgerFile(readableConfigOf(options, surroundings).dataDir);
     const { stdout, stderr } = surroundings;
     const terminal = stdout.isTTY === true;
     const format = options.format ?? (terminal ? 'table' : 'csv');

@@ -1,6 +1,6 @@
 import { askDaemon } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf } from '../context.ts';
+import { despiteFaults } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import { printable, printJson } from '../printable.ts';
@@ -18,7 +18,7 @@ export const reload = defineCommand<{ json?: boolean }>({
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async ({ json, ...options }, surroundings) => {
     // Of a configuration with faults the address may be all right; it is for the running one to say what is wrong.
-    const { admin, adminToken } = ledgerConfigOf(options, surroundings);
+    const { admin, adminToken } = despiteFaults(options, surroundings);
     if (!admin)
       throw new CommandFailure(
         ExitCode.usage,

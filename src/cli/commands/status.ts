@@ -1,17 +1,8 @@
-import type { LedgerConfig } from '../../config/config.ts';
-import { ConfigError } from '../../config/config-error.ts';
+import { formatFault } from '../../config/config-error.ts';
 import { viewExports } from '../../daemon/exporting.ts';
 import { viewSinks, viewSources } from '../../daemon/status-view.ts';
 import { defineCommand } from '../command.ts';
-import {
-  commandShown,
-  exportStatesOf,
-  type GlobalOptions,
-  ledgerConfigOf,
-  type Surroundings,
-  widthOf,
-  withLedger,
-} from '../context.ts';
+import { commandShown, despiteFaults, exportStatesOf, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure, explainFailure } from '../failure.ts';
 import { askTheHolder } from '../holder.ts';
@@ -24,38 +15,41 @@ export const status = defineCommand<{ json?: boolean }>({
   usage: 'status',
   summary: 'sources, sinks, backlog, dead letters, last poll',
   examples: ['leadsync status', "leadsync status --json | jq '.sinks[] | select(.dead > 0)'"],
+  notes:
+    'Of a configuration with faults as much is read as can be: how leads flow is shown, each fault below, and the exit code is 78.',
   declare: (command) => command.option('--json', 'print it as JSON'),
   run: async (options, surroundings) => {
-    const config = validConfig(options, surroundings);
-    const known = await withLedger(config, surroundings, (ledger) => ledger.status());
+    const config = despiteFaults(options, surroundings);
+    const faults = (config.faults ?? []).map(formatFault);
+    const known = await withLedger(config, surroundings, (ledger) => ledger.status()).catch((error) => {
+      // A fault may hide where the ledger is: it is told before what may only follow from it.
+      throw faults.length === 0
+        ? error
+        : new CommandFailure(ExitCode.configuration, faults.join('\n'), explainFailure(error).message);
+    });
     const holder = await askTheHolder(config);
     const exports = viewExports(config.exports, exportStatesOf(config));
     const { running, unready, stale } = holder;
     const text = options.json
-      ? printJson({ running, unready, config_stale: stale ?? null, ...statusJson(config, known, exports) })
+      ? printJson({
+          running,
+          unready,
+          config_stale: stale ?? null,
+          config_faults: faults,
+          ...statusJson(config, known, exports),
+        })
       : statusReport(viewSources(config, known), viewSinks(config, known), {
           now: surroundings.clock.now(),
           ...holder,
+          // What is wrong with the file as it is now is told below, once.
+          stale: stale && faults.length > 0 ? { ...stale, faults: [] } : stale,
           exports,
           queued: config.queue.redisUrl !== undefined,
           command: commandShown(options, surroundings),
           columns: widthOf(surroundings),
+          faults,
         });
     surroundings.stdout.write(text);
-    return ExitCode.done;
+    return faults.length === 0 ? ExitCode.done : ExitCode.configuration;
   },
 });
-
-/** A leadsync that runs is none the worse for a file with faults, and whoever has just saved one should hear so. */
-function validConfig(options: GlobalOptions, surroundings: Surroundings): LedgerConfig {
-  try {
-    return ledgerConfigOf(options, surroundings);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const { message, exitCode } = explainFailure(error);
-    throw new CommandFailure(exitCode, message, STALE);
-  }
-}
-
-const STALE =
-  'A leadsync that runs keeps to its last valid configuration; its pages and GET /api/v1/overview say how it is.';

@@ -2,7 +2,7 @@ import { followLedger } from '../../daemon/follow-ledger.ts';
 import { openConfiguredLedger } from '../../daemon/open-ledger.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
-import { ledgerConfigOf, withLedger } from '../context.ts';
+import { readableConfigOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { happeningJson, happeningLine, isAbout, isWorthTelling } from '../happening.ts';
 import { requireName, sinkNames, sourceNames } from '../names.ts';
@@ -33,7 +33,7 @@ export const tail = defineCommand<Options>({
       .option('--show-data', "show leads' contents and the destinations' answers: personal data")
       .option('--json', 'print a JSON object a line'),
   run: async (options, surroundings) => {
-    const config = ledgerConfigOf(options, surroundings);
+    const config = readableConfigOf(options, surroundings);
     await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
       requireName('sink', options.sink, sinkNames(config, status));

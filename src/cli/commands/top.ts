@@ -9,9 +9,10 @@ import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
 import {
   commandShown,
+  despiteFaults,
   exportStatesOf,
+  faultsNote,
   type GlobalOptions,
-  ledgerConfigOf,
   type Surroundings,
   widthOf,
 } from '../context.ts';
@@ -100,7 +101,7 @@ class Watch {
   constructor(options: GlobalOptions, surroundings: Surroundings) {
     this.#options = options;
     this.#surroundings = surroundings;
-    this.#config = ledgerConfigOf(options, surroundings);
+    this.#config = despiteFaults(options, surroundings);
   }
 
   /** @throws LedgerError */
@@ -127,7 +128,7 @@ class Watch {
 
   #readConfig(): void {
     try {
-      this.#config = ledgerConfigOf(this.#options, this.#surroundings);
+      this.#config = despiteFaults(this.#options, this.#surroundings);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error; // a running leadsync keeps to the former one as well, and says so
     }
@@ -136,6 +137,9 @@ class Watch {
   frame(columns: number | undefined): string[] {
     const now = this.#surroundings.clock.now();
     const { sources, sinks, attempts } = this.#read;
+    const faults = this.#holder.stale
+      ? undefined
+      : faultsNote(this.#config, this.#options, this.#surroundings);
     const given = {
       now,
       ...this.#holder,
@@ -144,7 +148,13 @@ class Watch {
       command: commandShown(this.#options, this.#surroundings),
       columns,
     };
-    return topFrame({ sources, sinks, pace: paceOf(attempts, ATTEMPTS, now), given, unread: this.#unread });
+    return topFrame({
+      sources,
+      sinks,
+      pace: paceOf(attempts, ATTEMPTS, now),
+      given,
+      unread: this.#unread ?? faults,
+    });
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@ import { Argument } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
 import type { TraceEntry } from '../../ledger/ledger.ts';
 import { defineCommand } from '../command.ts';
-import { commandShown, ledgerConfigOf, widthOf, withLedger } from '../context.ts';
+import { commandShown, readableConfigOf, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { readLeadId } from '../filter.ts';
 import { requireName, sourceNames } from '../names.ts';
@@ -30,7 +30,7 @@ export const trace = defineCommand<Options>({
       .option('--show-data', "show the destinations' answers too; they may repeat personal data")
       .option('--json', 'print it as JSON'),
   run: async (options, surroundings, [lead = '']) => {
-    const config = ledgerConfigOf(options, surroundings);
+    const config = readableConfigOf(options, surroundings);
     const id = readLeadId(lead);
     const entries = await withLedger(config, surroundings, async (ledger) => {
       if (options.source !== undefined)

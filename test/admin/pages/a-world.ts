@@ -63,7 +63,10 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
     polls: Array.from({ length: 140 }, (_, at) => aPoll(at, before)),
     configuration: theConfiguration(before(3 * HOUR + 12 * MINUTE)),
     detailOf: (row, all) => detailOf(row, all, before),
-    rawOf: ({ lead_id }) => aLead({ id: Number(lead_id), client_name: 'Ada Example' }),
+    rawOf: ({ lead_id, version }) => {
+      const client_phone_number = `+61 400 000 00${version}`;
+      return aLead({ id: Number(lead_id), client_name: 'Ada Example', client_phone_number });
+    },
   };
 }
 

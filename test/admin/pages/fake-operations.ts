@@ -87,11 +87,23 @@ export class FakeOperations implements Operations {
     return row && this.detailOf(row, this.deliveryRows);
   }
 
-  async reveal(source: string, lead: string, who: string): Promise<Content | undefined> {
+  async reveal(source: string, lead: string, who: string, version?: number): Promise<Content | undefined> {
     const row = this.#row(source, lead);
-    if (row === undefined) return undefined;
-    this.actions.push(`reveal ${source} ${lead} by ${who}`);
-    return { source, lead_id: lead, version: row.version, raw: this.rawOf(row), answers: this.answers };
+    const { versions } = row ? this.detailOf(row, []) : { versions: [] };
+    const shown = versions.find((one) => one.version === (version ?? row?.version));
+    if (row === undefined || shown === undefined) return undefined;
+    const named = version === undefined ? '' : ` version ${version}`;
+    this.actions.push(`reveal ${source} ${lead}${named} by ${who}`);
+    const raw = (of: number) => (of === 0 ? null : this.rawOf({ ...row, version: of }));
+    const { version: no } = shown;
+    return {
+      source,
+      lead_id: lead,
+      ...shown,
+      raw: raw(no) ?? '',
+      raw_before: raw(no - 1),
+      answers: this.answers,
+    };
   }
 
   async deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>> {

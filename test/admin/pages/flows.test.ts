@@ -132,6 +132,32 @@ describe('One lead', () => {
     expect(faults).toEqual([]);
   });
 
+  test('shows each of its versions to whoever asks, with what changed, which is written down', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    operations.leadRows = operations.leadRows.map((row) => ({ ...row, version: 2 }));
+    await go('/leads/main/48196');
+    expect(await page.content()).not.toContain('+61');
+    await page.getByRole('button', { name: 'Show version 2' }).click();
+    const changed = page.getByRole('table', { name: 'What changed' });
+    expect((await changed.locator('tbody tr').first().innerText()).split(/\s*\t\s*|\n+/)).toEqual([
+      'client_phone_number',
+      '+61 400 000 001',
+      '+61 400 000 002',
+    ]);
+    expect(
+      await page.locator('#content').evaluate((section) => section.getBoundingClientRect().top),
+    ).toBeLessThan(800);
+    await page.getByRole('button', { name: 'Show version 1' }).click();
+    await page.getByRole('heading', { name: /version 1, since/ }).waitFor();
+    expect(await changed.count()).toBe(0);
+    expect(await page.content()).not.toContain('+61 400 000 002');
+    expect(operations.actions).toEqual([
+      'reveal main 48196 version 2 by a reader',
+      'reveal main 48196 version 1 by a reader',
+    ]);
+    expect(faults).toEqual([]);
+  });
+
   test('shows what destinations answered together with its data, and not before: they may repeat it', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     operations.answers = [anAnswer('{"error":"no agent for Ada Example"}')];

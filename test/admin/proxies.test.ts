@@ -1,0 +1,119 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { AuditEntry } from '../../src/admin/audited.ts';
+import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
+import { type AdminOptions, ask, openOptions } from './asking.ts';
+import { aWellLeadsync } from './well-leadsync.ts';
+
+const TOKEN = 'correct-horse-battery-staple';
+const bearer = { authorization: `Bearer ${TOKEN}` };
+
+let open: AdminServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.map((server) => server.close()));
+  open = [];
+});
+
+async function start(options: Partial<AdminOptions> = {}) {
+  const entries: AuditEntry[] = [];
+  const server = await startAdmin({
+    ...openOptions,
+    token: () => TOKEN,
+    operations: aWellLeadsync(),
+    audit: async (entry) => void entries.push(entry),
+    ...options,
+  });
+  open.push(server);
+  return { ...server, entries };
+}
+
+/** The address that the audit log has for a request with these headers. */
+async function addressNoted(server: Awaited<ReturnType<typeof start>>, headers: Record<string, string>) {
+  const reveal = { method: 'POST', headers: { ...bearer, ...headers } };
+  expect((await ask(server, '/api/v1/leads/main/42/reveal', reveal)).status).toBe(200);
+  return server.entries.at(-1)?.address;
+}
+
+describe('X-Forwarded-For', () => {
+  test('of somebody who is no trusted proxy counts for nothing', async () => {
+    const spoofed = { 'x-forwarded-for': '203.0.113.7' };
+    expect(await addressNoted(await start(), spoofed)).toBe('127.0.0.1');
+    expect(await addressNoted(await start({ proxies: () => ['10.0.0.0/8', '::1'] }), spoofed)).toBe(
+      '127.0.0.1',
+    );
+  });
+
+  test.each([
+    ['203.0.113.7', '203.0.113.7'],
+    // What the client itself wrote stands before what the proxy saw.
+    ['198.51.100.1, 203.0.113.7', '203.0.113.7'],
+    ['198.51.100.1, 203.0.113.7, 10.1.2.3', '203.0.113.7'],
+    ['2001:db8::7', '2001:db8::7'],
+    ['unknown', '127.0.0.1'],
+    ['203.0.113.7, <b>x', '127.0.0.1'],
+  ])('of a trusted proxy says who asks: %s', async (forwarded, address) => {
+    const server = await start({ proxies: () => ['127.0.0.0/8', '10.0.0.0/8'] });
+    expect(await addressNoted(server, { 'x-forwarded-for': forwarded })).toBe(address);
+  });
+
+  test('counts from the reload on that trusts the proxy', async () => {
+    let proxies: string[] = [];
+    const server = await start({ proxies: () => proxies });
+    const forwarded = { 'x-forwarded-for': '203.0.113.7' };
+    expect(await addressNoted(server, forwarded)).toBe('127.0.0.1');
+    proxies = ['127.0.0.1'];
+    expect(await addressNoted(server, forwarded)).toBe('203.0.113.7');
+  });
+
+  test('keeps one who guesses from locking out others behind the same proxy', async () => {
+    const server = await start({ proxies: () => ['127.0.0.1'] });
+    const from = (address: string, token: string) =>
+      ask(server, '/metrics', { headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': address } });
+    for (let n = 0; n < 10; n += 1) await from('203.0.113.7', `guess-${n}`);
+    expect((await from('203.0.113.7', TOKEN)).status).toBe(429);
+    expect((await from('203.0.113.8', TOKEN)).status).toBe(200);
+  });
+});
+
+describe('the host that a trusted proxy was asked for', () => {
+  const asked = async (proxies: string[], headers: Record<string, string>) =>
+    (await ask(await start({ proxies: () => proxies }), '/metrics', { headers: { ...bearer, ...headers } }))
+      .status;
+
+  test.each([
+    [{ host: '127.0.0.1', 'x-forwarded-host': 'leads.example.com' }, 200],
+    [{ host: '127.0.0.1', 'x-forwarded-host': 'evil.example' }, 421],
+    [{ host: 'evil.example', 'x-forwarded-host': 'leads.example.com' }, 421],
+  ] as const)('has to be ours, and that which it asks for as well: %j', async (headers, status) => {
+    const hosts = () => ['leads.example.com'];
+    const server = await start({ proxies: () => ['127.0.0.1'], hosts });
+    expect((await ask(server, '/metrics', { headers: { ...bearer, ...headers } })).status).toBe(status);
+  });
+
+  test('of nobody else counts', async () => {
+    expect(await asked([], { host: 'evil.example', 'x-forwarded-host': 'localhost' })).toBe(421);
+    expect(await asked([], { host: 'localhost', 'x-forwarded-host': 'evil.example' })).toBe(200);
+  });
+
+  test('is the one whose pages may change something', async () => {
+    const server = await start({ proxies: () => ['127.0.0.1'], hosts: () => ['leads.example.com'] });
+    const post = (origin: string) =>
+      ask(server, '/-/reload', {
+        method: 'POST',
+        headers: { ...bearer, host: '127.0.0.1', 'x-forwarded-host': 'leads.example.com', origin },
+      });
+    expect((await post('https://leads.example.com')).status).toBe(200);
+    expect((await post('https://evil.example')).status).toBe(403);
+    expect((await post('http://127.0.0.1')).status).toBe(403);
+  });
+});
+
+test('a session is kept for https alone where a trusted proxy is asked by it', async () => {
+  const logIn = async (proxies: string[]) => {
+    const server = await start({ proxies: () => proxies });
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-proto': 'https' };
+    const answer = await ask(server, '/login', { method: 'POST', headers, body: `token=${TOKEN}` });
+    return answer.headers['set-cookie']?.[0];
+  };
+  expect(await logIn(['127.0.0.1'])).toMatch(/; Secure/);
+  expect(await logIn([])).not.toMatch(/; Secure/);
+});

@@ -1,0 +1,150 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { AuditEntry } from '../../src/admin/audited.ts';
+import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
+import { type AdminOptions, ask, openOptions } from './asking.ts';
+import { aWellLeadsync } from './well-leadsync.ts';
+
+const TOKEN = 'correct-horse-battery-staple';
+const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+
+let open: AdminServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.map((server) => server.close()));
+  open = [];
+});
+
+async function start(options: Partial<AdminOptions> = {}) {
+  const entries: AuditEntry[] = [];
+  const server = await startAdmin({
+    ...openOptions,
+    operations: aWellLeadsync(),
+    audit: async (entry) => void entries.push(entry),
+    ...options,
+  });
+  open.push(server);
+  return { ...server, entries };
+}
+
+describe('a wrong token', () => {
+  const show = (server: AdminServer, token: string, path = '/metrics') =>
+    ask(server, path, { headers: { authorization: `Bearer ${token}` } });
+
+  test('is written to the audit log with the address, and never itself', async () => {
+    const server = await start({ token: () => TOKEN });
+    expect((await show(server, 'a-wrong-one')).status).toBe(401);
+    expect(server.entries).toEqual([{ what: 'token refused', address: '127.0.0.1' }]);
+  });
+
+  test('can be tried ten times a minute; then the right one is not told from it either, and it is said how long', async () => {
+    let nowMs = 0;
+    const server = await start({ token: () => TOKEN, monotonicMs: () => nowMs });
+    for (let n = 0; n < 10; n += 1) expect((await show(server, `guess-${n}`)).status).toBe(401);
+    nowMs = 15_000;
+    for (const token of ['guess-10', TOKEN]) {
+      const answer = await show(server, token);
+      expect(answer).toMatchObject({ status: 429, headers: { 'retry-after': '45' } });
+      expect(answer.text).toContain('Too many wrong tokens');
+    }
+    expect(JSON.parse((await show(server, TOKEN, '/api/v1/overview')).text).error.code).toBe('too-many');
+    expect(server.entries).toHaveLength(10);
+    nowMs = 60_000;
+    expect((await show(server, TOKEN)).status).toBe(200);
+  });
+
+  test('is not told from the right one at an address that answers everybody', async () => {
+    const server = await start({ token: () => TOKEN, ready: () => ['Redis is away.'] });
+    for (let n = 0; n < 10; n += 1) expect((await show(server, `guess-${n}`, '/readyz')).status).toBe(503);
+    expect((await show(server, TOKEN, '/readyz')).text).toBe('{"ready":false}');
+    expect((await show(server, TOKEN, '/livez')).status).toBe(200);
+  });
+
+  test('that comes again and again is a mistake: it locks nobody out, and is noted once a minute', async () => {
+    const server = await start({ token: () => TOKEN });
+    for (let n = 0; n < 30; n += 1) expect((await show(server, 'the-one-before')).status).toBe(401);
+    expect((await show(server, TOKEN)).status).toBe(200);
+    expect(server.entries).toHaveLength(1);
+  });
+
+  test('is refused too when the audit log cannot be written', async () => {
+    const server = await start({ token: () => TOKEN, audit: () => Promise.reject(new Error('ENOSPC')) });
+    expect((await show(server, 'a-wrong-one')).status).toBe(401);
+  });
+});
+
+describe('what cannot be answered', () => {
+  const refused: readonly [string, string, Parameters<typeof ask>[2], number, RegExp][] = [
+    ['a page that is not there', '/nothing', {}, 404, /No such page/],
+    ['a lead that is not there', '/leads/main/43', {}, 404, /No such lead/],
+    ['a page that can only be read', '/leads', { method: 'POST' }, 405, /Not in this way/],
+    [
+      'a form of another site',
+      '/sinks/crm/pause',
+      { method: 'POST', headers: { origin: 'http://evil.example' } },
+      403,
+      /Not from there/,
+    ],
+    ['another host', '/', { headers: { host: 'evil.example' } }, 421, /Not under this name/],
+    ['an address that is none', '/leads/%zz', {}, 400, /That could not be read/],
+  ];
+  test.each(refused)(
+    '%s: a browser gets a page, others a line or JSON',
+    async (_, path, request, status, title) => {
+      const server = await start();
+      const page = await ask(server, path, { ...request, headers: { ...request?.headers, ...BROWSER } });
+      expect(page).toMatchObject({
+        status,
+        headers: {
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': expect.stringContaining("default-src 'none'; script-src 'self'"),
+        },
+      });
+      expect(page.text).toMatch(title);
+      const headers = { ...request?.headers, 'content-type': 'application/x-www-form-urlencoded' };
+      const line = await ask(server, path, { ...request, headers });
+      if (!path.startsWith('/leads/main')) {
+        expect(line).toMatchObject({ status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
+        expect(line.text).toMatch(/^[^<\n]+\n$/);
+      }
+      const api = await ask(server, `/api/v1${path}`, {
+        ...request,
+        headers: { ...request?.headers, ...BROWSER },
+      });
+      expect(api.headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(Object.keys(JSON.parse(api.text).error)).toEqual(['code', 'message', 'hint']);
+    },
+  );
+
+  test('tells a stranger nothing of leadsync', async () => {
+    const operations = aWellLeadsync();
+    const server = await start({ token: () => TOKEN, operations });
+    for (let n = 0; n < 11; n += 1) {
+      const headers = { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' };
+      const body = `token=wrong-${n}`;
+      const { status, text } = await ask(server, '/login', { method: 'POST', headers, body });
+      expect(status).toBe(n < 10 ? 401 : 429);
+      if (n === 10) expect(text).toMatch(/Too many tries[\s\S]*Wait a minute/);
+    }
+    const headers = { ...BROWSER, host: 'evil.example' };
+    expect((await ask(server, '/sinks', { headers })).text).not.toMatch(/Overview|Log out|<nav/);
+    expect(operations.asked).toEqual([]);
+  });
+
+  test('is told within the frame of the pages to whoever may see them', async () => {
+    const { text } = await ask(await start(), '/nothing', { headers: BROWSER });
+    expect(text).toMatch(/<nav aria-label="Pages">[\s\S]*<h1>No such page<\/h1>/);
+  });
+
+  test('looks the same under a name that is not ours: what the page is made of is for everybody', async () => {
+    const server = await start();
+    const headers = { ...BROWSER, host: 'evil.example' };
+    const [, styles] = /href="(\/assets\/pages[^"]*)"/.exec((await ask(server, '/', { headers })).text) ?? [];
+    expect((await ask(server, styles ?? '', { headers })).status).toBe(200);
+  });
+
+  test('of a worker, which has no pages, is a line', async () => {
+    const server = await start({ operations: undefined });
+    expect((await ask(server, '/nothing', { headers: BROWSER })).headers['content-type']).toMatch(
+      /text\/plain/,
+    );
+  });
+});
