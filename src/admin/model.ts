@@ -16,7 +16,7 @@ export const pageOf = <Row extends z.ZodType>(row: Row) =>
 
 export const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
 
-/** A thing that is wrong, in words, with what to do next; `about` names the source or sink. */
+/** A thing that is wrong, in words, with what to do next; `about` names the source, sink or export. */
 const Trouble = z.object({
   severity: z.enum(['warning', 'critical']),
   about: z.string().nullable(),

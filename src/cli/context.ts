@@ -2,8 +2,10 @@ import type { Config, LedgerConfig } from '../config/config.ts';
 import type { ConfigValue } from '../config/effective-values.ts';
 import { describeConfig, loadConfig, loadDespiteFaults, loadLedgerConfig } from '../config/load-config.ts';
 import { openConfiguredLedger } from '../daemon/open-ledger.ts';
+import { ExportStates } from '../exports/export-states.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
+import { disk } from '../platform/files.ts';
 import { countOf } from '../platform/in-words.ts';
 import { sinkTypes } from '../sinks/registry.ts';
 import type { LogStream } from '../telemetry/logger.ts';
@@ -69,6 +71,11 @@ export function valuesOf(options: GlobalOptions, { env }: Surroundings): readonl
  */
 export function ledgerConfigOf(options: GlobalOptions, { env }: Surroundings): LedgerConfig {
   return loadLedgerConfig(options.config, { sinkTypes, env });
+}
+
+/** What is remembered of the scheduled exports of a configuration. */
+export function exportStatesOf({ dataDir }: Pick<LedgerConfig, 'dataDir'>): ExportStates {
+  return new ExportStates(disk, dataDir);
 }
 
 /**

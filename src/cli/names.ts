@@ -16,9 +16,9 @@ export function sourceNames(config: LedgerConfig, { sources }: Pick<LedgerStatus
   return [...new Set([...config.sources.map(({ name }) => name), ...sources.map(({ source }) => source)])];
 }
 
-/** Makes sure that a sink or source of that name is known. @throws CommandFailure with the nearest name and the list */
+/** Makes sure that a sink, source or export of that name is known. @throws CommandFailure with the nearest name and the list */
 export function requireName(
-  kind: 'sink' | 'source',
+  kind: 'sink' | 'source' | 'export',
   name: string | undefined,
   known: readonly string[],
 ): void {

@@ -1,6 +1,6 @@
 import type { SinkView, SourceView } from '../daemon/status-view.ts';
 import { type Circumstances, type Trouble, troublesOf } from '../daemon/troubles.ts';
-import { countOf, printAge, printLength, printMomentAndAge } from '../platform/in-words.ts';
+import { countOf, printAge, printLength, printMoment, printMomentAndAge } from '../platform/in-words.ts';
 import { printable } from './printable.ts';
 import { table } from './table.ts';
 
@@ -23,7 +23,7 @@ export function statusReport(
     sinks.length === 0 ? 'No sinks: leads are remembered, and go nowhere.\n' : sinkTable(sinks, given);
   const all = attention.length === 0 ? ['Nothing needs attention.'] : attention;
   const lines = [...all, ...faultLines(given)];
-  return `${sourceTable(sources, given)}\n${nothing}\n${lines.map((line) => `${line}\n`).join('')}`;
+  return `${sourceTable(sources, given)}\n${nothing}\n${exportTable(given)}${lines.map((line) => `${line}\n`).join('')}`;
 }
 
 function faultLines({ faults = [], running, command }: Given): string[] {
@@ -95,6 +95,26 @@ function sinkTable(sinks: readonly SinkView[], { now, columns: width }: Given): 
     status?.health.lastDeliveredAt ? printMomentAndAge(status.health.lastDeliveredAt, now) : 'never',
   ]);
   return table(columns, rows, width);
+}
+
+/** Nothing where no export is configured. */
+function exportTable({ exports, now, columns: width }: Given): string {
+  if (exports.length === 0) return '';
+  const columns = [
+    { head: 'EXPORT' },
+    { head: 'ROWS', align: 'right', spare: 1 },
+    { head: 'LAST MADE' },
+    { head: 'NEXT', spare: 2 },
+    { head: 'PLACE', spare: 3 },
+  ] as const;
+  const rows = exports.map(({ config: { name }, state, dueAt }) => [
+    name,
+    count(state?.done?.rows),
+    state?.done ? printMomentAndAge(state.done.startedAt, now) : 'never',
+    dueAt ? (dueAt > now ? printMoment(dueAt) : 'due') : '-',
+    state?.done ? printable(state.done.place) : '-',
+  ]);
+  return `${table(columns, rows, width)}\n`;
 }
 
 function count(n: number | undefined): string {

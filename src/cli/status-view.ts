@@ -1,12 +1,14 @@
 import type { LedgerConfig } from '../config/config.ts';
+import type { ExportView } from '../daemon/exporting.ts';
 import { type SinkView, type SourceView, viewSinks, viewSources } from '../daemon/status-view.ts';
 import type { LedgerStatus, PollRow } from '../ledger/ledger.ts';
 
 /** The status for scripts, by the names of the store's columns. What is absent is null. */
-export function statusJson(config: LedgerConfig, status: LedgerStatus) {
+export function statusJson(config: LedgerConfig, status: LedgerStatus, exports: readonly ExportView[]) {
   return {
     sources: viewSources(config, status).map(sourceJson),
     sinks: viewSinks(config, status).map(sinkJson),
+    exports: exports.map(exportJson),
   };
 }
 
@@ -56,5 +58,20 @@ function sinkJson({ name, state, config, status }: SinkView) {
     probe_at: health?.probeAt ?? null,
     paused_since: health?.pausedSince ?? null,
     paused_reason: health?.pausedReason ?? null,
+  };
+}
+
+function exportJson({ config: { name, target }, state, dueAt }: ExportView) {
+  const { done, failed } = state ?? {};
+  return {
+    export: name,
+    type: target.type,
+    last_success_at: done?.startedAt ?? null,
+    place: done?.place ?? null,
+    rows: done?.rows ?? null,
+    bytes: done?.bytes ?? null,
+    next_at: dueAt ?? null,
+    failures: failed?.times ?? 0,
+    last_error: failed?.message ?? null,
   };
 }

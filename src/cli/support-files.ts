@@ -2,11 +2,18 @@ import { cpus, release, totalmem } from 'node:os';
 import type { LedgerConfig } from '../config/config.ts';
 import { ConfigError, formatFault } from '../config/config-error.ts';
 import { describeConfig } from '../config/load-config.ts';
+import { viewExports } from '../daemon/exporting.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { version } from '../platform/version.ts';
 import { sinkTypes } from '../sinks/registry.ts';
 import { askDaemon } from './ask-daemon.ts';
-import { despiteFaults, type GlobalOptions, type Surroundings, withLedger } from './context.ts';
+import {
+  despiteFaults,
+  exportStatesOf,
+  type GlobalOptions,
+  type Surroundings,
+  withLedger,
+} from './context.ts';
 import { explainFailure } from './failure.ts';
 import { askTheHolder } from './holder.ts';
 import { readLogTail } from './log-tail.ts';
@@ -56,7 +63,9 @@ export async function supportFiles(
     await file(
       'status.json',
       'sources, sinks, backlog',
-      ofLedger(async (ledger, read) => statusJson(read, await ledger.status())),
+      ofLedger(async (ledger, read) =>
+        statusJson(read, await ledger.status(), viewExports(read.exports, exportStatesOf(read))),
+      ),
     ),
     await file(
       'polls.json',

@@ -1,3 +1,4 @@
+import type { ExportConfig } from '../exports/options.ts';
 import { Secret } from '../platform/secret.ts';
 import type { Config, SinkConfig, SourceConfig } from './config.ts';
 
@@ -18,6 +19,7 @@ export interface Changes {
 export interface ConfigChanges {
   readonly sources: Changes;
   readonly sinks: Changes;
+  readonly exports: Changes;
   /** Options outside of sources and sinks that a running leadsync takes over: `log.level`. */
   readonly live: readonly string[];
   /** Those that only a restart changes: `data_dir`. */
@@ -31,6 +33,7 @@ export function compareConfigs(before: Config, after: Config): ConfigChanges {
   return {
     sources: compareEntries(before.sources, after.sources, sourceOptions),
     sinks: compareEntries(before.sinks.filter(isEnabled), after.sinks.filter(isEnabled), sinkOptions),
+    exports: compareEntries(before.exports, after.exports, exportOptions),
     live: differing(LIVE),
     restart: differing(RESTART),
   };
@@ -105,6 +108,15 @@ function sinkOptions({
 
 function sourceOptions({ options, poll }: SourceConfig) {
   return { ...options, poll };
+}
+
+function exportOptions({ name: _, target, schedule, ...options }: ExportConfig) {
+  return { ...options, ...('at' in schedule ? schedule : { every: schedule.everyMs }), ...target };
+}
+
+/** What an export's configuration is, as JSON without secrets. */
+export function describeExport(entry: ExportConfig): string {
+  return JSON.stringify(exportOptions(entry));
 }
 
 /** What a sink's configuration is, as JSON without secrets: to be kept, and compared by `differingOptions`. */

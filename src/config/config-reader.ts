@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import { type ExportConfig, exportConfigOf, S3_SECRETS } from '../exports/options.ts';
 import { isLoopback } from '../platform/loopback.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import { absolutePaths, absoluteSecretFiles } from './absolute-paths.ts';
@@ -59,6 +60,7 @@ export class ConfigReader {
       sources: sources.filter((source) => source !== undefined),
       sinks: sinks.filter((sink) => sink !== undefined),
       queue: { redisUrl: daemon.queue.redis_url, prefix: daemon.queue.prefix, board: daemon.queue.board },
+      exports: this.#exportsOf(daemon),
       admin: daemon.admin.listen,
       alerts: daemon.alerts,
       adminToken: daemon.admin.token,
@@ -93,6 +95,7 @@ export class ConfigReader {
       sources: sources.filter((source) => source !== undefined),
       sinks: sinks.filter((sink) => sink !== undefined),
       queue: { redisUrl: daemon.queue.redis_url ?? this.#hidden(['queue', 'redis_url']) },
+      exports: this.#exportsOf(daemon),
       admin: daemon.admin.listen,
       adminToken: daemon.admin.token ?? this.#hidden(['admin', 'token']),
     };
@@ -101,12 +104,13 @@ export class ConfigReader {
   /** Of the top what says where the ledger is and where leadsync listens, each by itself: faults elsewhere do not hide it. */
   #readEssentials(root: unknown) {
     if (!isMap(root)) return undefined;
-    const { data_dir, queue, admin } = daemonOptions.shape;
+    const { data_dir, queue, exports, admin } = daemonOptions.shape;
     const dataDir = this.#validate(data_dir, root['data_dir'], ['data_dir']);
     if (dataDir === undefined) return undefined;
     return {
       data_dir: dataDir,
       queue: { redis_url: this.#validate(queue, root['queue'], ['queue'])?.redis_url },
+      exports: this.#validate(exports, root['exports'], ['exports']) ?? {},
       admin: this.#validate(admin, root['admin'], ['admin']) ?? { listen: undefined, token: undefined },
     };
   }
@@ -130,6 +134,15 @@ export class ConfigReader {
         this.#validator.keyFault([section, name], `"${name}" cannot be a name`, error.issues[0]?.message);
     }
     return Object.entries(entries);
+  }
+
+  #exportsOf({ exports }: Pick<z.output<typeof daemonOptions>, 'exports'>): ExportConfig[] {
+    return Object.entries(exports).map(([name, options]) => {
+      const entry = exportConfigOf(name, options);
+      if (entry.target.type !== 'directory') return entry;
+      const directory = resolve(this.#folder, entry.target.directory);
+      return { ...entry, target: { ...entry.target, directory } };
+    });
   }
 
   #readSource(name: string, value: unknown): SourceConfig | undefined {
@@ -251,13 +264,23 @@ function withoutSecrets(root: unknown): unknown {
   return {
     ...rest,
     ...('queue' in root ? { queue: without(root['queue'], 'redis_url') } : {}),
+    ...(isMap(root['exports'])
+      ? { exports: mapValues(root['exports'], (entry) => without(entry, ...S3_SECRETS)) }
+      : {}),
     ...('admin' in root ? { admin: without(root['admin'], 'token') } : {}),
   };
 }
 
-function without(section: unknown, option: string): unknown {
+function without(section: unknown, ...options: readonly string[]): unknown {
   if (!isMap(section)) return section;
-  return Object.fromEntries(Object.entries(section).filter(([key]) => key !== option));
+  return Object.fromEntries(Object.entries(section).filter(([key]) => !options.includes(key)));
+}
+
+function mapValues(
+  map: Record<string, unknown>,
+  change: (value: unknown) => unknown,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
 }
 
 function commonOf(name: string, type: SinkType, shared: SinkOptions): Omit<SinkConfig, 'options'> {

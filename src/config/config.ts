@@ -1,4 +1,5 @@
 import type { AlertOptions } from '../alerts/options.ts';
+import type { ExportConfig } from '../exports/options.ts';
 import type { LeadEvent } from '../leads/delivery.ts';
 import type { Retention } from '../leads/retention.ts';
 import type { Secret } from '../platform/secret.ts';
@@ -15,6 +16,8 @@ export interface Config {
   /** The disabled ones too. */
   readonly sinks: readonly SinkConfig[];
   readonly queue: QueueConfig;
+  /** What is exported on a schedule. */
+  readonly exports: readonly ExportConfig[];
   readonly admin: { readonly host: string; readonly port: number } | undefined;
   /** Who is told of what is wrong. */
   readonly alerts: AlertOptions;
@@ -41,7 +44,7 @@ export interface Config {
  * What looking into the ledger needs of a configuration. The options that are a source's or a sink's own are not in it,
  * since their secrets may not be at hand.
  */
-export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin'> {
+export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin' | 'exports'> {
   readonly sources: readonly Omit<SourceConfig, 'options'>[];
   readonly sinks: readonly Omit<SinkConfig, 'options'>[];
   /** `unknown`: there may be a queue, and its address is not at hand. */

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { alertOptions } from '../alerts/options.ts';
+import { exportOptions } from '../exports/options.ts';
 import { secret } from '../platform/option-types.ts';
 import type { Secret } from '../platform/secret.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
@@ -111,6 +112,9 @@ export const daemonOptions = z.strictObject({
     .describe(
       'Tells people what is wrong, where no Prometheus does. docs/operating.md says what each condition means.',
     ),
+  exports: exportOptions(nameOption)
+    .default({})
+    .describe('Tables of the store as files, again and again, each export under a name of your choice.'),
   watch: z
     .boolean()
     .default(false)

@@ -1,8 +1,12 @@
 import type { Changes, ConfigChanges } from './compare-configs.ts';
 
-/** What has become of sources and sinks, in a few words each: `sink crm: url, timeout`. */
-export function describeChanges({ sources, sinks }: Pick<ConfigChanges, 'sources' | 'sinks'>): string[] {
-  return [...describe('source', sources), ...describe('sink', sinks)];
+/** What has become of sources, sinks and exports, in a few words each: `sink crm: url, timeout`. */
+export function describeChanges({
+  sources,
+  sinks,
+  exports,
+}: Pick<ConfigChanges, 'sources' | 'sinks' | 'exports'>): string[] {
+  return [...describe('source', sources), ...describe('sink', sinks), ...describe('export', exports)];
 }
 
 function describe(kind: string, { added, removed, altered }: Changes): string[] {

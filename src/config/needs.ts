@@ -1,3 +1,4 @@
+import { S3_SECRETS } from '../exports/options.ts';
 import type { Path } from './fault-list.ts';
 import { sinkOptions } from './sink-options.ts';
 
@@ -18,6 +19,8 @@ export function isNeeded(path: Path, purpose: Purpose): boolean {
       return second === undefined || second === 'type' || COMMON.has(String(second));
     case 'queue':
       return first !== 'redis_url';
+    case 'exports':
+      return !(S3_SECRETS as readonly unknown[]).includes(second);
     case 'admin':
       return first !== 'token';
     default:

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { destinationTypes } from '../alerts/registry.ts';
+import { exportTypes } from '../exports/options.ts';
 import { duration, secret, size } from '../platform/option-types.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import { sinkSchema } from './config-schema.ts';
@@ -19,6 +20,11 @@ export function optionReference(sinkTypes: readonly SinkType[]): string {
     table(optionSchema(sourceEntry)),
     '## A sink\n\nUnder `sinks`, each under a name of your choice. `type` says what it is, and which options it has.',
     ...sinkTypes.flatMap((type) => sinkSection(type, common)),
+    '## An export\n\nUnder `exports`, each under a name of your choice: it is the beginning of the names of its files. docs/exporting.md tells more.',
+    ...exportTypes.flatMap(({ type, summary, options }) => [
+      `### Exports: \`type: ${type}\`\n\n${summary}`,
+      table(optionSchema(options)),
+    ]),
     '## Whom alerts go to\n\nUnder `alerts.to`, each under a name of your choice. `leadsync test-alert` sends each a test.',
     ...destinationTypes.flatMap(({ type, summary, options }) => [
       `### Alerts: \`type: ${type}\`\n\n${summary}`,

@@ -5,7 +5,12 @@ import { DestinationFailed } from '../alerts/destination.ts';
 import { openDestination } from '../alerts/open-destination.ts';
 import type { Config, SinkConfig, SourceConfig } from '../config/config.ts';
 import { CarrierUnavailable } from '../delivery/carrier.ts';
+import { ExportFailed } from '../exports/export-failed.ts';
+import { ExportStates } from '../exports/export-states.ts';
+import { openDestination as openExportDestination } from '../exports/open-destination.ts';
+import type { ExportConfig } from '../exports/options.ts';
 import type { Clock, Random } from '../platform/clock.ts';
+import { disk } from '../platform/files.ts';
 import type { Secret } from '../platform/secret.ts';
 import { SinkUnavailable } from '../sinks/sink.ts';
 import { openSource } from '../source/http-source.ts';
@@ -16,8 +21,8 @@ import { openSink } from './open-sinks.ts';
 
 /** What came of looking at one thing. */
 export interface Checked {
-  readonly kind: 'data_dir' | 'source' | 'sink' | 'queue' | 'alerts';
-  /** The source's, sink's or destination's name; empty for what there is only one of. */
+  readonly kind: 'data_dir' | 'source' | 'sink' | 'queue' | 'export' | 'alerts';
+  /** The source's, sink's, export's or destination's name; empty for what there is only one of. */
   readonly name: string;
   readonly ok: boolean;
   /** What was found, or what is wrong, in one sentence without any of a lead's text. */
@@ -49,6 +54,9 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
     ...config.sinks
       .filter(({ enabled }) => enabled)
       .map((sink) => checked('sink', sink.name, () => checkSink(sink, parts.clock, signal))),
+    ...config.exports.map((one) =>
+      checked('export', one.name, () => checkExport(one, config.dataDir, signal)),
+    ),
     ...Object.entries(config.alerts.to).map(([name, to]) =>
       checked('alerts', name, async () => {
         await openDestination(to, parts.clock).check(signal);
@@ -75,6 +83,7 @@ async function lookAt(
       error instanceof SinkUnavailable ||
       error instanceof CarrierUnavailable ||
       error instanceof DestinationFailed ||
+      error instanceof ExportFailed ||
       error instanceof DataDirUnusable ||
       error instanceof StoredTokenUseless;
     if (!foreseen) throw error;
@@ -146,6 +155,16 @@ async function readListing(source: Source, signal: AbortSignal): Promise<string>
       ? ` ${rejected} of them ${rejected === 1 ? 'breaks' : 'break'} the service's description (${[...reasons].join('; ')}).`
       : '';
   return `A token was got, and a listing of ${listed} ${listed === 1 ? 'lead' : 'leads'} was read.${broken}`;
+}
+
+async function checkExport(config: ExportConfig, dataDir: string, signal: AbortSignal): Promise<string> {
+  const destination = await openExportDestination(config, new ExportStates(disk, dataDir).folder);
+  try {
+    await destination.check(signal);
+    return 'Files can be brought there.';
+  } finally {
+    destination.close();
+  }
 }
 
 async function checkQueue(url: Secret, signal: AbortSignal): Promise<string> {

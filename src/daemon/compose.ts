@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { Config, SinkConfig } from '../config/config.ts';
 import type { ConfigValue } from '../config/effective-values.ts';
 import type { Carrier } from '../delivery/carrier.ts';
+import { ExportStates } from '../exports/export-states.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Clock, type Random, systemClock } from '../platform/clock.ts';
 import type { Closers } from '../platform/closers.ts';
+import { disk } from '../platform/files.ts';
 import { version } from '../platform/version.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { LogStream } from '../telemetry/logger.ts';
@@ -56,6 +58,7 @@ export interface Parts {
   readonly openSinks: OpenSinks;
   readonly ledger: Ledger;
   readonly carrier: Carrier;
+  readonly exportStates: ExportStates;
   readonly telemetry: Telemetry;
   readonly pollFailures: PollFailures;
   readonly wakes: Wakes;
@@ -97,7 +100,9 @@ export async function compose(
   });
   if (tracing) closers.push(() => tracing.close());
   const subscribers = [options.subscribers ?? [], pollFailures.observe, tracing?.observe ?? []].flat();
-  const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, tokenExpiresAt });
+  const exportStates = new ExportStates(disk, config.dataDir);
+  const exportedAt = (name: string) => exportStates.read(name)?.done?.startedAt;
+  const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, tokenExpiresAt, exportedAt });
   const { emit } = telemetry;
   const openSinks = new OpenSinks(clock);
   closers.push(() => openSinks.close());
@@ -118,6 +123,7 @@ export async function compose(
     openSinks,
     ledger,
     carrier,
+    exportStates,
     telemetry,
     pollFailures,
     wakes,
@@ -148,7 +154,9 @@ function openTelemetry(
     ledger,
     clock,
     tokenExpiresAt,
-  }: Pick<Parts, 'ledger' | 'clock'> & { tokenExpiresAt: (source: string) => Date | undefined },
+    exportedAt,
+  }: Pick<Parts, 'ledger' | 'clock'> &
+    Record<'tokenExpiresAt' | 'exportedAt', (name: string) => Date | undefined>,
 ): Telemetry {
   return createTelemetry({
     version,
@@ -156,6 +164,7 @@ function openTelemetry(
     now: () => clock.now(),
     backlog: () => ledger.backlog(),
     tokenExpiresAt,
+    exportedAt,
     log: { ...config.log, stream: log },
     ...(subscribers ? { subscribers } : {}),
   });
@@ -165,10 +174,11 @@ function openTelemetry(
 export function namesOf(
   config: Config,
   role: Role,
-): { sources: readonly string[]; sinks: readonly string[] } {
+): { sources: readonly string[]; sinks: readonly string[]; exports: readonly string[] } {
   return {
     // A worker reads none: series that stay at 0 would look like polls that fail.
     sources: role.kind === 'worker' ? [] : config.sources.map(({ name }) => name),
     sinks: enabledSinks(config).map(({ name }) => name),
+    exports: role.kind === 'run' ? config.exports.map(({ name }) => name) : [],
   };
 }

@@ -3,6 +3,7 @@ import type { LedgerStatus } from '../ledger/ledger.ts';
 import { Closers } from '../platform/closers.ts';
 import { version } from '../platform/version.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './compose.ts';
+import { exportOnSchedule, tellOfExports } from './exporting.ts';
 import { freeTheDead } from './free-the-dead.ts';
 import { Installation } from './installation.ts';
 import { keyClients } from './key-clients.ts';
@@ -24,6 +25,8 @@ const LOOK_AT_FILE_MS = 1_000;
 const WATCH_PROCESSES_MS = 2_000;
 /** How long `sync` waits for a carrier that is away, in ms. */
 const CARRIER_PATIENCE_MS = 10_000;
+/** Polls and deliveries come before exports. */
+const EXPORT_NICENESS = 5;
 /** What closing may take beyond the grace given to attempts, in ms. */
 const CLOSING_MS = 3_000;
 
@@ -92,6 +95,7 @@ export class Daemon {
     await this.#installation.start();
     this.#started.resolve();
     if (role.kind !== 'worker') this.#startWatching();
+    if (role.kind === 'run') this.#startExporting();
     if (role.kind === 'run')
       this.#loops.start('watching for alerts', (signal) => watchAlerts(this.#parts, this.#reloading, signal));
     this.#loops.start('watching the file of the ledger', (signal) => this.#watchFile(signal));
@@ -150,6 +154,15 @@ export class Daemon {
     const key = () => this.config.clientKey;
     this.#loops.start('keying clients', (signal) => keyClients(ledger, key, clock, signal));
     this.#loops.start('watching the other processes', (signal) => this.#watchProcesses(signal));
+  }
+
+  #startExporting(): void {
+    const { exportStates: states, clock, random } = this.#parts;
+    const parts = { states, dataDir: this.config.dataDir, clock, random, niceness: EXPORT_NICENESS };
+    const told = tellOfExports(this.#emit, clock);
+    this.#loops.start('exporting', (signal) =>
+      exportOnSchedule(() => this.config.exports, parts, told, signal),
+    );
   }
 
   get #emit() {

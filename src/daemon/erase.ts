@@ -5,6 +5,7 @@ import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
 import type { Certificate, Reached } from './certificate.ts';
+import { lookIntoExports } from './erase-exports.ts';
 import { isDataDirHeld } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
 import { formerPlaces, toldOfErasures, toldPlace } from './tell-erasure.ts';
@@ -40,7 +41,7 @@ export async function personToErase(
  * noted in the ledger until a later erasure reaches it.
  */
 export async function erase(
-  { sinks, dataDir }: Pick<Config, 'sinks' | 'dataDir'>,
+  { sinks, exports, dataDir }: Pick<Config, 'sinks' | 'exports' | 'dataDir'>,
   person: Person,
   parts: EraseParts,
 ): Promise<Certificate> {
@@ -49,12 +50,13 @@ export async function erase(
   reach('erased');
   const reached: (Reached | undefined)[] = [];
   for (const sink of sinks) reached.push(await eraseFromSink(sink, person, parts));
+  const exported = await lookIntoExports({ exports, dataDir }, person, parts);
   const scrubbed = await untilTrue(() => ledger.scrub(), parts);
   reach('scrubbed');
   const told = await untilTold(person, isDataDirHeld(dataDir) ? TELL_MS : 0, parts);
   const places = sinks.map((sink, at) => reached[at] ?? { ...placeOf(sink), ...toldPlace(sink, told) });
   const ledgerPlace = { place: 'ledger', type: 'ledger', ...ledgerSays(underWay, scrubbed) };
-  const all = [ledgerPlace, ...places, ...formerPlaces(sinks, told)];
+  const all = [ledgerPlace, ...places, ...formerPlaces(sinks, told), ...exported];
   if (!all.some(({ again }) => again)) await ledger.finishErasing(person.leads);
   return { at: clock.now(), leads: person.leads, rejected: person.rejected.length, erased, places: all };
 }

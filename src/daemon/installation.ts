@@ -8,6 +8,7 @@ import {
 import type { Config } from '../config/config.ts';
 import { describeChanges } from '../config/describe-changes.ts';
 import { enabledSinks, namesOf, type Parts } from './compose.ts';
+import { lastExports } from './exporting.ts';
 import { describePlan, planOf } from './plan.ts';
 import type { PollFailure } from './poll.ts';
 import { SinkUnit } from './sink-unit.ts';
@@ -43,7 +44,9 @@ export class Installation {
   async plan(config: Config, exact?: ConfigChanges): Promise<readonly string[]> {
     // A worker finds in the ledger what the daemon beside it has told.
     if (this.#parts.role.kind === 'worker') return exact ? describeChanges(exact) : [];
-    return describePlan(planOf(await this.#parts.ledger.lastDeclared(), config, exact));
+    const { ledger, exportStates } = this.#parts;
+    const last = { ...(await ledger.lastDeclared()), exports: await lastExports(exportStates) };
+    return describePlan(planOf(last, config, exact));
   }
 
   /** Starts what the configuration in force names. */

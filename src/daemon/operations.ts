@@ -13,6 +13,7 @@ import { LedgerError } from '../ledger/ledger-error.ts';
 import { LedgerBusy, type LedgerReader } from '../ledger/reader.ts';
 import { version } from '../platform/version.ts';
 import type { Parts } from './compose.ts';
+import { viewExports } from './exporting.ts';
 import type { Reloading, ReloadResult } from './reloading.ts';
 import {
   shownContent,
@@ -35,7 +36,7 @@ const SPEED_MS = 24 * 3_600_000;
 const MOST_COUNTED = 10_000;
 
 export interface OperationParts {
-  readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes'>;
+  readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates'>;
   readonly reader: LedgerReader;
   /** Why leadsync cannot do its work now. */
   readonly unready: () => Promise<readonly string[]>;
@@ -146,6 +147,7 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
     unready: reasons,
     stale: state().stale,
     queued: config.queue.redisUrl !== undefined,
+    exports: viewExports(config.exports, parts.exportStates),
     command: (words) => `\`leadsync ${words}\``,
   });
   return {

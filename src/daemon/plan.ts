@@ -1,6 +1,7 @@
 import {
   type Changes,
   type ConfigChanges,
+  describeExport,
   describeSink,
   describeSource,
   differingOptions,
@@ -37,23 +38,42 @@ export type PlannedSource =
   | { readonly kind: 'removed'; readonly name: string; readonly leads: number }
   | { readonly kind: 'altered'; readonly name: string; readonly options: readonly string[] };
 
+export type PlannedExport =
+  | { readonly kind: 'added'; readonly name: string }
+  | { readonly kind: 'removed'; readonly name: string }
+  | { readonly kind: 'altered'; readonly name: string; readonly options: readonly string[] };
+
 /** What a configuration would do. */
 export interface Plan {
   readonly sources: readonly PlannedSource[];
   readonly sinks: readonly PlannedSink[];
+  readonly exports: readonly PlannedExport[];
+}
+
+/** What the last configuration was, as far as it was noted. */
+export interface Last extends LastDeclared {
+  readonly exports: readonly { readonly name: string; readonly config: string }[];
 }
 
 /**
  * Compares a configuration with what the ledger was last told. With `exact`, which compares it with the one in force, a secret
  * that has changed is seen as well; the ledger keeps none.
  */
-export function planOf(last: LastDeclared, config: Config, exact?: ConfigChanges): Plan {
-  return { sources: planSources(last, config, exact?.sources), sinks: planSinks(last, config, exact?.sinks) };
+export function planOf(last: Last, config: Config, exact?: ConfigChanges): Plan {
+  return {
+    sources: planSources(last, config, exact?.sources),
+    sinks: planSinks(last, config, exact?.sinks),
+    exports: planExports(last, config, exact?.exports),
+  };
 }
 
 /** A plan in a sentence for each of its parts. */
-export function describePlan({ sources, sinks }: Plan): string[] {
-  return [...sources.map(describePlannedSource), ...sinks.map(describePlannedSink)];
+export function describePlan({ sources, sinks, exports }: Plan): string[] {
+  return [
+    ...sources.map(describePlannedSource),
+    ...sinks.map(describePlannedSink),
+    ...exports.map(describePlannedExport),
+  ];
 }
 
 function planSources(
@@ -114,6 +134,27 @@ function planSink(
   return options.length > 0 ? [{ kind: 'altered', name, options, pending }] : [];
 }
 
+function planExports(
+  { exports: last }: Last,
+  { exports }: Config,
+  exact: Changes | undefined,
+): PlannedExport[] {
+  const known = new Map(last.map((one) => [one.name, one.config]));
+  const names = new Set(exports.map(({ name }) => name));
+  return [
+    ...exports.flatMap((one): PlannedExport[] => {
+      const { name } = one;
+      const before = known.get(name);
+      if (before === undefined) return [{ kind: 'added', name }];
+      const options = optionsOf(name, exact) ?? differingOptions(before, describeExport(one));
+      return options.length > 0 ? [{ kind: 'altered', name, options }] : [];
+    }),
+    ...last
+      .filter(({ name }) => !names.has(name))
+      .map(({ name }): PlannedExport => ({ kind: 'removed', name })),
+  ];
+}
+
 /** Undefined without an exact comparison. */
 function optionsOf(name: string, exact: Changes | undefined): readonly string[] | undefined {
   return exact && (exact.altered.find((one) => one.name === name)?.options ?? []);
@@ -143,6 +184,18 @@ function describePlannedSink(sink: PlannedSink): string {
       return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${keptPart(name, sink.pending)}`;
     case 'altered':
       return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending)}`;
+  }
+}
+
+function describePlannedExport(planned: PlannedExport): string {
+  const { name } = planned;
+  switch (planned.kind) {
+    case 'added':
+      return `export ${name} is new`;
+    case 'removed':
+      return `export ${name} is gone: none is made any more, and those that were made stay`;
+    case 'altered':
+      return `export ${name}: ${planned.options.join(', ')}`;
   }
 }
 

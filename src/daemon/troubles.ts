@@ -1,10 +1,11 @@
 import { countOf, printAge, printLength, printMoment, printMomentAndAge } from '../platform/in-words.ts';
 import { NEEDS_SOMEBODY } from '../telemetry/events.ts';
+import type { ExportView } from './exporting.ts';
 import { nextPollAfter } from './next-poll.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
 /**
- * A thing that is wrong, in whole sentences, with what to do next; `about` names the source or sink, or is null. Texts from
+ * A thing that is wrong, in whole sentences, with what to do next; `about` names the source, sink or export, or is null. Texts from
  * outside are in it as they came: whoever shows it makes it safe for where it is shown.
  */
 export interface Trouble {
@@ -27,6 +28,7 @@ export interface Circumstances {
   readonly stale: { readonly since: Date; readonly faults: readonly string[] } | undefined;
   /** Deliveries travel through Redis, or may do so. */
   readonly queued: boolean;
+  readonly exports: readonly ExportView[];
   /** How a command is shown that is the next step, from its words: `status`. */
   readonly command: (words: string) => string;
 }
@@ -53,6 +55,7 @@ export function troublesOf(
     ...staleness(given),
     ...sources.flatMap((source) => sourceTroubles(source, given)),
     ...sinks.flatMap((sink) => sinkTroubles(sink, given)),
+    ...given.exports.flatMap((one) => exportTroubles(one, given)),
   ];
 }
 
@@ -238,6 +241,22 @@ function likelyCause({ running, queued, command }: Circumstances): string {
   if (!running) return `No leadsync is running: ${command('run')} starts it.`;
   if (!queued) return SEE_LOG;
   return `Redis may not answer (${command('check')} says so), or no ${command('worker')} is running beside a run --no-deliver.`;
+}
+
+function exportTroubles({ config: { name }, state }: ExportView, given: Circumstances): Trouble[] {
+  const { failed, done } = state ?? {};
+  if (!failed) return [];
+  const { now, running, command } = given;
+  const last = done ? `the last one is of ${printMomentAndAge(done.startedAt, now)}` : 'none was ever made';
+  const times = failed.times === 1 ? 'failed' : `failed ${failed.times} times in a row`;
+  const again = running && failed.retryAt > now ? `It is tried again ${printAge(failed.retryAt, now)}; ` : '';
+  return [
+    warning(
+      name,
+      `Export ${name} ${times}, and ${last}: ${failed.message}`,
+      `${failed.hint} ${again}${command(`export --name ${name}`)} makes it now.`,
+    ),
+  ];
 }
 
 const SEE_LOG = 'See what leadsync logs.';

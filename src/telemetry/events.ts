@@ -110,6 +110,25 @@ export type Event =
   | { type: 'ledger-held-up'; bytes: number }
   /** What was older than the configuration wants it kept, and is gone: how many of each kind. */
   | { type: 'retained'; leads: number; versions: number; attempts: number; rejected: number }
+  /** A scheduled export is where it belongs; `removed` older ones are there no longer. */
+  | {
+      type: 'export-made';
+      export: string;
+      place: string;
+      rows: number;
+      bytes: number;
+      removed: number;
+      durationMs: number;
+    }
+  | {
+      type: 'export-failed';
+      export: string;
+      reason: string;
+      hint: string;
+      /** Failures in a row, this one included. */
+      failures: number;
+      retryInMs: number;
+    }
   | { type: 'clock-set-back'; byMs: number; moved: number }
   /** Deliveries go on: only what the ledger knows beside the leads is not brought there. */
   | { type: 'mirror-failed'; sink: string; reason: string; hint: string }

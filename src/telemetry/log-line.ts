@@ -45,6 +45,7 @@ function levelOf(event: Event): LogLevel {
     case 'alert-over':
     case 'alert-sent':
     case 'retained':
+    case 'export-made':
       return 'info';
     case 'stopped':
       return event.clean ? 'info' : 'warn';
@@ -61,6 +62,7 @@ function levelOf(event: Event): LogLevel {
     case 'ledger-held-up':
     case 'check-failed':
     case 'mirror-failed':
+    case 'export-failed':
     case 'alert':
     case 'alert-unsent':
     case 'alerts-unkept':
@@ -96,13 +98,21 @@ export function kindOf(event: Event, level: LogLevel): string | undefined {
   const { type } = event;
   if (type === 'delivery-dead' || type === 'stopped') return undefined;
   if (level !== 'warn' && level !== 'error' && !CAN_REPEAT.has(type)) return undefined;
-  const { source, sink, code, reason, reasons, operation, faults } = event as Partial<
-    Record<string, unknown>
-  >;
+  const {
+    source,
+    sink,
+    export: exported,
+    code,
+    reason,
+    reasons,
+    operation,
+    faults,
+  } = event as Partial<Record<string, unknown>>;
   const about = [
     type,
     source,
     sink,
+    exported,
     code,
     reason,
     reasons,
@@ -187,6 +197,10 @@ function messageOf(event: Event): string {
       return `Somebody's query has held a state of the ledger for long: ${Math.round(event.bytes / 1024 ** 2)} MB beside its file wait for it to end. End it, or let it ask in shorter pieces; deliveries go on meanwhile.`;
     case 'retained':
       return `Removed what was to be kept no longer: the content of ${count(event.leads, 'lead')} and of ${count(event.versions, 'earlier version')}, ${count(event.attempts, 'attempt')}, ${count(event.rejected, 'rejected lead')}. Every id is kept.`;
+    case 'export-made':
+      return `Export ${event.export}: ${count(event.rows, 'row')} in ${event.place}, in ${seconds(event.durationMs)}.${event.removed > 0 ? ` Older ones removed: ${event.removed}.` : ''}`;
+    case 'export-failed':
+      return `Export ${event.export} failed (${event.failures} in a row). ${event.reason} ${event.hint} Next try in ${seconds(event.retryInMs)}; deliveries go on.`;
     case 'mirror-failed':
       return `What the ledger knows beside the leads was not brought to sink ${event.sink}; leads are delivered. ${event.reason} ${event.hint}`;
     case 'alert':

@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { BacklogMetrics, type SinkBacklog } from './backlog-metrics.ts';
 import { ConfigMetrics } from './config-metrics.ts';
 import type { Event } from './events.ts';
+import { ExportMetrics } from './export-metrics.ts';
 import { Instruments } from './instruments.ts';
 import { SinkMetrics } from './sink-metrics.ts';
 import { SourceMetrics } from './source-metrics.ts';
@@ -14,6 +15,8 @@ export interface MetricsOptions extends MetricNames {
   readonly backlog: () => Promise<readonly SinkBacklog[]>;
   /** Asked whenever the metrics are shown. */
   readonly tokenExpiresAt: (source: string) => Date | undefined;
+  /** When an export was last made. Asked whenever the metrics are shown. */
+  readonly exportedAt: (name: string) => Date | undefined;
 }
 
 /** How often the lag of the event loop is looked at, in ms; with the library's own 10 that would be most of what an idle process does. */
@@ -25,6 +28,7 @@ const BACKLOG_PATIENCE_MS = 2_000;
 export interface MetricNames {
   readonly sources: readonly string[];
   readonly sinks: readonly string[];
+  readonly exports: readonly string[];
 }
 
 export interface Metrics {
@@ -55,6 +59,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   carrierUp.set(1);
   const ledgerFailures = make.counter('leadsync_ledger_failures_total', 'Times the ledger failed.');
   const config = new ConfigMetrics(make, options.now);
+  const exports = new ExportMetrics(make, options.exports, options.exportedAt);
   collectDefaultMetrics({
     register: registry,
     prefix: 'leadsync_',
@@ -122,6 +127,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
       case 'reload-failed':
         config.failed();
         break;
+      case 'export-failed':
+        exports.failed(event.export);
+        break;
+      case 'export-made':
+        exports.made(event);
+        break;
       case 'started':
       case 'configured':
       case 'stopping':
@@ -153,7 +164,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const rename = (names: MetricNames): void => {
     exchange(make, 'source', shown.sources, names.sources);
     exchange(make, 'sink', shown.sinks, names.sinks);
+    exchange(make, 'export', shown.exports, names.exports);
     source.names = names.sources;
+    exports.names = names.exports;
     shown = names;
   };
   return { registry, observe, rename };

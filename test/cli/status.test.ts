@@ -380,6 +380,7 @@ describe('leadsync status', () => {
           },
         },
       ],
+      exports: [],
       sinks: [
         expect.objectContaining({
           sink: 'crm',

@@ -20,7 +20,13 @@ describe('comparing configurations', () => {
     const reordered = `${SOURCE.replace('    client_id: id\n', '')}    client_id: id\n`;
     const same = `# new\n${reordered}${LOFT.slice(SOURCE.length)}    concurrency: 2\nlog: { level: info }\n`;
     const nothing = { added: [], removed: [], altered: [] };
-    expect(changesOf(same)).toEqual({ sources: nothing, sinks: nothing, live: [], restart: [] });
+    expect(changesOf(same)).toEqual({
+      sources: nothing,
+      sinks: nothing,
+      exports: nothing,
+      live: [],
+      restart: [],
+    });
   });
 
   test('names the options of a sink that differ', () => {

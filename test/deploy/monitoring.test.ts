@@ -40,6 +40,8 @@ const { registry } = createMetrics({
   sinks: ['crm'],
   backlog: async () => [],
   tokenExpiresAt: () => undefined,
+  exports: ['nightly'],
+  exportedAt: () => undefined,
 });
 
 /** The metrics that leadsync shows, each with its labels. */

@@ -258,7 +258,7 @@ describe('leadsync export', () => {
     [['--all', '--table', 'leads', 'a'], 2, 'Give one of the two.'],
     [['--since', 'yesterday', 'a.csv'], 2, 'Write a date'],
     [['none/a.csv'], 1, 'Make the folder that it is to lie in.'],
-    [[], 2, "missing required argument 'output'"],
+    [[], 2, 'Name a file or a folder'],
   ])('says what is wrong with %j', async (args, expected, words) => {
     const install = await withOddLeads();
     const { code, stderr } = await install.run(['export', ...args]);

@@ -9,9 +9,11 @@ import { parseConfig } from '../../src/config/load-config.ts';
 import { operationsOf } from '../../src/daemon/operations.ts';
 import { Wakes } from '../../src/daemon/wake.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
+import { ExportStates } from '../../src/exports/export-states.ts';
 import { LedgerReader } from '../../src/ledger/reader.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { disk } from '../../src/platform/files.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { openOptions } from '../admin/asking.ts';
 import { readOrExit } from '../support/command-line.ts';
@@ -117,7 +119,13 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
   );
   const config = parseConfig(configText(), join(folder, 'leadsync.yaml'), { sinkTypes, env: {} });
   const operations = operationsOf({
-    parts: { ledger, current: { config }, clock: systemClock, wakes: new Wakes(systemClock) },
+    parts: {
+      ledger,
+      current: { config },
+      clock: systemClock,
+      wakes: new Wakes(systemClock),
+      exportStates: new ExportStates(disk, folder),
+    },
     reader,
     unready: async () => [],
     state: () => ({ generation: 1, loadedAt: new Date(), stale: undefined, values: [] }),

@@ -131,6 +131,23 @@ const examples: Examples = {
   'traces-unsent': { type: 'traces-unsent', reason: 'The receiver of traces answered 503.' },
   'alerts-unkept': { type: 'alerts-unkept', reason: 'ENOSPC' },
   'check-failed': { type: 'check-failed', sink: 'crm', reason: 'It answered 401.', hint: 'See the secret.' },
+  'export-made': {
+    type: 'export-made',
+    export: 'nightly',
+    place: '/exports/nightly-20261120T030000Z.parquet',
+    rows: 1000,
+    bytes: 90_000,
+    removed: 1,
+    durationMs: 1500,
+  },
+  'export-failed': {
+    type: 'export-failed',
+    export: 'nightly',
+    reason: 'The bucket leads does not exist (NoSuchBucket).',
+    hint: 'Make it, or correct `bucket`.',
+    failures: 2,
+    retryInMs: 120_000,
+  },
   'mirror-failed': { type: 'mirror-failed', sink: 'warehouse', reason: 'It is down.', hint: 'Start it.' },
 };
 

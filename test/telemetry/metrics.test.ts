@@ -15,6 +15,8 @@ function metrics(options: Partial<MetricsOptions> = {}) {
     now: () => now,
     backlog: async () => [idle],
     tokenExpiresAt: () => undefined,
+    exports: ['nightly'],
+    exportedAt: () => undefined,
     ...options,
   });
   /** The series and their values, as a scraper reads them. */

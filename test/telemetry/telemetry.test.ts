@@ -11,6 +11,8 @@ function telemetry(write: (text: string) => void, subscribers: readonly ((event:
     now: () => new Date(),
     backlog: async () => [],
     tokenExpiresAt: () => undefined,
+    exports: ['nightly'],
+    exportedAt: () => undefined,
     log: { level: 'info', format: 'json', stream: { write } },
     subscribers,
   });

@@ -15,8 +15,10 @@ import { ExportProgress } from '../export-progress.ts';
 import { CommandFailure } from '../failure.ts';
 import { MOMENT_HELP, readMoment } from '../moment.ts';
 import { printable } from '../printable.ts';
+import { makeScheduled } from '../scheduled-export.ts';
 
 interface Options {
+  readonly name?: string;
   readonly table?: readonly Relation[];
   readonly all?: boolean;
   readonly format?: ExportFormat;
@@ -26,18 +28,20 @@ interface Options {
 
 /** `leadsync export OUTPUT`: tables of the ledger as files. */
 export const exportCommand = defineCommand<Options>({
-  usage: 'export <output>',
+  usage: 'export [output]',
   summary: 'takes tables and views of the ledger away: Parquet, CSV, JSON lines or SQLite',
   examples: [
     'leadsync export leads.parquet',
     'leadsync export --all store.sqlite',
     'leadsync export --table leads --table deliveries --since 7d week/',
     'leadsync export --partition day --table leads lake/',
+    'leadsync export --name nightly',
   ],
   notes:
-    'The output is a file, or a folder for several tables or days, and must not be there yet. It appears complete or not at all, is readable by you alone, and holds personal data unless only v_leads_no_pii is taken. leadsync may run meanwhile. docs/exporting.md says what is in it.',
+    'The output is a file, or a folder for several tables or days, and must not be there yet. It appears complete or not at all, is readable by you alone, and holds personal data unless only v_leads_no_pii is taken. leadsync may run meanwhile. docs/exporting.md says what is in it.\nWith --name the configuration says all that, and the export counts as the last one of its schedule.',
   declare: (command, { clock }) => {
     command
+      .option('--name <export>', 'make this export of the configuration now; no other option goes with it')
       .option('--table <name>', 'a table or view, and another one with another --table (leads)', readTable)
       .option('--all', 'every table and view')
       .addOption(
@@ -51,7 +55,12 @@ export const exportCommand = defineCommand<Options>({
         readMoment(text, clock.now()),
       );
   },
-  run: async (options, surroundings, [output = '']) => {
+  run: async (options, surroundings, [output]) => {
+    if (options.name !== undefined) {
+      refuseOthers(options, output);
+      return makeScheduled({ ...options, name: options.name }, surroundings);
+    }
+    if (output === undefined) throw NO_OUTPUT;
     const request = requestOf(output, options, surroundings);
     const { stdout, stderr } = surroundings;
     const progress = new ExportProgress(stderr);
@@ -71,6 +80,21 @@ export const exportCommand = defineCommand<Options>({
     return ExitCode.done;
   },
 });
+
+const NO_OUTPUT = new CommandFailure(
+  ExitCode.usage,
+  'Where to?',
+  'Name a file or a folder that is not there yet, or a configured export with --name.',
+);
+
+function refuseOthers({ table, all, format, partition, since }: Options, output: string | undefined): void {
+  if ([output, table, all, format, partition, since].every((one) => one === undefined)) return;
+  throw new CommandFailure(
+    ExitCode.usage,
+    'With --name, the configuration says what is exported and where to.',
+    'Leave the output and the other options away, or --name.',
+  );
+}
 
 function requestOf(
   output: string,

@@ -1,8 +1,9 @@
+import { lastExports } from '../../daemon/exporting.ts';
 import { describePlan, planOf } from '../../daemon/plan.ts';
 import type { LastDeclared } from '../../ledger/ledger.ts';
 import { LedgerError } from '../../ledger/ledger-error.ts';
 import { defineCommand } from '../command.ts';
-import { configOf, type Surroundings, withLedger } from '../context.ts';
+import { configOf, exportStatesOf, type Surroundings, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { printable, printJson } from '../printable.ts';
 
@@ -18,7 +19,11 @@ export const plan = defineCommand<{ json?: boolean }>({
   declare: (command) => command.option('--json', 'print it as JSON'),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
-    const planned = planOf(await lastDeclared(options, surroundings), config);
+    const last = {
+      ...(await lastDeclared(options, surroundings)),
+      exports: await lastExports(exportStatesOf(config)),
+    };
+    const planned = planOf(last, config);
     if (options.json) surroundings.stdout.write(printJson(planned));
     else {
       const lines = describePlan(planned);

@@ -1,7 +1,8 @@
 import { formatFault } from '../../config/config-error.ts';
+import { viewExports } from '../../daemon/exporting.ts';
 import { viewSinks, viewSources } from '../../daemon/status-view.ts';
 import { defineCommand } from '../command.ts';
-import { commandShown, despiteFaults, widthOf, withLedger } from '../context.ts';
+import { commandShown, despiteFaults, exportStatesOf, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure, explainFailure } from '../failure.ts';
 import { askTheHolder } from '../holder.ts';
@@ -27,6 +28,7 @@ export const status = defineCommand<{ json?: boolean }>({
         : new CommandFailure(ExitCode.configuration, faults.join('\n'), explainFailure(error).message);
     });
     const holder = await askTheHolder(config);
+    const exports = viewExports(config.exports, exportStatesOf(config));
     const { running, unready, stale } = holder;
     const text = options.json
       ? printJson({
@@ -34,13 +36,14 @@ export const status = defineCommand<{ json?: boolean }>({
           unready,
           config_stale: stale ?? null,
           config_faults: faults,
-          ...statusJson(config, known),
+          ...statusJson(config, known, exports),
         })
       : statusReport(viewSources(config, known), viewSinks(config, known), {
           now: surroundings.clock.now(),
           ...holder,
           // What is wrong with the file as it is now is told below, once.
           stale: stale && faults.length > 0 ? { ...stale, faults: [] } : stale,
+          exports,
           queued: config.queue.redisUrl !== undefined,
           command: commandShown(options, surroundings),
           columns: widthOf(surroundings),

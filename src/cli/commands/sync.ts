@@ -1,10 +1,11 @@
 import type { Config } from '../../config/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
+import { viewExports } from '../../daemon/exporting.ts';
 import type { PollFailure } from '../../daemon/poll.ts';
 import type { LedgerStatus } from '../../ledger/ledger.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
-import { commandShown, configOf, type GlobalOptions, type Surroundings } from '../context.ts';
+import { commandShown, configOf, exportStatesOf, type GlobalOptions, type Surroundings } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { printable, printJson } from '../printable.ts';
 import { Progress } from '../progress.ts';
@@ -67,7 +68,7 @@ function tell(
   for (const { report, reason, hint } of failures)
     stderr.write(`${report.source}: ${printable(`${reason} ${hint}`)}\n`);
   if (options.json) {
-    stdout.write(printJson(statusJson(config, status)));
+    stdout.write(printJson(statusJson(config, status, viewExports(config.exports, exportStatesOf(config)))));
     return;
   }
   const sinks = status.sinks.filter(({ active }) => active);

@@ -1,5 +1,6 @@
 import type { LedgerConfig } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
+import { viewExports } from '../../daemon/exporting.ts';
 import { openConfiguredLedger } from '../../daemon/open-ledger.ts';
 import { viewSinks, viewSources } from '../../daemon/status-view.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -9,6 +10,7 @@ import { defineCommand } from '../command.ts';
 import {
   commandShown,
   despiteFaults,
+  exportStatesOf,
   faultsNote,
   type GlobalOptions,
   type Surroundings,
@@ -141,6 +143,7 @@ class Watch {
     const given = {
       now,
       ...this.#holder,
+      exports: viewExports(this.#config.exports, exportStatesOf(this.#config)),
       queued: this.#config.queue.redisUrl !== undefined,
       command: commandShown(this.#options, this.#surroundings),
       columns,

@@ -4,8 +4,19 @@ import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import { ParquetFile } from '../../parquet/parquet-file.ts';
 import { disk, type Files } from '../../platform/files.ts';
+import { codeOf } from '../../platform/network-failure.ts';
+import { diskFailure } from '../disk-failure.ts';
 import { FileDrop, printedTime } from '../file-drop.ts';
-import { defineSink, type Preview, type Sink, type SinkParts, type Tested } from '../sink.ts';
+import {
+  defineSink,
+  type HeldLead,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  SinkUnavailable,
+  type Tested,
+} from '../sink.ts';
+import { heldIn } from './held.ts';
 import { columns, shownRow, tableRow } from './rows.ts';
 
 export const parquetOptions = z.strictObject({
@@ -34,10 +45,12 @@ export const parquet = defineSink({
 /** Writes one file per batch. Its name is made of the batch, so that a repeat finds what the first attempt wrote. */
 export class ParquetSink implements Sink {
   readonly #directory: string;
+  readonly #files: Files;
   readonly #drop: FileDrop;
 
   constructor({ directory }: z.output<typeof parquetOptions>, parts: SinkParts, files: Files) {
     this.#directory = directory;
+    this.#files = files;
     this.#drop = new FileDrop(directory, parts, files);
   }
 
@@ -63,6 +76,20 @@ export class ParquetSink implements Sink {
   preview(batch: Batch): readonly Preview[] {
     const target = `file ${join(this.#directory, fileName(batch))}`;
     return [{ target, fields: {}, content: batch.deliveries.map(shownRow).join('') }];
+  }
+
+  async *holds(signal: AbortSignal): AsyncIterable<HeldLead> {
+    const directory = this.#directory;
+    try {
+      for await (const lead of heldIn(this.#files, directory)) {
+        signal.throwIfAborted();
+        yield lead;
+      }
+    } catch (error) {
+      if (signal.aborted || error instanceof SinkUnavailable) throw error;
+      if (codeOf(error) === 'ENOENT') return; // nothing was written yet
+      throw diskFailure(directory, error);
+    }
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,43 @@
+import { exportOnce } from '../daemon/exporting.ts';
+import { listenForStop } from '../platform/stop-signals.ts';
+import { configOf, exportStatesOf, type GlobalOptions, type Surroundings } from './context.ts';
+import { ExitCode } from './exit-code.ts';
+import { CommandFailure } from './failure.ts';
+import { requireName } from './names.ts';
+import { printable } from './printable.ts';
+
+/** Makes a configured export now, beside a leadsync that runs or without one; it counts as the last one. @throws CommandFailure */
+export async function makeScheduled(
+  options: GlobalOptions & { readonly name: string },
+  surroundings: Surroundings,
+): Promise<number> {
+  const { name } = options;
+  const { clock, random, stdout } = surroundings;
+  const config = configOf(options, surroundings);
+  requireName(
+    'export',
+    name,
+    config.exports.map((one) => one.name),
+  );
+  const chosen = config.exports.find((one) => one.name === name) as (typeof config.exports)[number];
+  const stop = listenForStop((signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
+  const parts = { states: exportStatesOf(config), dataDir: config.dataDir, clock, random, niceness: 0 };
+  const { result } = await exportOnce(chosen, parts, stop.signal).finally(() => stop.release());
+  switch (result.kind) {
+    case 'made': {
+      const removed = result.removed > 0 ? `Older ones removed: ${result.removed}\n` : '';
+      stdout.write(`${result.rows} rows\n${removed}Wrote ${printable(result.place)}\n`);
+      return ExitCode.done;
+    }
+    case 'failed':
+      throw new CommandFailure(ExitCode.notDone, printable(result.message), printable(result.hint));
+    case 'busy':
+      throw new CommandFailure(
+        ExitCode.notDone,
+        `Export ${name} is being made at this moment.`,
+        'Nothing was done.',
+      );
+    case 'stopped':
+      throw new CommandFailure(ExitCode.notDone, 'The export was stopped. Nothing was left behind.');
+  }
+}

@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import type { Destination } from '../exports/destination.ts';
+import { ExportFailed } from '../exports/export-failed.ts';
+import { ExportStates } from '../exports/export-states.ts';
+import { holdsAnyOf } from '../exports/holding.ts';
+import { openDestination } from '../exports/open-destination.ts';
+import type { ExportConfig } from '../exports/options.ts';
+import type { Person } from '../leads/person.ts';
+import type { Clock } from '../platform/clock.ts';
+import { disk } from '../platform/files.ts';
+import { acquireLock, LockHeld } from '../platform/lock.ts';
+import type { Reached } from './certificate.ts';
+
+/** How long is waited for an export that is under way, in ms: it may have read the person before the erasure. */
+const PATIENCE_MS = 60_000;
+const LOOK_AGAIN_MS = 200;
+
+export interface LookParts {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Looks into everything that scheduled exports have made, and tells what still holds the person. Removes leftovers of killed runs, and nothing else. */
+export async function lookIntoExports(
+  { exports, dataDir }: Pick<Config, 'exports' | 'dataDir'>,
+  person: Person,
+  parts: LookParts,
+): Promise<Reached[]> {
+  const places: Reached[] = [];
+  for (const config of exports) {
+    const { folder } = new ExportStates(disk, dataDir);
+    places.push({
+      place: config.name,
+      type: `export to ${config.target.type}`,
+      ...(await lookInto(config, folder, person, parts)),
+    });
+  }
+  return places;
+}
+
+type Found = Pick<Reached, 'reached' | 'again' | 'what' | 'files'>;
+
+async function lookInto(
+  config: ExportConfig,
+  folder: string,
+  person: Person,
+  parts: LookParts,
+): Promise<Found> {
+  const { name } = config;
+  const destination = await openDestination(config, folder);
+  try {
+    await disk.makeFolder(folder, 0o700);
+    const lock = await untilFree(join(folder, `${name}.lock`), parts);
+    if (!lock)
+      return { reached: false, again: true, what: 'It is being made. Run this again when it is done.' };
+    try {
+      return await lookAtAll(destination, person, parts.signal);
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    if (!(error instanceof ExportFailed)) throw error;
+    return { reached: false, again: true, what: `${error.message} ${error.hint}` };
+  } finally {
+    destination.close();
+  }
+}
+
+async function lookAtAll(destination: Destination, person: Person, signal: AbortSignal): Promise<Found> {
+  await destination.tidy(signal);
+  const files: string[] = [];
+  let unread = 0;
+  for (const file of await destination.list(signal)) {
+    const held = await destination
+      .read(file, (path) => holdsAnyOf(person, path), signal)
+      .catch((error: unknown) => {
+        if (signal.aborted) throw error;
+        return undefined;
+      });
+    if (held === undefined) unread += 1;
+    if (held !== false)
+      files.push(`${destination.nameOf(file)}${held ? '' : ' (cannot be read, and may hold them)'}`);
+  }
+  if (files.length === 0)
+    return { reached: true, again: false, what: 'None of its files holds these leads.' };
+  const what =
+    unread === 0
+      ? 'Its files are left as they are; these hold the leads.'
+      : 'Its files are left as they are; these hold the leads, or may do so.';
+  return { reached: false, again: false, what, files };
+}
+
+async function untilFree(
+  file: string,
+  { clock, signal }: LookParts,
+): Promise<{ release(): void } | undefined> {
+  for (const startMs = clock.monotonicMs(); !signal.aborted; await clock.sleep(LOOK_AGAIN_MS, signal)) {
+    try {
+      return acquireLock(file);
+    } catch (error) {
+      if (!(error instanceof LockHeld)) throw error;
+      if (clock.monotonicMs() - startMs > PATIENCE_MS) return undefined;
+    }
+  }
+  return undefined;
+}

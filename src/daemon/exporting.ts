@@ -1,0 +1,183 @@
+import { describeExport, differingOptions } from '../config/compare-configs.ts';
+import { backOffMs } from '../delivery/retry-policy.ts';
+import type { ExportState, ExportStates } from '../exports/export-states.ts';
+import type { ExportConfig } from '../exports/options.ts';
+import { type ExportResult, runExport } from '../exports/run-export.ts';
+import { dueAfter } from '../exports/schedule.ts';
+import type { Clock, Random } from '../platform/clock.ts';
+import type { Emit } from '../telemetry/events.ts';
+import { ledgerFile } from './open-ledger.ts';
+
+/** How often it is looked whether an export is due, in ms. */
+const LOOK_MS = 2_000;
+const FIRST_BACK_OFF_MS = 60_000;
+const LAST_BACK_OFF_MS = 3_600_000;
+/**
+ * Rows that are new since the last export are looked for from so much earlier on, in ms: what began before it, a long poll say,
+ * may have been written behind it under the time at which it began.
+ */
+const OVERLAP_MS = 3_600_000;
+
+/** Options that change when an export is made, and not what is in it or where it goes. */
+const WHEN: ReadonlySet<string> = new Set(['every', 'at', 'timezone', 'keep']);
+
+export interface ExportParts {
+  readonly states: ExportStates;
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** By how much others come first, as for nice(1). */
+  readonly niceness: number;
+}
+
+/** An export as the configuration and what is remembered of it have it together. */
+export interface ExportView {
+  readonly config: ExportConfig;
+  readonly state: ExportState | undefined;
+  /** When it is made next, or made again; in the past where it is overdue. */
+  readonly dueAt: Date | undefined;
+}
+
+/** Every configured export, in order. */
+export function viewExports(exports: readonly ExportConfig[], states: ExportStates): ExportView[] {
+  return exports.map((config) => {
+    const state = states.read(config.name);
+    return { config, state, dueAt: state && dueAt(config, state) };
+  });
+}
+
+/** What is remembered of exports, as `planOf` compares it. */
+export async function lastExports(states: ExportStates): Promise<{ name: string; config: string }[]> {
+  const names = await states.names();
+  return names.flatMap((name) => {
+    const config = states.read(name)?.config;
+    return config === undefined ? [] : [{ name, config }];
+  });
+}
+
+/** Takes what became of a run. */
+type Told = (name: string, result: ExportResult, run: { startedMs: number; state: ExportState }) => void;
+
+/** Makes events of what becomes of runs; one that was put off or cut off is no news. */
+export function tellOfExports(emit: Emit, clock: Clock): Told {
+  return (name, result, { startedMs, state }) => {
+    if (result.kind === 'made') {
+      const { kind: _, ...made } = result;
+      emit({
+        type: 'export-made',
+        export: name,
+        ...made,
+        durationMs: Math.round(clock.monotonicMs() - startedMs),
+      });
+    } else if (result.kind === 'failed' && state.failed) {
+      const { message: reason, hint } = result;
+      const retryInMs = state.failed.retryAt.getTime() - state.failed.at.getTime();
+      emit({ type: 'export-failed', export: name, reason, hint, failures: state.failed.times, retryInMs });
+    }
+  };
+}
+
+/**
+ * Makes every export when it is due, one after the other, until the signal aborts. One that was missed is made once, as soon as leadsync
+ * runs; one that failed is tried again with growing pauses.
+ */
+export async function exportOnSchedule(
+  exportsNow: () => readonly ExportConfig[],
+  parts: ExportParts,
+  told: Told,
+  signal: AbortSignal,
+): Promise<void> {
+  const { states, clock } = parts;
+  let known: readonly ExportConfig[] | undefined;
+  while (!signal.aborted) {
+    const exports = exportsNow();
+    if (known !== exports) await forgetOthers(exports, states);
+    known = exports;
+    for (const config of exports) {
+      if (signal.aborted) return;
+      const state = await noted(config, parts);
+      if (!isDue(config, state, clock.now())) continue;
+      const startedMs = clock.monotonicMs();
+      const { result, state: after } = await exportOnce(config, parts, signal);
+      told(config.name, result, { startedMs, state: after });
+    }
+    await clock.sleep(LOOK_MS, signal);
+  }
+}
+
+/** Makes an export now, and remembers what came of it. */
+export async function exportOnce(
+  config: ExportConfig,
+  parts: ExportParts,
+  signal: AbortSignal,
+): Promise<{ result: ExportResult; state: ExportState }> {
+  const { states, clock, random } = parts;
+  const before = await noted(config, parts);
+  const goesOn = before.done !== undefined && isSameExport(before.done.config, config);
+  const startedAt = clock.now();
+  const run = {
+    ledgerFile: ledgerFile(parts.dataDir),
+    at: startedAt,
+    since: goesOn && config.rows === 'new' ? sinceOf(before, startedAt) : undefined,
+    first: !goesOn,
+  };
+  const result = await runExport(config, run, { folder: states.folder, niceness: parts.niceness }, signal);
+  const state = after(before, config, { result, startedAt, now: clock.now(), random });
+  if (state !== before) await states.write(config.name, state);
+  return { result, state };
+}
+
+function after(
+  before: ExportState,
+  config: ExportConfig,
+  { result, startedAt, now, random }: { result: ExportResult; startedAt: Date; now: Date; random: Random },
+): ExportState {
+  if (result.kind === 'made') {
+    const { place, rows, bytes } = result;
+    const done = { startedAt, finishedAt: now, place, rows, bytes, config: describeExport(config) };
+    return { ...before, done, failed: undefined };
+  }
+  if (result.kind !== 'failed') return before;
+  const times = (before.failed?.times ?? 0) + 1;
+  const waitMs = backOffMs(times - 1, FIRST_BACK_OFF_MS, LAST_BACK_OFF_MS, random);
+  const { message, hint } = result;
+  const retryAt = new Date(now.getTime() + waitMs);
+  return { ...before, failed: { at: now, times, message, hint, retryAt } };
+}
+
+/** What is remembered of it. Under another configuration a failure counts no more: somebody may have mended it. */
+async function noted(config: ExportConfig, { states, clock }: ExportParts): Promise<ExportState> {
+  const state = states.read(config.name);
+  const described = describeExport(config);
+  if (state?.config === described) return state;
+  const now = { since: clock.now(), ...state, config: described, failed: undefined };
+  await states.write(config.name, now);
+  return now;
+}
+
+async function forgetOthers(exports: readonly ExportConfig[], states: ExportStates): Promise<void> {
+  const names = new Set(exports.map(({ name }) => name));
+  for (const name of await states.names()) if (!names.has(name)) await states.forget(name);
+}
+
+/** A time to come that is further off than any schedule has it was noted before the clock was set back. */
+function isDue(config: ExportConfig, state: ExportState, now: Date): boolean {
+  if (state.failed) return state.failed.retryAt <= now || state.failed.at > now;
+  return dueAt(config, state) <= now || (state.done !== undefined && state.done.startedAt > now);
+}
+
+function dueAt({ schedule }: ExportConfig, { since, done, failed }: ExportState): Date {
+  if (failed) return failed.retryAt;
+  if (done) return dueAfter(schedule, done.startedAt);
+  return 'everyMs' in schedule ? since : dueAfter(schedule, since);
+}
+
+/** Everything, when the clock was set back since. */
+function sinceOf({ done }: ExportState, now: Date): Date | undefined {
+  if (!done || done.startedAt > now) return undefined;
+  return new Date(done.startedAt.getTime() - OVERLAP_MS);
+}
+
+function isSameExport(before: string, config: ExportConfig): boolean {
+  return differingOptions(before, describeExport(config)).every((option) => WHEN.has(option));
+}

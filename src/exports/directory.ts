@@ -1,0 +1,91 @@
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { disk, makeFolderDurably } from '../platform/files.ts';
+import { codeOf } from '../platform/network-failure.ts';
+import type { Destination } from './destination.ts';
+import { diskFailure } from './export-failed.ts';
+import { inOrder, isInTheMaking, isOf } from './export-name.ts';
+
+/** Exports are personal data mostly: whoever else should read them shares the group. */
+const FOLDER_MODE = 0o750;
+
+/** A folder in which the files of an export appear. */
+export class Directory implements Destination {
+  readonly #name: string;
+  readonly folder: string;
+
+  constructor(name: string, folder: string) {
+    this.#name = name;
+    this.folder = folder;
+  }
+
+  async check(): Promise<void> {
+    for (let folder = this.folder; ; folder = dirname(folder)) {
+      try {
+        await disk.probeFolder(folder);
+        return;
+      } catch (error) {
+        if (codeOf(error) === 'ENOENT' && dirname(folder) !== folder) continue;
+        throw diskFailure(folder, error) ?? error;
+      }
+    }
+  }
+
+  async prepare(first: boolean): Promise<void> {
+    await this.#told(async () => {
+      if (first) await makeFolderDurably(disk, this.folder, FOLDER_MODE);
+      else await disk.probeFolder(this.folder);
+    });
+  }
+
+  async tidy(): Promise<void> {
+    await this.#told(async () => {
+      for (const name of await this.#names())
+        if (isInTheMaking(this.#name, name))
+          await rm(join(this.folder, name), { recursive: true, force: true });
+    });
+  }
+
+  async bring(): Promise<void> {
+    // It was made where it belongs.
+  }
+
+  async list(): Promise<readonly string[]> {
+    return this.#told(async () => {
+      const names = await this.#names();
+      return inOrder(names.filter((name) => isOf(this.#name, name)));
+    });
+  }
+
+  async remove(file: string): Promise<void> {
+    await this.#told(() => rm(join(this.folder, file), { recursive: true, force: true }));
+  }
+
+  nameOf(file: string): string {
+    return join(this.folder, file);
+  }
+
+  read<T>(file: string, use: (path: string) => Promise<T>): Promise<T> {
+    return use(join(this.folder, file));
+  }
+
+  close(): void {
+    // Nothing is open.
+  }
+
+  /** None where the folder is not there. */
+  #names(): Promise<readonly string[]> {
+    return disk.list(this.folder).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw error;
+    });
+  }
+
+  async #told<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw diskFailure(this.folder, error) ?? error;
+    }
+  }
+}

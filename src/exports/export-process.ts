@@ -1,0 +1,53 @@
+import { setPriority } from 'node:os';
+import { LedgerError } from '../ledger/ledger-error.ts';
+import { acquireLock, LockHeld } from '../platform/lock.ts';
+import { ExportFailed } from './export-failed.ts';
+import { makeExport } from './make-export.ts';
+import { openDestination } from './open-destination.ts';
+import { type ExportJob, type ExportResult, targetOf } from './run-export.ts';
+
+// The process that an export runs in: gets its job as a message, and tells what it came to. It ends with whoever started it.
+
+const stop = new AbortController();
+process.once('disconnect', () => stop.abort());
+process.on('SIGTERM', () => stop.abort());
+process.on('SIGINT', () => undefined); // of a terminal; whoever started us decides
+process.once('message', (job) => {
+  void resultOf(job as ExportJob).then((result) => {
+    if (process.connected) process.send?.(result, () => process.disconnect());
+  });
+});
+
+async function resultOf(job: ExportJob): Promise<ExportResult> {
+  setPriority(job.niceness);
+  const config = { ...job.config, target: targetOf(job) };
+  try {
+    // Held by this process, which may outlive the one that started it by a moment.
+    const lock = acquireLock(job.lockFile);
+    try {
+      const destination = await openDestination(config, job.folder);
+      try {
+        return { kind: 'made', ...(await makeExport(config, destination, job.run, stop.signal)) };
+      } finally {
+        destination.close();
+      }
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+function failureOf(error: unknown): ExportResult {
+  if (stop.signal.aborted) return { kind: 'stopped' };
+  if (error instanceof LockHeld) return { kind: 'busy' };
+  if (error instanceof ExportFailed || error instanceof LedgerError)
+    return { kind: 'failed', message: error.message, hint: error.hint };
+  const name = error instanceof Error ? error.name : typeof error;
+  return {
+    kind: 'failed',
+    message: `An unexpected fault (${name}).`,
+    hint: 'It is tried again; please report it.',
+  };
+}

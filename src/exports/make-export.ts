@@ -1,0 +1,89 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { relations } from '../store/documented.ts';
+import type { Destination } from './destination.ts';
+import { type ExportRequest, exportTables } from './export.ts';
+import { diskFailure, ExportFailed } from './export-failed.ts';
+import { fileNameOf } from './export-name.ts';
+import type { ExportConfig } from './options.ts';
+import { AlreadyThere } from './whole-or-not.ts';
+
+/** Which run of an export it is. */
+export interface ExportRun {
+  readonly ledgerFile: string;
+  readonly at: Date;
+  /** Rows that came or changed from then on; undefined for all. */
+  readonly since: Date | undefined;
+  /** None of this export was ever done. */
+  readonly first: boolean;
+}
+
+/** An export that was made, and is where it belongs. */
+export interface ExportMade {
+  /** A path, or an address. */
+  readonly place: string;
+  readonly rows: number;
+  readonly bytes: number;
+  /** Older ones that were removed, as `keep` says. */
+  readonly removed: number;
+}
+
+/** Makes an export, brings it where it belongs, and removes those that are too old. @throws ExportFailed, LedgerError, the signal's reason */
+export async function makeExport(
+  config: ExportConfig,
+  destination: Destination,
+  run: ExportRun,
+  signal: AbortSignal,
+): Promise<ExportMade> {
+  await destination.prepare(run.first);
+  await destination.tidy(signal);
+  const request = requestOf(config, destination.folder, run);
+  const rows = await write(request, destination, signal);
+  const file = request.output.slice(destination.folder.length + 1);
+  const bytes = await sizeOf(request.output);
+  await destination.bring(file, signal);
+  const removed = await removeOld(config, destination, signal);
+  return { place: destination.nameOf(file), rows, bytes, removed };
+}
+
+function requestOf(config: ExportConfig, folder: string, run: ExportRun): ExportRequest {
+  const { name, format, tables } = config;
+  const chosen = relations.filter((one) => tables.includes(one.name));
+  const isFile = format === 'sqlite' || chosen.length === 1;
+  const file = fileNameOf(name, run.at, isFile ? `.${format}` : '');
+  return {
+    ledgerFile: run.ledgerFile,
+    output: join(folder, file),
+    format,
+    relations: chosen,
+    layout: isFile ? 'file' : 'folder',
+    since: run.since,
+  };
+}
+
+async function write(request: ExportRequest, destination: Destination, signal: AbortSignal): Promise<number> {
+  const counts = new Map<string, number>();
+  try {
+    await exportTables(request, (table, rows) => void counts.set(table, rows), signal);
+  } catch (error) {
+    if (error instanceof AlreadyThere)
+      throw new ExportFailed(error.message, 'It is made again under the name of a later second.', error);
+    throw diskFailure(destination.folder, error) ?? error;
+  }
+  return counts.values().reduce((sum, rows) => sum + rows, 0);
+}
+
+async function removeOld({ keep }: ExportConfig, destination: Destination, signal: AbortSignal) {
+  if (keep === undefined) return 0;
+  const old = (await destination.list(signal)).slice(0, -keep);
+  for (const file of old) await destination.remove(file, signal);
+  return old.length;
+}
+
+async function sizeOf(path: string): Promise<number> {
+  const found = await stat(path);
+  if (!found.isDirectory()) return found.size;
+  let sum = 0;
+  for (const name of await readdir(path)) sum += await sizeOf(join(path, name));
+  return sum;
+}

@@ -1,0 +1,105 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { Secret } from '../platform/secret.ts';
+import { diskFailure } from './export-failed.ts';
+import type { ExportMade, ExportRun } from './make-export.ts';
+import { type ExportConfig, type ExportTarget, S3_SECRETS } from './options.ts';
+
+/** What the process of an export is told to do. Secrets are plain in it: it travels from process to process, and is kept nowhere. */
+export interface ExportJob {
+  readonly config: Omit<ExportConfig, 'target'>;
+  readonly target: Readonly<Record<string, unknown>>;
+  readonly run: ExportRun;
+  /** Where one is made that goes elsewhere. */
+  readonly folder: string;
+  readonly lockFile: string;
+  readonly niceness: number;
+}
+
+/** What a run came to. */
+export type ExportResult =
+  | ({ readonly kind: 'made' } & ExportMade)
+  | { readonly kind: 'failed'; readonly message: string; readonly hint: string }
+  /** Another run of the same export is under way. */
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'stopped' };
+
+/** How long a process that was asked to end may take to take back what it began, in ms. */
+const TAKE_BACK_MS = 5_000;
+
+/**
+ * Runs an export in a process of its own, so that neither its work nor its memory is in the way of polls and deliveries.
+ * `folder` is the data directory's own for exports, `niceness` that of nice(1). Never rejects for what a run may fail of: the result says it.
+ */
+export async function runExport(
+  { target, ...config }: ExportConfig,
+  run: ExportRun,
+  { folder, niceness }: Pick<ExportJob, 'folder' | 'niceness'>,
+  signal: AbortSignal,
+): Promise<ExportResult> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const failed = diskFailure(folder, error);
+    if (!failed) throw error;
+    return { kind: 'failed', message: failed.message, hint: failed.hint };
+  }
+  const lockFile = join(folder, `${config.name}.lock`);
+  return inProcess({ config, target: plain(target), run, folder, lockFile, niceness }, signal);
+}
+
+async function inProcess(job: ExportJob, signal: AbortSignal): Promise<ExportResult> {
+  if (signal.aborted) return { kind: 'stopped' };
+  const child = start();
+  let insist: NodeJS.Timeout | undefined;
+  const ask = () => {
+    child.kill('SIGTERM');
+    insist = setTimeout(() => child.kill('SIGKILL'), TAKE_BACK_MS);
+  };
+  signal.addEventListener('abort', ask, { once: true });
+  let result: ExportResult | undefined;
+  child.on('message', (message) => {
+    result = message as ExportResult;
+  });
+  try {
+    const ended = once(child, 'exit');
+    child.send(job);
+    await ended;
+    return result ?? (signal.aborted ? { kind: 'stopped' } : ENDED);
+  } finally {
+    clearTimeout(insist);
+    signal.removeEventListener('abort', ask);
+  }
+}
+
+const ENDED: ExportResult = {
+  kind: 'failed',
+  message: 'The process of the export was ended from outside.',
+  hint: 'The machine may have run out of memory. What it had begun is removed by the next run.',
+};
+
+/** Beside this file, and TypeScript or JavaScript as this one is. */
+function start(): ChildProcess {
+  const file = new URL(`./export-process${extname(import.meta.url)}`, import.meta.url);
+  return fork(file, {
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    serialization: 'advanced',
+    execArgv: [],
+  });
+}
+
+function plain(target: ExportTarget): Readonly<Record<string, unknown>> {
+  const reveal = ([key, value]: [string, unknown]) => [key, value instanceof Secret ? value.reveal() : value];
+  return Object.fromEntries(Object.entries(target).map(reveal));
+}
+
+/** Where the export of a job goes, its secrets hidden again. */
+export function targetOf({ target }: Pick<ExportJob, 'target'>): ExportTarget {
+  const hide = ([key, value]: [string, unknown]) => {
+    const isSecret = (S3_SECRETS as readonly string[]).includes(key) && typeof value === 'string';
+    return [key, isSecret ? new Secret(value) : value];
+  };
+  return Object.fromEntries(Object.entries(target).map(hide)) as ExportTarget;
+}

@@ -1,0 +1,286 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  type MultipartUpload,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import type { Secret } from '../platform/secret.ts';
+import type { Destination } from './destination.ts';
+import { diskFailure, ExportFailed } from './export-failed.ts';
+import { inOrder, isInTheMaking, isOf } from './export-name.ts';
+import type { ExportTarget } from './options.ts';
+import { storageFailure } from './storage-failure.ts';
+
+type S3Target = Extract<ExportTarget, { type: 's3' }>;
+
+/** Behind an export of several files, as Hadoop and Spark have it: without it the others are a part. */
+const COMPLETE = '_SUCCESS';
+/** Parts are held in memory while they travel: two of this size, in bytes, or more where a file would have too many. */
+const PART_BYTES = 8 * 1024 * 1024;
+const AT_ONCE = 2;
+const MOST_PARTS = 10_000;
+const CONNECT_MS = 10_000;
+/** How long nothing may come back, in ms. */
+const SILENCE_MS = 60_000;
+const FOLDER_MODE = 0o700;
+/** Before the name of what was fetched to be read. */
+const READ = /^\.read-[0-9a-f-]{36}-/;
+
+/** A bucket of an S3-compatible storage. What is brought there is made in a folder of this machine first. */
+export class S3 implements Destination {
+  readonly #name: string;
+  readonly #target: S3Target;
+  readonly #client: S3Client;
+  readonly folder: string;
+
+  /** `folder` holds an export until it is in the bucket. */
+  constructor(name: string, target: S3Target, folder: string) {
+    this.#name = name;
+    this.#target = target;
+    this.#client = openClient(target);
+    this.folder = folder;
+  }
+
+  /** Puts an empty object there and removes it. */
+  async check(signal: AbortSignal): Promise<void> {
+    await this.#requireRegion();
+    await this.#told(signal, async () => {
+      await this.#runs(signal);
+      const probe = `.${this.#name}-check`;
+      await this.#put(probe, signal);
+      await this.#delete(probe, signal);
+    });
+  }
+
+  async prepare(): Promise<void> {
+    try {
+      await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
+    } catch (error) {
+      throw diskFailure(this.folder, error) ?? error;
+    }
+  }
+
+  async tidy(signal: AbortSignal): Promise<void> {
+    await this.#removeStaged();
+    await this.#requireRegion();
+    await this.#told(signal, async () => {
+      await this.#abortUploads(signal);
+      const { parts } = await this.#runs(signal);
+      for (const file of parts) await this.remove(file, signal);
+    });
+  }
+
+  async bring(file: string, signal: AbortSignal): Promise<void> {
+    const path = join(this.folder, file);
+    try {
+      await this.#told(signal, async () => {
+        const names = (await stat(path)).isDirectory() ? inOrder(await readdir(path)) : undefined;
+        if (!names) return this.#upload(path, file, signal);
+        for (const name of names) await this.#upload(join(path, name), `${file}/${name}`, signal);
+        await this.#put(`${file}/${COMPLETE}`, signal);
+      });
+    } finally {
+      await rm(path, { recursive: true, force: true });
+    }
+  }
+
+  async list(signal: AbortSignal): Promise<readonly string[]> {
+    return this.#told(signal, async () => (await this.#runs(signal)).complete);
+  }
+
+  async remove(file: string, signal: AbortSignal): Promise<void> {
+    await this.#told(signal, async () => {
+      const keys = (await this.#keys(file, signal)).filter((key) => runOf(key) === file);
+      // The mark that it is complete goes first: what is left behind by a stop is no export any more.
+      for (const key of keys.toSorted((one, other) => Number(isMark(other)) - Number(isMark(one))))
+        await this.#delete(key, signal);
+    });
+  }
+
+  nameOf(file: string): string {
+    return `s3://${this.#target.bucket}/${this.#keyOf(file)}`;
+  }
+
+  async read<T>(file: string, use: (path: string) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const path = join(this.folder, `.read-${randomUUID()}-${file}`);
+    try {
+      await this.#told(signal, async () => {
+        for (const key of (await this.#keys(file, signal)).filter(
+          (one) => runOf(one) === file && !isMark(one),
+        ))
+          await this.#download(key, path + key.slice(file.length), signal);
+      });
+      return await use(path);
+    } finally {
+      await rm(path, { recursive: true, force: true });
+    }
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  /** A stop ends the file, and with it the upload, which then takes back the parts that have arrived. */
+  async #upload(path: string, name: string, signal: AbortSignal): Promise<void> {
+    const { size } = await stat(path);
+    signal.throwIfAborted();
+    const upload = new Upload({
+      client: this.#client,
+      params: {
+        Bucket: this.#target.bucket,
+        Key: this.#keyOf(name),
+        Body: createReadStream(path, { signal }),
+        ...(this.#target.checksums && { ChecksumAlgorithm: 'CRC32' as const }),
+      },
+      queueSize: AT_ONCE,
+      partSize: Math.max(PART_BYTES, Math.ceil(size / MOST_PARTS)),
+    });
+    await upload.done();
+  }
+
+  async #download(key: string, path: string, signal: AbortSignal): Promise<void> {
+    await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
+    const object = { Bucket: this.#target.bucket, Key: this.#keyOf(key) };
+    const { Body } = await this.#client.send(new GetObjectCommand(object), { abortSignal: signal });
+    await pipeline(Body as Readable, createWriteStream(path, { mode: 0o600 }), { signal });
+  }
+
+  async #requireRegion(): Promise<void> {
+    try {
+      await this.#client.config.region();
+    } catch (error) {
+      const hint = 'Set `region`, or AWS_REGION in the environment.';
+      throw new ExportFailed(`No region is known for the bucket ${this.#target.bucket}.`, hint, error);
+    }
+  }
+
+  /** What a run that was killed had made on this machine. */
+  async #removeStaged(): Promise<void> {
+    try {
+      for (const name of await readdir(this.folder))
+        if (isOf(this.#name, name.replace(READ, '')) || isInTheMaking(this.#name, name))
+          await rm(join(this.folder, name), { recursive: true, force: true });
+    } catch (error) {
+      throw diskFailure(this.folder, error) ?? error;
+    }
+  }
+
+  /** What a run that was killed had begun to upload; some services cannot tell, and remove it by themselves. */
+  async #abortUploads(signal: AbortSignal): Promise<void> {
+    for (const { Key, UploadId } of await this.#uploads(signal)) {
+      if (Key === undefined || !isOf(this.#name, runOf(Key.slice(this.#target.prefix.length)))) continue;
+      const upload = { Bucket: this.#target.bucket, Key, UploadId };
+      await this.#client.send(new AbortMultipartUploadCommand(upload), { abortSignal: signal });
+    }
+  }
+
+  async #uploads(signal: AbortSignal): Promise<readonly MultipartUpload[]> {
+    const command = new ListMultipartUploadsCommand({
+      Bucket: this.#target.bucket,
+      Prefix: this.#keyOf(`${this.#name}-`),
+    });
+    try {
+      return (await this.#client.send(command, { abortSignal: signal })).Uploads ?? [];
+    } catch (error) {
+      if (error instanceof Error && error.name === 'NotImplemented') return [];
+      throw error;
+    }
+  }
+
+  async #put(name: string, signal: AbortSignal): Promise<void> {
+    const object = { Bucket: this.#target.bucket, Key: this.#keyOf(name), Body: '' };
+    await this.#client.send(new PutObjectCommand(object), { abortSignal: signal });
+  }
+
+  async #delete(name: string, signal: AbortSignal): Promise<void> {
+    const object = { Bucket: this.#target.bucket, Key: this.#keyOf(name) };
+    await this.#client.send(new DeleteObjectCommand(object), { abortSignal: signal });
+  }
+
+  /** The exports in the bucket, the oldest first, and those of which only a part is there. */
+  async #runs(signal: AbortSignal): Promise<{ complete: readonly string[]; parts: readonly string[] }> {
+    const keys = await this.#keys(`${this.#name}-`, signal);
+    const marked = new Set(keys.filter(isMark).map(runOf));
+    const runs = new Map(keys.map((key) => [runOf(key), !key.includes('/')]));
+    const own = inOrder([...runs.keys()].filter((run) => isOf(this.#name, run)));
+    const isComplete = (run: string) => runs.get(run) === true || marked.has(run);
+    return { complete: own.filter(isComplete), parts: own.filter((run) => !isComplete(run)) };
+  }
+
+  /** The keys that begin so, without the prefix of all. */
+  async #keys(start: string, signal: AbortSignal): Promise<readonly string[]> {
+    const { bucket: Bucket, prefix } = this.#target;
+    const keys: string[] = [];
+    for (let after: string | undefined; ; ) {
+      const command = new ListObjectsV2Command({
+        Bucket,
+        Prefix: this.#keyOf(start),
+        ...(after !== undefined && { ContinuationToken: after }),
+      });
+      const { Contents = [], NextContinuationToken } = await this.#client.send(command, {
+        abortSignal: signal,
+      });
+      for (const { Key } of Contents) if (Key !== undefined) keys.push(Key.slice(prefix.length));
+      after = NextContinuationToken;
+      if (after === undefined) return keys;
+    }
+  }
+
+  #keyOf(name: string): string {
+    return `${this.#target.prefix}${name}`;
+  }
+
+  async #told<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw storageFailure(this.#target, error);
+    }
+  }
+}
+
+function openClient(target: S3Target): S3Client {
+  const { endpoint, checksums, access_key_id: id, secret_access_key: key, session_token: token } = target;
+  const region = target.region ?? (endpoint === undefined ? undefined : 'us-east-1'); // others hardly care, and the SDK wants one
+  return new S3Client({
+    ...(region !== undefined && { region }),
+    ...(endpoint !== undefined && { endpoint }),
+    ...(id && key && { credentials: credentialsOf(id, key, token) }),
+    forcePathStyle: target.path_style,
+    requestChecksumCalculation: checksums ? 'WHEN_SUPPORTED' : 'WHEN_REQUIRED',
+    responseChecksumValidation: checksums ? 'WHEN_SUPPORTED' : 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      socketTimeout: SILENCE_MS,
+    },
+  });
+}
+
+function credentialsOf(id: Secret, key: Secret, token: Secret | undefined) {
+  return {
+    accessKeyId: id.reveal(),
+    secretAccessKey: key.reveal(),
+    ...(token && { sessionToken: token.reveal() }),
+  };
+}
+
+/** `nightly-20261122T030000Z/leads.parquet` belongs to `nightly-20261122T030000Z`. */
+function runOf(key: string): string {
+  return key.split('/', 1)[0] ?? '';
+}
+
+function isMark(key: string): boolean {
+  return key.endsWith(`/${COMPLETE}`);
+}

@@ -1,0 +1,22 @@
+import Database from 'better-sqlite3';
+import type { Cell } from './reading.ts';
+
+/** A table of an SQLite file: its columns, and its rows in that order. */
+export interface CopiedTable {
+  readonly columns: readonly string[];
+  readonly rows: Iterable<readonly Cell[]>;
+}
+
+/** The tables of a file that `PublicCopy` made, one after the other; each is read before the next. Throws SQLite's own error. */
+export function* copiedTables(file: string): Generator<CopiedTable> {
+  const db = new Database(file, { readonly: true, fileMustExist: true });
+  try {
+    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
+    for (const table of tables) {
+      const select = db.prepare<[], Cell[]>(`SELECT * FROM "${table}"`).safeIntegers().raw();
+      yield { columns: select.columns().map(({ name }) => name), rows: select.iterate() };
+    }
+  } finally {
+    db.close();
+  }
+}

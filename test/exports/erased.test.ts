@@ -1,0 +1,85 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { acquireLock } from '../../src/platform/lock.ts';
+import { Install } from '../cli/an-install.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { until } from '../support/until.ts';
+
+const LARGEST = 2n ** 63n - 1n;
+const people = [
+  aListedLead({ id: LARGEST, client_email: 'ada@example.com', client_name: 'Ada, "the first"\nof all' }, 0),
+  aListedLead({ id: LARGEST - 1n, client_name: 'Bob, id 42' }, 1),
+];
+
+async function exported(options: Readonly<Record<string, unknown>>) {
+  const nightly = { type: 'directory', directory: './out', every: '1d', ...options };
+  const install = new Install({ sinks: {}, exports: { nightly } });
+  await install.recorded(people);
+  await install.run(['export', '--name', 'nightly']);
+  const [name = ''] = readdirSync(join(install.folder, 'out'));
+  return { install, file: join(install.folder, 'out', name) };
+}
+
+const everyFormat = ['parquet', 'csv', 'jsonl', 'sqlite'].flatMap((format) => [
+  { format, tables: ['lead_answers', 'rejected_leads', 'leads'] },
+  { format, tables: ['lead_versions'] },
+]);
+
+test.each(everyFormat)(
+  'what an export of %j still holds of the person is listed, and not what was made later',
+  async (options) => {
+    const { install, file } = await exported(options);
+    const said = await install.run(['erase', 'ada@example.com', '--yes']);
+    expect(said.code).toBe(1);
+    expect(said.stdout).toContain(
+      'NOT REACHED  nightly (export to directory): Its files are left as they are;',
+    );
+    expect(said.stdout).toContain(`               ${file}\n`);
+    install.clock.jump(1000);
+    await install.run(['export', '--name', 'nightly']);
+    const again = await install.run(['erase', String(LARGEST), '--yes']);
+    expect(again.stdout.match(/nightly-\d+T\d+Z/g)).toEqual(['nightly-20261120T100000Z']);
+  },
+);
+
+test.each([{ tables: ['v_leads_no_pii'] }, { tables: ['deliveries', 'polls', 'attempts'], format: 'csv' }])(
+  'an export of %j holds nobody',
+  async (options) => {
+    const { install } = await exported(options);
+    const said = await install.run(['erase', String(LARGEST), '--yes']);
+    expect(said).toMatchObject({ code: 0, stderr: '' });
+    expect(said.stdout).toContain('reached      nightly (export to directory): None of its files holds');
+  },
+);
+
+test('a file that cannot be read may hold the person, and is listed as such', async () => {
+  const { install, file } = await exported({});
+  writeFileSync(file, readFileSync(file).subarray(0, 300));
+  const said = await install.run(['erase', 'ada@example.com', '--yes']);
+  expect(said.code).toBe(1);
+  expect(said.stdout).toContain(`${file} (cannot be read, and may hold them)\n`);
+});
+
+test('what a killed run has left is removed with the person', async () => {
+  const { install } = await exported({ tables: ['polls'] });
+  const leftover = join(install.folder, 'out', '.nightly-20261119T100000Z.0123456789abcdef.tmp');
+  mkdirSync(leftover);
+  writeFileSync(join(leftover, 'leads.csv'), 'ada@example.com');
+  expect((await install.run(['erase', 'ada@example.com', '--yes'])).code).toBe(0);
+  expect(readdirSync(join(install.folder, 'out'))).toEqual(['nightly-20261120T100000Z.parquet']);
+});
+
+test('an export that is being made is waited for, and counts as not reached when it takes too long', async () => {
+  const { install } = await exported({ tables: ['polls'] });
+  const held = acquireLock(join(install.folder, 'data', 'exports', 'nightly.lock'));
+  onTestFinished(() => held.release());
+  const saying = install.run(['erase', 'ada@example.com', '--yes']);
+  await until('it waits', () => install.clock.sleeping > 0);
+  install.clock.jump(61_000);
+  await install.clock.pass(1_000);
+  const said = await saying;
+  expect(said.code).toBe(1);
+  expect(said.stdout).toContain('It is being made. Run this again when it is done.');
+  expect((await install.run(['erase'])).stderr).toContain(`This would be: main ${LARGEST}.`);
+});

@@ -1,0 +1,31 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Install } from '../cli/an-install.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { startLeadsync } from '../support/leadsync.ts';
+import { until } from '../support/until.ts';
+
+const LEADS = 8_000;
+const PATIENCE_MS = 30_000;
+
+test('an export whose leadsync is killed ends with it and leaves nothing, and the next is whole', async () => {
+  const nightly = { type: 'directory', directory: './out', tables: ['all'], format: 'csv', every: '1d' };
+  const install = new Install({ sinks: {}, exports: { nightly } });
+  const ledger = await install.recorded(
+    Array.from({ length: LEADS }, (_, at) => aListedLead({ id: at + 1 }, at)),
+  );
+  await ledger.close();
+  const out = join(install.folder, 'out');
+  const begin = () => startLeadsync(['export', '--name', 'nightly', '-c', install.configFile]);
+  const killed = begin();
+  const isWriting = () => existsSync(out) && readdirSync(out).some((name) => name.endsWith('.tmp'));
+  await until('it writes', isWriting, PATIENCE_MS);
+  await killed.kill('SIGKILL');
+  await until('nothing is left', () => readdirSync(out).length === 0, PATIENCE_MS);
+  const next = begin();
+  expect(await next.exited).toEqual({ code: 0, signal: null });
+  expect(next.stdout).toContain('Wrote ');
+  const [run = ''] = readdirSync(out);
+  expect(readdirSync(join(out, run))).toContain('leads.csv');
+});

@@ -1,0 +1,266 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { exportOnSchedule, tellOfExports } from '../../src/daemon/exporting.ts';
+import { ExportStates } from '../../src/exports/export-states.ts';
+import { disk } from '../../src/platform/files.ts';
+import { acquireLock } from '../../src/platform/lock.ts';
+import { sinkTypes } from '../../src/sinks/registry.ts';
+import type { Event } from '../../src/telemetry/events.ts';
+import { Install } from '../cli/an-install.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { until } from '../support/until.ts';
+import { parquetRows } from './read-parquet.ts';
+
+const HOUR_MS = 3_600_000;
+const nightly = { type: 'directory', directory: './out', every: '1d' };
+
+function withExport(options: Readonly<Record<string, unknown>> = {}): Install {
+  return new Install({ exports: { nightly: { ...nightly, ...options } } });
+}
+
+/** Puts another configuration of the export in the place of the former one. */
+function reconfigure(install: Install, options: Readonly<Record<string, unknown>>): void {
+  writeFileSync(
+    install.configFile,
+    readFileSync(new Install({ exports: { nightly: { ...nightly, ...options } } }).configFile),
+  );
+}
+
+function filesOf(install: Install, folder = 'out'): string[] {
+  return readdirSync(join(install.folder, folder)).sort();
+}
+
+async function made(install: Install): Promise<string> {
+  const { code, stdout, stderr } = await install.run(['export', '--name', 'nightly']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+
+/** The daemon's part that makes exports, on the clock of the install. */
+function scheduler(install: Install) {
+  const events: Event[] = [];
+  const stop = new AbortController();
+  const config = loadConfig(install.configFile, { sinkTypes, env: {} });
+  const states = new ExportStates(disk, config.dataDir);
+  const { clock } = install;
+  const parts = { states, dataDir: config.dataDir, clock, random: () => 0.5, niceness: 0 };
+  const told = tellOfExports((event) => events.push(event), clock);
+  const ended = exportOnSchedule(() => config.exports, parts, told, stop.signal);
+  const end = async () => {
+    stop.abort();
+    await ended;
+  };
+  onTestFinished(end);
+  /** Lets it do what is due now. */
+  const rest = () => until('it rests', () => clock.sleeping > 0, 30_000);
+  const pass = async (ms: number) => {
+    await rest();
+    clock.jump(ms);
+    await clock.pass(2_000);
+    await rest();
+  };
+  return { events, pass, rest, end };
+}
+
+describe('an export by its name', () => {
+  test('is a file that is named after it and the time, in UTC, for this user alone', async () => {
+    const install = withExport();
+    await install.listed(1, 2);
+    const file = join(install.folder, 'out', 'nightly-20261120T100000Z.parquet');
+    expect(await made(install)).toBe(`2 rows\nWrote ${file}\n`);
+    expect((await parquetRows(file)).map(({ id }) => id)).toEqual([1n, 2n]);
+    expect(statSync(file).mode & 0o077).toBe(0);
+    expect(filesOf(install, 'data/exports')).toEqual(['nightly.json', 'nightly.lock']);
+  });
+
+  test.each([
+    [{ tables: ['leads', 'polls'], format: 'csv' }, ['leads.csv', 'polls.csv']],
+    [{ tables: ['v_leads_no_pii', 'leads'], format: 'jsonl' }, ['leads.jsonl', 'v_leads_no_pii.jsonl']],
+  ])('of several tables is a folder: %j', async (options, files) => {
+    const install = withExport(options);
+    await install.listed(1);
+    await made(install);
+    expect(filesOf(install, 'out/nightly-20261120T100000Z')).toEqual(files);
+  });
+
+  test('of everything as SQLite is one file', async () => {
+    const install = withExport({ tables: ['all'], format: 'sqlite' });
+    await install.listed(1);
+    await made(install);
+    expect(filesOf(install)).toEqual(['nightly-20261120T100000Z.sqlite']);
+  });
+
+  test('keeps as many as it is told, and touches nothing that is not its own', async () => {
+    const install = withExport({ keep: 2 });
+    await install.listed(1);
+    const others = ['nightly-notes.parquet', 'nightly-b-20261119T100000Z.parquet', 'leads.parquet'];
+    mkdirSync(join(install.folder, 'out'));
+    for (const name of others) writeFileSync(join(install.folder, 'out', name), '');
+    for (let at = 0; at < 4; at += 1) {
+      const said = await made(install);
+      expect(said.includes('Older ones removed: 1')).toBe(at >= 2);
+      install.clock.jump(HOUR_MS);
+    }
+    const kept = ['nightly-20261120T120000Z.parquet', 'nightly-20261120T130000Z.parquet'];
+    expect(filesOf(install)).toEqual([...others, ...kept].sort());
+  });
+
+  test('removes what its killed runs have left, and no other file', async () => {
+    const install = withExport();
+    await install.listed(1);
+    mkdirSync(join(install.folder, 'out', '.nightly-20261119T100000Z.0123456789abcdef.tmp'), {
+      recursive: true,
+    });
+    const other = '.weekly-20261119T100000Z.parquet.0123456789abcdef.tmp';
+    writeFileSync(join(install.folder, 'out', other), '');
+    await made(install);
+    expect(filesOf(install)).toEqual([other, 'nightly-20261120T100000Z.parquet']);
+  });
+
+  test('of new rows begins whole, then takes what came since and an hour before, and whole again for another place', async () => {
+    const install = withExport({ rows: 'new', format: 'jsonl' });
+    const ledger = await install.listed(1);
+    install.clock.jump(2 * HOUR_MS);
+    expect(await made(install)).toMatch(/^1 rows/);
+    install.clock.jump(2 * HOUR_MS);
+    expect(await made(install)).toMatch(/^0 rows/);
+    install.clock.jump(2 * HOUR_MS);
+    const poll = await ledger.startPoll('main');
+    await ledger.record(poll, [aListedLead({ id: 2 })]);
+    install.clock.jump(1000);
+    expect(await made(install)).toMatch(/^1 rows/);
+    install.clock.jump(1000);
+    expect(await made(install)).toMatch(/^1 rows/); // within the hour
+    reconfigure(install, { rows: 'new', format: 'jsonl', directory: './elsewhere' });
+    install.clock.jump(1000);
+    expect(await made(install)).toMatch(/^2 rows/);
+  });
+
+  test('is not made beside another run of it', async () => {
+    const install = withExport();
+    await install.listed(1);
+    await made(install);
+    const held = acquireLock(join(install.folder, 'data', 'exports', 'nightly.lock'));
+    install.clock.jump(1000);
+    const said = await install.run(['export', '--name', 'nightly']);
+    held.release();
+    expect(said).toMatchObject({ code: 1, stderr: expect.stringContaining('is being made at this moment') });
+    expect(filesOf(install)).toHaveLength(1);
+  });
+
+  test.each([
+    [['export', '--name', 'nigthly'], 2, 'did you mean "nightly"?'],
+    [['export', '--name', 'nightly', 'leads.csv'], 2, 'the configuration says what is exported'],
+    [['export', '--name', 'nightly', '--since', '1d'], 2, 'the configuration says what is exported'],
+    [['export'], 2, 'Name a file or a folder'],
+  ])('%j is told what is wrong', async (args, code, message) => {
+    const install = withExport();
+    await install.listed(1);
+    const said = await install.run(args);
+    expect(said).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
+  });
+});
+
+describe('an export that fails', () => {
+  test('is said with what to do, in status as well, until one is made', async () => {
+    const install = withExport();
+    await install.listed(1);
+    writeFileSync(join(install.folder, 'out'), 'no folder');
+    const failed = await install.run(['export', '--name', 'nightly']);
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toMatch(/out cannot be written \(E\w+\)\.\nWhat it is to lie in is no folder/);
+    expect((await install.run(['check'])).stdout).toMatch(
+      /FAILED {2}export nightly: .*out cannot be written/,
+    );
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain('Export nightly failed, and none was ever made: ');
+    expect(stdout).toContain('export --name nightly` makes it now.');
+    expect(await install.json('status')).toMatchObject({ exports: [{ export: 'nightly', failures: 1 }] });
+    rmSync(join(install.folder, 'out'));
+    await made(install);
+    expect((await install.run(['status'])).stdout).not.toContain('failed');
+  });
+
+  test('into a folder that was there and is gone does not make it anew: it may be a mount point', async () => {
+    const install = withExport();
+    await install.listed(1);
+    await made(install);
+    rmSync(join(install.folder, 'out'), { recursive: true });
+    install.clock.jump(1000);
+    const said = await install.run(['export', '--name', 'nightly']);
+    expect(said.stderr).toContain('Mount or make it');
+    expect(existsSync(join(install.folder, 'out'))).toBe(false);
+  });
+});
+
+describe('the daemon', () => {
+  test('makes an export at its interval, and once for all that it missed', async () => {
+    const install = withExport();
+    await install.listed(1);
+    const first = scheduler(install);
+    await first.rest();
+    expect(filesOf(install)).toHaveLength(1);
+    await first.pass(23 * HOUR_MS);
+    expect(filesOf(install)).toHaveLength(1);
+    await first.pass(HOUR_MS);
+    expect(filesOf(install)).toHaveLength(2);
+    await first.end();
+    install.clock.jump(72 * HOUR_MS);
+    const second = scheduler(install);
+    await second.pass(HOUR_MS);
+    expect(filesOf(install)).toHaveLength(3);
+    expect(second.events).toMatchObject([{ type: 'export-made', export: 'nightly', rows: 1 }]);
+  });
+
+  test('waits for the hour of day, also after a run by hand', async () => {
+    const { every: _, ...rest } = nightly;
+    const install = new Install({
+      exports: { nightly: { ...rest, at: '03:00', timezone: 'Europe/Berlin' } },
+    });
+    await install.listed(1);
+    const { pass, rest: settled } = scheduler(install);
+    await settled();
+    expect(existsSync(join(install.folder, 'out'))).toBe(false);
+    await pass(HOUR_MS);
+    await made(install);
+    await pass(14 * HOUR_MS); // 02:00 in Berlin
+    expect(filesOf(install)).toHaveLength(1);
+    await pass(HOUR_MS + 1000);
+    expect(filesOf(install)).toHaveLength(2);
+  });
+
+  test('tries again with growing pauses, and at once when the configuration was mended', async () => {
+    const install = withExport();
+    await install.listed(1);
+    writeFileSync(join(install.folder, 'out'), 'no folder');
+    const { events, pass, end } = scheduler(install);
+    await pass(10_000);
+    await pass(60_000);
+    await pass(60_000);
+    await pass(90_000);
+    const failed = events.filter((event) => event.type === 'export-failed');
+    expect(failed.map(({ failures }) => failures)).toEqual([1, 2, 3]);
+    expect(failed.map(({ retryInMs }) => retryInMs / 60_000)).toEqual([
+      expect.closeTo(failed[0]?.retryInMs ? failed[0].retryInMs / 60_000 : 0),
+      expect.closeTo((failed[0]?.retryInMs ?? 0) / 30_000),
+      expect.closeTo((failed[0]?.retryInMs ?? 0) / 15_000),
+    ]);
+    await end();
+    reconfigure(install, { directory: './mended' });
+    const after = scheduler(install);
+    await after.rest();
+    expect(after.events).toMatchObject([{ type: 'export-made' }]);
+  });
+
+  test('cuts a run off when it stops, and leaves nothing behind', async () => {
+    const install = withExport({ tables: ['all'] });
+    await install.recorded(Array.from({ length: 30_000 }, (_, at) => aListedLead({ id: at + 1 }, at)));
+    const { end, events } = scheduler(install);
+    await until('it writes', () => filesOf(install).some((name) => name.endsWith('.tmp')), 20_000);
+    await end();
+    expect(filesOf(install)).toEqual([]);
+    expect(events).toEqual([]);
+  });
+});
