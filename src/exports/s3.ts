@@ -199,7 +199,7 @@ export class S3 implements Destination {
   }
 
   async #put(name: string, signal: AbortSignal): Promise<void> {
-    const object = { Bucket: this.#target.bucket, Key: this.#keyOf(name), Body: '' };
+    const object = { Bucket: this.#target.bucket, Key: this.#keyOf(name), Body: '', ContentLength: 0 };
     await this.#client.send(new PutObjectCommand(object), { abortSignal: signal });
   }
 

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import S3rver from '@20minutes/s3rver';
+import S3rver, { type S3Context } from '@20minutes/s3rver';
 import { onTestFinished } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -20,6 +20,18 @@ export interface Storage {
   put(key: string, content: string): void;
 }
 
+/**
+ * The SDK asks for a bucket as `/exports/`, and signs that; the server reckons the signature of `/exports`, unless it is told of a
+ * path that stands behind the bucket.
+ */
+async function signedWithSlash(context: S3Context, next: () => Promise<unknown>): Promise<void> {
+  if (/^\/[^/]+\/$/.test(context.path)) {
+    context.state.vhost = true;
+    context.mountPath = '/';
+  }
+  await next();
+}
+
 export async function aStorage(): Promise<Storage> {
   const directory = tempDir();
   const server = new S3rver({
@@ -30,6 +42,7 @@ export async function aStorage(): Promise<Storage> {
     vhostBuckets: false,
     configureBuckets: [{ name: BUCKET }],
   });
+  server.middleware.splice(-1, 0, signedWithSlash); // right before its routes
   const { port } = await server.run();
   onTestFinished(() => server.close());
   const folder = join(directory, BUCKET);
