@@ -69,7 +69,7 @@ async function copy(from: string, to: string): Promise<void> {
 async function takeAway(configFile: string, output: string): Promise<number> {
   const program = fileURLToPath(new URL('../../bin/leadsync.js', import.meta.url));
   const child = fork(program, ['export', '-c', configFile, output], {
-    execArgv: ['--max-semi-space-size=4'],
+    execArgv: ['--max-semi-space-size=8'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const ended = once(child, 'exit');
