@@ -3,6 +3,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Files, writeFileDurably } from '../platform/files.ts';
+import { diskFailure } from './export-failed.ts';
 
 const time = z.coerce.date();
 
@@ -40,6 +41,8 @@ const FILE = /^(.+)\.json$/;
  */
 export class ExportStates {
   readonly #files: Files;
+  /** What the disk did not take: forgotten at once, an export would be due again every second. */
+  readonly #unwritten = new Map<string, ExportState>();
   /** Of exports alone. */
   readonly folder: string;
 
@@ -50,6 +53,8 @@ export class ExportStates {
 
   /** Undefined when nothing is remembered, or nothing that can be read. */
   read(name: string): ExportState | undefined {
+    const unwritten = this.#unwritten.get(name);
+    if (unwritten) return unwritten;
     try {
       return schema.parse(JSON.parse(readFileSync(this.#pathOf(name), 'utf8')));
     } catch {
@@ -57,14 +62,21 @@ export class ExportStates {
     }
   }
 
-  /** @throws Node's error of the step that failed */
+  /** What the disk does not take is remembered by this process alone, until there is more to write. */
   async write(name: string, state: ExportState): Promise<void> {
-    await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    await writeFileDurably(this.#files, this.#pathOf(name), Buffer.from(JSON.stringify(state)), 0o600);
+    this.#unwritten.set(name, state);
+    try {
+      await mkdir(this.folder, { recursive: true, mode: 0o700 });
+      await writeFileDurably(this.#files, this.#pathOf(name), Buffer.from(JSON.stringify(state)), 0o600);
+      this.#unwritten.delete(name);
+    } catch (error) {
+      if (!diskFailure(this.folder, error)) throw error;
+    }
   }
 
   /** It is not in the configuration any more. */
   async forget(name: string): Promise<void> {
+    this.#unwritten.delete(name);
     await this.#files.remove(this.#pathOf(name));
   }
 

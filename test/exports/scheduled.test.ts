@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { exportOnSchedule, tellOfExports } from '../../src/daemon/exporting.ts';
 import { ExportStates } from '../../src/exports/export-states.ts';
-import { disk } from '../../src/platform/files.ts';
+import { disk, type Files } from '../../src/platform/files.ts';
 import { acquireLock } from '../../src/platform/lock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import type { Event } from '../../src/telemetry/events.ts';
@@ -39,11 +39,11 @@ async function made(install: Install): Promise<string> {
 }
 
 /** The daemon's part that makes exports, on the clock of the install. */
-function scheduler(install: Install) {
+function scheduler(install: Install, files: Files = disk) {
   const events: Event[] = [];
   const stop = new AbortController();
   const config = loadConfig(install.configFile, { sinkTypes, env: {} });
-  const states = new ExportStates(disk, config.dataDir);
+  const states = new ExportStates(files, config.dataDir);
   const { clock } = install;
   const parts = { states, dataDir: config.dataDir, clock, random: () => 0.5, niceness: 0 };
   const told = tellOfExports((event) => events.push(event), clock);
@@ -252,6 +252,19 @@ describe('the daemon', () => {
     const after = scheduler(install);
     await after.rest();
     expect(after.events).toMatchObject([{ type: 'export-made' }]);
+  });
+
+  test.each([
+    ['made', 'out', 'export-made'],
+    ['failed', undefined, 'export-failed'],
+  ])('makes none before it is due when it cannot be noted that one was %s', async (_, folder, type) => {
+    const install = withExport();
+    await install.listed(1);
+    if (!folder) writeFileSync(join(install.folder, 'out'), 'no folder');
+    const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+    const { events, pass } = scheduler(install, { ...disk, create: () => Promise.reject(full) });
+    for (let second = 0; second < 20; second += 2) await pass(0);
+    expect(events.map((event) => event.type)).toEqual([type]);
   });
 
   test('cuts a run off when it stops, and leaves nothing behind', async () => {
