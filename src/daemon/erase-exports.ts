@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Destination } from '../exports/destination.ts';
 import { ExportFailed } from '../exports/export-failed.ts';
+import { lockExport } from '../exports/export-lock.ts';
 import { ExportStates } from '../exports/export-states.ts';
 import { holdsAnyOf } from '../exports/holding.ts';
 import { openDestination } from '../exports/open-destination.ts';
@@ -9,7 +9,7 @@ import type { ExportConfig } from '../exports/options.ts';
 import type { Person } from '../leads/person.ts';
 import type { Clock } from '../platform/clock.ts';
 import { disk } from '../platform/files.ts';
-import { acquireLock, LockHeld } from '../platform/lock.ts';
+import { LockHeld } from '../platform/lock.ts';
 import type { Reached } from './certificate.ts';
 
 /** How long is waited for an export that is under way, in ms: it may have read the person before the erasure. */
@@ -50,8 +50,7 @@ async function lookInto(
   const { name } = config;
   const destination = await openDestination(config, folder);
   try {
-    await disk.makeFolder(folder, 0o700);
-    const lock = await untilFree(join(folder, `${name}.lock`), parts);
+    const lock = await untilFree(() => lockExport(folder, name), parts);
     if (!lock)
       return { reached: false, again: true, what: 'It is being made. Run this again when it is done.' };
     try {
@@ -92,12 +91,12 @@ async function lookAtAll(destination: Destination, person: Person, signal: Abort
 }
 
 async function untilFree(
-  file: string,
+  lock: () => { release(): void },
   { clock, signal }: LookParts,
 ): Promise<{ release(): void } | undefined> {
   for (const startMs = clock.monotonicMs(); !signal.aborted; await clock.sleep(LOOK_AGAIN_MS, signal)) {
     try {
-      return acquireLock(file);
+      return lock();
     } catch (error) {
       if (!(error instanceof LockHeld)) throw error;
       if (clock.monotonicMs() - startMs > PATIENCE_MS) return undefined;

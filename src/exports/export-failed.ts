@@ -26,6 +26,10 @@ const DISK: Readonly<Record<string, string>> = {
   EIO: "See the system's log; the disk may be dying.",
   ENOTSUP: 'The file system takes no files: correct `directory`.',
   ESTALE: 'The network mount has gone stale: mount it again.',
+  SQLITE_CANTOPEN:
+    'Give the user that leadsync runs as the right to write and list there, and to what is in it.',
+  SQLITE_READONLY:
+    'Give the user that leadsync runs as the right to write and list there, and to what is in it.',
   SQLITE_FULL: 'The disk is full: make room. Nothing half was left behind.',
   ENAMETOOLONG: 'Choose a shorter name or folder.',
 };

@@ -1,7 +1,8 @@
 import { setPriority } from 'node:os';
 import { LedgerError } from '../ledger/ledger-error.ts';
-import { acquireLock, LockHeld } from '../platform/lock.ts';
+import { LockHeld } from '../platform/lock.ts';
 import { ExportFailed } from './export-failed.ts';
+import { lockExport } from './export-lock.ts';
 import { makeExport } from './make-export.ts';
 import { openDestination } from './open-destination.ts';
 import { type ExportJob, type ExportResult, targetOf } from './run-export.ts';
@@ -23,7 +24,7 @@ async function resultOf(job: ExportJob): Promise<ExportResult> {
   const config = { ...job.config, target: targetOf(job) };
   try {
     // Held by this process, which may outlive the one that started it by a moment.
-    const lock = acquireLock(job.lockFile);
+    const lock = lockExport(job.folder, job.config.name);
     try {
       const destination = await openDestination(config, job.folder);
       try {

@@ -1,9 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { extname } from 'node:path';
 import { Secret } from '../platform/secret.ts';
-import { diskFailure } from './export-failed.ts';
 import type { ExportMade, ExportRun } from './make-export.ts';
 import { type ExportConfig, type ExportTarget, S3_SECRETS } from './options.ts';
 
@@ -12,9 +10,8 @@ export interface ExportJob {
   readonly config: Omit<ExportConfig, 'target'>;
   readonly target: Readonly<Record<string, unknown>>;
   readonly run: ExportRun;
-  /** Where one is made that goes elsewhere. */
+  /** The data directory's own for exports: of locks, and of what is made to go elsewhere. */
   readonly folder: string;
-  readonly lockFile: string;
   readonly niceness: number;
 }
 
@@ -39,15 +36,7 @@ export async function runExport(
   { folder, niceness }: Pick<ExportJob, 'folder' | 'niceness'>,
   signal: AbortSignal,
 ): Promise<ExportResult> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    const failed = diskFailure(folder, error);
-    if (!failed) throw error;
-    return { kind: 'failed', message: failed.message, hint: failed.hint };
-  }
-  const lockFile = join(folder, `${config.name}.lock`);
-  return inProcess({ config, target: plain(target), run, folder, lockFile, niceness }, signal);
+  return inProcess({ config, target: plain(target), run, folder, niceness }, signal);
 }
 
 async function inProcess(job: ExportJob, signal: AbortSignal): Promise<ExportResult> {

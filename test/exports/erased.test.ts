@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { acquireLock } from '../../src/platform/lock.ts';
@@ -82,4 +82,14 @@ test('an export that is being made is waited for, and counts as not reached when
   expect(said.code).toBe(1);
   expect(said.stdout).toContain('It is being made. Run this again when it is done.');
   expect((await install.run(['erase'])).stderr).toContain(`This would be: main ${LARGEST}.`);
+});
+
+test('an export whose lock cannot be had counts as not reached, and says where that is', async () => {
+  const { install } = await exported({ tables: ['polls'] });
+  const lock = join(install.folder, 'data', 'exports', 'nightly.lock');
+  rmSync(lock);
+  mkdirSync(lock);
+  const said = await install.run(['erase', 'ada@example.com', '--yes']);
+  expect(said).toMatchObject({ code: 1, stderr: '' });
+  expect(said.stdout).toMatch(/NOT REACHED {2}nightly .*exports cannot be written \(SQLITE_CANTOPEN\)\./);
 });

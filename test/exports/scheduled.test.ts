@@ -183,6 +183,15 @@ describe('an export that fails', () => {
     expect((await install.run(['status'])).stdout).not.toContain('failed');
   });
 
+  test('at its lock, which somebody else may own, is said with where that is', async () => {
+    const install = withExport();
+    await install.listed(1);
+    mkdirSync(join(install.folder, 'data', 'exports', 'nightly.lock'), { recursive: true });
+    const { code, stderr } = await install.run(['export', '--name', 'nightly']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/exports cannot be written \(SQLITE_CANTOPEN\)\.\nGive the user/);
+  });
+
   test('into a folder that was there and is gone does not make it anew: it may be a mount point', async () => {
     const install = withExport();
     await install.listed(1);
