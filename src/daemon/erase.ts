@@ -8,7 +8,7 @@ import type { Certificate, Reached } from './certificate.ts';
 import { lookIntoExports } from './erase-exports.ts';
 import { isDataDirHeld } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
-import { formerPlaces, toldOfErasures, toldPlace } from './tell-erasure.ts';
+import { formerPlaces, toldOfErasures, toldPlace, withoutFiles } from './tell-erasure.ts';
 
 /** How long is waited for attempts that are under way, and for readers of the ledger, in ms. */
 const PATIENCE_MS = 60_000;
@@ -134,7 +134,7 @@ async function eraseFromSink(
 ): Promise<Reached | undefined> {
   const sink = openSink(config, parts.clock);
   try {
-    const reached = await eraseAt(sink, person, parts);
+    const reached = await eraseAt(sink, config, person, parts);
     return reached && { ...placeOf(config), ...reached };
   } catch (error) {
     if (!(error instanceof SinkUnavailable)) throw error;
@@ -155,6 +155,7 @@ function placeOf({ name, type }: SinkConfig): Pick<Reached, 'place' | 'type'> {
 
 async function eraseAt(
   sink: Sink,
+  config: SinkConfig,
   person: Person,
   { ledger, signal }: EraseParts,
 ): Promise<Pick<Reached, 'reached' | 'again' | 'what' | 'files'> | undefined> {
@@ -165,7 +166,11 @@ async function eraseAt(
   if (!sink.holds) return undefined;
   const files = await filesWith(sink.holds(signal), person.leads);
   if (files.length === 0)
-    return { reached: true, again: false, what: 'None of its files holds these leads.' };
+    return {
+      reached: true,
+      again: false,
+      what: withoutFiles(config, await ledger.toldErasure(person.leads)),
+    };
   return {
     reached: false,
     again: false,

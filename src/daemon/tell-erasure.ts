@@ -41,6 +41,13 @@ export function toldPlace(
   };
 }
 
+/** What a certificate says of a folder in which no file holds the leads: whoever takes the files away is out of reach. */
+export function withoutFiles(sink: SinkConfig, all: readonly ToldErasure[]): string {
+  const had = all.find((one) => namesOf(sink).includes(one.sink))?.had ?? 0;
+  if (had === 0) return 'None of its files holds these leads.';
+  return `It got ${countOf(had, 'lead')}, and none of the files that are there holds any. Whoever took others away may hold them.`;
+}
+
 /** Sinks that got the leads, or may have, and are not in the configuration any more. */
 export function formerPlaces(sinks: readonly SinkConfig[], all: readonly ToldErasure[]): Reached[] {
   const configured = new Set(sinks.flatMap(namesOf));

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Preview } from '../../src/sinks/sink.ts';
@@ -40,6 +40,18 @@ test('erases, and certifies what was reached, what was not, and which files stil
   const data = join(install.folder, 'data', 'ledger.db');
   for (const file of [data, `${data}-wal`, `${data}-shm`])
     if (existsSync(file)) expect(readFileSync(file).includes('Ada Secret')).toBe(false);
+});
+
+test('says that files were there which somebody has taken away since', async () => {
+  const install = new Install({ sinks: { drop: { type: 'csv', directory: './drop' } } });
+  const ledger = await install.recorded(people);
+  await deliverBySink(install, ledger, 'drop');
+  rmSync(join(install.folder, 'drop'), { recursive: true });
+  const { code, stdout } = await install.run(['erase', '1', '--yes']);
+  expect(code).toBe(0);
+  expect(stdout).toContain(
+    'reached      drop (csv): It got 1 lead, and none of the files that are there holds any. Whoever took others away may hold them.\n',
+  );
 });
 
 test('the certificate as JSON, of one that reached every place', async () => {
