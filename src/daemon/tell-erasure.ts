@@ -15,12 +15,13 @@ export function toldPlace(
 ): Pick<Reached, 'reached' | 'again' | 'what'> {
   const told = all.find((one) => namesOf(sink).includes(one.sink));
   if (!told) return { reached: true, again: false, what: 'None of these leads was sent there.' };
-  const { had, owed, refused } = told;
+  const { had, owed, refused, paused } = told;
+  const once = !sink.enabled ? ' once the sink is enabled' : paused ? ' once the sink is resumed' : '';
   if (owed > 0)
     return {
       reached: false,
       again: true,
-      what: `Owed \`lead.erased\` of ${countOf(owed, 'lead')}, which a leadsync that is running brings${sink.enabled ? '' : ' once the sink is enabled'}. Run this again to see whether it did.`,
+      what: `Owed \`lead.erased\` of ${countOf(owed, 'lead')}, which a leadsync that is running brings${once}. Run this again to see whether it did.`,
     };
   if (refused > 0)
     return {

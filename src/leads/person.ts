@@ -40,6 +40,8 @@ export interface ToldErasure {
   readonly owed: number;
   /** It refused that word, which nobody repeats by themselves. */
   readonly refused: number;
+  /** Nothing goes there until somebody resumes it. */
+  readonly paused: boolean;
 }
 
 /** A lead that was erased, where some place was not reached yet. */

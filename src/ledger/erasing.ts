@@ -107,6 +107,7 @@ export class Erasing {
         told: count('delivered'),
         owed: count('pending'),
         refused: count('dead'),
+        paused: ofSink.some(({ paused }) => paused === 1),
       };
     });
   }
@@ -202,8 +203,9 @@ function prepare(db: Database.Database) {
          RETURNING (SELECT sink FROM _sinks s WHERE s.sink_no = _deliveries.sink_no)`,
       )
       .pluck(),
-    told: db.prepare<[string, bigint], { sink: string; told: DeliveryState | null }>(
-      `SELECT s.sink, max(iif(d.event = 'erased', d.state, NULL)) AS told
+    told: db.prepare<[string, bigint], { sink: string; told: DeliveryState | null; paused: 0 | 1 }>(
+      `SELECT s.sink, max(iif(d.event = 'erased', d.state, NULL)) AS told,
+         json_extract(s.health, '$.pausedSince') IS NOT NULL AS paused
        FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no
        WHERE v.source = ? AND v.id = ? AND (d.event = 'erased' OR ${MAY_HAVE_ARRIVED}) GROUP BY s.sink_no ORDER BY s.sink_no`,
     ),

@@ -78,7 +78,10 @@ test('tells the webhook that got the lead, however often that takes, and says wh
   expect(receiver.received).toHaveLength(2);
   const owed = await install.run(['erase', '1', '--yes']);
   expect(owed.code).toBe(1);
-  expect(owed.stdout).toMatch(/NOT REACHED {2}crm \(webhook\): Owed `lead.erased` of 1 lead,/);
+  expect(owed.stdout).toMatch(/NOT REACHED {2}crm \(webhook\): Owed `lead.erased` of 1 lead, .* brings\./);
+  await install.run(['pause', 'crm']);
+  expect((await install.run(['erase', '--yes'])).stdout).toContain('brings once the sink is resumed.');
+  await install.run(['resume', 'crm']);
   const [shown] = (await install.json('preview', '--sink', 'crm', '--lead', '1')) as Preview[];
   receiver.answerNext({ status: 503, body: 'Ada Secret' });
   await install.run(['sync']);
