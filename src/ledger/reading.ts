@@ -57,12 +57,21 @@ function prepare(db: Database.Database, sql: string, values: QueryValues): Answe
   return { columns: statement.columns().map(({ name }) => name), rows: statement.iterate(values) };
 }
 
+/** What SQLite answers with when it is the query that is at fault. */
+const WRONG: ReadonlySet<string> = new Set([
+  'SQLITE_ERROR',
+  'SQLITE_READONLY',
+  'SQLITE_MISMATCH',
+  'SQLITE_TOOBIG',
+  'SQLITE_NOMEM',
+]);
+
 function explained(error: unknown, file: string): Error {
   if (error instanceof QueryRefused || error instanceof LedgerError) return error;
   // The driver's words for what is no single statement, or lacks a value.
   if (error instanceof RangeError || error instanceof TypeError) return new QueryRefused(`${error.message}.`);
   const { code, message } = error as { code?: unknown; message: string };
-  return code === 'SQLITE_ERROR' || code === 'SQLITE_READONLY'
+  return WRONG.has(String(code))
     ? new QueryRefused(`SQLite says: ${message}.`)
     : toLedgerError(error, file);
 }

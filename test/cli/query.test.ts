@@ -125,6 +125,8 @@ describe('leadsync query', () => {
     ['SELECT 1; SELECT 2', 'more than one statement'],
     ['SELECT :x', 'Missing named parameter "x"'],
     ["SELECT load_extension('x')", 'not authorized'],
+    ["SELECT id FROM leads LIMIT 'all'", 'SQLite says: datatype mismatch.'],
+    ['SELECT zeroblob(2000000000)', 'SQLite says: string or blob too big.'],
     ['@nothing', 'There is no documented query "nothing"'],
     ['@speed-to-led', 'did you mean "speed-to-lead"'],
     ['@lead-as-of', 'The query needs :source.'],
