@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
+import { codeOf } from '../platform/network-failure.ts';
 import { Secret } from '../platform/secret.ts';
 import type { ExportMade, ExportRun } from './make-export.ts';
 import { type ExportConfig, type ExportTarget, S3_SECRETS } from './options.ts';
@@ -41,19 +42,25 @@ export async function runExport(
 
 async function inProcess(job: ExportJob, signal: AbortSignal): Promise<ExportResult> {
   if (signal.aborted) return { kind: 'stopped' };
-  const child = start();
+  let child: ChildProcess;
+  try {
+    child = await start();
+  } catch (error) {
+    return { ...NOT_STARTED, message: `No process could be started for it (${codeOf(error)}).` };
+  }
   let insist: NodeJS.Timeout | undefined;
   const ask = () => {
     child.kill('SIGTERM');
     insist = setTimeout(() => child.kill('SIGKILL'), TAKE_BACK_MS);
   };
   signal.addEventListener('abort', ask, { once: true });
+  if (signal.aborted) ask();
   let result: ExportResult | undefined;
   child.on('message', (message) => {
     result = message as ExportResult;
   });
   try {
-    const ended = once(child, 'exit');
+    const ended = new Promise((resolve) => child.once('exit', resolve));
     child.send(job);
     await ended;
     return result ?? (signal.aborted ? { kind: 'stopped' } : ENDED);
@@ -63,20 +70,28 @@ async function inProcess(job: ExportJob, signal: AbortSignal): Promise<ExportRes
   }
 }
 
+const NOT_STARTED = {
+  kind: 'failed',
+  hint: 'The machine or the limits of the service give no more processes, memory or open files: raise them, or end what takes them.',
+} as const;
+
 const ENDED: ExportResult = {
   kind: 'failed',
   message: 'The process of the export was ended from outside.',
   hint: 'The machine may have run out of memory. What it had begun is removed by the next run.',
 };
 
-/** Beside this file, and TypeScript or JavaScript as this one is. */
-function start(): ChildProcess {
+/** Beside this file, and TypeScript or JavaScript as this one is. Throws Node's error when there can be no process. */
+async function start(): Promise<ChildProcess> {
   const file = new URL(`./export-process${extname(import.meta.url)}`, import.meta.url);
-  return fork(file, {
+  const child = fork(file, {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
     execArgv: [],
   });
+  await once(child, 'spawn');
+  child.on('error', () => undefined); // one that has gone takes no message: that it ended is what counts
+  return child;
 }
 
 function plain(target: ExportTarget): Readonly<Record<string, unknown>> {

@@ -71,7 +71,5 @@ function explained(error: unknown, file: string): Error {
   // The driver's words for what is no single statement, or lacks a value.
   if (error instanceof RangeError || error instanceof TypeError) return new QueryRefused(`${error.message}.`);
   const { code, message } = error as { code?: unknown; message: string };
-  return WRONG.has(String(code))
-    ? new QueryRefused(`SQLite says: ${message}.`)
-    : toLedgerError(error, file);
+  return WRONG.has(String(code)) ? new QueryRefused(`SQLite says: ${message}.`) : toLedgerError(error, file);
 }

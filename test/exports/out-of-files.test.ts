@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { tempDir } from '../support/temp-dir.ts';
+
+/** Opens files until there are no more to be had, then runs an export, and lives on for a moment. */
+const program = (folder: string) => `
+  import { openSync } from 'node:fs';
+  import { runExport } from ${JSON.stringify(join(import.meta.dirname, '../../src/exports/run-export.ts'))};
+  const target = { type: 'directory', directory: ${JSON.stringify(folder)} };
+  const config = { name: 'nightly', tables: ['leads'], format: 'csv', rows: 'all', schedule: { everyMs: 1 }, keep: undefined, target };
+  const run = { ledgerFile: 'ledger.db', at: new Date(), since: undefined, first: true };
+  try { for (;;) openSync('/dev/null', 'r'); } catch {}
+  const result = await runExport(config, run, { folder: target.directory, niceness: 0 }, new AbortController().signal);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  process.stdout.write(JSON.stringify(result));
+`;
+
+test('an export for which no process can be started has failed, and whoever wanted it lives on', () => {
+  const node = [process.execPath, '--input-type=module', '--eval', program(tempDir())];
+  const said = execFileSync('sh', ['-c', 'ulimit -n 80; exec "$@"', 'sh', ...node], { encoding: 'utf8' });
+  expect(JSON.parse(said)).toEqual({
+    kind: 'failed',
+    message: 'No process could be started for it (EMFILE).',
+    hint: expect.stringContaining('open files'),
+  });
+});
