@@ -4,7 +4,7 @@ import { disk, makeFolderDurably } from '../platform/files.ts';
 import { codeOf } from '../platform/network-failure.ts';
 import type { Destination } from './destination.ts';
 import { diskFailure } from './export-failed.ts';
-import { inOrder, isInTheMaking, isOf } from './export-name.ts';
+import { inOrder, inTheMaking, isInTheMaking, isOf } from './export-name.ts';
 
 /** Exports are personal data mostly: whoever else should read them shares the group. */
 const FOLDER_MODE = 0o750;
@@ -58,7 +58,12 @@ export class Directory implements Destination {
   }
 
   async remove(file: string): Promise<void> {
-    await this.#told(() => rm(join(this.folder, file), { recursive: true, force: true }));
+    await this.#told(async () => {
+      // A folder is emptied file by file: under a name that says so, which a run after a stop removes as well.
+      const leaving = inTheMaking(join(this.folder, file));
+      await disk.rename(join(this.folder, file), leaving);
+      await rm(leaving, { recursive: true, force: true });
+    });
   }
 
   nameOf(file: string): string {

@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { basename, dirname, join } from 'node:path';
+
 /** What the files of one export are called: `nightly-20261122T030000Z.parquet`, a folder without an ending. */
 
 /** The name of what is made at a time. */
@@ -9,6 +12,11 @@ export function fileNameOf(name: string, at: Date, ending: string): string {
 /** Whether it is the name of one of this export, complete. */
 export function isOf(name: string, file: string): boolean {
   return timePart(name, file) !== undefined;
+}
+
+/** A name beside a path for what is not complete there: not yet, or not any more. */
+export function inTheMaking(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${randomBytes(8).toString('hex')}.tmp`);
 }
 
 /** Whether it is the name of one of this export in the making. */

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { disk } from '../platform/files.ts';
+import { inTheMaking } from './export-name.ts';
 
 /** Something of that name is there, and was left as it is. */
 export class AlreadyThere extends Error {
@@ -15,7 +15,7 @@ export class AlreadyThere extends Error {
 export async function wholeOrNot(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
   await stat(dirname(path)); // a folder whose name was mistyped is not made
   await refuseTaken(path);
-  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(8).toString('hex')}.tmp`);
+  const temporary = inTheMaking(path);
   try {
     await make(temporary);
     await syncAll(temporary);
