@@ -33,7 +33,7 @@ export function judgeBy(policyOf: (sink: string) => RetryPolicy, random: Random)
           : counted(one, one.outcome, policyOf(sink), now, random);
       }
       if (holding) return waiting(one, after, now);
-      return othersGotThrough(after, one)
+      return othersGotThrough(after, one) || isOfErasedAlone(one)
         ? counted(one, one.outcome, policyOf(sink), now, random)
         : soonAgain(one, one.outcome, policyOf(sink), now, random);
     });
@@ -46,16 +46,14 @@ export function judgeBy(policyOf: (sink: string) => RetryPolicy, random: Random)
   };
 }
 
-function nextHealth(
-  health: SinkHealth,
-  attempted: readonly Attempted[],
-  now: Date,
-  random: Random,
-): SinkHealth {
+function nextHealth(health: SinkHealth, all: readonly Attempted[], now: Date, random: Random): SinkHealth {
+  // While a sink is held they are its probes, and say at least that it is not known to work.
+  const attempted = health.heldSince ? all : all.filter((one) => !isOfErasedAlone(one));
+  if (attempted.length === 0) return health;
   const outcomes = attempted.map((one) => one.outcome);
   const unavailable = outcomes.filter((outcome) => outcome.kind === 'unavailable');
   const gotThrough = outcomes.some((outcome) => outcome.kind === 'delivered');
-  const gone = unavailable.find((outcome) => outcome.gone);
+  const gone = attempted.filter((one) => !one.ofErased).find(isGone)?.outcome;
   const next = gotThrough
     ? { ...health, failures: 0, refusals: 0, refusingSince: undefined, lastDeliveredAt: now }
     : withRefusals(health, attempted, now);
@@ -68,6 +66,20 @@ function nextHealth(
   if (unavailable.length > 0) return afterFailure(next, unavailable, now, random);
   // An answer, even a refusal, shows that the destination is there again.
   return { ...released(next), failures: 0 };
+}
+
+/**
+ * The endpoint answers, and cannot take the word that a lead is erased: an error, or "not found", of one that does not know it. That
+ * says nothing of leads, which must not wait for it.
+ */
+function isOfErasedAlone({ ofErased, outcome }: Attempted): boolean {
+  return (
+    ofErased && outcome.kind === 'unavailable' && outcome.httpStatus !== undefined && !asksToWait(outcome)
+  );
+}
+
+function isGone(one: Attempted): one is Attempted & { outcome: Unavailable } {
+  return one.outcome.kind === 'unavailable' && one.outcome.gone === true;
 }
 
 /**

@@ -72,7 +72,7 @@ export class Claiming {
 
   /**
    * While a sink is held, one batch at a time finds out whether it works again: a lost one, or the lead that is due first. One that
-   * was refused finds out little, so it is the last to be asked.
+   * was refused, or tells of an erased lead, finds out little, so it is the last to be asked.
    */
   #probe(sink: SinkRow, lease: Lease, now: number): BatchRef[] {
     const early = now < (sink.health.probeAt?.getTime() ?? now);
@@ -228,8 +228,8 @@ function divided(due: readonly DueRow[], max: number): DueRow[][] {
   return batches;
 }
 
-/** The delivery `d` was refused, before a retry or since. */
-const REFUSED = '(d.refused_at IS NOT NULL OR d.retried_at IS NOT NULL)';
+/** The delivery `d` was refused, before a retry or since, or tells of an erased lead, which not every destination knows. */
+const TELLS_LITTLE = "(d.refused_at IS NOT NULL OR d.retried_at IS NOT NULL OR d.event = 'erased')";
 
 interface ProbeSql {
   readonly due: Database.Statement<[number, number, number], DueRow>;
@@ -263,10 +263,10 @@ function prepare(db: Database.Database) {
     due: anyDue,
     probes: {
       telling: {
-        due: due(`AND NOT ${REFUSED}`),
+        due: due(`AND NOT ${TELLS_LITTLE}`),
         expired: expired(
           'leased_until, batch_no',
-          `AND NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no AND ${REFUSED})`,
+          `AND NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no AND ${TELLS_LITTLE})`,
         ),
       },
       any: { due: anyDue, expired: expired('leased_until, batch_no') },

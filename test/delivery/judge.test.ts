@@ -77,6 +77,33 @@ it('an endpoint that does not know what an erased lead is goes on getting leads'
   expect(course.oneByOne(...times(REFUSALS_BEFORE_HOLD, refused)).health.heldSince).toBeDefined();
 });
 
+it.each([
+  ['fails at', down],
+  ['says that it has gone at', { ...down, httpStatus: 410, gone: true }],
+])(
+  'an endpoint that %s the word of an erased lead goes on getting leads, and that word is given up in the end',
+  (_, outcome) => {
+    const course = new Course();
+    const told = (attempts: number) => course.settle(anAttempt(outcome, { ofErased: true, attempts }));
+    for (let attempts = 0; attempts < scheduleMs.length; attempts += 1)
+      expect(told(attempts)).toMatchObject({
+        health: HEALTHY,
+        verdicts: [{ state: 'pending', attempts: attempts + 1 }],
+      });
+    expect(told(scheduleMs.length)).toMatchObject({ health: HEALTHY, verdicts: [{ state: 'dead' }] });
+  },
+);
+
+it('an endpoint that cannot be reached holds the sink, whatever it was to get', () => {
+  const course = new Course();
+  const unreached = anAttempt({ ...down, httpStatus: undefined }, { ofErased: true });
+  expect(course.oneByOne(...times(FAILURES_BEFORE_HOLD, unreached)).health.heldSince).toBeDefined();
+  course.toProbe();
+  const probed = course.settle(anAttempt({ ...down, gone: true }, { ofErased: true }));
+  expect(probed.health).toMatchObject({ heldSince: expect.any(Date), probes: 1, pausedSince: undefined });
+  expect(probed.verdicts).toMatchObject([{ state: 'pending', attempts: 0 }]);
+});
+
 describe('a lead that is refused', () => {
   it('is dead at once, alone, with the answer as its reason', () => {
     const course = new Course();
