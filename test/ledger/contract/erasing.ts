@@ -200,9 +200,9 @@ export function erasingContract(store: () => OpenLedger): void {
       const other = on.again();
       await other.ledger.erase(person, tell);
       expect(await other.ledger.toldErasure(person.leads)).toEqual([
-        { sink: 'crm', had: 2, told: 2, owed: 0, refused: 0 },
-        { sink: 'slow', had: 2, told: 0, owed: 2, refused: 0 },
-        { sink: 'no', had: 2, told: 0, owed: 0, refused: 2 },
+        { sink: 'crm', had: 2, told: 2, owed: 0, refused: 0, paused: false },
+        { sink: 'slow', had: 2, told: 0, owed: 2, refused: 0, paused: false },
+        { sink: 'no', had: 2, told: 0, owed: 0, refused: 2, paused: false },
       ]);
       expect(await other.claim('crm')).toMatchObject({ refs: [] });
       expect(await other.ledger.retry({ sink: 'no' })).toBe(2);
