@@ -54,6 +54,7 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['leads', 'platform', 'store'],
     doors: [
       'ledger.ts',
+      'shown.ts',
       'ledger-error.ts',
       'extracting.ts',
       'news-entries.ts',
@@ -83,6 +84,8 @@ const rooms: Readonly<Record<string, Room>> = {
       'open-destination.ts',
       'destination.ts',
       'export-failed.ts',
+      'export-lock.ts',
+      'export-lock.ts',
       'holding.ts',
     ],
     because: 'exports/ turns tables of the ledger into files; it must not know who asked for them.',

@@ -1,6 +1,6 @@
 import type { LedgerConfig } from '../config/config.ts';
 import { didYouMean } from '../config/suggest.ts';
-import type { LedgerStatus } from '../ledger/ledger.ts';
+import type { LedgerStatus } from '../ledger/shown.ts';
 import type { ShowCommand } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { CommandFailure } from './failure.ts';

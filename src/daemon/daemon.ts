@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import type { LedgerStatus } from '../ledger/ledger.ts';
+import type { LedgerStatus } from '../ledger/shown.ts';
 import { Closers } from '../platform/closers.ts';
 import { version } from '../platform/version.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './compose.ts';

@@ -8,9 +8,10 @@ import type {
 import type { Operations, PageRequest } from '../admin/operations.ts';
 import { Refusal } from '../admin/refusal.ts';
 import { type LeadId, MAX_LEAD_ID } from '../leads/lead.ts';
-import type { DeliveryFilter, LedgerStatus } from '../ledger/ledger.ts';
+import type { DeliveryFilter } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import { LedgerBusy, type LedgerReader } from '../ledger/reader.ts';
+import type { LedgerStatus } from '../ledger/shown.ts';
 import { version } from '../platform/version.ts';
 import type { Parts } from './compose.ts';
 import { viewExports } from './exporting.ts';

@@ -16,7 +16,7 @@ import type {
   LeadRow,
   Speed,
 } from '../ledger/answers.ts';
-import type { DeliveryRow } from '../ledger/ledger.ts';
+import type { DeliveryRow } from '../ledger/shown.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
 /** How pages and API name what the ledger knows. */

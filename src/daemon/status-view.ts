@@ -1,5 +1,5 @@
 import type { LedgerConfig } from '../config/config.ts';
-import type { LedgerStatus, SinkStatus, SourceStatus } from '../ledger/ledger.ts';
+import type { LedgerStatus, SinkStatus, SourceStatus } from '../ledger/shown.ts';
 
 /**
  * How a sink is: `ok`; `held` while its destination does not take leads; `paused` by somebody; `disabled` in the

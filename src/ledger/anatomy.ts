@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { pollRow } from './inspection.ts';
-import type { Anatomy, PollRow } from './ledger.ts';
+import type { Anatomy, PollRow } from './shown.ts';
 
 /** What the ledger is made of, for whoever looks for a fault from afar. Holds nobody's data. */
 export function anatomyOf(db: Database.Database): Anatomy {

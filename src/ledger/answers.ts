@@ -1,5 +1,5 @@
 import type { LeadId } from '../leads/lead.ts';
-import type { DeliveryRow, PollRow } from './ledger.ts';
+import type { DeliveryRow, PollRow } from './shown.ts';
 
 /* What a `LedgerReader` is asked and answers, as values that can go from thread to thread. */
 

@@ -5,7 +5,8 @@ import type { Rows } from './answers.ts';
 import { beginningAt, newestOf, type Place } from './browsing.ts';
 import { filterSql } from './filter-sql.ts';
 import { type RawDelivery, toDeliveryRow } from './inspection.ts';
-import type { DeliveryFilter, DeliveryRow } from './ledger.ts';
+import type { DeliveryFilter } from './ledger.ts';
+import type { DeliveryRow } from './shown.ts';
 import { deliveryId } from './views.ts';
 
 /** Which index has the deliveries of a sink in a state, by the time they were owed. */

@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../leads/lead.ts';
 import { type FilterSql, filterSql } from './filter-sql.ts';
+import type { DeliveryFilter } from './ledger.ts';
 import type {
   Backlog,
-  DeliveryFilter,
   DeliveryRow,
   LedgerStatus,
   PollRow,
@@ -11,7 +11,7 @@ import type {
   SinkStatus,
   SourceStatus,
   TraceEntry,
-} from './ledger.ts';
+} from './shown.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 import { deliveryId } from './views.ts';
 

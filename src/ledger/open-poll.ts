@@ -1,6 +1,6 @@
 import type { IdSet } from './id-set.ts';
-import type { PollId } from './ledger.ts';
 import type { PollBlocks } from './poll-blocks.ts';
+import type { PollId } from './shown.ts';
 
 /** What one poll has met so far. */
 export interface OpenPoll {

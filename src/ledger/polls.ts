@@ -2,10 +2,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
 import type { Clock } from '../platform/clock.ts';
 import { IdSet } from './id-set.ts';
-import type { ListingMark, PollEnd, PollId, PollSummary } from './ledger.ts';
+import type { ListingMark, PollEnd, PollSummary } from './ledger.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { type BlockMemory, PollBlocks } from './poll-blocks.ts';
 import type { Recording } from './recording.ts';
+import type { PollId } from './shown.ts';
 import type { Transactions } from './transactions.ts';
 
 /** How far the service's clock may be behind ours before a new lead could be taken for an old one, in ms. */

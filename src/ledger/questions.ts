@@ -18,9 +18,10 @@ import { newestOf, type Place, readPlace } from './browsing.ts';
 import { DeliveryList } from './delivery-list.ts';
 import { Inspection } from './inspection.ts';
 import { LeadList } from './lead-list.ts';
-import type { DeliveryFilter, DeliveryRow, LedgerStatus } from './ledger.ts';
+import type { DeliveryFilter } from './ledger.ts';
 import { LedgerError } from './ledger-error.ts';
 import { Measures } from './measures.ts';
+import type { DeliveryRow, LedgerStatus } from './shown.ts';
 import { SinkRows } from './sink-rows.ts';
 
 const POLL_STATUSES: readonly PollStatus[] = ['running', 'success', 'unchanged', 'partial', 'failed'];

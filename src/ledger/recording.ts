@@ -11,9 +11,10 @@ import type {
 } from '../leads/listed-lead.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
-import type { PollId, Recorded } from './ledger.ts';
+import type { Recorded } from './ledger.ts';
 import type { OpenPoll } from './open-poll.ts';
 import type { Owing } from './owing.ts';
+import type { PollId } from './shown.ts';
 import type { Transactions } from './transactions.ts';
 
 /** So many different reasons for rejected leads are told of a poll. */

@@ -28,7 +28,6 @@ import type {
   LeadChoice,
   Ledger,
   PollEnd,
-  PollId,
   Settled,
   Tidied,
 } from './ledger.ts';
@@ -44,6 +43,7 @@ import { Replaying } from './replaying.ts';
 import { Retaining } from './retaining.ts';
 import { migrate, recognise } from './schema.ts';
 import { type Begun, Settling } from './settling.ts';
+import type { PollId } from './shown.ts';
 import { SinkRows } from './sink-rows.ts';
 import { SubjectRows } from './subject-rows.ts';
 import { Transactions } from './transactions.ts';

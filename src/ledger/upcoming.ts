@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState, LeadEvent } from '../leads/delivery.ts';
 import type { LeadId } from '../leads/lead.ts';
-import type { Upcoming } from './ledger.ts';
 import { HAS_CONTENT } from './retaining.ts';
+import type { Upcoming } from './shown.ts';
 import { changedAt, deliveryId } from './views.ts';
 
 interface LeadRow {

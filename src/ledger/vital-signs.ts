@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Inspection } from './inspection.ts';
-import type { PolledHours, PollId, Vitals } from './ledger.ts';
+import type { PolledHours, PollId, Vitals } from './shown.ts';
 
 /** As many of the newest deliveries are looked at for how long leads take. */
 const NEWEST_DELIVERIES = 5_000;

@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { allSinks, type SinkState, type SinkView } from '../../daemon/status-view.ts';
 import type { DeliveryState } from '../../leads/delivery.ts';
-import type { DeliveryRow, Ledger } from '../../ledger/ledger.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { DeliveryRow } from '../../ledger/shown.ts';
 import { printMomentAndAge } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
 import {

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { DeliveryFilter, DeliveryRow, Ledger } from '../../ledger/ledger.ts';
+import type { DeliveryFilter, Ledger } from '../../ledger/ledger.ts';
+import type { DeliveryRow } from '../../ledger/shown.ts';
 import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf, type ShowCommand, type Surroundings, withLedger } from '../context.ts';
