@@ -212,7 +212,7 @@ async function waitsForLock(): Promise<boolean> {
     const { rowCount } = await client.query(
       "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'leadsync/%' AND wait_event_type = 'Lock'",
     );
-    return rowCount === 1;
+    return rowCount !== null && rowCount > 0;
   } finally {
     await client.end();
   }
