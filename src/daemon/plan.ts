@@ -23,7 +23,14 @@ export type PlannedSink =
       readonly backfill: boolean;
       readonly pending: number;
     }
-  | { readonly kind: 'renamed'; readonly name: string; readonly formerly: string; readonly pending: number }
+  /** `options`: what differs beside the name. */
+  | {
+      readonly kind: 'renamed';
+      readonly name: string;
+      readonly formerly: string;
+      readonly options: readonly string[];
+      readonly pending: number;
+    }
   /** `disabled`: it is still in the configuration. */
   | { readonly kind: 'removed'; readonly name: string; readonly disabled: boolean; readonly pending: number }
   | {
@@ -123,7 +130,10 @@ function planSink(
   const { name, formerly, backfill } = sink;
   const before = known.get(name);
   const former = before || formerly === undefined ? undefined : known.get(formerly);
-  if (former && formerly) return [{ kind: 'renamed', name, formerly, pending: former.pending }];
+  if (former && formerly) {
+    const options = former.config ? differingOptions(former.config, describeSink(sink)) : [];
+    return [{ kind: 'renamed', name, formerly, options, pending: former.pending }];
+  }
   if (!before) {
     const listed = sink.events.includes('created') ? leads : 0;
     return [{ kind: 'added', name, leads: listed, backfill }];
@@ -179,7 +189,7 @@ function describePlannedSink(sink: PlannedSink): string {
     case 'back':
       return `sink ${name} is back: ${made(sink, 'of the meantime')}${pendingPart(sink.pending)}`;
     case 'renamed':
-      return `sink ${name} was ${sink.formerly}: what it was owed and has got goes on${pendingPart(sink.pending)}`;
+      return `sink ${name} was ${sink.formerly}: what it was owed and has got goes on${alteredPart(sink.options)}${pendingPart(sink.pending)}`;
     case 'removed':
       return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${keptPart(name, sink.pending)}`;
     case 'altered':
@@ -207,6 +217,10 @@ function keptPart(name: string, pending: number): string {
 function made({ leads, backfill }: { leads: number; backfill: boolean }, when: string): string {
   if (leads === 0) return `no leads ${when}`;
   return `${count(leads, 'lead')} ${when} ${leads === 1 ? 'is' : 'are'} ${backfill ? 'owed to it' : 'skipped (backfill: false)'}`;
+}
+
+function alteredPart(options: readonly string[]): string {
+  return options.length > 0 ? `, with ${options.join(', ')} from its next attempt on` : '';
 }
 
 function pendingPart(pending: number): string {

@@ -41,22 +41,24 @@ const LATE_MS = 60_000;
 const LONGEST_POLL_MS = 15 * 60_000;
 /** A service may ask to be left alone for an hour, in ms. */
 const LATE_AFTER_FAILURE_MS = 75 * 60_000;
+const URGENCY = { critical: 0, warning: 1 } as const;
 /** So many faults of a configuration are said. */
 const FAULTS_SAID = 3;
 
-/** Everything that needs somebody's attention; decided here alone, whoever shows it. */
+/** Everything that needs somebody's attention, the critical first; decided here alone, whoever shows it. */
 export function troublesOf(
   sources: readonly SourceView[],
   sinks: readonly SinkView[],
   given: Circumstances,
 ): Trouble[] {
-  return [
+  const troubles = [
     ...(given.running ? notReady(given) : [notRunning(given)]),
     ...staleness(given),
     ...sources.flatMap((source) => sourceTroubles(source, given)),
     ...sinks.flatMap((sink) => sinkTroubles(sink, given)),
     ...given.exports.flatMap((one) => exportTroubles(one, given)),
   ];
+  return troubles.toSorted((one, other) => URGENCY[one.severity] - URGENCY[other.severity]);
 }
 
 function notRunning({ command }: Circumstances): Trouble {

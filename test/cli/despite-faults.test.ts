@@ -43,6 +43,14 @@ describe('with a configuration that was saved with a mistake', () => {
     expect(faults).toMatch(fault);
   });
 
+  test('reload tells the fault, though the address of the running one may not be at hand', async () => {
+    const install = await spoiled(() => 'a: [1,\n b\n');
+    const { code, stdout, stderr } = await install.run(['reload']);
+    expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+    expect(stderr).toMatch(/yaml:\d+:\d+: /);
+    expect(stderr).toContain('Nothing has changed.');
+  });
+
   test('the same for programs', async () => {
     const { code, stdout } = await (await spoiled((yaml) => `${yaml}wacth: true\n`)).run([
       'status',

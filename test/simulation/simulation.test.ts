@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { explain, runSeed } from './simulate.ts';
 
 /** So many fit into some minutes; `npm run test:simulation -- --seeds 10000` runs more. */
-const SEEDS = 1_000;
+const SEEDS = 600;
 const asked = process.env['SIMULATION_SEED'];
 
 async function failureOf(seed: number, narrate?: (line: string) => void): Promise<string> {

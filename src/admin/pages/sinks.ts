@@ -79,6 +79,7 @@ function buttons(sink: SinkOverview): Content {
     state === 'paused'
       ? askingButton(sinkAction(name, 'resume'), 'Resume…', { primary: true })
       : askingButton(sinkAction(name, 'pause'), 'Pause…'),
+    state === 'held' && askingButton(sinkAction(name, 'resume'), 'Try now…', { primary: true }),
     askingButton(sinkAction(name, 'test'), 'Test…'),
     dead > 0 && askingButton(sinkAction(name, 'retry'), `Retry ${counted(dead)} dead…`),
   ];
@@ -115,14 +116,14 @@ const pause: Action = {
 
 const resume: Action = {
   name: 'resume',
-  ask: ({ sink, pending }) => ({
-    title: `Resume ${sink}`,
-    question: `Resume ${sink}?`,
+  ask: ({ sink, state, pending }) => ({
+    title: state === 'held' ? `Try ${sink} now` : `Resume ${sink}`,
+    question: state === 'held' ? `Try ${sink} now?` : `Resume ${sink}?`,
     consequences:
       pending > 0
         ? `${countOf(pending, 'lead that waits goes', 'leads that wait go')} out to it at once.`
         : 'No lead waits for it.',
-    yes: 'Resume',
+    yes: state === 'held' ? 'Try now' : 'Resume',
   }),
   act: async (site, sink) => ((await site.operations.resume(sink)) ? good(`${sink} is resumed.`) : undefined),
 };

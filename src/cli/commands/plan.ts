@@ -7,6 +7,8 @@ import { configOf, exportStatesOf, type Surroundings, withLedger } from '../cont
 import { ExitCode } from '../exit-code.ts';
 import { printable, printJson } from '../printable.ts';
 
+const NOTHING =
+  'No source, sink or export would change. Other options are not compared; `leadsync reload` says what becomes of them.';
 const NOTHING_YET: LastDeclared = { sources: [], sinks: [] };
 
 /** `leadsync plan`: what a changed configuration would do. Changes nothing. */
@@ -27,7 +29,7 @@ export const plan = defineCommand<{ json?: boolean }>({
     if (options.json) surroundings.stdout.write(printJson(planned));
     else {
       const lines = describePlan(planned);
-      const text = lines.length > 0 ? lines.map(printable).join('\n') : 'Nothing would change.';
+      const text = lines.length > 0 ? lines.map(printable).join('\n') : NOTHING;
       surroundings.stdout.write(`${text}\n`);
     }
     return ExitCode.done;

@@ -1,3 +1,4 @@
+import { type Fault, formatFault } from '../../config/config-error.ts';
 import { askDaemon } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
 import { despiteFaults } from '../context.ts';
@@ -17,8 +18,8 @@ export const reload = defineCommand<{ json?: boolean }>({
     'What is under way ends under the old configuration. One that is not valid changes nothing: exit 78, with every fault.\nSIGHUP does the same; with `watch: true` in the configuration it happens by itself.',
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async ({ json, ...options }, surroundings) => {
-    // Of a configuration with faults the address may be all right; it is for the running one to say what is wrong.
-    const { admin, adminToken } = despiteFaults(options, surroundings);
+    // Of a configuration with faults the address may be all right; then it is for the running one to say what is wrong.
+    const { admin, adminToken, faults: here = [] } = despiteFaults(options, surroundings);
     if (!admin)
       throw new CommandFailure(
         ExitCode.usage,
@@ -35,12 +36,15 @@ export const reload = defineCommand<{ json?: boolean }>({
       const { host, port } = admin;
       if (!('failure' in answer) && answer.status === 401) throw wrongToken(`${host}:${port}`);
       const why = 'failure' in answer ? answer.failure : `something else answers (${answer.status})`;
+      if (here.length > 0) throw notAsked(here, `${host}:${port}`, why);
       throw new CommandFailure(
         ExitCode.unreachable,
         `The running leadsync could not be asked at ${host}:${port}: ${why}.`,
         'See whether it runs; if admin.listen is what has changed, restart it.',
       );
     }
+    if (result.applied && here.length > 0)
+      throw notAsked(here, `${admin.host}:${admin.port}`, 'what answers there runs with another file');
     if (json) surroundings.stdout.write(printJson(result));
     else if (result.applied) surroundings.stdout.write(`${applied(result)}\n`);
     else for (const fault of result.faults) surroundings.stderr.write(`${printable(fault)}\n`);
@@ -49,6 +53,15 @@ export const reload = defineCommand<{ json?: boolean }>({
     return result.applied ? ExitCode.done : ExitCode.configuration;
   },
 });
+
+/** The file has faults, and because of them, perhaps, the running leadsync was looked for at a wrong place. */
+function notAsked(faults: readonly Fault[], address: string, why: string): CommandFailure {
+  return new CommandFailure(
+    ExitCode.configuration,
+    faults.map(formatFault).join('\n'),
+    `Nothing has changed. The running leadsync was looked for at ${address}: ${why}.`,
+  );
+}
 
 function wrongToken(address: string): CommandFailure {
   return new CommandFailure(

@@ -274,6 +274,17 @@ describe('Sinks', () => {
     expect(faults).toEqual([]);
   });
 
+  test('one that is held is tried at once when somebody asks for it', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/sinks');
+    await card(page, 'warehouse').getByRole('button', { name: 'Try now…' }).click();
+    await page.getByText('Try warehouse now?').waitFor();
+    await page.getByRole('button', { name: 'Try now', exact: true }).click();
+    await notice(page).getByText('warehouse is resumed.').waitFor();
+    expect(operations.actions).toEqual(['resume warehouse']);
+    expect(faults).toEqual([]);
+  });
+
   test('one is tested, and what came of it is said', async () => {
     const { page, go, operations } = await openReader(browser);
     const test = async () => {
