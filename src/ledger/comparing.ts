@@ -34,9 +34,9 @@ export class Comparing {
   }
 }
 
-/** Of the lead with the row `l`, at the sink `:sink`. */
+/** Of the lead with the row `l`, at the sink `:sink`. With `+` they are found by the lead: else SQLite looks through all that the sink has got. */
 const DELIVERIES = `_versions w JOIN _deliveries d ON d.version_no = w.version_no
-  WHERE w.source = l.source AND w.id = l.id AND d.sink_no = (SELECT sink_no FROM _sinks WHERE sink = :sink)`;
+  WHERE w.source = l.source AND w.id = l.id AND +d.sink_no = (SELECT sink_no FROM _sinks WHERE sink = :sink)`;
 const OWED = `EXISTS (SELECT 1 FROM ${DELIVERIES} AND d.state = 'pending') AS owed`;
 const VERSION = (also: string) =>
   `(SELECT max(w.version) FROM ${DELIVERIES} AND d.state = 'delivered' ${also}) AS version`;
