@@ -96,6 +96,7 @@ export class AuditLog {
 
 /** A line that a crash has left half written is ended, so that it spoils no other. */
 async function openToAdd(file: string): Promise<{ handle: FileHandle; bytes: number }> {
+  // What else than that it is not there may be wrong with it, opening tells.
   const isNew = (await stat(file).catch(() => undefined)) === undefined;
   const handle = await open(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600);
   try {

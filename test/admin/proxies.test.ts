@@ -1,30 +1,11 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import type { AuditEntry } from '../../src/admin/audited.ts';
-import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
-import { type AdminOptions, ask, openOptions } from './asking.ts';
-import { aWellLeadsync } from './well-leadsync.ts';
+import { describe, expect, test } from 'vitest';
+import { type AdminOptions, ask } from './asking.ts';
+import { anAuditedAdmin } from './audited-admin.ts';
 
 const TOKEN = 'correct-horse-battery-staple';
 const bearer = { authorization: `Bearer ${TOKEN}` };
 
-let open: AdminServer[] = [];
-afterEach(async () => {
-  await Promise.all(open.map((server) => server.close()));
-  open = [];
-});
-
-async function start(options: Partial<AdminOptions> = {}) {
-  const entries: AuditEntry[] = [];
-  const server = await startAdmin({
-    ...openOptions,
-    token: () => TOKEN,
-    operations: aWellLeadsync(),
-    audit: async (entry) => void entries.push(entry),
-    ...options,
-  });
-  open.push(server);
-  return { ...server, entries };
-}
+const start = (options: Partial<AdminOptions> = {}) => anAuditedAdmin({ token: () => TOKEN, ...options });
 
 /** The address that the audit log has for a request with these headers. */
 async function addressNoted(server: Awaited<ReturnType<typeof start>>, headers: Record<string, string>) {

@@ -1,29 +1,13 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import type { AuditEntry } from '../../src/admin/audited.ts';
-import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
-import { type AdminOptions, ask, openOptions } from './asking.ts';
+import { describe, expect, test } from 'vitest';
+import type { AdminServer } from '../../src/admin/server.ts';
+import { ask } from './asking.ts';
+import { anAuditedAdmin } from './audited-admin.ts';
 import { aWellLeadsync } from './well-leadsync.ts';
 
 const TOKEN = 'correct-horse-battery-staple';
 const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
-let open: AdminServer[] = [];
-afterEach(async () => {
-  await Promise.all(open.map((server) => server.close()));
-  open = [];
-});
-
-async function start(options: Partial<AdminOptions> = {}) {
-  const entries: AuditEntry[] = [];
-  const server = await startAdmin({
-    ...openOptions,
-    operations: aWellLeadsync(),
-    audit: async (entry) => void entries.push(entry),
-    ...options,
-  });
-  open.push(server);
-  return { ...server, entries };
-}
+const start = anAuditedAdmin;
 
 describe('a wrong token', () => {
   const show = (server: AdminServer, token: string, path = '/metrics') =>

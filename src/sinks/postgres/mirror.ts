@@ -77,7 +77,7 @@ export async function writeRows(
   ]);
   if (table === '_erased') await eraseLeads(client, schema, erasedKeys(unique));
   if (table === 'lead_versions') await closeVersions(client, schema, ledger, unique);
-  if (table === 'deliveries') await dropFormerNames(client, schema, ledger, unique);
+  if (table === 'deliveries') await dropFormerNames(client, schema, ledger, unique, unique.map(keyOf));
 }
 
 /** Writes how sinks and sources are, and removes client keys that no longer hold. */
@@ -149,11 +149,12 @@ async function dropFormerNames(
   schema: string,
   ledger: string,
   rows: readonly HistoryRow[],
+  names: readonly string[],
 ): Promise<void> {
   await client.query(
     `DELETE FROM ${quoted(schema)}.deliveries old USING unnest($2::bigint[], $3::text[]) AS now (no, delivery_id)
     WHERE old._leadsync_ledger = $1 AND old._leadsync_no = now.no AND old.delivery_id <> now.delivery_id`,
-    [ledger, rows.map(({ no }) => no), rows.map(({ values: [id] }) => id)],
+    [ledger, rows.map(({ no }) => no), names],
   );
 }
 
