@@ -59,9 +59,19 @@ function readable(lead: unknown): string | null {
   return replaced ? text : null;
 }
 
-/** A text as databases can hold it: NUL and halves of surrogate pairs become U+FFFD. */
+/** How much of a text is split at once: ten megabytes of NUL would be an array of ten million strings. */
+const SLICE = 64 * 1024;
+
+/** A text as databases and readers of files can hold it: NUL and halves of surrogate pairs become U+FFFD. */
 export function storable(text: string): string {
-  return text.split('\0').join('\ufffd').toWellFormed(); // faster than `replaceAll` for millions of them
+  if (!text.includes('\0')) return text.toWellFormed();
+  let kept = '';
+  for (let at = 0; at < text.length; at += SLICE)
+    kept += text
+      .slice(at, at + SLICE)
+      .split('\0') // `replaceAll` takes five times as long for millions of them
+      .join('\ufffd');
+  return kept.toWellFormed();
 }
 
 const TIME =

@@ -19,9 +19,16 @@ export function readSigningKey(secret: string): KeyObject | undefined {
  * Signs a message (Standard Webhooks, section "Signature scheme"): HMAC-SHA256 over `id.timestamp.body`, one signature
  * per key, so that a receiver which still has the previous secret can verify it too.
  */
-export function sign(keys: readonly KeyObject[], id: string, timestampSeconds: number, body: string): string {
+export function sign(
+  keys: readonly KeyObject[],
+  id: string,
+  timestampSeconds: number,
+  body: Buffer | string,
+): string {
   return keys
-    .map((key) => createHmac('sha256', key).update(`${id}.${timestampSeconds}.${body}`).digest('base64'))
+    .map((key) =>
+      createHmac('sha256', key).update(`${id}.${timestampSeconds}.`).update(body).digest('base64'),
+    )
     .map((signature) => `v1,${signature}`)
     .join(' ');
 }

@@ -100,13 +100,14 @@ class WebhookSink implements Sink {
 
   preview(batch: Batch): readonly Preview[] {
     return this.#partsOf(batch).map((part) => {
-      const { method, path, headers, body } = this.#requestOf(this.#messageOf(batch, part));
+      const message = this.#messageOf(batch, part);
+      const { method, path, headers } = this.#requestOf(message);
       const fields = Object.entries(headers).map(([name, value]) => [
         name,
         this.#secretHeaders.has(name) ? '[secret]' : value,
       ]);
       const address = this.#url.origin + (path === '/' ? path : '/[secret]');
-      return { target: `${method} ${address}`, fields: Object.fromEntries(fields), content: body };
+      return { target: `${method} ${address}`, fields: Object.fromEntries(fields), content: message.body };
     });
   }
 
@@ -142,17 +143,18 @@ class WebhookSink implements Sink {
     return judged;
   }
 
-  #requestOf(message: Message, traceparent?: string) {
+  #requestOf({ id, body: text }: Message, traceparent?: string) {
+    const body = Buffer.from(text); // once, for its signature and the request
     const trace = traceparent === undefined ? undefined : { traceparent };
     return {
       method: 'POST',
       path: this.#url.pathname + this.#url.search,
-      headers: { ...this.#headers, ...trace, ...this.#headersOf(message) },
-      body: message.body,
+      headers: { ...this.#headers, ...trace, ...this.#headersOf(id, body) },
+      body,
     } as const;
   }
 
-  #headersOf({ id, body }: Message): Record<string, string> {
+  #headersOf(id: string, body: Buffer): Record<string, string> {
     const seconds = Math.floor(this.#parts.clock.now().getTime() / 1000);
     const signature = sign(this.#keys, id, seconds, body);
     return {

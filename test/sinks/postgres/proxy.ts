@@ -5,12 +5,17 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface Proxy {
   /** The server's address, by way of the proxy. */
   readonly url: string;
-  /** Cuts the line once, right after the server has answered the next COMMIT, and swallows that answer. */
+  /**
+   * Cuts the line once, right after the server has answered the next COMMIT of a transaction that writes leads, and swallows that
+   * answer. What else is mirrored has transactions of its own.
+   */
   cutAfterCommit(): void;
   /** Cuts every line there is, now. */
   cut(): void;
   close(): void;
 }
+
+const WRITES_LEADS = /INSERT INTO \S+\.leads AS/;
 
 export async function startProxy(databaseUrl: string): Promise<Proxy> {
   const target = new URL(databaseUrl);
@@ -18,7 +23,7 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
   let armed = false;
   const server = createServer((client) => {
     const upstream = connect(Number(target.port || 5432), target.hostname);
-    let swallow = false;
+    let [writesLeads, swallow] = [false, false];
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
@@ -28,9 +33,11 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
       socket.on('close', () => other.destroy());
     }
     client.on('data', (data) => {
-      if (armed && data.includes('COMMIT\0')) {
-        armed = false;
-        swallow = true;
+      if (data.includes('BEGIN ')) writesLeads = false;
+      writesLeads ||= WRITES_LEADS.test(data.toString('latin1'));
+      if (data.includes('COMMIT\0')) {
+        swallow = armed && writesLeads;
+        if (swallow) armed = false;
       }
       upstream.write(data);
     });
