@@ -25,7 +25,7 @@ export const SEVERITY: Readonly<Record<Condition, 'critical' | 'warning'>> = {
   source_silent: 'warning',
   sink_held: 'critical',
   sink_paused: 'warning',
-  deliveries_dead: 'warning',
+  deliveries_dead: 'critical',
   backlog_old: 'warning',
   slow_to_lead: 'warning',
   config_stale: 'warning',
