@@ -59,8 +59,9 @@ class Pace {
   /** A window; the next one begins with the first that comes after it, or at once while somebody waits. */
   #begin(): void {
     this.#isOpen = true;
-    this.#room = this.#most;
-    for (const socket of [...this.#waiting].slice(0, this.#most)) {
+    const next = [...this.#waiting].slice(0, this.#most);
+    this.#room = this.#most - next.length;
+    for (const socket of next) {
       this.#waiting.delete(socket);
       socket.resume();
     }
