@@ -11,6 +11,8 @@ process.on('exit', () => {
 });
 
 process.exitCode = await commandLine(argv.slice(2), { stdout, stderr, stdin, env });
+// Into a pipe it goes as fast as somebody reads there (`| less`).
+await new Promise((written) => stdout.write('', written));
 // By itself the process ends now. A system call that hangs (a network mount, say) must not keep it.
 setTimeout(() => process.exit(), 1_000).unref();
 

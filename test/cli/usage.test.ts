@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -104,6 +104,15 @@ describe('the program', () => {
     const code = await new Promise((resolve) => child.once('close', resolve));
     expect(stderr).toBe('The output cannot be written (EBADF): see whether there is room where it goes.\n');
     expect(code).toBe(1);
+  });
+
+  test('waits for a reader that takes its time', () => {
+    const program = fileURLToPath(new URL('../../bin/leadsync.js', import.meta.url));
+    // More than a pipe holds, to a reader that begins when all the rest is long done.
+    const command = '"$0" "$1" schema | { sleep 3; cat; }';
+    const read = execFileSync('sh', ['-c', command, process.execPath, program], { encoding: 'utf8' });
+    expect(read.length).toBeGreaterThan(65_536);
+    expect(JSON.parse(read)).toHaveProperty('properties.sinks');
   });
 
   test('ends quietly when its reader has had enough', async () => {
