@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
+import { drained } from '../support/drained.ts';
 import { byteLength, head } from './listing-body.ts';
 import { type Manner, sendText } from './manner.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
@@ -161,7 +161,7 @@ export function isGone(error: unknown): boolean {
 async function sendPart(res: ServerResponse, chunks: Iterable<Buffer>): Promise<void> {
   for (const chunk of chunks) {
     if (res.destroyed) return;
-    if (!res.write(chunk)) await Promise.race([once(res, 'drain'), once(res, 'close')]);
+    if (!res.write(chunk)) await drained(res);
   }
 }
 
