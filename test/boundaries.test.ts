@@ -37,7 +37,7 @@ const rooms: Readonly<Record<string, Room>> = {
     because: 'telemetry/ turns events into logs and metrics; it must not know who emits them.',
   },
   admin: {
-    imports: [],
+    imports: ['platform'],
     doors: ['server.ts', 'operations.ts', 'model.ts', 'refusal.ts', 'address-error.ts'],
     because: 'admin/ speaks HTTP and is handed functions; it must not know the rooms that answer.',
   },

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { LeadId } from '../leads/lead.ts';
 import { MAX_LEAD_ID } from '../leads/lead.ts';
+import { MOMENT_FORMS } from '../platform/moment.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { CommandFailure } from './failure.ts';
-import { MOMENT_HELP, readMoment } from './moment.ts';
+import { readMoment } from './moment.ts';
 import { printable } from './printable.ts';
 
 /** The options by which commands choose deliveries or leads. */
@@ -22,7 +23,7 @@ export function declareFilter(command: Command, { clock }: Surroundings, what: s
   command
     .option('--source <name>', 'only leads of this source')
     .option('--lead <id>', 'only this lead', readOneLeadId)
-    .option('--since <time>', `only what was ${what} at or after it: ${MOMENT_HELP}`, moment)
+    .option('--since <time>', `only what was ${what} at or after it: ${MOMENT_FORMS}`, moment)
     .option('--until <time>', `only what was ${what} before it`, moment);
 }
 

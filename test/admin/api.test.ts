@@ -60,14 +60,43 @@ test('what is asked for reaches the operation, read and filled in', async () => 
   ]);
 });
 
+test.each(['/leads', '/deliveries', '/deliveries/count'])(
+  '%s takes times as the command line does',
+  async (path) => {
+    const { get, asked } = await start();
+    const before = Date.now();
+    await get(`${path}?since=2d&until=90m`);
+    const passedMs = Date.now() - before;
+    const [[, given]] = asked as [[string, { since: string; until: string }]];
+    const agoMs = (at: string) => before - Date.parse(at);
+    for (const [at, ms] of [
+      [given.since, 172_800_000],
+      [given.until, 5_400_000],
+    ] as const) {
+      expect(agoMs(at)).toBeLessThanOrEqual(ms);
+      expect(agoMs(at)).toBeGreaterThanOrEqual(ms - passedMs);
+    }
+    await get(`${path}?since=2026-11-20%2009:30&until=2026-11-20T10:30`);
+    expect(asked[1]?.[1]).toMatchObject({
+      since: '2026-11-20T09:30:00.000Z',
+      until: '2026-11-20T10:30:00.000Z',
+    });
+  },
+);
+
 describe('what is asked wrongly is refused with what is wrong, and nothing is done', () => {
   test.each([
     ['/leads?limit=201', 'limit: must be at most 200'],
     ['/leads?limit=1e9', 'limit: must be at most 200'],
     ['/leads?limit=0', 'limit: must be at least 1'],
     ['/leads?limit=x', 'limit: must be a whole number'],
-    ['/leads?since=yesterday', 'since: must be a time such as 2026-11-20T10:00:00Z, or a date'],
-    ['/leads?since=2026-02-30', 'since: must be a time'],
+    [
+      '/leads?since=yesterday',
+      'since: must be a date or date-time (UTC unless it says otherwise), or how long ago',
+    ],
+    ['/leads?since=2026-02-30', 'since: must be a date'],
+    ['/leads?since=1h&until=2h', 'until: must be after `since`'],
+    ['/deliveries?until=2x', 'until: must be a date'],
     ['/leads?since=2026-11-21&until=2026-11-20', 'until: must be after `since`'],
     ['/leads?lead=-1', "lead: must be a lead's id"],
     ["/leads?lead=1'--", "lead: must be a lead's id"],
@@ -94,6 +123,8 @@ describe('what is asked wrongly is refused with what is wrong, and nothing is do
     ['/deliveries/retry', { all: true, sink: 'crm' }, 'not both'],
     ['/deliveries/retry', { state: 'delivered' }, 'must be dead or pending'],
     ['/deliveries/retry', { sinks: ['crm'] }, 'Unrecognized key'],
+    ['/deliveries/retry', { since: 'noon' }, 'since: must be a date'],
+    ['/deliveries/retry', { since: 5 }, 'since: '],
     ['/deliveries/retry', [], 'The body is wrong'],
     ['/deliveries/retry', undefined, 'The body is wrong'],
     ['/leads/main/42/replay', {}, 'sink: '],

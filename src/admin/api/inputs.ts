@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOMENT_FORMS, momentOf } from '../../platform/moment.ts';
 import { DeliveryFilter, LeadSearch, PollFilter } from '../model.ts';
 
 /** What the API takes: as the model has it, read from text, and strict about what it does not know. */
@@ -8,11 +9,16 @@ const PAGE = 50;
 
 /** A moment as people write it; gives it as the model has it. */
 const moment = z
-  .union([z.iso.datetime({ offset: true }), z.iso.date()], {
-    error: 'must be a time such as 2026-11-20T10:00:00Z, or a date',
+  .string()
+  .transform((text, { issues }) => {
+    const at = momentOf(text, new Date());
+    if (at) return at.toISOString();
+    issues.push({ code: 'custom', input: text, message: `must be ${MOMENT_FORMS}` });
+    return z.NEVER;
   })
-  .transform((text) => new Date(text).toISOString())
-  .describe('RFC 3339, such as `2026-11-20T10:00:00Z`; a date means its first moment, UTC.');
+  .describe(
+    'RFC 3339, such as `2026-11-20T10:00:00Z` (a `+` of an offset is `%2B` in an address); without an offset it is UTC, and a date means its first moment. Or how long ago: `90m`, `12h`, `2d`, `1w`.',
+  );
 
 const lead = z
   .string()

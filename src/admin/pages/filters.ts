@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { z } from 'zod';
+import { momentOf } from '../../platform/moment.ts';
 import type { Content } from './content.ts';
 
 /** A field of a filter's form. */
@@ -38,7 +39,7 @@ export function readFilter<Filter>(
     const text = query.get(name)?.trim();
     if (!text) continue;
     given[name] = text;
-    values[name] = time ? (momentOf(text, now) ?? text) : text;
+    values[name] = time ? (momentOf(text, now)?.toISOString() ?? text) : text;
   }
   const result = schema.safeParse(values);
   const wrong = result.success ? [] : result.error.issues.map(({ path }) => String(path[0]));
@@ -110,20 +111,4 @@ function faultOf({ label, choices, time, number }: Field): string {
   if (choices) return `${label} is one of ${choices.map(([value]) => value).join(', ')}.`;
   if (time) return `${label} is how long ago (90m, 12h, 2d), or a date (2026-11-20 or 2026-11-20 10:00).`;
   return number ? `${label} is a number of at most 19 digits.` : `${label} cannot be read.`;
-}
-
-const UNITS: Readonly<Record<string, number>> = { s: 1e3, m: 60e3, h: 3600e3, d: 86_400e3, w: 604_800e3 };
-
-/** A time as people write it, as the model has it: UTC where it names no zone. Undefined when it is none. */
-function momentOf(text: string, now: Date): string | undefined {
-  const [, amount, unit] = /^(\d{1,6})\s*([smhdw])$/i.exec(text) ?? [];
-  if (amount && unit) return isoOf(now.getTime() - Number(amount) * (UNITS[unit.toLowerCase()] ?? 0));
-  const [, day, time = '00:00', zone = 'Z'] =
-    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
-  return day && isoOf(Date.parse(`${day}T${time}${zone}`));
-}
-
-function isoOf(ms: number): string | undefined {
-  // Years beyond 9999 have another form than the model's.
-  return ms >= 0 && ms < Date.UTC(10_000, 0) ? new Date(ms).toISOString() : undefined;
 }

@@ -4,6 +4,7 @@ import { didYouMean } from '../../config/suggest.ts';
 import { ledgerFile } from '../../daemon/open-ledger.ts';
 import { EXPORT_FORMATS, type ExportFormat, type ExportRequest, exportTables } from '../../exports/export.ts';
 import { AlreadyThere } from '../../exports/whole-or-not.ts';
+import { MOMENT_FORMS } from '../../platform/moment.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { relations } from '../../store/documented.ts';
 import { extractionOf } from '../../store/extraction.ts';
@@ -13,7 +14,7 @@ import { readableConfigOf, type Surroundings } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { ExportProgress } from '../export-progress.ts';
 import { CommandFailure } from '../failure.ts';
-import { MOMENT_HELP, readMoment } from '../moment.ts';
+import { readMoment } from '../moment.ts';
 import { printable } from '../printable.ts';
 import { makeScheduled } from '../scheduled-export.ts';
 
@@ -51,7 +52,7 @@ export const exportCommand = defineCommand<Options>({
         ).choices(EXPORT_FORMATS),
       )
       .addOption(new Option('--partition <by>', 'a folder for each day of the rows, in UTC').choices(['day']))
-      .option('--since <time>', `only what came or changed since: ${MOMENT_HELP}`, (text: string) =>
+      .option('--since <time>', `only what came or changed since: ${MOMENT_FORMS}`, (text: string) =>
         readMoment(text, clock.now()),
       );
   },

@@ -1,0 +1,36 @@
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+const AGE = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/i;
+const DATE = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i;
+const [FIRST_MS, LAST_MS] = [Date.parse('0000-01-01'), Date.parse('9999-12-31T23:59:59.999Z')];
+
+/** The forms that `momentOf` takes, for help and errors. */
+export const MOMENT_FORMS = 'a date or date-time (UTC unless it says otherwise), or how long ago: 2h, 1d';
+
+/**
+ * Reads a moment as people write it: `2026-11-20`, `2026-11-20T10:30`, `2026-11-20T10:30:00+11:00`, or a duration back from now.
+ * Without an offset it is UTC, as everything that leadsync shows. Undefined when it is none, or not of the years 0 to 9999.
+ */
+export function momentOf(text: string, now: Date): Date | undefined {
+  const ms = msOfAge(text, now) ?? msOfDate(text);
+  return ms !== undefined && ms >= FIRST_MS && ms <= LAST_MS ? new Date(ms) : undefined;
+}
+
+function msOfAge(text: string, now: Date): number | undefined {
+  const [, count, unit = ''] = AGE.exec(text) ?? [];
+  return count === undefined ? undefined : now.getTime() - Number(count) * (UNIT_MS[unit.toLowerCase()] ?? 0);
+}
+
+function msOfDate(text: string): number | undefined {
+  const [, day, time = '00:00', zone = 'Z'] = DATE.exec(text) ?? [];
+  // A Date rolls 30 February over into March; here it is a mistake.
+  if (day === undefined || Number.isNaN(Date.parse(day)) || new Date(day).toISOString().slice(0, 10) !== day)
+    return undefined;
+  return Date.parse(`${day}T${time}${zone.toUpperCase()}`);
+}
