@@ -22,11 +22,16 @@ export interface Filtered<Filter> {
   /** Undefined when something is wrong. */
   readonly filter: Filter | undefined;
   readonly faults: Readonly<Record<string, string>>;
+  /** What the address names and no field is. */
+  readonly unknown: readonly string[];
   /** The page after this cursor. */
   readonly after: string | undefined;
 }
 
-/** Reads a filter from an address or a form. Empty fields are as good as absent; unknown ones are left out. */
+/** What an address may name beside the fields. */
+const PAGING = 'after';
+
+/** Reads a filter from an address. Empty fields are as good as absent. A name that is unknown, or there twice, is a mistake: left out, it would show more than was meant. */
 export function readFilter<Filter>(
   query: URLSearchParams,
   fields: readonly Field[],
@@ -35,18 +40,22 @@ export function readFilter<Filter>(
 ): Filtered<Filter> {
   const given: Record<string, string> = {};
   const values: Record<string, string> = {};
-  for (const { name, time } of fields) {
-    const text = query.get(name)?.trim();
+  const faults: Record<string, string> = {};
+  for (const { name, label, time } of fields) {
+    const [text, ...more] = query.getAll(name).map((one) => one.trim());
+    if (more.length > 0) faults[name] = `${label} can be given once.`;
     if (!text) continue;
     given[name] = text;
     values[name] = time ? (momentOf(text, now)?.toISOString() ?? text) : text;
   }
   const result = schema.safeParse(values);
   const wrong = result.success ? [] : result.error.issues.map(({ path }) => String(path[0]));
-  const faults = Object.fromEntries(
-    fields.filter(({ name }) => wrong.includes(name)).map((field) => [field.name, faultOf(field)]),
-  );
-  return { given, filter: result.data, faults, after: query.get('after') ?? undefined };
+  for (const field of fields) if (wrong.includes(field.name)) faults[field.name] = faultOf(field);
+  const known = new Set([PAGING, ...fields.map(({ name }) => name)]);
+  const unknown = [...new Set(query.keys())].filter((name) => !known.has(name));
+  const isReadable = unknown.length === 0 && Object.keys(faults).length === 0;
+  const after = query.get(PAGING) ?? undefined;
+  return { given, filter: isReadable ? result.data : undefined, faults, unknown, after };
 }
 
 /** The query of a request's address. */
@@ -58,9 +67,9 @@ export function queryOf(request: FastifyRequest): URLSearchParams {
 export function filterForm(
   action: string,
   fields: readonly Field[],
-  { given, faults }: Filtered<unknown>,
+  { given, faults, unknown }: Filtered<unknown>,
 ): VNode {
-  const filtered = Object.keys(given).length > 0;
+  const filtered = Object.keys(given).length > 0 || unknown.length > 0;
   return html`<form class="filter" method="get" action=${action} role="search" data-filter>
     ${fields.map((field) => fieldOf(field, given[field.name] ?? '', faults[field.name]))}
     <p class="buttons">
@@ -71,9 +80,16 @@ export function filterForm(
 }
 
 /** What stands in the place of rows when a filter cannot be understood. */
-export function faultsOf({ faults }: Filtered<unknown>): Content {
-  const fields = Object.keys(faults).length === 1 ? 'the field that is marked' : 'the fields that are marked';
-  return html`<p class="empty">Nothing is shown, because the filter cannot be read: see ${fields}.</p>`;
+export function faultsOf({ faults, unknown }: Filtered<unknown>, fields: readonly Field[]): Content {
+  if (unknown.length > 0) return unknownOf(unknown, fields);
+  const marked = Object.keys(faults).length === 1 ? 'the field that is marked' : 'the fields that are marked';
+  return html`<p class="empty">Nothing is shown, because the filter cannot be read: see ${marked}.</p>`;
+}
+
+function unknownOf(unknown: readonly string[], fields: readonly Field[]): Content {
+  const none = unknown.length === 1 ? 'there is no filter' : 'there are no filters';
+  const names = fields.map(({ name }) => name).join(', ');
+  return html`<p class="empty">Nothing is shown, because ${none} <bdi>${unknown.join(', ')}</bdi> here. There are: ${names}.</p>`;
 }
 
 /** What stands there when a filter asks for what does not exist. */

@@ -34,7 +34,7 @@ export async function showList<Filter, Row>(
   const filtered = readFilter(queryOf(request), fields, schema, new Date());
   const page = { title: name, name, above: filterForm(path, fields, filtered) };
   if (filtered.filter === undefined)
-    return site.show(request, reply, { ...page, still: faultsOf(filtered), status: 400 });
+    return site.show(request, reply, { ...page, still: faultsOf(filtered, fields), status: 400 });
   try {
     const live = body(filtered, await rows(filtered.filter, filtered));
     return await site.show(request, reply, { ...page, live });

@@ -61,11 +61,31 @@ describe('bad input', () => {
     ['/leads?since=999999w', 'First seen since is how long ago'],
     ['/deliveries?state=lost', 'State is one of pending, delivered, dead, skipped.'],
     ['/polls?status=great', 'Status is one of running'],
-  ])('%s is answered by 400 and why', async (path, why) => {
+    ['/leads?since=2026-02-30', 'First seen since is how long ago'],
+    ['/deliveries?state=dead&state=pending', 'State can be given once.'],
+    [
+      '/deliveries?stat=dead',
+      'there is no filter <bdi>stat</bdi> here. There are: sink, state, lead, source, since, until.',
+    ],
+    ['/deliveries?stat=', 'there is no filter <bdi>stat</bdi> here.'],
+    ['/leads?lead=48196&limit=5&Source=main', 'there are no filters <bdi>limit, Source</bdi> here.'],
+    ['/polls?%3Cb%3E=1', 'there is no filter <bdi>&lt;b></bdi> here. There are: source, status.'],
+  ])('%s is answered by 400 and why, and by no row', async (path, why) => {
     const answer = await ask(path);
+    const html = await answer.text();
     expect(answer.status).toBe(400);
-    expect(await answer.text()).toContain(why);
+    expect(html).toContain(why);
+    expect(html).not.toContain('<td');
   });
+
+  test.each(['stat=dead', 'state=dead&state=dead', 'state=lost'])(
+    'a retry of all by the filter %s does nothing',
+    async (query) => {
+      const answer = await post(`/deliveries/retry?${query}`, { all: 'yes', sure: 'yes' });
+      expect(answer.status).toBe(303);
+      expect(pages.operations.actions).toEqual([]);
+    },
+  );
 
   test('a filter that means nothing there is comes back with the reason, and what was written', async () => {
     pages.operations.failure = new Refusal(
