@@ -11,6 +11,7 @@ export const CONDITIONS = [
   'config_stale',
   'carrier_down',
   'ledger_fails',
+  'export_fails',
 ] as const;
 
 export type Condition = (typeof CONDITIONS)[number];
@@ -31,6 +32,7 @@ export const SEVERITY: Readonly<Record<Condition, 'critical' | 'warning'>> = {
   config_stale: 'warning',
   carrier_down: 'critical',
   ledger_fails: 'critical',
+  export_fails: 'warning',
 };
 
 /** Where the operating manual says what a condition means and what to do: a path in the project, no outside address. */

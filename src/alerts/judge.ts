@@ -1,8 +1,8 @@
 import type { Condition, Limits } from './condition.ts';
 import { printSpan } from './notice.ts';
-import type { Observed, ObservedSink, ObservedSource } from './observed.ts';
+import type { Observed, ObservedExport, ObservedSink, ObservedSource } from './observed.ts';
 
-/** One condition of one source or sink, as it is now. */
+/** One condition of one source, sink or export, as it is now. */
 export interface Judged {
   readonly condition: Condition;
   readonly about: string | undefined;
@@ -33,35 +33,37 @@ const DRAINING_MS = 300_000;
 const SLOW_LEADS = 3;
 const SLOW_PART = 0.05;
 
-/** Judges every condition that is switched on: one result for each source and sink. */
+/** Judges every condition that is switched on: one result for each source, sink and export. */
 export function judge(observed: Observed, names: Names, limits: Limits): readonly Judged[] {
-  const { sources, sinks } = observed;
   const apply = <Of>(rules: readonly Rule<Of>[], about: string | undefined, of: Of | undefined) =>
     rules.map((rule) => judgeBy(rule, about, of, observed, limits));
+  const each = <Of extends Named>(
+    rules: readonly Rule<Of>[],
+    all: readonly string[],
+    known?: readonly Of[],
+  ) =>
+    all.flatMap((name) => {
+      const of = known?.find((one) => one.name === name);
+      return apply(rules, name, of);
+    });
   const judged = [
-    ...names.sources.flatMap((name) =>
-      apply(
-        SOURCE,
-        name,
-        sources?.find((source) => source.name === name),
-      ),
-    ),
-    ...names.sinks.flatMap((name) =>
-      apply(
-        SINK,
-        name,
-        sinks?.find((sink) => sink.name === name),
-      ),
-    ),
+    ...each(SOURCE, names.sources, observed.sources),
+    ...each(SINK, names.sinks, observed.sinks),
+    ...each(EXPORT, names.exports, observed.exports),
     ...apply(WHOLE, undefined, observed),
   ];
   return judged.filter((one) => one !== undefined);
 }
 
-/** The sources and sinks in force. */
+/** The sources, sinks and exports in force. */
 export interface Names {
   readonly sources: readonly string[];
   readonly sinks: readonly string[];
+  readonly exports: readonly string[];
+}
+
+interface Named {
+  readonly name: string;
 }
 
 type Find<Of> = (
@@ -101,6 +103,10 @@ const SINK: readonly Rule<ObservedSink>[] = [
   ],
   ['backlog_old', 'has no old backlog any more.', backlogOld],
   ['slow_to_lead', 'gets its leads in time again.', slow],
+];
+
+const EXPORT: readonly Rule<ObservedExport>[] = [
+  ['export_fails', 'is made again, or has another configuration.', exportFails],
 ];
 
 const WHOLE: readonly Rule<Observed>[] = [
@@ -208,6 +214,20 @@ function slow({ name, health, recentMs, batchWaitMs }: ObservedSink, limitMs: nu
     afterMs: SLOW_FOR_MS,
     what: `${name}: ${late} of the last ${recentMs.length} new leads took longer than ${printSpan(limitMs + batchWaitMs)} to arrive.`,
     next: `See how long its attempts take (\`leadsync trace LEAD\`); raise the concurrency of ${name} if the destination bears it.`,
+  };
+}
+
+function exportFails({ name, lastMadeAt, failure }: ObservedExport, afterMs: number): Wrong | undefined {
+  if (!failure) return undefined;
+  const times = failure.times === 1 ? 'once' : `${failure.times} times in a row`;
+  const last = lastMadeAt
+    ? `the last one is of ${lastMadeAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+    : 'none was ever made';
+  return {
+    since: undefined,
+    afterMs,
+    what: `Export ${name} has failed ${times}, and ${last}: ${failure.reason}`,
+    next: `${failure.hint} It is tried again by itself, at least once an hour; \`leadsync export --name ${name}\` makes it now.`,
   };
 }
 

@@ -5,7 +5,7 @@ import { type Condition, runbookOf, SEVERITY } from './condition.ts';
 export interface Notice {
   readonly kind: 'begun' | 'lasts' | 'over';
   readonly condition: Condition;
-  /** The source or sink; undefined for what there is only one of. */
+  /** The source, sink or export; undefined for what there is only one of. */
   readonly about: string | undefined;
   readonly since: Date;
   /** When it was noticed; of one that is over, when it ended. */

@@ -6,6 +6,7 @@ export interface Observed {
   /** Undefined while the ledger cannot be read: then nobody knows. */
   readonly sources: readonly ObservedSource[] | undefined;
   readonly sinks: readonly ObservedSink[] | undefined;
+  readonly exports: readonly ObservedExport[];
   /** The file is not valid since then, and an earlier configuration stays in force. */
   readonly stale: { readonly since: Date; readonly faults: readonly string[] } | undefined;
   /** Why no delivery can travel. */
@@ -17,6 +18,14 @@ export interface Observed {
 interface Reason {
   readonly reason: string;
   readonly hint: string;
+}
+
+export interface ObservedExport {
+  readonly name: string;
+  /** When the last one that was made began. */
+  readonly lastMadeAt: Date | undefined;
+  /** Why the last run failed, and how many in a row; undefined when it did not. */
+  readonly failure: (Reason & { readonly times: number }) | undefined;
 }
 
 export interface ObservedSource {

@@ -61,6 +61,7 @@ const when = {
   ),
   carrier_down: limit('2m', 'Redis could not be used for so long.'),
   ledger_fails: limit('1m', 'The ledger could not be written or read for so long.'),
+  export_fails: limit('30m', 'An export has failed for so long, each time that it was tried again.'),
 } satisfies Record<Condition, z.ZodType>;
 
 /** `alerts:` in the configuration. `name` is what a destination may be called. */

@@ -11,7 +11,7 @@ import { version } from '../platform/version.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { LogStream } from '../telemetry/logger.ts';
 import { openTracing } from '../telemetry/open-tracing.ts';
-import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { createTelemetry, type Telemetry, type TelemetryOptions } from '../telemetry/telemetry.ts';
 import type { TracingParts } from '../telemetry/tracing.ts';
 import { openCarrier } from './carrier-choice.ts';
 import { deliverBatch } from './deliver.ts';
@@ -101,8 +101,11 @@ export async function compose(
   if (tracing) closers.push(() => tracing.close());
   const subscribers = [options.subscribers ?? [], pollFailures.observe, tracing?.observe ?? []].flat();
   const exportStates = new ExportStates(disk, config.dataDir);
-  const exportedAt = (name: string) => exportStates.read(name)?.done?.startedAt;
-  const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, tokenExpiresAt, exportedAt });
+  const exportRuns = (name: string) => {
+    const { done, failed } = exportStates.read(name) ?? {};
+    return { madeAt: done?.startedAt, failures: failed?.times ?? 0 };
+  };
+  const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, tokenExpiresAt, exportRuns });
   const { emit } = telemetry;
   const openSinks = new OpenSinks(clock);
   closers.push(() => openSinks.close());
@@ -154,9 +157,8 @@ function openTelemetry(
     ledger,
     clock,
     tokenExpiresAt,
-    exportedAt,
-  }: Pick<Parts, 'ledger' | 'clock'> &
-    Record<'tokenExpiresAt' | 'exportedAt', (name: string) => Date | undefined>,
+    exportRuns,
+  }: Pick<Parts, 'ledger' | 'clock'> & Pick<TelemetryOptions, 'tokenExpiresAt' | 'exportRuns'>,
 ): Telemetry {
   return createTelemetry({
     version,
@@ -164,7 +166,7 @@ function openTelemetry(
     now: () => clock.now(),
     backlog: () => ledger.backlog(),
     tokenExpiresAt,
-    exportedAt,
+    exportRuns,
     log: { ...config.log, stream: log },
     ...(subscribers ? { subscribers } : {}),
   });

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { Alerts } from '../alerts/alerts.ts';
 import { Arrivals } from '../alerts/arrivals.ts';
-import type { Observed, ObservedSink, ObservedSource } from '../alerts/observed.ts';
+import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../alerts/observed.ts';
 import type { SourceConfig } from '../config/config.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Vitals } from '../ledger/shown.ts';
 import { disk } from '../platform/files.ts';
 import { enabledSinks, namesOf, type Parts } from './compose.ts';
+import { viewExports } from './exporting.ts';
 import { Overdue } from './overdue.ts';
 import type { Reloading } from './reloading.ts';
 
@@ -64,7 +65,7 @@ class Look {
   async now(stale: Observed['stale'], signal: AbortSignal): Promise<Observed> {
     const { ledger, carrier, clock, current } = this.#parts;
     const at = clock.now();
-    const shared = { at, stale, carrier: carrier.unready() };
+    const shared = { at, stale, carrier: carrier.unready(), exports: this.#exports() };
     try {
       const vitals = await ledger.vitals(new Date(at.getTime() - RECENT_MS));
       for (const { name } of current.config.sources) await this.#learn(name, signal);
@@ -103,6 +104,15 @@ class Look {
     return enabledSinks(this.#parts.current.config).flatMap(({ name, batch }) => {
       const known = vitals.sinks.find(({ sink }) => sink === name);
       return known ? [{ ...known, name, batchWaitMs: batch.waitMs }] : [];
+    });
+  }
+
+  #exports(): ObservedExport[] {
+    const { current, exportStates } = this.#parts;
+    return viewExports(current.config.exports, exportStates).map(({ config: { name }, state }) => {
+      const { done, failed } = state ?? {};
+      const failure = failed && { reason: failed.message, hint: failed.hint, times: failed.times };
+      return { name, lastMadeAt: done?.startedAt, failure };
     });
   }
 

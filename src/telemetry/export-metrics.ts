@@ -1,6 +1,14 @@
 import type { Event } from './events.ts';
 import type { Instruments } from './instruments.ts';
 
+/** What is remembered of an export's runs, over restarts. */
+export interface ExportRuns {
+  /** When the last that was made began. */
+  readonly madeAt: Date | undefined;
+  /** How many have failed since. */
+  readonly failures: number;
+}
+
 /** What is measured of scheduled exports. */
 export class ExportMetrics {
   /** The exports there are. */
@@ -10,8 +18,8 @@ export class ExportMetrics {
   readonly #rows;
   readonly #bytes;
 
-  /** `exportedAt` is asked whenever the metrics are shown. */
-  constructor(make: Instruments, exports: readonly string[], exportedAt: (name: string) => Date | undefined) {
+  /** `runsOf` is asked whenever the metrics are shown. */
+  constructor(make: Instruments, exports: readonly string[], runsOf: (name: string) => ExportRuns) {
     const by = { export: exports };
     this.names = exports;
     make.gauge(
@@ -19,7 +27,16 @@ export class ExportMetrics {
       'When the last export that was made began; 0 before the first.',
       by,
       (gauge) => {
-        for (const name of this.names) gauge.set({ export: name }, (exportedAt(name)?.getTime() ?? 0) / 1000);
+        for (const name of this.names)
+          gauge.set({ export: name }, (runsOf(name).madeAt?.getTime() ?? 0) / 1000);
+      },
+    );
+    make.gauge(
+      'leadsync_export_failures_in_a_row',
+      'Runs of an export that have failed since the last that was made.',
+      by,
+      (gauge) => {
+        for (const name of this.names) gauge.set({ export: name }, runsOf(name).failures);
       },
     );
     this.#failures = make.counter('leadsync_export_failures_total', 'Runs of an export that failed.', by);

@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { BacklogMetrics, type SinkBacklog } from './backlog-metrics.ts';
 import { ConfigMetrics } from './config-metrics.ts';
 import type { Event } from './events.ts';
-import { ExportMetrics } from './export-metrics.ts';
+import { ExportMetrics, type ExportRuns } from './export-metrics.ts';
 import { Instruments } from './instruments.ts';
 import { SinkMetrics } from './sink-metrics.ts';
 import { SourceMetrics } from './source-metrics.ts';
@@ -15,8 +15,8 @@ export interface MetricsOptions extends MetricNames {
   readonly backlog: () => Promise<readonly SinkBacklog[]>;
   /** Asked whenever the metrics are shown. */
   readonly tokenExpiresAt: (source: string) => Date | undefined;
-  /** When an export was last made. Asked whenever the metrics are shown. */
-  readonly exportedAt: (name: string) => Date | undefined;
+  /** Asked whenever the metrics are shown. */
+  readonly exportRuns: (name: string) => ExportRuns;
 }
 
 /** How often the lag of the event loop is looked at, in ms; with the library's own 10 that would be most of what an idle process does. */
@@ -59,7 +59,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   carrierUp.set(1);
   const ledgerFailures = make.counter('leadsync_ledger_failures_total', 'Times the ledger failed.');
   const config = new ConfigMetrics(make, options.now);
-  const exports = new ExportMetrics(make, options.exports, options.exportedAt);
+  const exports = new ExportMetrics(make, options.exports, options.exportRuns);
   collectDefaultMetrics({
     register: registry,
     prefix: 'leadsync_',

@@ -57,7 +57,7 @@ class Watch {
       clock.jump(15 * SECOND);
       await this.#alerts.take(
         this.#observed(),
-        { sources: [], sinks: ['crm', 'drop', 'warehouse'] },
+        { sources: [], sinks: ['crm', 'drop', 'warehouse'], exports: [] },
         this.options,
       );
       await this.#alerts.idle();
@@ -181,7 +181,11 @@ describe('alerts', () => {
     });
     const look = async (at: Date) => {
       const sink = aSink({ health: { ...HEALTHY, heldSince: at, heldReason: 'It is down.' } });
-      await alerts.take(anObservation({ at, sinks: [sink] }), { sources: [], sinks: ['crm'] }, watch.options);
+      await alerts.take(
+        anObservation({ at, sinks: [sink] }),
+        { sources: [], sinks: ['crm'], exports: [] },
+        watch.options,
+      );
     };
     await look(watch.clock.now());
     watch.clock.jump(MINUTE);

@@ -1,5 +1,5 @@
 import type { Limits } from '../../src/alerts/condition.ts';
-import type { Observed, ObservedSink, ObservedSource } from '../../src/alerts/observed.ts';
+import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../../src/alerts/observed.ts';
 import { alertOptions } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
@@ -38,12 +38,18 @@ export function aSink(more: Partial<ObservedSink> = {}): ObservedSink {
   };
 }
 
-/** One source and one sink, all well, but for what is given. */
+/** An export that is well, but for what is given. */
+export function anExport(more: Partial<ObservedExport> = {}): ObservedExport {
+  return { name: 'nightly', lastMadeAt: ago(3_600_000), failure: undefined, ...more };
+}
+
+/** One source, one sink and one export, all well, but for what is given. */
 export function anObservation(more: Partial<Observed> = {}): Observed {
   return {
     at: NOW,
     sources: [aSource()],
     sinks: [aSink()],
+    exports: [anExport()],
     stale: undefined,
     carrier: undefined,
     ledger: undefined,
@@ -51,7 +57,7 @@ export function anObservation(more: Partial<Observed> = {}): Observed {
   };
 }
 
-export const NAMES = { sources: ['main'], sinks: ['crm'] };
+export const NAMES = { sources: ['main'], sinks: ['crm'], exports: ['nightly'] };
 
 /** What a configuration that says nothing of it means. */
 export const DEFAULTS: Limits = alertOptions(nameOption).parse({}).when;

@@ -3,7 +3,7 @@ import { CONDITIONS, type Condition } from '../../src/alerts/condition.ts';
 import { judge, type Wrong } from '../../src/alerts/judge.ts';
 import type { Observed } from '../../src/alerts/observed.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
-import { ago, anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from './an-observation.ts';
+import { ago, anExport, anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from './an-observation.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -73,6 +73,14 @@ const cases: [Condition, Observed, since: Date | undefined, afterMs: number][] =
     undefined,
     MINUTE,
   ],
+  [
+    'export_fails',
+    anObservation({
+      exports: [anExport({ failure: { reason: 'The disk is full.', hint: 'Make room.', times: 3 } })],
+    }),
+    undefined,
+    30 * MINUTE,
+  ],
 ];
 
 describe('judging', () => {
@@ -129,6 +137,26 @@ describe('judging', () => {
     ],
   ])('%s is nobody’s business', (_, observed) => {
     expect([...wrongs(observed).keys()]).toEqual([]);
+  });
+
+  test.each([
+    [1, ago(HOUR), 'Export nightly has failed once, and the last one is of 2026-11-20 09:00 UTC: No room.'],
+    [7, undefined, 'Export nightly has failed 7 times in a row, and none was ever made: No room.'],
+  ])('an export that failed %i times is told of with how old the last one is', (times, lastMadeAt, what) => {
+    const failure = { reason: 'No room.', hint: 'Make room.', times };
+    const found = wrongs(anObservation({ exports: [anExport({ lastMadeAt, failure })] }));
+    expect(found.get('export_fails')).toMatchObject({
+      what,
+      next: expect.stringContaining('--name nightly'),
+    });
+  });
+
+  test('an export is told of though the ledger cannot be read', () => {
+    const failure = { reason: 'No room.', hint: 'Make room.', times: 1 };
+    const unread = { sources: undefined, sinks: undefined };
+    expect([...wrongs(anObservation({ ...unread, exports: [anExport({ failure })] })).keys()]).toEqual([
+      'export_fails',
+    ]);
   });
 
   test('a sink that is held has one alert, although its backlog is old and its leads are slow', () => {

@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { CONDITIONS } from '../../src/alerts/condition.ts';
@@ -67,7 +67,7 @@ async function aScene(when: object) {
   };
   const told = () => ops.received.map(({ body }) => String(JSON.parse(String(body)).text));
   const arrived = () => lines.filter((line) => line.includes('"alert-sent"')).length;
-  return { stub, crm, start, told, arrived, write };
+  return { stub, crm, start, told, arrived, write, folder: dirname(file) };
 }
 
 test('a sink that does not work is told of once, over a restart, and so is that it works again', async () => {
@@ -108,4 +108,22 @@ test('a reload changes who is told of what, and a service that lets nobody in is
   ]);
   expect(String(body)).not.toContain('canary');
   expect(told()).toEqual([]);
+});
+
+test('an export that cannot be made is told of once, and so is that it is made again', async () => {
+  const { start, told, write, folder } = await aScene({ export_fails: '2m' });
+  const out = join(folder, 'out');
+  writeFileSync(out, 'a file where the folder should be');
+  write({ exports: { nightly: { type: 'directory', directory: out, every: '1d' } } });
+  await start();
+  await until('it is told', () => told().length === 1);
+  expect(told()[0]).toMatch(
+    /^\*leadsync: export fails \(nightly\)\*\nExport nightly has failed .*, and none was ever made: /,
+  );
+  expect(told()[0]).toContain('`leadsync export --name nightly` makes it now.');
+  expect(told()[0]).toContain('See docs/operating.md#export-fails');
+  rmSync(out);
+  mkdirSync(out);
+  await until('it is told that it is over', () => told().length === 2);
+  expect(told()[1]).toMatch(/over: export fails \(nightly\)\*\nOver after \d+ min.*nightly is made again/i);
 });

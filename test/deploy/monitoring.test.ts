@@ -41,7 +41,7 @@ const { registry } = createMetrics({
   backlog: async () => [],
   tokenExpiresAt: () => undefined,
   exports: ['nightly'],
-  exportedAt: () => undefined,
+  exportRuns: () => ({ madeAt: undefined, failures: 0 }),
 });
 
 /** The metrics that leadsync shows, each with its labels. */

@@ -16,7 +16,7 @@ function metrics(options: Partial<MetricsOptions> = {}) {
     backlog: async () => [idle],
     tokenExpiresAt: () => undefined,
     exports: ['nightly'],
-    exportedAt: () => undefined,
+    exportRuns: () => ({ madeAt: undefined, failures: 0 }),
     ...options,
   });
   /** The series and their values, as a scraper reads them. */
@@ -133,6 +133,18 @@ test('the token’s end is asked for when it is shown', async () => {
   const series = await scrape();
   expect(series.get('leadsync_token_expiry_timestamp_seconds{source="main"}')).toBe(ends.getTime() / 1000);
   expect(series.get('leadsync_token_expiry_timestamp_seconds{source="other"}')).toBe(0);
+});
+
+test('what is remembered of an export is asked for when it is shown: it outlives a restart', async () => {
+  let runs = { madeAt: now, failures: 0 };
+  const { scrape } = metrics({ exportRuns: () => runs });
+  await scrape();
+  runs = { madeAt: now, failures: 3 };
+  const series = await scrape();
+  expect(series.get('leadsync_export_last_success_timestamp_seconds{export="nightly"}')).toBe(
+    now.getTime() / 1000,
+  );
+  expect(series.get('leadsync_export_failures_in_a_row{export="nightly"}')).toBe(3);
 });
 
 test('the queue is up until it is known to be down', async () => {

@@ -12,7 +12,7 @@ function telemetry(write: (text: string) => void, subscribers: readonly ((event:
     backlog: async () => [],
     tokenExpiresAt: () => undefined,
     exports: ['nightly'],
-    exportedAt: () => undefined,
+    exportRuns: () => ({ madeAt: undefined, failures: 0 }),
     log: { level: 'info', format: 'json', stream: { write } },
     subscribers,
   });
