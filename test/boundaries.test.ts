@@ -85,7 +85,6 @@ const rooms: Readonly<Record<string, Room>> = {
       'destination.ts',
       'export-failed.ts',
       'export-lock.ts',
-      'export-lock.ts',
       'holding.ts',
     ],
     because: 'exports/ turns tables of the ledger into files; it must not know who asked for them.',

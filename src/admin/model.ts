@@ -55,6 +55,29 @@ export const SinkOverview = z.object({
   next_attempt_at: time.nullable(),
 });
 
+/** A scheduled export. */
+const ExportOverview = z.object({
+  export: z.string(),
+  type: z.enum(['directory', 's3']),
+  /** A folder, or `s3://bucket/prefix`. */
+  target: z.string(),
+  /** Either this, or `at` an hour of the day in a time zone. */
+  every_seconds: z.number().nullable(),
+  at: z.string().nullable(),
+  timezone: z.string().nullable(),
+  /** `new`: none was made, and none has failed. */
+  state: z.enum(['new', 'made', 'running', 'failed']),
+  /** When the last one that was made began, and what it is. */
+  last_success_at: time.nullable(),
+  place: z.string().nullable(),
+  rows: count.nullable(),
+  bytes: count.nullable(),
+  next_at: time.nullable(),
+  /** In a row, since the last one that was made. */
+  failures: count,
+  last_error: z.string().nullable(),
+});
+
 /** How fast leads that were first seen in the last 24 hours arrived, in seconds. */
 const SpeedToLead = z.object({
   sink: z.string(),
@@ -73,6 +96,7 @@ export const Overview = z.object({
   troubles: z.array(Trouble),
   sources: z.array(SourceOverview),
   sinks: z.array(SinkOverview),
+  exports: z.array(ExportOverview),
   /** New leads in each of the last 48 hours, the oldest first; hours without one are there with 0. */
   leads_per_hour: z.array(z.object({ hour: time, leads: count })),
   speed_to_lead: z.array(SpeedToLead),

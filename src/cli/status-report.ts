@@ -107,11 +107,11 @@ function exportTable({ exports, now, columns: width }: Given): string {
     { head: 'NEXT', spare: 2 },
     { head: 'PLACE', spare: 3 },
   ] as const;
-  const rows = exports.map(({ config: { name }, state, dueAt }) => [
+  const rows = exports.map(({ config: { name }, state, dueAt, running }) => [
     name,
     count(state?.done?.rows),
     state?.done ? printMomentAndAge(state.done.startedAt, now) : 'never',
-    dueAt ? (dueAt > now ? printMoment(dueAt) : 'due') : '-',
+    running ? 'being made' : dueAt ? (dueAt > now ? printMoment(dueAt) : 'due') : '-',
     state?.done ? printable(state.done.place) : '-',
   ]);
   return `${table(columns, rows, width)}\n`;

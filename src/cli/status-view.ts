@@ -61,11 +61,12 @@ function sinkJson({ name, state, config, status }: SinkView) {
   };
 }
 
-function exportJson({ config: { name, target }, state, dueAt }: ExportView) {
+function exportJson({ config: { name, target }, state, dueAt, running }: ExportView) {
   const { done, failed } = state ?? {};
   return {
     export: name,
     type: target.type,
+    running,
     last_success_at: done?.startedAt ?? null,
     place: done?.place ?? null,
     rows: done?.rows ?? null,

@@ -1,5 +1,6 @@
 import { describeExport, differingOptions } from '../config/compare-configs.ts';
 import { backOffMs } from '../delivery/retry-policy.ts';
+import { isRunning } from '../exports/export-lock.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
 import type { ExportConfig } from '../exports/options.ts';
 import { type ExportResult, runExport } from '../exports/run-export.ts';
@@ -36,13 +37,16 @@ export interface ExportView {
   readonly state: ExportState | undefined;
   /** When it is made next, or made again; in the past where it is overdue. */
   readonly dueAt: Date | undefined;
+  /** It is being made at this moment. */
+  readonly running: boolean;
 }
 
 /** Every configured export, in order. */
 export function viewExports(exports: readonly ExportConfig[], states: ExportStates): ExportView[] {
   return exports.map((config) => {
     const state = states.read(config.name);
-    return { config, state, dueAt: state && dueAt(config, state) };
+    const running = isRunning(states.folder, config.name);
+    return { config, state, dueAt: state && dueAt(config, state), running };
   });
 }
 

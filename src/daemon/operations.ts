@@ -19,6 +19,7 @@ import type { Reloading, ReloadResult } from './reloading.ts';
 import {
   shownContent,
   shownDelivery,
+  shownExport,
   shownHistory,
   shownLead,
   shownPoll,
@@ -141,6 +142,7 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
     unready(),
   ]);
   const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
+  const exports = viewExports(config.exports, parts.exportStates);
   const troubles = troublesOf(sources, sinks, {
     now,
     running: true,
@@ -148,7 +150,7 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
     unready: reasons,
     stale: state().stale,
     queued: config.queue.redisUrl !== undefined,
-    exports: viewExports(config.exports, parts.exportStates),
+    exports,
     command: (words) => `\`leadsync ${words}\``,
   });
   return {
@@ -158,6 +160,7 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
     troubles,
     sources: sources.map((source) => shownSource(source, now)),
     sinks: sinks.map(shownSink),
+    exports: exports.map(shownExport),
     leads_per_hour: hours.map(({ hour, leads }) => ({ hour: hour.toISOString(), leads })),
     speed_to_lead: speeds.map(shownSpeed),
   };

@@ -7,6 +7,7 @@ import type {
   PollRow as PollModel,
   SinkOverview,
 } from '../admin/model.ts';
+import type { ExportTarget } from '../exports/options.ts';
 import type {
   KeptAttempt,
   KeptPoll,
@@ -17,6 +18,7 @@ import type {
   Speed,
 } from '../ledger/answers.ts';
 import type { DeliveryRow } from '../ledger/shown.ts';
+import type { ExportView } from './exporting.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
 /** How pages and API name what the ledger knows. */
@@ -69,6 +71,38 @@ export function shownSink({ name, state, config, status }: SinkView): SinkOvervi
     last_delivered_at: iso(health?.lastDeliveredAt),
     next_attempt_at: iso(health?.probeAt ?? status?.retrying?.nextAttemptAt),
   };
+}
+
+export function shownExport(view: ExportView): Overview['exports'][number] {
+  const { config, state, dueAt } = view;
+  const { done, failed } = state ?? {};
+  const { schedule } = config;
+  return {
+    export: config.name,
+    type: config.target.type,
+    target: targetOf(config.target),
+    every_seconds: 'everyMs' in schedule ? schedule.everyMs / 1000 : null,
+    at: 'at' in schedule ? schedule.at : null,
+    timezone: 'at' in schedule ? schedule.timezone : null,
+    state: stateOf(view),
+    last_success_at: iso(done?.startedAt),
+    place: done?.place ?? null,
+    rows: done?.rows ?? null,
+    bytes: done?.bytes ?? null,
+    next_at: iso(dueAt),
+    failures: failed?.times ?? 0,
+    last_error: failed?.message ?? null,
+  };
+}
+
+function stateOf({ state, running }: ExportView): Overview['exports'][number]['state'] {
+  if (running) return 'running';
+  if (state?.failed) return 'failed';
+  return state?.done ? 'made' : 'new';
+}
+
+function targetOf(target: ExportTarget): string {
+  return target.type === 's3' ? `s3://${target.bucket}/${target.prefix}` : target.directory;
 }
 
 export function shownSpeed({

@@ -44,6 +44,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       troubles: [],
       sources: [],
       sinks: [sink],
+      exports: [],
       leads_per_hour: [],
       speed_to_lead: [],
     }),

@@ -145,8 +145,13 @@ describe('an export by its name', () => {
     const held = acquireLock(join(install.folder, 'data', 'exports', 'nightly.lock'));
     install.clock.jump(1000);
     const said = await install.run(['export', '--name', 'nightly']);
+    const { stdout: meanwhile } = await install.run(['status']);
+    const shown = await install.json('status');
     held.release();
     expect(said).toMatchObject({ code: 1, stderr: expect.stringContaining('is being made at this moment') });
+    expect(meanwhile).toMatch(/nightly .* being made /);
+    expect(shown).toMatchObject({ exports: [{ export: 'nightly', running: true }] });
+    expect(await install.json('status')).toMatchObject({ exports: [{ running: false }] });
     expect(filesOf(install)).toHaveLength(1);
   });
 

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startStub } from '../stub/stub.ts';
@@ -12,7 +12,7 @@ import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 const TOKEN = 'correct-horse-battery-staple';
 
 /** A leadsync that runs with a token, five leads, a webhook that refuses the second one, and a folder. */
-async function aRunningLeadsync() {
+async function aRunningLeadsync(more: Readonly<Record<string, unknown>> = {}) {
   const [stub, receiver, folder] = [await startStub(), await startWebhookReceiver(), tempDir()];
   for (const id of [1, 2, 3, 4, 5]) stub.addRaw(canaryLead(id));
   const refused = new Set([2]);
@@ -32,6 +32,7 @@ async function aRunningLeadsync() {
       crm: { type: 'webhook', url: receiver.url, secret: SECRET },
       drop: { type: 'csv', directory: './drop', batch: { wait: '1s' } },
     },
+    ...more,
   });
   const yaml = readFileSync(configured.configFile, 'utf8');
   writeFileSync(
@@ -145,3 +146,40 @@ test('what is not there is told with what there is', async () => {
     body: { error: { code: 'unknown-sink' } },
   });
 }, 60_000);
+
+test('of each export it is seen when it was made, what failed, and when it is made next', async () => {
+  const notADirectory = join(tempDir(), 'a-file');
+  writeFileSync(notADirectory, '');
+  const at = `${String((new Date().getUTCHours() + 12) % 24).padStart(2, '0')}:00`;
+  const { ask, adminUrl } = await aRunningLeadsync({
+    exports: {
+      hourly: { type: 'directory', directory: './out', every: '90m' },
+      broken: { type: 'directory', directory: notADirectory, every: '1d' },
+      later: { type: 's3', bucket: 'acme', prefix: 'leads/', at },
+    },
+  });
+  const { exports, troubles } = await until('both were tried', async () => {
+    const { body } = await ask('/overview');
+    const [hourly, broken] = body.exports;
+    return hourly.state === 'made' && broken.state === 'failed' ? body : undefined;
+  });
+  expect(exports).toMatchObject([
+    { export: 'hourly', type: 'directory', every_seconds: 5_400, at: null, failures: 0, last_error: null },
+    { export: 'broken', state: 'failed', target: notADirectory, last_success_at: null, failures: 1 },
+    { export: 'later', state: 'new', target: 's3://acme/leads/', at, timezone: 'UTC', rows: null },
+  ]);
+  const [hourly, broken, later] = exports;
+  expect(Date.parse(hourly.next_at) - Date.parse(hourly.last_success_at)).toBe(5_400_000);
+  expect(hourly.place).toMatch(/out\/hourly-\d{8}T\d{6}Z\.parquet$/);
+  expect(hourly.bytes).toBe(statSync(hourly.place).size);
+  expect(broken.last_error).toContain('cannot be written');
+  expect(later.next_at).toMatch(`T${at}:00.000Z`);
+  expect(troubles).toContainEqual(
+    expect.objectContaining({ about: 'broken', what: expect.stringContaining('Export broken failed') }),
+  );
+  const metrics = await (
+    await fetch(`${adminUrl}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })
+  ).text();
+  expect(metrics).toContain('leadsync_export_failures_in_a_row{export="broken"} 1');
+  expect(metrics).toContain('leadsync_export_failures_in_a_row{export="hourly"} 0');
+});

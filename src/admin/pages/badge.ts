@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 
 type Mood = 'good' | 'calm' | 'warning' | 'bad';
 
-/** How each state is to be taken: sinks', deliveries', polls' and attempts'. A word that is not here is calm. */
+/** How each state is to be taken: sinks', exports', deliveries', polls' and attempts'. A word that is not here is calm. */
 const MOODS: Readonly<Record<string, Mood>> = {
   healthy: 'good',
   held: 'bad',
@@ -12,6 +12,7 @@ const MOODS: Readonly<Record<string, Mood>> = {
   delivered: 'good',
   dead: 'bad',
   success: 'good',
+  made: 'good',
   partial: 'warning',
   failed: 'bad',
   refused: 'bad',

@@ -4,6 +4,7 @@ import type { Overview, SinkOverview } from '../model.ts';
 import { sinkAddress, withQuery } from './addresses.ts';
 import { badge } from './badge.ts';
 import type { Content } from './content.ts';
+import { exportId, exportSection } from './exports.ts';
 import { marked } from './marked.ts';
 import { ago } from './moment.ts';
 import type { AddPage } from './site.ts';
@@ -32,6 +33,7 @@ function body(overview: Overview): Content {
     tiles(overview, now),
     html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview)}</div>`,
     html`<section><h2>Sinks</h2>${sinkTable(overview.sinks, now)}</section>`,
+    exportSection(overview.exports, now),
     html`<section><h2>Sources</h2>${sourceTable(overview, now)}</section>`,
     html`<p class="hint version">leadsync ${overview.version}</p>`,
   ];
@@ -52,22 +54,24 @@ function sentence({ well, troubles, sources, sinks }: Overview): string {
   return `All is well: ${countOf(sources.length, 'source is', 'sources are')} read, and ${countOf(healthy, 'sink takes', 'sinks take')} leads.`;
 }
 
-function troubles({ troubles, sources, sinks }: Overview): Content {
+function troubles({ troubles, ...overview }: Overview): Content {
   if (troubles.length === 0) return null;
   return html`<ul class="troubles" aria-label="What is wrong">${troubles.map(
     ({ severity, about, what, next }) => html`<li class=${severity}>
       <p><strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong> ${marked(what)}</p>
-      <p class="next">${marked(next)} ${about !== null && wayTo(about, sources, sinks)}</p>
+      <p class="next">${marked(next)} ${about !== null && wayTo(about, overview)}</p>
     </li>`,
   )}</ul>`;
 }
 
 /** Where more is said about what has trouble, and something can be done. */
-function wayTo(about: string, sources: Overview['sources'], sinks: Overview['sinks']): Content {
+function wayTo(about: string, { sinks, sources, exports }: Omit<Overview, 'troubles'>): Content {
   if (sinks.some(({ sink }) => sink === about))
     return html`<a href=${sinkAddress(about)}>Show sink ${about}</a>`;
   if (sources.some(({ source }) => source === about))
     return html`<a href=${withQuery('/polls', { source: about })}>Show polls of ${about}</a>`;
+  if (exports.some((one) => one.export === about))
+    return html`<a href=${`#${exportId(about)}`}>Show export ${about}</a>`;
   return null;
 }
 

@@ -21,6 +21,7 @@ export class FakeOperations implements Operations {
   troubles: Overview['troubles'];
   sources: Overview['sources'];
   sinkRows: SinkOverview[];
+  exports: Overview['exports'];
   leadRows: LeadRow[];
   deliveryRows: DeliveryRow[];
   pollRows: PollRow[];
@@ -40,6 +41,7 @@ export class FakeOperations implements Operations {
     this.troubles = world.troubles;
     this.sources = world.sources;
     this.sinkRows = world.sinks;
+    this.exports = world.exports;
     this.leadRows = world.leads;
     this.deliveryRows = world.deliveries;
     this.pollRows = world.polls;
@@ -60,6 +62,7 @@ export class FakeOperations implements Operations {
       troubles: this.troubles,
       sources: this.sources,
       sinks: this.sinkRows,
+      exports: this.exports,
       leads_per_hour: this.hours,
       speed_to_lead: this.speeds,
     };
@@ -207,6 +210,7 @@ export interface World {
   readonly troubles: Overview['troubles'];
   readonly sources: Overview['sources'];
   readonly sinks: SinkOverview[];
+  readonly exports: Overview['exports'];
   readonly leads: LeadRow[];
   readonly deliveries: DeliveryRow[];
   readonly polls: PollRow[];

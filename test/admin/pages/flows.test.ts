@@ -19,12 +19,13 @@ describe('Overview', () => {
     await go('/');
     await expect
       .poll(() => page.locator('h1').textContent())
-      .toBe('1 thing is wrong, and 1 thing wants a look.');
+      .toBe('1 thing is wrong, and 2 things want a look.');
     expect(await page.locator('.troubles li').allTextContents()).toEqual([
       expect.stringMatching(
         /^Critical The sink warehouse .*held for 38 min.*See whether PostgreSQL runs.*Show sink warehouse/s,
       ),
       expect.stringMatching(/^Warning 3 deliveries.*retry the dead/s),
+      expect.stringMatching(/^Warning Export lake failed 3 times.*Show export lake/s),
     ]);
     expect(faults).toEqual([]);
   });
@@ -38,10 +39,44 @@ describe('Overview', () => {
     expect(faults).toEqual([]);
   });
 
+  test('tells of each export how it is, in words, and a trouble leads to its row', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    await go('/');
+    await page.getByRole('link', { name: 'Show export lake' }).click();
+    expect(new URL(page.url()).hash).toBe('#export-lake');
+    const table = page.getByRole('table', { name: 'Exports' });
+    const rows = async () =>
+      (await table.locator('tbody tr').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim());
+    expect(await rows()).toEqual([
+      expect.stringMatching(
+        /^nightly made \/srv\/leads\/exports daily at 03:00 \(Australia\/Brisbane\) 21 h 30 min ago 48,214 21.4 MB 22 Nov 04:02:07$/,
+      ),
+      expect.stringMatching(
+        /^lake failed 3 times in a row: The storage .*ECONNREFUSED\)\. s3:\/\/acme-leads\/leadsync\/ every 1 h 3 h 30 min ago 61 40 kB /,
+      ),
+      expect.stringMatching(/^changes made \/srv\/leads\/changes every 15 min 11 min ago no rows 312 B /),
+      'archive running being made at this moment /mnt/archive every 7 d never – – –',
+      expect.stringMatching(/^weekly-\S+ new none was made yet \S+ daily at 23:30 \(UTC\) never – – /),
+    ]);
+    operations.exports = operations.exports.map((one) => ({
+      ...one,
+      state: 'failed' as const,
+      failures: 1,
+      last_error: '<b>No room.</b>',
+      next_at: operations.now.toISOString(),
+    }));
+    await go('/');
+    expect((await rows())[3]).toBe('archive failed <b>No room.</b> /mnt/archive every 7 d never – – due now');
+    operations.exports = [];
+    await go('/');
+    expect(await page.getByRole('heading').allInnerTexts()).not.toContain('Exports');
+    expect(faults).toEqual([]);
+  });
+
   test('its title and icon tell the state from afar', async () => {
     const { page, go, operations } = await openReader(browser);
     await go('/');
-    expect(await page.title()).toBe('2 troubles · Overview · leadsync');
+    expect(await page.title()).toBe('3 troubles · Overview · leadsync');
     expect(await page.locator('#icon').getAttribute('href')).toContain('critical-');
     operations.troubles = [];
     await expect.poll(() => page.title(), { timeout: 5_000 }).toBe('Overview · leadsync');

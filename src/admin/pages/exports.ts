@@ -1,0 +1,78 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import type { Overview } from '../model.ts';
+import { badge } from './badge.ts';
+import type { Content } from './content.ts';
+import { ago, moment } from './moment.ts';
+import { table } from './table.ts';
+import { bytesOf, counted, countOf, durationOf } from './wording.ts';
+
+type Export = Overview['exports'][number];
+
+/** The scheduled exports; nothing where there are none. */
+export function exportSection(exports: readonly Export[], now: Date): Content {
+  return exports.length > 0 && html`<section><h2>Exports</h2>${exportTable(exports, now)}</section>`;
+}
+
+/** The id of its row. */
+export function exportId(name: string): string {
+  return `export-${name}`;
+}
+
+function exportTable(exports: readonly Export[], now: Date): VNode {
+  return table({
+    name: 'Exports',
+    columns: [
+      { label: 'Export', of: (one) => one.export },
+      {
+        label: 'State',
+        of: (one) => [badge(one.state), html` <small><bdi>${said(one)}</bdi></small>`],
+        text: true,
+      },
+      { label: 'Goes to', of: ({ target }) => html`<bdi>${target}</bdi>`, text: true },
+      { label: 'When', of: when },
+      { label: 'Last made', of: (one) => ago(one.last_success_at, now), number: true },
+      { label: 'Rows', of: rows, number: true },
+      { label: 'Size', of: ({ bytes }) => (bytes === null ? none() : bytesOf(bytes)), number: true },
+      { label: 'Next', of: (one) => next(one, now), number: true },
+    ],
+    rows: exports,
+    key: (one) => exportId(one.export),
+    empty: null,
+  });
+}
+
+/** What its state alone does not say. */
+function said({ state, failures, last_error }: Export): string {
+  const failed = failures > 0 ? `${countOf(failures, 'time')} in a row: ${last_error ?? ''}` : '';
+  switch (state) {
+    case 'new':
+      return 'none was made yet';
+    case 'made':
+      return '';
+    case 'running':
+      return failed ? `being made at this moment, after it failed ${failed}` : 'being made at this moment';
+    case 'failed':
+      return failures === 1 ? (last_error ?? '') : failed;
+  }
+}
+
+function when({ every_seconds, at, timezone }: Export): string {
+  return every_seconds === null
+    ? `daily at ${at} (${timezone})`
+    : `every ${durationOf(every_seconds * 1000)}`;
+}
+
+function rows({ rows }: Export): Content {
+  if (rows === null) return none();
+  return rows === 0 ? 'no rows' : counted(rows);
+}
+
+function next({ state, next_at }: Export, now: Date): Content {
+  if (state === 'running') return none();
+  return next_at !== null && Date.parse(next_at) <= now.getTime() ? 'due now' : moment(next_at);
+}
+
+function none(): VNode {
+  return html`<span class="none">–</span>`;
+}
