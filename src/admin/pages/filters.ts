@@ -43,7 +43,7 @@ export function readFilter<Filter>(
   const faults: Record<string, string> = {};
   for (const { name, label, time } of fields) {
     const [text, ...more] = query.getAll(name).map((one) => one.trim());
-    if (more.length > 0) faults[name] = `${label} can be given once.`;
+    if (more.length > 0) faults[name] = `${label} was given more than once.`;
     if (!text) continue;
     given[name] = text;
     values[name] = time ? (momentOf(text, now)?.toISOString() ?? text) : text;

@@ -42,7 +42,7 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
         next: 'See whether PostgreSQL runs at warehouse.internal:5432. Nothing is lost: 14 leads wait, and go out by themselves when it is back.',
       },
       {
-        severity: 'warning',
+        severity: 'critical',
         about: 'crm',
         what: '3 deliveries to crm are dead: it answered 422.',
         next: 'Look at why under Deliveries, mend what refused them, then retry the dead.',

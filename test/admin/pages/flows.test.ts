@@ -19,12 +19,12 @@ describe('Overview', () => {
     await go('/');
     await expect
       .poll(() => page.locator('h1').textContent())
-      .toBe('1 thing is wrong, and 2 things want a look.');
+      .toBe('2 things are wrong, and 1 thing wants a look.');
     expect(await page.locator('.troubles li').allTextContents()).toEqual([
       expect.stringMatching(
         /^Critical The sink warehouse .*held for 38 min.*See whether PostgreSQL runs.*Show sink warehouse/s,
       ),
-      expect.stringMatching(/^Warning 3 deliveries.*retry the dead/s),
+      expect.stringMatching(/^Critical 3 deliveries.*retry the dead/s),
       expect.stringMatching(/^Warning Export lake failed 3 times.*Show export lake/s),
     ]);
     expect(faults).toEqual([]);

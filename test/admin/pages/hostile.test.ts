@@ -76,6 +76,10 @@ test('what an address says is text', async () => {
     const encoded = encodeURIComponent(text);
     await go(`/leads?service=${encoded}&source=${encoded}&after=${encoded}`);
     await expectHarmless(page, faults, text);
+    await go(`/leads?${encoded}=1`);
+    expect(faults.splice(0)).toEqual([expect.stringContaining('400 (Bad Request)')]);
+    expect(await missing(page, [text])).toEqual([]);
+    await expectHarmless(page, faults, text);
   }
 });
 
@@ -179,6 +183,12 @@ function hostileWorld(some: readonly string[]) {
     sources: some.map((text) => ({ ...sample(world.sources, 0), source: text, error: text })),
     speeds: some.map((text) => ({ ...sample(world.speeds, 0), sink: text })),
     sinkRows: some.map((text) => ({ ...sample(world.sinks, 2), sink: text, type: text, reason: text })),
+    exports: some.map((text) => ({
+      ...sample(world.exports, 1),
+      export: text,
+      target: text,
+      last_error: text,
+    })),
     pollRows: some.map((text, at) => ({ ...sample(world.polls, 0), poll_id: at, source: text, error: text })),
     config: {
       ...world.configuration,

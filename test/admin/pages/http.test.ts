@@ -62,7 +62,7 @@ describe('bad input', () => {
     ['/deliveries?state=lost', 'State is one of pending, delivered, dead, skipped.'],
     ['/polls?status=great', 'Status is one of running'],
     ['/leads?since=2026-02-30', 'First seen since is how long ago'],
-    ['/deliveries?state=dead&state=pending', 'State can be given once.'],
+    ['/deliveries?state=dead&state=pending', 'State was given more than once.'],
     [
       '/deliveries?stat=dead',
       'there is no filter <bdi>stat</bdi> here. There are: sink, state, lead, source, since, until.',
