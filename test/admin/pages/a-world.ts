@@ -1,12 +1,6 @@
-import type {
-  DeliveryRow,
-  LeadDetail,
-  LeadRow,
-  Overview,
-  PollRow,
-  SinkOverview,
-} from '../../../src/admin/model.ts';
+import type { DeliveryRow, LeadDetail, LeadRow, PollRow, SinkOverview } from '../../../src/admin/model.ts';
 import { aLead } from '../../support/a-lead.ts';
+import { anExportOfEach } from './an-export-of-each.ts';
 import type { World } from './fake-operations.ts';
 
 const SERVICES = ['removalists', 'house-cleaning', 'solar-panels', 'landscaping', 'electricians', 'painting'];
@@ -59,7 +53,7 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
       { ...aSource('brisbane', before(19_000), 'success', 6_321, 6_334), leads_rejected: 2 },
     ],
     sinks: theSinks(before),
-    exports: theExports(before),
+    exports: anExportOfEach(before),
     hours: Array.from({ length: 48 }, (_, at) => {
       const hour = new Date(Math.floor(now.getTime() / HOUR) * HOUR - (47 - at) * HOUR);
       const ofDay = (hour.getUTCHours() + 10) % 24;
@@ -175,77 +169,6 @@ function theSinks(before: (ms: number) => string): SinkOverview[] {
       dead: 0,
       oldest_owed_at: before(9 * 24 * HOUR),
       last_delivered_at: before(9 * 24 * HOUR),
-    },
-  ];
-}
-
-/** One export in each state that there is, and one that has found nothing new. */
-function theExports(before: (ms: number) => string): Overview['exports'] {
-  const made = {
-    type: 'directory',
-    every_seconds: null,
-    at: null,
-    timezone: null,
-    state: 'made',
-    failures: 0,
-    last_error: null,
-  } as const;
-  const unmade = { ...made, last_success_at: null, place: null, rows: null, bytes: null } as const;
-  return [
-    {
-      ...made,
-      export: 'nightly',
-      target: '/srv/leads/exports',
-      at: '03:00',
-      timezone: 'Australia/Brisbane',
-      last_success_at: before(21.5 * HOUR),
-      place: '/srv/leads/exports/nightly-20261120T170000Z.parquet',
-      rows: 48_214,
-      bytes: 21_440_312,
-      next_at: before(-2.5 * HOUR),
-    },
-    {
-      ...made,
-      export: 'lake',
-      type: 's3',
-      target: 's3://acme-leads/leadsync/',
-      every_seconds: 3_600,
-      state: 'failed',
-      last_success_at: before(3.5 * HOUR),
-      place: 's3://acme-leads/leadsync/lake-20261121T110000Z.parquet',
-      rows: 61,
-      bytes: 40_112,
-      next_at: before(-4 * MINUTE),
-      failures: 3,
-      last_error: 'The storage does not answer (ECONNREFUSED).',
-    },
-    {
-      ...made,
-      export: 'changes',
-      target: '/srv/leads/changes',
-      every_seconds: 900,
-      last_success_at: before(11 * MINUTE),
-      place: '/srv/leads/changes/changes-20261121T142100Z.csv',
-      rows: 0,
-      bytes: 312,
-      next_at: before(-4 * MINUTE),
-    },
-    {
-      ...unmade,
-      export: 'archive',
-      target: '/mnt/archive',
-      every_seconds: 604_800,
-      state: 'running',
-      next_at: before(2_000),
-    },
-    {
-      ...unmade,
-      export: 'weekly-of-everything-for-the-auditors',
-      target: '/mnt/auditors/a-folder-with-a-long-name/and-another-one-below-it',
-      at: '23:30',
-      timezone: 'UTC',
-      state: 'new',
-      next_at: before(-9 * HOUR),
     },
   ];
 }
