@@ -1,0 +1,111 @@
+import type Database from 'better-sqlite3';
+import type { Clock } from '../platform/clock.ts';
+import { Amending } from './amending.ts';
+import type { BegunAttempts } from './begun-attempts.ts';
+import { NEWEST, readPlace } from './browsing.ts';
+import { ClientKeys } from './client-keys.ts';
+import { Declaring } from './declaring.ts';
+import { inTurns } from './in-turns.ts';
+import type { Ledger } from './ledger.ts';
+import type { LedgerAccess } from './ledger-access.ts';
+import type { Owing } from './owing.ts';
+import { Replaying } from './replaying.ts';
+import { Retaining } from './retaining.ts';
+import type { SinkRows } from './sink-rows.ts';
+
+/** How many deliveries are made due in one transaction. */
+const RETRIED_AT_ONCE = 500;
+
+interface AmendingParts {
+  readonly clock: Clock;
+  readonly rows: SinkRows;
+  readonly owing: Owing;
+  readonly begun: BegunAttempts;
+}
+
+/** What the configuration and operators ask to change: who is owed what, since when, and for how long it is kept. */
+export function amendingOf(
+  db: Database.Database,
+  access: LedgerAccess,
+  { clock, rows, owing, begun }: AmendingParts,
+) {
+  const declaring = new Declaring(db, clock, rows);
+  const amending = new Amending(db, clock, rows);
+  const replaying = new Replaying(db, clock, rows, owing);
+  const clientKeys = new ClientKeys(db);
+  const retaining = new Retaining(db);
+
+  const finishReplay = async (replay: number): Promise<number> => {
+    let owed = 0;
+    await inTurns(async () => {
+      const step = await access.write(() => replaying.step(replay));
+      owed = step.owed;
+      return step.done;
+    });
+    return owed;
+  };
+
+  return {
+    declareSinks: (sinks) => access.write(() => rows.declare(sinks)),
+    declareSources: (sources) => access.write(() => declaring.sources(sources)),
+    lastDeclared: () => access.read(() => declaring.last()),
+    backfill: (sink) => access.write(() => owing.backfill(sink, clock.now().getTime())),
+    pause: (sink, reason) => access.write(() => amending.pause(sink, reason)),
+    resume: (sink) => access.write(() => amending.resume(sink)),
+    clockAt: () => access.read(() => amending.clockAt()),
+
+    clockWentBack: async (byMs) => {
+      const moved = await access.write(() => amending.clockWentBack(byMs));
+      // Their leases have been pulled back as well: whoever has not asked yet comes too late.
+      begun.takeAll();
+      return moved;
+    },
+
+    forget: async (sink) => {
+      if (!(await access.read(() => declaring.isOrphan(sink)))) return undefined;
+      let skipped = 0;
+      await inTurns(async () => {
+        const some = await access.write(() => declaring.forgetSome(sink));
+        skipped += some;
+        return some === 0;
+      });
+      return skipped;
+    },
+
+    retry: async (filter) => {
+      let retried = 0;
+      let after = NEWEST;
+      await inTurns(async () => {
+        const part = await access.read(() => amending.retriable(filter, RETRIED_AT_ONCE, after));
+        if (part.rows.length > 0) retried += await access.write(() => amending.retry(part.rows));
+        after = readPlace(part.next ?? undefined) ?? NEWEST;
+        return part.next === null;
+      });
+      return retried;
+    },
+
+    replay: async (sink, leads) => {
+      const { lead } = leads;
+      if (lead !== undefined) return access.write(() => replaying.one(sink, lead, leads));
+      const replay = await access.write(() => replaying.ask(sink, leads));
+      return replay === undefined ? 0 : finishReplay(replay);
+    },
+
+    finishReplays: async () => {
+      let owed = 0;
+      for (const replay of await access.read(() => replaying.abandoned())) owed += await finishReplay(replay);
+      return owed;
+    },
+
+    keyClients: async (secret) => {
+      if (!(await access.read(() => clientKeys.isBehind(secret)))) return true;
+      return access.write(() => clientKeys.keySome(secret));
+    },
+
+    removeOld: async (kind, before, after) => {
+      const { rows, next } = await access.read(() => retaining.look(kind, before, after));
+      const removed = rows.length > 0 ? await access.write(() => retaining.remove(kind, rows)) : 0;
+      return { removed, next };
+    },
+  } satisfies Partial<Ledger>;
+}

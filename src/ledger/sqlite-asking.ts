@@ -1,0 +1,41 @@
+import type Database from 'better-sqlite3';
+import { anatomyOf, lastPolls } from './anatomy.ts';
+import { Comparing } from './comparing.ts';
+import { History } from './history.ts';
+import { Inspection } from './inspection.ts';
+import type { Ledger } from './ledger.ts';
+import type { LedgerAccess } from './ledger-access.ts';
+import { NewsReader } from './news.ts';
+import type { SinkRows } from './sink-rows.ts';
+import { UpcomingDeliveries } from './upcoming.ts';
+import { VitalSigns } from './vital-signs.ts';
+
+/** What is asked to know: how things are, what has happened, and what a mirror or a comparison needs. Changes nothing. */
+export function askingOf(db: Database.Database, access: LedgerAccess, rows: SinkRows) {
+  const inspection = new Inspection(db, rows);
+  const vitals = new VitalSigns(db, inspection);
+  const upcoming = new UpcomingDeliveries(db);
+  const news = new NewsReader(db);
+  const history = new History(db);
+  const comparing = new Comparing(db);
+  return {
+    backlog: () => access.read(() => inspection.backlog()),
+    status: () => access.read(() => inspection.status()),
+    deliveries: (filter, page) => access.read(() => inspection.deliveries(filter, page)),
+    trace: (lead, source) => access.read(() => inspection.trace(lead, source)),
+    vitals: (recent) => access.read(() => vitals.all(recent)),
+    polledHours: (source, from) => access.read(() => vitals.polledHours(source, from)),
+    upcoming: (sink, lead, source) => access.read(() => upcoming.of(sink, lead, source)),
+    newsMark: () => access.read(() => news.now()),
+    news: (since, withData) => access.read(() => news.since(since, withData)),
+    recentAttempts: (limit) => access.read(() => news.recentAttempts(limit)),
+    lastPolls: (limit) => access.read(() => lastPolls(db, limit)),
+    anatomy: () => access.read(() => anatomyOf(db)),
+    historyAfter: (table, no, limit) => access.read(() => history.after(table, no, limit)),
+    historyNow: (table, numbers) => access.read(() => history.now(table, numbers)),
+    overview: () => access.read(() => history.overview()),
+    heldStates: (sink, leads) => access.read(() => comparing.states(sink, leads)),
+    deliveredLeads: (sink, until, after, limit) =>
+      access.read(() => comparing.delivered(sink, until, after, limit)),
+  } satisfies Partial<Ledger>;
+}

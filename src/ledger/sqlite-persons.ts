@@ -1,0 +1,68 @@
+import type Database from 'better-sqlite3';
+import type { Erased } from '../leads/person.ts';
+import type { Clock } from '../platform/clock.ts';
+import { Erasing } from './erasing.ts';
+import { inTurns } from './in-turns.ts';
+import type { Ledger } from './ledger.ts';
+import type { LedgerAccess } from './ledger-access.ts';
+import { PersonSearch } from './person-search.ts';
+import type { SinkRows } from './sink-rows.ts';
+import { SubjectRows } from './subject-rows.ts';
+
+/** What is asked for the sake of a person: to find, to give out and to remove what is held of them. */
+export function personsOf(db: Database.Database, access: LedgerAccess, clock: Clock, rows: SinkRows) {
+  const search = new PersonSearch(db);
+  const erasing = new Erasing(db, clock, rows);
+  const subjectRows = new SubjectRows(db);
+
+  const allOf = async <T>(
+    part: (after: number) => { readonly found: readonly T[]; readonly next: number | undefined },
+  ): Promise<T[]> => {
+    const all: T[] = [];
+    let after = 0;
+    await inTurns(async () => {
+      const { found, next } = await access.read(() => part(after));
+      all.push(...found);
+      after = next ?? after;
+      return next === undefined;
+    });
+    return all;
+  };
+
+  return {
+    findPerson: async (subject, source) => {
+      if (subject.kind === 'lead') {
+        const { lead } = subject;
+        return access.read(() => ({
+          leads: search.leadsNamed(lead, source),
+          rejected: search.rejectedNamed(lead, source),
+        }));
+      }
+      const leads = await allOf((after) => search.leads(subject, source, after));
+      const rejected = await allOf((after) => search.rejected(subject, source, after));
+      const named = [...leads, ...rejected.flatMap(({ lead }) => lead ?? [])];
+      const byName = new Map(named.map((lead) => [`${lead.source} ${lead.leadId}`, lead]));
+      return { leads: [...byName.values()], rejected: rejected.map(({ no }) => no) };
+    },
+
+    personRecord: (person) => access.read(() => subjectRows.of(person)),
+
+    erase: async (person, tell) => {
+      const setAside = await access.write(() => erasing.begin(person));
+      const parts: Erased[] = [];
+      for (const lead of person.leads) parts.push(await access.write(() => erasing.lead(lead, tell)));
+      const sum = (of: (part: Erased) => number) => parts.reduce((total, part) => total + of(part), 0);
+      return {
+        versions: sum((part) => part.versions),
+        rejected: sum((part) => part.rejected) + setAside,
+        attempts: sum((part) => part.attempts),
+        skipped: sum((part) => part.skipped),
+        underWay: sum((part) => part.underWay),
+      };
+    },
+
+    toldErasure: (leads) => access.read(() => erasing.told(leads)),
+    unfinishedErasures: () => access.read(() => erasing.unfinished()),
+    finishErasing: (leads) => access.write(() => erasing.finish(leads)),
+  } satisfies Partial<Ledger>;
+}

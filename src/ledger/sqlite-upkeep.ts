@@ -1,0 +1,38 @@
+import type Database from 'better-sqlite3';
+import type { Ledger } from './ledger.ts';
+import type { LedgerAccess } from './ledger-access.ts';
+import { fileIdentity, scrub } from './ledger-file.ts';
+
+/** What concerns the file itself: which one it is, who else writes to it, and what of it is in its final place. */
+export function upkeepOf(db: Database.Database, access: LedgerAccess) {
+  const opened = fileIdentity(db.name);
+  const readId = () => String(db.prepare('SELECT id FROM _ledger').pluck().get());
+  // Changes when another connection commits (https://www.sqlite.org/pragma.html#pragma_data_version).
+  const readDataVersion = () => db.pragma('data_version', { simple: true });
+  const id = readId();
+  let dataVersion = readDataVersion();
+  return {
+    id,
+    failing: () => access.failing(),
+
+    isReplaced: () => access.checked(() => fileIdentity(db.name) !== opened || readId() !== id),
+
+    changedElsewhere: () => {
+      const before = dataVersion;
+      dataVersion = access.checked(readDataVersion);
+      return dataVersion !== before;
+    },
+
+    tidy: () =>
+      access.guard(async () => {
+        const [state] = db.pragma('wal_checkpoint(PASSIVE)') as [{ log: number; checkpointed: number }];
+        const pageBytes = Number(db.pragma('page_size', { simple: true }));
+        return {
+          logBytes: Math.max(0, state.log) * pageBytes,
+          heldUpBytes: Math.max(0, state.log - state.checkpointed) * pageBytes,
+        };
+      }),
+
+    scrub: () => access.guard(async () => scrub(db)),
+  } satisfies Partial<Ledger>;
+}
