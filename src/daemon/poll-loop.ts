@@ -11,6 +11,8 @@ const LAST_BACK_OFF_MS = 300_000;
 /** A wrong secret or address does not come right by asking: such failures wait at least this long, in ms. */
 const SOMEBODY_BACK_OFF_MS = 60_000;
 const NEEDS_SOMEBODY: ReadonlySet<string> = new Set(['credentials', 'other-origin']);
+/** The ledger is asked before the service is, so trying again costs the service nothing: once there is room, leads come within seconds. */
+const LAST_LEDGER_BACK_OFF_MS = 10_000;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
 export interface PollLoopParts extends PollParts {
@@ -50,7 +52,8 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
 function report(failure: PollFailure, failures: number, random: Random, emit: Emit): number {
   const first = NEEDS_SOMEBODY.has(failure.code) ? SOMEBODY_BACK_OFF_MS : FIRST_BACK_OFF_MS;
   const asked = Math.min(failure.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
-  const retryInMs = Math.max(asked, backOffMs(failures - 1, first, LAST_BACK_OFF_MS, random));
+  const last = failure.code.startsWith('ledger-') ? LAST_LEDGER_BACK_OFF_MS : LAST_BACK_OFF_MS;
+  const retryInMs = Math.max(asked, backOffMs(failures - 1, first, last, random));
   emit({ ...failure.report, retryInMs, failures });
   return retryInMs;
 }

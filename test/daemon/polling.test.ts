@@ -4,6 +4,7 @@ import type { PollSchedule } from '../../src/config/config.ts';
 import { pollLoop } from '../../src/daemon/poll-loop.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import { LedgerError } from '../../src/ledger/ledger-error.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { SourceError, type SourceErrorCode } from '../../src/source/source.ts';
 import { aLead, hashOf } from '../support/a-lead.ts';
@@ -209,6 +210,19 @@ describe('a poll that fails', () => {
     const polling = await Polling.start(every30s, failsWith('credentials'));
     await polling.clock.pass(HOUR);
     expect(polling.source.waits.slice(0, 4)).toEqual([MINUTE, 2 * MINUTE, 4 * MINUTE, 5 * MINUTE]);
+  });
+
+  it('for a ledger without room is tried again within seconds, without the service being asked', async () => {
+    const polling = await Polling.start(every30s, (polling) => {
+      vi.spyOn(polling.ledger, 'startPoll').mockRejectedValue(new LedgerError('full', 'No room.', 'Free some.'));
+    });
+    await polling.clock.pass(MINUTE);
+    const waits = polling.reported.of('poll-failed').map(({ retryInMs }) => retryInMs);
+    expect(waits.slice(0, 6)).toEqual([1, 2, 4, 8, 10, 10].map((second) => second * SECOND));
+    expect(polling.source.asked).toEqual([]);
+    vi.mocked(polling.ledger.startPoll).mockRestore();
+    await polling.clock.pass(10 * SECOND);
+    expect(polling.reported.of('poll-finished')).not.toEqual([]);
   });
 
   it('in a way that nobody thought of is a failure like others: told without its text, and not hammered', async () => {
