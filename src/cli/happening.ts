@@ -72,10 +72,9 @@ function attemptWords(attempt: AttemptNews): Words {
     `${sink} ${source} ${lead}`,
     `${durationMs} ms`,
     httpStatus === undefined ? undefined : `HTTP ${httpStatus}`,
-    error,
     state === 'dead' ? 'given up' : undefined,
-    state === 'pending' && nextAttemptAt ? `tried again ${nextAttemptAt.toISOString()}` : undefined,
-    answer === undefined ? undefined : `answer: ${answer}`,
+    state === 'pending' && nextAttemptAt ? `next attempt ${nextAttemptAt.toISOString()}` : undefined,
+    [error, answer && `Answer: ${answer}`].filter(Boolean).join(' '),
   ];
 }
 

@@ -33,3 +33,9 @@ export const HEALTHY: SinkHealth = {
   pausedSince: undefined,
   pausedReason: undefined,
 };
+
+/** What a delivery waits for while its sink is held back: due or not, it goes nowhere. */
+export const HELD_BACK = {
+  paused: 'waits until its sink is resumed',
+  held: 'waits until its sink works again',
+} as const;

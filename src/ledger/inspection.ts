@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../leads/lead.ts';
+import { HELD_BACK } from '../leads/sink-health.ts';
 import { type FilterSql, filterSql } from './filter-sql.ts';
 import type { DeliveryFilter } from './ledger.ts';
 import type {
@@ -133,12 +134,13 @@ export class Inspection {
 
   trace(lead: LeadId, source?: string): TraceEntry[] {
     const deliveries = this.#select(filterSql({ lead, source }), 1000).reverse();
+    const sinks = new Map(this.#rows.all().map((row) => [row.name, row]));
     const entries = [
       ...this.#setAside(lead, source),
       ...this.#versions(lead, source),
       ...deliveries.map(owed),
       ...this.#attempts(lead, source),
-      ...deliveries.flatMap(ended),
+      ...deliveries.flatMap((row) => ended(row, sinks.get(row.sink))),
     ];
     // Within a millisecond the order above is the order of things: sorting keeps it.
     return entries.sort((a, b) => a.at.getTime() - b.at.getTime());
@@ -222,8 +224,8 @@ export class Inspection {
       detail: [
         `${row.duration_ms} ms`,
         row.http_status && `HTTP ${row.http_status}`,
-        row.error,
         repeatsOf(row),
+        row.error,
       ]
         .filter(Boolean)
         .join(', '),
@@ -288,13 +290,19 @@ function owed(row: DeliveryRow): TraceEntry {
 }
 
 /** How a delivery ended or what it waits for; a delivered one was said to be by its attempt. */
-function ended(row: DeliveryRow): TraceEntry[] {
+function ended(row: DeliveryRow, sinkRow: SinkRow | undefined): TraceEntry[] {
   const { sink, delivery, state } = row;
   if (state === 'delivered') return [];
-  const until = row.nextAttemptAt && `attempt ${row.attempts + 1} is due ${row.nextAttemptAt.toISOString()}`;
-  const detail = [row.reason, until].filter(Boolean).join('; ');
+  const next = row.nextAttemptAt && waitsFor(row.nextAttemptAt, sinkRow);
+  const detail = [next, row.reason].filter(Boolean).join('; ');
   const at = row.settledAt ?? row.nextAttemptAt ?? row.owedAt;
   return [{ at, what: state, sink, delivery, detail, answer: undefined }];
+}
+
+function waitsFor(nextAttemptAt: Date, sink: SinkRow | undefined): string {
+  if (sink?.health.pausedSince) return HELD_BACK.paused;
+  if (sink?.health.heldSince) return HELD_BACK.held;
+  return `next attempt ${nextAttemptAt.toISOString()}`;
 }
 
 export function toDeliveryRow(row: RawDelivery): DeliveryRow {

@@ -39,7 +39,7 @@ test('tail tells of leads and attempts as they happen, and ends well on Ctrl-C',
   await until('all is told', () => /refused/.test(tail.stdout));
   expect(tail.stdout).toMatch(/Z {2}new {10}main 42\n/);
   expect(tail.stdout).toMatch(/Z {2}poll {9}main: success, 1 listed, 1 new, 0 changed\n/);
-  expect(tail.stdout).toMatch(/Z {2}refused {6}crm main 42: 15 ms, HTTP 422, It says no\., given up\n/);
+  expect(tail.stdout).toMatch(/Z {2}refused {6}crm main 42: 15 ms, HTTP 422, given up, It says no\.\n/);
   expect(await tail.kill('SIGINT')).toEqual({ code: 0, signal: null });
   expect(tail.stderr).toBe('');
 });
@@ -57,7 +57,7 @@ test('tail shows personal data when it is asked to, and only then', async () => 
   for (const tail of [quiet, open]) await until('all is told', () => /refused/.test(tail.stdout));
   expectNoCanary(quiet.stdout);
   expect(open.stdout).toContain('k9canary7q service_name');
-  expect(open.stdout).toContain('answer: k9canary7q says no');
+  expect(open.stdout).toContain('Answer: k9canary7q says no');
   const lines = quiet.stdout
     .trimEnd()
     .split('\n')

@@ -45,6 +45,26 @@ describe('leadsync trace', () => {
     expect(json).toContain('anna');
   });
 
+  test('says what a delivery waits for, and calls nothing due whose sink is held back', async () => {
+    const install = new Install();
+    const ledger = await install.listed(42);
+    const unavailable = { kind: 'unavailable', reason: 'The CRM does not answer.' } as const;
+    await attemptDue(ledger, 'crm', install.clock, () => unavailable);
+    const waiting = async (sink: string) =>
+      (await install.run(['trace', '42'])).stdout
+        .split('\n')
+        .find((line) => line.includes(` pending      ${sink}:`));
+    expect(await waiting('crm')).toMatch(
+      / next attempt 2026-11-20T10:00:\d\d\.\d{3}Z; The CRM does not answer\.$/,
+    );
+    expect(await waiting('drop')).toMatch(/ next attempt 2026-11-20T10:00:00\.000Z$/);
+    await ledger.pause('drop', 'moving house');
+    expect(await waiting('drop')).toMatch(/ waits until its sink is resumed$/);
+    await install.listed(...Array.from({ length: 30 }, (_, index) => index + 1));
+    await attemptDue(ledger, 'crm', install.clock, () => unavailable);
+    expect(await waiting('crm')).toMatch(/ waits until its sink works again; The CRM does not answer\.$/);
+  });
+
   test('prints JSON by the names of the store', async () => {
     const install = await aRefusedLead();
     expect(await install.json('trace', '42')).toMatchObject({

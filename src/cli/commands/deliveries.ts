@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { allSinks, type SinkState, type SinkView } from '../../daemon/status-view.ts';
 import type { DeliveryState } from '../../leads/delivery.ts';
+import { HELD_BACK } from '../../leads/sink-health.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { DeliveryRow } from '../../ledger/shown.ts';
 import { printMomentAndAge } from '../../platform/in-words.ts';
@@ -135,10 +136,8 @@ function whatToDo(command: ShowCommand): string {
   return `${command('trace LEAD --show-data')} shows what a destination answered. Once the cause is mended, ${command('retry DELIVERY')} tries one of the dead again, and ${command('retry --sink SINK --state dead')} all of a sink.\n`;
 }
 
-/** While its sink is held back, a delivery goes nowhere, due or not. */
-const HELD_BACK: Readonly<Partial<Record<SinkState, string>>> = {
-  paused: 'waits until its sink is resumed',
-  held: 'waits until its sink works again',
+const WAITS_FOR: Readonly<Partial<Record<SinkState, string>>> = {
+  ...HELD_BACK,
   disabled: 'waits until its sink is enabled',
   removed: 'waits until its sink is in the configuration again',
 };
@@ -148,14 +147,15 @@ function explanation(
   sink: SinkState | undefined,
   now: Date,
 ): string {
-  const why = reason ? [printable(reason)] : [];
+  const why: string[] = [];
   if (state === 'pending' && nextAttemptAt)
     why.push(
       nextAttemptAt <= now
-        ? ((sink && HELD_BACK[sink]) ?? 'due now')
+        ? ((sink && WAITS_FOR[sink]) ?? 'due now')
         : `next attempt ${printMomentAndAge(nextAttemptAt, now)}`,
     );
   if (state === 'delivered' && settledAt) why.push(`delivered ${printMomentAndAge(settledAt, now)}`);
+  if (reason) why.push(printable(reason)); // last, since it is a sentence with its full stop
   return why.join('; ');
 }
 
