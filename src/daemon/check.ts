@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DestinationFailed } from '../alerts/destination.ts';
 import { openDestination } from '../alerts/open-destination.ts';
@@ -91,18 +91,29 @@ async function lookAt(
   }
 }
 
+/** A disk with less room counts as full, in bytes. */
+const FULL_BYTES = 1024 * 1024;
+
 /** Whether the data directory can be used, or made. */
 async function checkDataDir(dataDir: string): Promise<string> {
   for (let folder = dataDir; ; folder = dirname(folder)) {
     try {
       await access(folder, constants.W_OK | constants.X_OK);
+      await requireRoom(folder);
       return folder === dataDir ? `${dataDir} can be written.` : `${dataDir} will be made by the first run.`;
     } catch (error) {
       const { code } = error as { code?: unknown };
       if (code === 'ENOENT' && dirname(folder) !== folder) continue;
-      throw new DataDirUnusable(`${folder} cannot be written (${String(code)}).`, { cause: error });
+      throw new DataDirUnusable(`${folder} cannot be written (${String(code)}).`, code, error);
     }
   }
+}
+
+async function requireRoom(folder: string): Promise<void> {
+  const { blocks, bavail, bsize } = await statfs(folder);
+  // A file system that counts no blocks does not say how much room it has.
+  if (blocks > 0 && bavail * bsize < FULL_BYTES)
+    throw Object.assign(new Error('no room'), { code: 'ENOSPC' });
 }
 
 async function checkSource(

@@ -17,9 +17,25 @@ export class DataDirHeld extends Error {
 /** The data directory cannot be made or used. */
 export class DataDirUnusable extends Error {
   override readonly name = 'DataDirUnusable';
-  readonly hint =
-    'Make sure that the folder exists or can be made, and belongs to the user that leadsync runs as.';
+  /** What to do next. */
+  readonly hint: string;
+
+  constructor(message: string, code: unknown, cause?: unknown) {
+    super(message, { cause });
+    this.hint = HINTS[String(code)] ?? HINT;
+  }
 }
+
+const HINT =
+  'Make sure that the folder exists or can be made, and belongs to the user that leadsync runs as.';
+const A_FILE = 'A file stands where a folder has to be: move it away, or name another data_dir.';
+const HINTS: Readonly<Record<string, string>> = {
+  EEXIST: A_FILE,
+  ENOTDIR: A_FILE,
+  EROFS:
+    'The file system is read-only: name a data_dir on one that can be written, in a container on a volume.',
+  ENOSPC: 'Free some space; a leadsync that runs goes on by itself.',
+};
 
 /** Somebody who looks whether the lock is held keeps it from being taken for a moment, which this outlasts, in ms. */
 const LOOK_MS = 250;
@@ -59,7 +75,7 @@ function lockFile(dataDir: string): string {
 
 function unusable(dataDir: string, cause: unknown): DataDirUnusable {
   const { code } = cause as { code?: unknown };
-  return new DataDirUnusable(`The data directory ${dataDir} cannot be used (${String(code)}).`, { cause });
+  return new DataDirUnusable(`The data directory ${dataDir} cannot be used (${String(code)}).`, code, cause);
 }
 
 export interface LedgerParts {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Source } from '../../src/source/source.ts';
@@ -7,6 +7,7 @@ import { type Stub, type StubOptions, startStub } from '../stub/stub.ts';
 import { startLeadsync } from '../support/leadsync.ts';
 import { startRedis } from '../support/private-redis.ts';
 import { freePort } from '../support/server-process.ts';
+import { SmallDisk } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { Install } from './an-install.ts';
@@ -74,6 +75,32 @@ describe('leadsync check', () => {
     ]);
     expect(lines[4]).toContain('Redis cannot be used (ECONNREFUSED). Check queue.redis_url');
     expect(stdout).not.toContain('canary');
+  });
+
+  test('says that a file stands where the data directory has to be, as run does', async () => {
+    const install = new Install({ sources: sourceAt(await aService()), sinks: drop });
+    writeFileSync(join(install.folder, 'data'), '');
+    const hint = 'A file stands where a folder has to be: move it away, or name another data_dir.';
+    expect((await install.run(['run'])).stderr).toBe(
+      `The data directory ${install.folder}/data cannot be used (EEXIST).\n${hint}\n`,
+    );
+    install.configure({ sources: sourceAt(await aService()), sinks: drop, data_dir: './data/in' });
+    const { stdout } = await install.run(['check']);
+    expect(stdout).toContain(
+      `FAILED  data_dir: ${install.folder}/data/in cannot be written (ENOTDIR). ${hint}\n`,
+    );
+  });
+
+  test('says of a full disk that it is full, though a file could be made there', async (context) => {
+    const install = new Install({ sources: sourceAt(await aService()), sinks: drop });
+    const disk = new SmallDisk(join(install.folder, 'data'), 4);
+    onTestFinished(() => disk.close());
+    if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
+    expect((await install.run(['check'])).stdout).toMatch(/^ok +data_dir: /);
+    disk.fill();
+    const { code, stdout } = await install.run(['check']);
+    expect(code).toBe(69);
+    expect(stdout).toMatch(/^FAILED {2}data_dir: .* cannot be written \(ENOSPC\)\. Free some space/);
   });
 
   test('counts one lead as one', async () => {
