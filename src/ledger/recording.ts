@@ -14,7 +14,7 @@ import { reach } from '../platform/failpoint.ts';
 import type { Recorded } from './ledger.ts';
 import type { OpenPoll } from './open-poll.ts';
 import type { Owing } from './owing.ts';
-import type { PollId } from './shown.ts';
+import { columnsOf, type LeadRow, prepareRecording, type SetAsideRow } from './recording-sql.ts';
 import type { Transactions } from './transactions.ts';
 
 /** So many different reasons for rejected leads are told of a poll. */
@@ -33,23 +33,8 @@ interface Addition {
   back: number;
 }
 
-interface LeadRow {
-  version_no: number;
-  first_no: number;
-  version: number;
-  hash: string;
-  last_listed_at: number | null;
-  erased_no: number | null;
-}
-
 /** A content of a lead, beside the one that is known. */
 type Content = Pick<ListedLead, 'id' | 'hash' | 'raw' | 'facts'>;
-
-interface SetAsideRow {
-  rejected_id: number;
-  id: string;
-  first_no: number;
-}
 
 /** From what stands in a listing to what is seen and owed. */
 export class Recording {
@@ -62,7 +47,7 @@ export class Recording {
     this.#clock = clock;
     this.#transactions = transactions;
     this.#owing = owing;
-    this.#sql = prepare(db);
+    this.#sql = prepareRecording(db);
   }
 
   /** Those that are not listed with the very content that is known; the others are noted as met. */
@@ -260,57 +245,6 @@ export class Recording {
       throw error;
     }
   }
-}
-
-function prepare(db: Database.Database) {
-  return {
-    lead: db.prepare<[string, bigint], LeadRow>(
-      'SELECT version_no, first_no, version, hash, last_listed_at, erased_no FROM _leads WHERE source = ? AND id = ?',
-    ),
-    version: db.prepare<[number], { raw: string; first_seen_at: number }>(
-      'SELECT raw, first_seen_at FROM _versions WHERE version_no = ?',
-    ),
-    addLead: db.prepare(
-      'INSERT INTO _leads (source, id, version_no, first_no, version, hash) VALUES (?, ?, ?, ?, 1, ?)',
-    ),
-    addVersion: db.prepare(
-      'INSERT INTO _versions (source, id, version, poll_id, valid_from, first_seen_at, changed_fields, hash, raw, service_slug, created_at, readable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    ),
-    setVersion: db.prepare(
-      'UPDATE _leads SET version_no = ?, version = ?, hash = ? WHERE source = ? AND id = ?',
-    ),
-    setHash: db.prepare('UPDATE _leads SET hash = ? WHERE source = ? AND id = ?'),
-    countKeptOut: db.prepare('UPDATE _erased SET kept_out = kept_out + 1 WHERE erased_no = ?'),
-    relist: db.prepare('UPDATE _leads SET last_listed_at = NULL WHERE source = ? AND id = ?'),
-    count: db.prepare('UPDATE _sources SET leads = leads + ?, current = current + ? WHERE source = ?'),
-    reject: db.prepare(
-      `INSERT INTO rejected_leads (source, poll_id, last_poll_id, position, lead_id, reason, path, hash, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (source, hash) DO UPDATE SET last_poll_id = excluded.last_poll_id, position = excluded.position, resolved_at = NULL`,
-    ),
-    isSetAside: db.prepare<[string, string], unknown>(
-      'SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL',
-    ),
-    setAsideAfter: db.prepare<[string, PollId, number], SetAsideRow>(
-      `SELECT r.rejected_id, CAST(r.lead_id AS TEXT) AS id, l.first_no FROM rejected_leads r
-       JOIN _leads l ON l.source = r.source AND l.id = r.lead_id
-       WHERE r.source = ? AND r.last_poll_id = ? AND r.resolved_at IS NULL AND r.rejected_id > ? ORDER BY r.rejected_id LIMIT 200`,
-    ),
-    setAside: db.prepare<[number], { hash: string; raw: string }>(
-      'SELECT hash, raw FROM rejected_leads WHERE rejected_id = ?',
-    ),
-    resolve: db.prepare('UPDATE rejected_leads SET resolved_at = ? WHERE rejected_id = ?'),
-    noteFirst: db.prepare(
-      'UPDATE _sources SET first_listed_at = ? WHERE source = ? AND first_listed_at IS NULL',
-    ),
-  };
-}
-
-function columnsOf({
-  serviceSlug,
-  createdAtMs,
-  readable,
-}: ContentFacts): [string | null, number | null, string | null] {
-  return [serviceSlug, createdAtMs, readable];
 }
 
 function isOld({ createdAtMs }: ContentFacts, before: number): boolean {

@@ -3,6 +3,7 @@ import { anatomyOf, lastPolls } from './anatomy.ts';
 import { Comparing } from './comparing.ts';
 import { History } from './history.ts';
 import { Inspection } from './inspection.ts';
+import { LeadTrace } from './lead-trace.ts';
 import type { Ledger } from './ledger.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import { NewsReader } from './news.ts';
@@ -13,6 +14,7 @@ import { VitalSigns } from './vital-signs.ts';
 /** What is asked to know: how things are, what has happened, and what a mirror or a comparison needs. Changes nothing. */
 export function askingOf(db: Database.Database, access: LedgerAccess, rows: SinkRows) {
   const inspection = new Inspection(db, rows);
+  const traces = new LeadTrace(db, rows);
   const vitals = new VitalSigns(db, inspection);
   const upcoming = new UpcomingDeliveries(db);
   const news = new NewsReader(db);
@@ -22,7 +24,7 @@ export function askingOf(db: Database.Database, access: LedgerAccess, rows: Sink
     backlog: () => access.read(() => inspection.backlog()),
     status: () => access.read(() => inspection.status()),
     deliveries: (filter, page) => access.read(() => inspection.deliveries(filter, page)),
-    trace: (lead, source) => access.read(() => inspection.trace(lead, source)),
+    trace: (lead, source) => access.read(() => traces.of(lead, source)),
     vitals: (recent) => access.read(() => vitals.all(recent)),
     polledHours: (source, from) => access.read(() => vitals.polledHours(source, from)),
     upcoming: (sink, lead, source) => access.read(() => upcoming.of(sink, lead, source)),

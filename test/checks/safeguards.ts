@@ -30,7 +30,7 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'a lease that has ended is renewed',
     without: 'what was on its way when a process died is never offered again',
-    file: 'src/ledger/claiming.ts',
+    file: 'src/ledger/claiming-sql.ts',
     text: 'WHERE sink_no = +? AND leased_until <= +? ${also}',
     instead: 'WHERE sink_no = +? AND leased_until <= +? AND 0 ${also}',
     tests: ['test/ledger', 'test/simulation'],
