@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { type ExportConfig, exportConfigOf, S3_SECRETS } from '../exports/options.ts';
+import { type ExportConfig, exportConfigOf } from '../exports/options.ts';
 import { isLoopback } from '../platform/loopback.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import { absolutePaths, absoluteSecretFiles } from './absolute-paths.ts';
@@ -14,6 +14,7 @@ import { type SinkOptions, sinkOptions } from './sink-options.ts';
 import { sourceEntry } from './source-entry.ts';
 import { didYouMean } from './suggest.ts';
 import { TreeValidator } from './validate-tree.ts';
+import { isMap, withoutSecrets } from './without-secrets.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
 /** Reads one configuration, part by part; a part that has faults is left out, and the others are still read. */
@@ -257,32 +258,6 @@ interface SinkPieces {
   readonly shared?: SinkOptions | undefined;
 }
 
-/** The top of the configuration without what may stay unread. */
-function withoutSecrets(root: unknown): unknown {
-  if (!isMap(root)) return root;
-  const { tokens: _, store: __, alerts: ___, ...rest } = root;
-  return {
-    ...rest,
-    ...('queue' in root ? { queue: without(root['queue'], 'redis_url') } : {}),
-    ...(isMap(root['exports'])
-      ? { exports: mapValues(root['exports'], (entry) => without(entry, ...S3_SECRETS)) }
-      : {}),
-    ...('admin' in root ? { admin: without(root['admin'], 'token') } : {}),
-  };
-}
-
-function without(section: unknown, ...options: readonly string[]): unknown {
-  if (!isMap(section)) return section;
-  return Object.fromEntries(Object.entries(section).filter(([key]) => !options.includes(key)));
-}
-
-function mapValues(
-  map: Record<string, unknown>,
-  change: (value: unknown) => unknown,
-): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
-}
-
 function commonOf(name: string, type: SinkType, shared: SinkOptions): Omit<SinkConfig, 'options'> {
   return {
     name,
@@ -296,8 +271,4 @@ function commonOf(name: string, type: SinkType, shared: SinkOptions): Omit<SinkC
     retry: { scheduleMs: shared.retry.schedule, jitter: shared.retry.jitter },
     backfill: shared.backfill,
   };
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { validate as isCron } from 'node-cron';
 import { z } from 'zod';
+import { isTimezone } from '../platform/timezone.ts';
 import type { PollSchedule } from './config.ts';
 import { durationBetween } from './option-limits.ts';
 import { didYouMean } from './suggest.ts';
@@ -46,15 +47,6 @@ export const pollOptions = z
 /** These two are told beside whatever else is wrong. */
 function isMap({ value }: { value: unknown }): boolean {
   return typeof value === 'object' && value !== null;
-}
-
-function isTimezone(zone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return true;
-  } catch {
-    return false; // a RangeError is how Intl says no
-  }
 }
 
 function faultOfTimezone(zone: string): string {

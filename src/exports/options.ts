@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration, secret } from '../platform/option-types.ts';
+import { isTimezone } from '../platform/timezone.ts';
 import { relations } from '../store/documented.ts';
 import type { ExportFormat } from './export.ts';
 import type { ExportSchedule } from './schedule.ts';
@@ -176,13 +177,4 @@ function faultsIn(options: Entry): { path: string[]; message: string }[] {
       ? [{ path: [], message: 'has one of `access_key_id` and `secret_access_key`: give both, or neither' }]
       : []),
   ];
-}
-
-function isTimezone(zone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return true;
-  } catch {
-    return false; // a RangeError is how Intl says no
-  }
 }

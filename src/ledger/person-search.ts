@@ -91,7 +91,7 @@ function fieldsOf(raw: string): { client_email?: unknown; client_phone_number?: 
   try {
     return Object(JSON.parse(raw));
   } catch {
-    return {};
+    return {}; // not JSON: it is searched as it stands
   }
 }
 
