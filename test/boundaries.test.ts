@@ -54,6 +54,8 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['leads', 'platform', 'store'],
     doors: [
       'ledger.ts',
+      'claim.ts',
+      'declared.ts',
       'shown.ts',
       'ledger-error.ts',
       'extracting.ts',

@@ -1,5 +1,6 @@
 import { type Carrier, CarrierUnavailable } from '../delivery/carrier.ts';
-import type { ClaimRequest, Ledger } from '../ledger/ledger.ts';
+import type { ClaimRequest } from '../ledger/claim.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';

@@ -7,7 +7,7 @@ import {
   differingOptions,
 } from '../config/compare-configs.ts';
 import type { Config, SinkConfig } from '../config/config.ts';
-import type { LastDeclared } from '../ledger/ledger.ts';
+import type { LastDeclared } from '../ledger/declared.ts';
 
 type LastSink = LastDeclared['sinks'][number];
 

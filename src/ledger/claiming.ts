@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { BatchRef } from '../leads/delivery.ts';
 import type { Clock, Random } from '../platform/clock.ts';
+import type { Claimed, ClaimRequest } from './claim.ts';
 import { type BatchRow, type DueRow, type ProbeSql, prepareClaiming } from './claiming-sql.ts';
-import type { Claimed, ClaimRequest } from './ledger.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 
 /** So often may an attempt of a batch start and never end before the batch is split, to find the lead that does it. */

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../platform/clock.ts';
-import type { DeclaredSource, LastDeclared } from './ledger.ts';
+import type { DeclaredSource, LastDeclared } from './declared.ts';
 import type { SinkRows } from './sink-rows.ts';
 
 const FORGOTTEN = 'its sink was removed from the configuration, and forgotten';

@@ -1,4 +1,4 @@
-import type { Batch, BatchRef, DeliveryState, LeadEvent } from '../leads/delivery.ts';
+import type { Batch, BatchRef, DeliveryState } from '../leads/delivery.ts';
 import type { DeliveredLead, HeldState } from '../leads/held.ts';
 import type { HistoryRow, Overview } from '../leads/history.ts';
 import type { Verdict } from '../leads/judge.ts';
@@ -16,6 +16,8 @@ import type {
 } from '../leads/person.ts';
 import type { Retained } from '../leads/retention.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
+import type { Claimed, ClaimRequest } from './claim.ts';
+import type { DeclaredSink, DeclaredSource, LastDeclared } from './declared.ts';
 import type { LedgerError } from './ledger-error.ts';
 import type { News, NewsMark, RecentAttempt } from './news-entries.ts';
 import type {
@@ -30,42 +32,6 @@ import type {
   Upcoming,
   Vitals,
 } from './shown.ts';
-
-/** A sink as the ledger needs to know it: by name, and which events are owed to it. */
-export interface DeclaredSink {
-  readonly name: string;
-  readonly events: readonly LeadEvent[];
-  /** Whether leads that were listed before the sink was there are owed to it, or recorded as skipped. */
-  readonly backfill: boolean;
-  /** The name it had before: what the ledger has under that name goes on under this one. */
-  readonly formerly?: string | undefined;
-  /** How it is configured, as JSON without secrets; kept to tell what a changed configuration changes. */
-  readonly config?: string | undefined;
-}
-
-/** A source as it is configured: JSON without secrets. */
-export interface DeclaredSource {
-  readonly name: string;
-  readonly config: string;
-}
-
-/** What the ledger was last told of the configuration. */
-export interface LastDeclared {
-  readonly sources: readonly {
-    readonly name: string;
-    readonly config: string | undefined;
-    readonly leads: number;
-  }[];
-  /** Those that are no longer declared too. */
-  readonly sinks: readonly {
-    readonly name: string;
-    readonly active: boolean;
-    readonly config: string | undefined;
-    readonly pending: number;
-    /** Leads that were listed, or have changed, while it was not declared. */
-    readonly missed: number;
-  }[];
-}
 
 /** What is remembered of the last listing that was recorded to its end. The ledger keeps it and reads nothing into it. */
 export interface ListingMark {
@@ -94,30 +60,6 @@ export interface PollSummary extends Recorded {
   readonly listedBefore: number;
   /** Why leads were rejected: the first few different reasons, each with its path. */
   readonly rejectedFor: readonly string[];
-}
-
-export interface ClaimRequest {
-  readonly sink: string;
-  /** At most this many batches of the sink may be on their way at once, those that already are included. */
-  readonly window: number;
-  /** Deliveries in a batch, at most. */
-  readonly max: number;
-  /** How long the oldest delivery waits for its batch to fill; 0 takes what there is. */
-  readonly waitMs: number;
-  /** How long a batch may wait for its attempt to begin. */
-  readonly leaseMs: number;
-  /**
-   * Set when the batches are attempted in this process and at once: their attempts begin in the same commit, and their
-   * leases last so long. `begin` is called all the same, and gives what was read already.
-   */
-  readonly beginForMs?: number | undefined;
-}
-
-export interface Claimed {
-  /** Batches to offer to the carrier, in order of age: new ones, and those whose lease has ended. */
-  readonly refs: readonly BatchRef[];
-  /** When there may be more to claim: the earliest due time, probe or end of a lease. Undefined: only news can tell. */
-  readonly nextAt: Date | undefined;
 }
 
 /** An attempt that has ended. */

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState, LeadEvent } from '../leads/delivery.ts';
 import { HEALTHY, type SinkHealth } from '../leads/sink-health.ts';
-import type { DeclaredSink } from './ledger.ts';
+import type { DeclaredSink } from './declared.ts';
 import type { Held } from './transactions.ts';
 
 /** A sink as a row. */

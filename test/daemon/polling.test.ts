@@ -214,7 +214,9 @@ describe('a poll that fails', () => {
 
   it('for a ledger without room is tried again within seconds, without the service being asked', async () => {
     const polling = await Polling.start(every30s, (polling) => {
-      vi.spyOn(polling.ledger, 'startPoll').mockRejectedValue(new LedgerError('full', 'No room.', 'Free some.'));
+      vi.spyOn(polling.ledger, 'startPoll').mockRejectedValue(
+        new LedgerError('full', 'No room.', 'Free some.'),
+      );
     });
     await polling.clock.pass(MINUTE);
     const waits = polling.reported.of('poll-failed').map(({ retryInMs }) => retryInMs);

@@ -4,7 +4,9 @@ import type { Batch, BatchRef } from '../../src/leads/delivery.ts';
 import type { Judge } from '../../src/leads/judge.ts';
 import type { ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
 import type { Delivered, Outcome, Refused, Unavailable } from '../../src/leads/outcome.ts';
-import type { ClaimRequest, DeclaredSink, Ledger, PollEnd, Settled } from '../../src/ledger/ledger.ts';
+import type { ClaimRequest } from '../../src/ledger/claim.ts';
+import type { DeclaredSink } from '../../src/ledger/declared.ts';
+import type { Ledger, PollEnd, Settled } from '../../src/ledger/ledger.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { HeldClock } from '../support/held-clock.ts';
 

@@ -1,6 +1,6 @@
 import { lastExports } from '../../daemon/exporting.ts';
 import { describePlan, planOf } from '../../daemon/plan.ts';
-import type { LastDeclared } from '../../ledger/ledger.ts';
+import type { LastDeclared } from '../../ledger/declared.ts';
 import { LedgerError } from '../../ledger/ledger-error.ts';
 import { defineCommand } from '../command.ts';
 import { configOf, exportStatesOf, type Surroundings, withLedger } from '../context.ts';

@@ -294,7 +294,10 @@ export function claimingContract(store: () => OpenLedger): void {
           ({ what }) => what === 'unavailable' || what === 'delivered',
         );
         expect(told.map(({ what, detail }) => [what, detail])).toEqual([
-          ['unavailable', expect.stringMatching(/4 times alike, last at 2026-11-20T10:14:59.*, It is down\./)],
+          [
+            'unavailable',
+            expect.stringMatching(/4 times alike, last at 2026-11-20T10:14:59.*, It is down\./),
+          ],
           ['unavailable', expect.stringMatching(/Its name is gone\.$/)],
           ['delivered', expect.not.stringContaining('times')],
         ]);
