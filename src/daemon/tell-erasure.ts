@@ -33,7 +33,7 @@ export function toldPlace(
     return {
       reached: false,
       again: false,
-      what: `It got ${countOf(had, 'lead')}, and was told of ${told.told}. Ask whoever runs it to erase them, by their ids; with \`erased\` among its \`events\` leadsync tells it.`,
+      what: `${itGot(told)}, and was told of ${told.told}. Ask whoever runs it to erase them, by their ids; with \`erased\` among its \`events\` leadsync tells it.`,
     };
   return {
     reached: true,
@@ -44,9 +44,9 @@ export function toldPlace(
 
 /** What a certificate says of a folder in which no file holds the leads: whoever takes the files away is out of reach. */
 export function withoutFiles(sink: SinkConfig, all: readonly ToldErasure[]): string {
-  const had = all.find((one) => namesOf(sink).includes(one.sink))?.had ?? 0;
-  if (had === 0) return 'None of its files holds these leads.';
-  return `It got ${countOf(had, 'lead')}, and none of the files that are there holds any. Whoever took others away may hold them.`;
+  const told = all.find((one) => namesOf(sink).includes(one.sink));
+  if (!told) return 'None of its files holds these leads.';
+  return `${itGot(told)}, and none of the files that are there holds any. Whoever took others away may hold them.`;
 }
 
 /** Sinks that got the leads, or may have, and are not in the configuration any more. */
@@ -54,13 +54,20 @@ export function formerPlaces(sinks: readonly SinkConfig[], all: readonly ToldEra
   const configured = new Set(sinks.flatMap(namesOf));
   return all
     .filter(({ sink }) => !configured.has(sink))
-    .map(({ sink, had }) => ({
-      place: sink,
+    .map((told) => ({
+      place: told.sink,
       type: 'not configured',
       reached: false,
       again: false,
-      what: `It got ${countOf(had, 'lead')} when it was configured. Ask whoever runs it to erase them, by their ids.`,
+      what: `${itGot(told)} when it was configured. Ask whoever runs it to erase them, by their ids.`,
     }));
+}
+
+/** An attempt whose outcome nobody knows, or that failed, may have brought a lead all the same. */
+function itGot({ had, certain }: ToldErasure): string {
+  if (certain === had) return `It got ${countOf(had, 'lead')}`;
+  const leads = countOf(had, 'lead');
+  return certain === 0 ? `It may have got ${leads}` : `It got, or may have got, ${leads}`;
 }
 
 /** Until leadsync has run once with a new name, its ledger knows the sink by the one before. */

@@ -34,6 +34,8 @@ export interface ToldErasure {
   readonly sink: string;
   /** The sink got them, or may have got them. */
   readonly had: number;
+  /** Of these it took so many for certain. */
+  readonly certain: number;
   /** It took the word that they are erased. */
   readonly told: number;
   /** It is owed that word. */

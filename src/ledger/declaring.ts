@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../platform/clock.ts';
 import type { DeclaredSource, LastDeclared } from './declared.ts';
+import { LEAVES_ITS_BATCH } from './erasing.ts';
 import type { SinkRows } from './sink-rows.ts';
 
 const FORGOTTEN = 'its sink was removed from the configuration, and forgotten';
@@ -29,7 +30,7 @@ export class Declaring {
         )
         .pluck(),
       skip: db.prepare(
-        `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, batch_no = NULL
+        `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVES_ITS_BATCH}
          WHERE delivery_no IN (SELECT value FROM json_each(?))`,
       ),
       endBatches: db.prepare(

@@ -104,6 +104,7 @@ export class Erasing {
       return {
         sink,
         had: ofSink.length,
+        certain: ofSink.filter(({ got }) => got === 1).length,
         told: count('delivered'),
         owed: count('pending'),
         refused: count('dead'),
@@ -138,6 +139,13 @@ export class Erasing {
 
 /** The delivery `d` was attempted, or its batch was on its way, so that it may have been. */
 const MAY_HAVE_ARRIVED = '(d.first_attempt_at IS NOT NULL OR d.batch_no IS NOT NULL)';
+
+/**
+ * Takes a delivery out of its batch unsettled. Whether an attempt of that began, and what came of it, may be known to nobody: it stays
+ * noted that the lead may have arrived.
+ */
+export const LEAVES_ITS_BATCH = `first_attempt_at = coalesce(first_attempt_at,
+  (SELECT b.created_at FROM _batches b WHERE b.batch_no = _deliveries.batch_no)), batch_no = NULL`;
 
 /** A batch holds at most so many deliveries, and their attempts are written one behind the other. */
 const BATCH_MAX = 10_000;
@@ -203,8 +211,12 @@ function prepare(db: Database.Database) {
          RETURNING (SELECT sink FROM _sinks s WHERE s.sink_no = _deliveries.sink_no)`,
       )
       .pluck(),
-    told: db.prepare<[string, bigint], { sink: string; told: DeliveryState | null; paused: 0 | 1 }>(
+    told: db.prepare<
+      [string, bigint],
+      { sink: string; told: DeliveryState | null; got: 0 | 1; paused: 0 | 1 }
+    >(
       `SELECT s.sink, max(iif(d.event = 'erased', d.state, NULL)) AS told,
+         max(d.event <> 'erased' AND d.state = 'delivered') AS got,
          json_extract(s.health, '$.pausedSince') IS NOT NULL AS paused
        FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no
        WHERE v.source = ? AND v.id = ? AND (d.event = 'erased' OR ${MAY_HAVE_ARRIVED}) GROUP BY s.sink_no ORDER BY s.sink_no`,
@@ -215,7 +227,7 @@ function prepare(db: Database.Database) {
        WHERE d.delivery_no IN ${OF_LEAD} AND d.state IN ('pending', 'dead')`,
     ),
     skip: db.prepare<[string, number, number]>(
-      `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, batch_no = NULL WHERE delivery_no = ?`,
+      `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVES_ITS_BATCH} WHERE delivery_no = ?`,
     ),
     fence: db.prepare<[number, number]>(
       'UPDATE _batches SET lease = 0, holder = NULL, leased_until = ? WHERE batch_no = ? AND holder IS NOT NULL',

@@ -165,7 +165,11 @@ export const tables: readonly Relation[] = [
         'Attempts that count for the retry schedule; the table attempts has all of them.',
       ),
       always('owed_at', 'time', 'Since when it is owed.'),
-      maybe('first_attempt_at', 'time', 'When it was first attempted.'),
+      maybe(
+        'first_attempt_at',
+        'time',
+        'When it was first attempted, or may have been: of one that was left out before its outcome was known, when its batch was made.',
+      ),
       maybe('next_attempt_at', 'time', 'When it is due; null once it is settled.'),
       maybe('settled_at', 'time', 'When it was delivered, given up or left out.'),
       always('replay', 'boolean', 'Whether somebody asked for the lead to be sent again.'),

@@ -128,6 +128,30 @@ test.each([
   expect({ code, said: said.test(stdout) }, stdout).toEqual({ code: 1, said: true });
 });
 
+test.each([
+  [
+    'has left the word of it out',
+    { crm: { type: 'webhook', url: 'http://127.0.0.1:9', events: ['created'] } },
+  ],
+  ['is configured no more', { drop: { type: 'csv', directory: './d' } }],
+])(
+  'says that a lead may have reached a webhook that %s, when nobody knows how its attempt ended',
+  async (_, sinks) => {
+    const install = new Install();
+    const ledger = await install.recorded(people);
+    const { refs } = await ledger.claim({ sink: 'crm', window: 1, max: 1, waitMs: 0, leaseMs: 60_000 });
+    for (const ref of refs) {
+      await ledger.begin(ref, 60_000);
+      await ledger.release(ref);
+    }
+    install.configure({ sinks });
+    const { code, stdout } = await install.run(['erase', '1', '--yes']);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/NOT REACHED {2}crm \(.*\): It may have got 1 lead/);
+    expect((await install.run(['erase', '1', '--yes'])).stdout).toContain('It may have got 1 lead');
+  },
+);
+
 test('goes on with an erasure that did not reach every place, also when nobody is named', async () => {
   const postgres = { type: 'postgres', url: 'postgresql://nobody@127.0.0.1:9/none', timeout: '2s' };
   const install = new Install({ sinks: { warehouse: postgres } });

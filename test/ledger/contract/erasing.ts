@@ -200,15 +200,34 @@ export function erasingContract(store: () => OpenLedger): void {
       const other = on.again();
       await other.ledger.erase(person, tell);
       expect(await other.ledger.toldErasure(person.leads)).toEqual([
-        { sink: 'crm', had: 2, told: 2, owed: 0, refused: 0, paused: false },
-        { sink: 'slow', had: 2, told: 0, owed: 2, refused: 0, paused: false },
-        { sink: 'no', had: 2, told: 0, owed: 0, refused: 2, paused: false },
+        { sink: 'crm', had: 2, certain: 2, told: 2, owed: 0, refused: 0, paused: false },
+        { sink: 'slow', had: 2, certain: 2, told: 0, owed: 2, refused: 0, paused: false },
+        { sink: 'no', had: 2, certain: 2, told: 0, owed: 0, refused: 2, paused: false },
       ]);
       expect(await other.claim('crm')).toMatchObject({ refs: [] });
       expect(await other.ledger.retry({ sink: 'no' })).toBe(2);
       expect(await other.attemptAll('no')).toEqual([[1n], [2n]]);
       const [row] = await other.ledger.deliveries({ sink: 'crm' }, { limit: 1 });
       expect(await other.ledger.deliveries({ delivery: row?.delivery }, { limit: 9 })).toEqual([row]);
+    });
+
+    it('does not forget that an attempt whose outcome nobody knows may have brought the lead, whoever skips it', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'gone', 'never');
+      await on.list([1]);
+      await on.ledger.release((await on.take('crm')).ref);
+      await on.ledger.release((await on.take('gone')).ref);
+      await on.declare('crm', 'never');
+      expect(await on.ledger.forget('gone')).toBe(1);
+      await eraseOne(on);
+      const untold = { had: 1, certain: 0, told: 0, owed: 0, refused: 0, paused: false };
+      const leads = [{ source: 'main', leadId: 1n }];
+      expect(await on.ledger.toldErasure(leads)).toEqual([
+        { sink: 'crm', ...untold },
+        { sink: 'gone', ...untold },
+      ]);
+      await eraseOne(on, ONE, ['crm', 'never']);
+      expect(await on.owed('crm')).toEqual(['1 v1 skipped', '1 v1 pending']);
+      expect(await on.owed('never')).toEqual(['1 v1 skipped']);
     });
 
     it('takes what a destination said of a whole batch from the attempts of all its leads', async () => {
