@@ -223,6 +223,7 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settled, now: Date): 
       source,
       lead: String(delivery.leadId),
       delivery: name,
+      ofErased: delivery.event === 'erased',
       reason: verdict.reason ?? '',
     };
     if (attempt.outcomes[index]?.kind === 'refused') events.push({ type: 'delivery-refused', ...shared });

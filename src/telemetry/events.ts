@@ -82,16 +82,8 @@ export type Event =
       /** First listed → delivered, in seconds, for each delivered lead. */
       secondsToDelivery: readonly number[];
     }
-  | { type: 'delivery-refused'; sink: string; source: string; lead: string; delivery: string; reason: string }
-  | {
-      type: 'delivery-dead';
-      sink: string;
-      source: string;
-      lead: string;
-      delivery: string;
-      attempts: number;
-      reason: string;
-    }
+  | ({ type: 'delivery-refused' } & FailedDelivery)
+  | ({ type: 'delivery-dead'; attempts: number } & FailedDelivery)
   | { type: 'deliveries-revived'; sink: string; revived: number }
   | { type: 'batch-stale'; sink: string; batch: string }
   | { type: 'sink-held'; sink: string; reason: string; probeAt: Date | undefined }
@@ -143,6 +135,17 @@ export type Event =
   /** Said once, until traces can be sent again. They are dropped. */
   | { type: 'traces-unsent'; reason: string }
   | { type: 'check-failed'; sink: string; reason: string; hint: string };
+
+/** A delivery that a sink refused, or that was given up. */
+export interface FailedDelivery {
+  readonly sink: string;
+  readonly source: string;
+  readonly lead: string;
+  readonly delivery: string;
+  /** It was to tell that the lead is erased: what is answered to that is not kept. */
+  readonly ofErased: boolean;
+  readonly reason: string;
+}
 
 export type EventType = Event['type'];
 

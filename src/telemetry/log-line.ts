@@ -1,4 +1,4 @@
-import { type Event, NEEDS_SOMEBODY } from './events.ts';
+import { type Event, type FailedDelivery, NEEDS_SOMEBODY } from './events.ts';
 
 /** How loud a line is; the names are those of the configuration's `log.level`. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
@@ -164,9 +164,9 @@ function messageOf(event: Event): string {
     case 'batch-settled':
       return `Sink ${event.sink}: ${event.delivered} delivered, ${event.refused} refused, ${event.unavailable} not brought, in ${seconds(event.durationMs)}.${event.reason === undefined ? '' : ` ${event.reason}`}`;
     case 'delivery-refused':
-      return `Sink ${event.sink} refused lead ${event.lead} of ${event.source}. ${event.reason}`;
+      return `Sink ${event.sink} refused ${whatFailed(event)}. ${event.reason}`;
     case 'delivery-dead':
-      return `Sink ${event.sink}: gave up lead ${event.lead} of ${event.source} after ${count(event.attempts, 'attempt')}. ${event.reason} What it answered: leadsync trace ${event.lead} --show-data. Once mended: leadsync retry ${event.delivery}.`;
+      return `Sink ${event.sink}: gave up ${whatFailed(event)} after ${count(event.attempts, 'attempt')}. ${event.reason} ${whereAnswered(event)} Once mended: leadsync retry ${event.delivery}.`;
     case 'deliveries-revived':
       return `Sink ${event.sink}: ${count(event.revived, 'lead')} given up a moment ago ${event.revived === 1 ? 'waits' : 'wait'} again, because it refuses every lead.`;
     case 'clock-set-back':
@@ -220,6 +220,16 @@ function messageOf(event: Event): string {
     default:
       return event satisfies never;
   }
+}
+
+function whatFailed({ lead, source, ofErased }: FailedDelivery): string {
+  return ofErased ? `the word that lead ${lead} of ${source} is erased` : `lead ${lead} of ${source}`;
+}
+
+function whereAnswered({ lead, ofErased }: FailedDelivery): string {
+  return ofErased
+    ? 'What it answered is not kept, for it may name the person: ask whoever runs it.'
+    : `What it answered: leadsync trace ${lead} --show-data.`;
 }
 
 function reloaded({ trigger, generation, changes, restart }: Extract<Event, { type: 'reloaded' }>): string {

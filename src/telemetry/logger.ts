@@ -146,6 +146,7 @@ const LISTED: ReadonlySet<string> = new Set([
     'moved',
     'waiting',
     'silentMs',
+    'ofErased',
     'more',
   ],
   ...['condition', 'about', 'lasts', 'lastedMs', 'to', 'notices'],

@@ -32,6 +32,17 @@ describe('leadsync deliveries', () => {
     expect((await install.run(['deliveries', '--sink', 'drop'])).stderr).toBe('');
   });
 
+  test('does not send whoever looks for the answer to the word of an erased lead where there is none', async () => {
+    const { install, ledger } = await someDead();
+    await ledger.erase({ leads: [{ source: 'main', leadId: 1n }], rejected: [] }, ['crm']);
+    await attemptDue(ledger, 'crm', install.clock, () => refused);
+    const said = async (...args: string[]) => (await install.run(['deliveries', ...args])).stderr;
+    expect(await said('--lead', '1')).toMatch(
+      /^What was answered to the word of an erased lead is not kept: /,
+    );
+    expect(await said()).toMatch(/^`leadsync trace LEAD --show-data` shows .* is not kept: /);
+  });
+
   test('does not call due what waits for its sink', async () => {
     const { install, ledger } = await someDead();
     const shown = async () => (await install.run(['deliveries', '--sink', 'drop', '--limit', '1'])).stdout;

@@ -3,7 +3,14 @@ import type { Event, EventType } from '../../src/telemetry/events.ts';
 type Examples = { readonly [Type in EventType]: Extract<Event, { type: Type }> };
 
 const at = new Date('2026-11-20T10:00:00.000Z');
-const lead = { source: 'main', lead: '42', sink: 'crm', delivery: 'd1', reason: 'It answered 422.' };
+const lead = {
+  source: 'main',
+  lead: '42',
+  sink: 'crm',
+  delivery: 'd1',
+  ofErased: false,
+  reason: 'It answered 422.',
+};
 const recorded = { listed: 3, new: 2, changed: 1, rejected: 1, bytes: 3000 };
 
 /** One example of every event; the compiler sees to it that none is missing. */

@@ -52,6 +52,8 @@ test('the sentences read as an operator would say them', () => {
   write(anEvent('poll-finished', { status: 'unchanged' }));
   write(anEvent('poll-failed'));
   write(anEvent('delivery-dead'));
+  write(anEvent('delivery-refused', { ofErased: true }));
+  write(anEvent('delivery-dead', { ofErased: true }));
   write(anEvent('ledger-failed'));
   expect(lines().map((line) => line['msg'])).toEqual([
     'leadsync 1.2.3 runs: 1 source, 2 sinks, carrier bullmq, data in /data.',
@@ -59,6 +61,8 @@ test('the sentences read as an operator would say them', () => {
     'Source main: the listing has not changed.',
     'Source main: the poll failed (2 in a row). The listing broke off. Nothing to do. Next try in 1.5 s.',
     'Sink crm: gave up lead 42 of main after 9 attempts. It answered 422. What it answered: leadsync trace 42 --show-data. Once mended: leadsync retry d1.',
+    'Sink crm refused the word that lead 42 of main is erased. It answered 422.',
+    'Sink crm: gave up the word that lead 42 of main is erased after 9 attempts. It answered 422. What it answered is not kept, for it may name the person: ask whoever runs it. Once mended: leadsync retry d1.',
     'The ledger failed while claiming deliveries of crm. There is no room on the disk. Free some space.',
   ]);
 });

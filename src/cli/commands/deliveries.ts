@@ -129,11 +129,17 @@ function show(
     stderr.write(
       `These are the newest ${rows.length}; there are more: --before ${last} goes on, --limit shows more at once.\n`,
     );
-  if (rows.some(({ state }) => state === 'dead')) stderr.write(whatToDo(commandShown(options, surroundings)));
+  const dead = rows.filter(({ state }) => state === 'dead');
+  if (dead.length > 0) stderr.write(whatToDo(dead, commandShown(options, surroundings)));
 }
 
-function whatToDo(command: ShowCommand): string {
-  return `${command('trace LEAD --show-data')} shows what a destination answered. Once the cause is mended, ${command('retry DELIVERY')} tries one of the dead again, and ${command('retry --sink SINK --state dead')} all of a sink.\n`;
+function whatToDo(dead: readonly DeliveryRow[], command: ShowCommand): string {
+  const erased = dead.filter(({ event }) => event === 'erased').length;
+  const kept = `${command('trace LEAD --show-data')} shows what a destination answered.`;
+  const unkept =
+    'What was answered to the word of an erased lead is not kept: ask whoever runs the receiver.';
+  const answers = [erased < dead.length && kept, erased > 0 && unkept].filter(Boolean);
+  return `${answers.join(' ')} Once the cause is mended, ${command('retry DELIVERY')} tries one of the dead again, and ${command('retry --sink SINK --state dead')} all of a sink.\n`;
 }
 
 const WAITS_FOR: Readonly<Partial<Record<SinkState, string>>> = {
