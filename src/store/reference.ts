@@ -70,6 +70,9 @@ FROM v_leads_no_pii l JOIN v_speed_to_lead s ON s.source = l.source AND s.lead_i
 GROUP BY l.service_slug, s.sink
 \`\`\`
 
+In a join say with every column of which view it is: \`v_speed_to_lead\` has \`service_slug\`, \`created_at\` and \`first_seen_at\` too, and a bare
+name is refused as ambiguous.
+
 Further: \`deliveries\` and \`attempts\` by \`delivery_id\`; \`deliveries.lead_version\` is the \`version\` of \`lead_versions\`.
 
 ## What is easy to get wrong

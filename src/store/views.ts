@@ -90,7 +90,7 @@ export const views: readonly Relation[] = [
     grain: 'lead and sink that it was delivered to for the first time',
     key: ['source', 'lead_id', 'sink'],
     notes:
-      'Replays are left out, and updates. A lead is not here for a sink that has it as an update alone. Exact to the millisecond; negative where created_at lies ahead of the clock.',
+      'Replays are left out, and updates. A lead is not here for a sink that has it as an update alone. Exact to the millisecond; negative where created_at lies ahead of the clock. Joined with v_leads_no_pii, both have source, service_slug, created_at and first_seen_at: name the one that you mean.',
     columns: [
       source,
       leadId,

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { queries, relations } from '../../src/store/documented.ts';
 import type { Parameter, Query } from '../../src/store/query.ts';
+import { storeReference } from '../../src/store/reference.ts';
 import type { ColumnType, Relation } from '../../src/store/relation.ts';
 import { eventful, filled, ledgerValue, sorted, VALUES } from './eventful-store.ts';
 import { type Row, TwoStores } from './two-stores.ts';
@@ -69,6 +70,27 @@ describe.each(queries)('the query $name', (query) => {
     const postgres = await stores.inPostgres(filled(query, VALUES, postgresValue));
     expect(ledger.length).toBeGreaterThan(0);
     expect(sorted(postgres)).toEqual(sorted(ledger));
+  });
+});
+
+describe('joining v_speed_to_lead with v_leads_no_pii', () => {
+  it('works in both stores as docs/store.md shows it', async () => {
+    const stores = await eventful();
+    const [, join = ''] = /```sql\n([^`]*JOIN v_speed_to_lead[^`]*)```/.exec(storeReference()) ?? [];
+    const ledger = stores.inLedger(join);
+    expect(ledger.length).toBeGreaterThan(0);
+    expect(sorted(await stores.inPostgres(join))).toEqual(sorted(ledger));
+  });
+
+  it('is ambiguous in just the columns that are named where it bites', () => {
+    const of = (view: string) => relations.find(({ name }) => name === view) as Relation;
+    const [speed, leads] = [of('v_speed_to_lead'), of('v_leads_no_pii')];
+    const both = leads.columns.filter(({ name }) => speed.columns.some((one) => one.name === name));
+    const named = both
+      .map(({ name }) => name)
+      .join(', ')
+      .replace(/, (\w+)$/, ' and $1');
+    expect(speed.notes).toContain(`both have ${named}:`);
   });
 });
 
