@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { migrations } from '../../src/sinks/postgres/migrations.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import { type Database, openPostgres, startDatabase } from '../sinks/postgres/database.ts';
@@ -98,6 +99,51 @@ it('a role that may only write leads delivers, and the check, the mirror and an 
       message: expect.stringMatching(/SQLSTATE 42501.*permission denied for table leads/),
       hint: 'Grant the user that right.',
     });
+  });
+});
+
+describe('comments in the words of a version before', () => {
+  const WORDS = `SELECT obj_description('leads'::regclass) AS leads, obj_description('v_leads'::regclass) AS view, col_description('polls'::regclass, 1) AS "column"`;
+
+  async function oldWords(): Promise<unknown> {
+    await sink.deliver(aBatch(1), NEVER);
+    const words = await database.query(WORDS);
+    await database.query(
+      `COMMENT ON TABLE leads IS 'old'; COMMENT ON VIEW v_leads IS 'old'; COMMENT ON COLUMN polls.poll_id IS NULL`,
+    );
+    return words;
+  }
+
+  async function deliverAnew(): Promise<void> {
+    const later = openPostgres({ url: database.url, schema: database.schema });
+    expect(await later.deliver(aBatch(1), NEVER)).toEqual([{ kind: 'delivered' }]);
+    await later.close();
+  }
+
+  it('are brought to those of this one', async () => {
+    const words = await oldWords();
+    await deliverAnew();
+    expect(await database.query(WORDS)).toEqual(words);
+  });
+
+  it('stay where the role may not change them, and no lead waits for that', async () => {
+    await oldWords();
+    await withRole(async (role, own) => {
+      await database.query(`GRANT USAGE ON SCHEMA ${database.schema} TO ${role}`);
+      await database.query(`GRANT ALL ON ALL TABLES IN SCHEMA ${database.schema} TO ${role}`);
+      expect(await own.deliver(aBatch(1), NEVER)).toEqual([{ kind: 'delivered' }]);
+    });
+    expect(await database.query(WORDS)).toEqual([{ leads: 'old', view: 'old', column: null }]);
+  });
+
+  it('stay while somebody locks a table, say to vacuum it, and no lead waits for that', async () => {
+    await oldWords();
+    const vacuum = new pg.Client({ connectionString: database.url });
+    await vacuum.connect();
+    await vacuum.query(`BEGIN; LOCK TABLE ${database.schema}.leads IN SHARE UPDATE EXCLUSIVE MODE`);
+    await deliverAnew();
+    await vacuum.end();
+    expect(await database.query(WORDS)).toEqual([{ leads: 'old', view: 'old', column: null }]);
   });
 });
 

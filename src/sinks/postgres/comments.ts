@@ -22,8 +22,16 @@ const ERASED: Readonly<Record<string, string>> = {
   _leadsync_ledger: LEDGER,
 };
 
-/** Puts the meaning of every table, view and column where tools show it: one statement after another, in the schema as `search_path`. */
-export const comments = [
+/** What a table, view or column means. */
+interface Comment {
+  readonly what: 'TABLE' | 'VIEW' | 'COLUMN';
+  /** `table` or `table.column`. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The meaning of every table, view and column, to be put where tools show it. */
+export const commented: readonly Comment[] = [
   ...relations.flatMap(ofRelation),
   ...relations
     .filter(({ name }) => mirrored.some((one) => one.name === name))
@@ -34,24 +42,32 @@ export const comments = [
   ...Object.entries(ERASED).map(([name, text]) => comment('COLUMN', `_erased.${name}`, text)),
   ...ofPresent('_sinks', PRIVATE._sinks),
   ...ofPresent('_sources', PRIVATE._sources),
-].join(';\n');
+];
 
-function ofRelation(relation: Relation): string[] {
+/** All of them: one statement after another, in the schema as `search_path`. */
+export const comments = commented.map(statementOf).join(';\n');
+
+function ofRelation(relation: Relation): Comment[] {
   const { name, kind, columns } = relation;
   return [
-    comment(kind.toUpperCase(), name, commentOf(relation)),
+    comment(kind === 'view' ? 'VIEW' : 'TABLE', name, commentOf(relation)),
     ...columns.map((column) => comment('COLUMN', `${name}.${column.name}`, column.means)),
   ];
 }
 
 /** The table behind a view, whose columns mean the same. What grows with time is not in it. */
-function ofPresent(table: string, view: string): string[] {
+function ofPresent(table: string, view: string): Comment[] {
   const columns = relations.find(({ name }) => name === view)?.columns ?? [];
   return columns
     .filter(({ name }) => name !== 'age_seconds')
     .map(({ name, means }) => comment('COLUMN', `${table}.${name}`, means));
 }
 
-function comment(what: string, name: string, text: string): string {
+function comment(what: Comment['what'], name: string, text: string): Comment {
+  return { what, name, text };
+}
+
+/** In the schema as `search_path`. */
+export function statementOf({ what, name, text }: Comment): string {
   return `COMMENT ON ${what} ${name} IS '${text.replaceAll("'", "''")}'`;
 }

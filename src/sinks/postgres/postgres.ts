@@ -19,6 +19,7 @@ import { eraseLeads, eraseRejected } from './erase.ts';
 import { heldAfter } from './held.ts';
 import { isSchemaName, quoted } from './identifier.ts';
 import { PostgresMirror } from './postgres-mirror.ts';
+import { staleComments, writeComments } from './refresh-comments.ts';
 import { answerRows } from './rows.ts';
 import { checkSchema, migrate } from './schema.ts';
 import { partsOf, upsert } from './upsert.ts';
@@ -149,10 +150,20 @@ class PostgresSink implements Sink {
   }
 
   #prepareSchema(signal: AbortSignal): Promise<void> {
-    this.#prepared ??= this.#database.surely('READ WRITE', signal, (client) =>
-      migrate(client, this.#schema, this.#parts.userAgent),
-    );
+    this.#prepared ??= this.#bringUpToDate(signal);
     return this.#prepared;
+  }
+
+  async #bringUpToDate(signal: AbortSignal): Promise<void> {
+    let stale: readonly string[] = [];
+    await this.#database.surely('READ WRITE', signal, async (client) => {
+      await migrate(client, this.#schema, this.#parts.userAgent);
+      stale = await staleComments(client, this.#schema);
+    });
+    if (stale.length === 0) return;
+    await this.#database
+      .surely('READ WRITE', signal, (client) => writeComments(client, this.#schema, stale))
+      .catch(() => undefined); // the words of a version before are no reason not to deliver
   }
 
   async #store(part: readonly Delivery[], signal: AbortSignal): Promise<Delivered | Refused> {
