@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Destination } from '../exports/destination.ts';
 import { ExportFailed } from '../exports/export-failed.ts';
@@ -11,6 +12,7 @@ import type { Clock } from '../platform/clock.ts';
 import { disk } from '../platform/files.ts';
 import { LockHeld } from '../platform/lock.ts';
 import type { Reached } from './certificate.ts';
+import { formerExports } from './exporting.ts';
 
 /** How long is waited for an export that is under way, in ms: it may have read the person before the erasure. */
 const PATIENCE_MS = 60_000;
@@ -21,21 +23,30 @@ export interface LookParts {
   readonly signal: AbortSignal;
 }
 
-/** Looks into everything that scheduled exports have made, and tells what still holds the person. Removes leftovers of killed runs, and nothing else. */
+/** Looks into everything that scheduled exports have made, tells what still holds the person, and names those that are not configured any more. Removes leftovers of killed runs, and nothing else. */
 export async function lookIntoExports(
   { exports, dataDir }: Pick<Config, 'exports' | 'dataDir'>,
   person: Person,
   parts: LookParts,
 ): Promise<Reached[]> {
   const places: Reached[] = [];
+  const states = new ExportStates(disk, dataDir);
+  const { folder } = states;
   for (const config of exports) {
-    const { folder } = new ExportStates(disk, dataDir);
     places.push({
       place: config.name,
       type: `export to ${config.target.type}`,
       ...(await lookInto(config, folder, person, parts)),
     });
   }
+  for (const { name, place } of await formerExports(exports, states))
+    places.push({
+      place: name,
+      type: 'export, not configured',
+      reached: false,
+      again: false,
+      what: `Not looked into. It was made last as ${place}: remove what is there of it, and then ${join(folder, name)}.json.`,
+    });
   return places;
 }
 

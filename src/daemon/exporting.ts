@@ -22,6 +22,9 @@ const OVERLAP_MS = 3_600_000;
 /** Options that change when an export is made, and not what is in it or where it goes. */
 const WHEN: ReadonlySet<string> = new Set(['every', 'at', 'timezone', 'keep']);
 
+/** In the place of its configuration, where an export has none any more. */
+const FORMER = '';
+
 export interface ExportParts {
   readonly states: ExportStates;
   readonly dataDir: string;
@@ -55,7 +58,19 @@ export async function lastExports(states: ExportStates): Promise<{ name: string;
   const names = await states.names();
   return names.flatMap((name) => {
     const config = states.read(name)?.config;
-    return config === undefined ? [] : [{ name, config }];
+    return config === undefined || config === FORMER ? [] : [{ name, config }];
+  });
+}
+
+/** What is remembered of exports that are not configured any more, and have made files: they may be there still. */
+export async function formerExports(
+  exports: readonly ExportConfig[],
+  states: ExportStates,
+): Promise<{ name: string; place: string }[]> {
+  const others = await namesOfOthers(exports, states);
+  return others.flatMap((name) => {
+    const place = states.read(name)?.done?.place;
+    return place === undefined ? [] : [{ name, place }];
   });
 }
 
@@ -154,14 +169,24 @@ async function noted(config: ExportConfig, { states, clock }: ExportParts): Prom
   const state = states.read(config.name);
   const described = describeExport(config);
   if (state?.config === described) return state;
-  const now = { since: clock.now(), ...state, config: described, failed: undefined };
+  const known = state?.config === FORMER ? undefined : state;
+  const now = { since: clock.now(), ...known, config: described, failed: undefined };
   await states.write(config.name, now);
   return now;
 }
 
+/** Where files of theirs may be is still known: whoever erases a person has to look there. */
 async function forgetOthers(exports: readonly ExportConfig[], states: ExportStates): Promise<void> {
+  for (const name of await namesOfOthers(exports, states)) {
+    const state = states.read(name);
+    if (!state?.done) await states.forget(name);
+    else if (state.config !== FORMER) await states.write(name, { ...state, config: FORMER });
+  }
+}
+
+async function namesOfOthers(exports: readonly ExportConfig[], states: ExportStates): Promise<string[]> {
   const names = new Set(exports.map(({ name }) => name));
-  for (const name of await states.names()) if (!names.has(name)) await states.forget(name);
+  return (await states.names()).filter((name) => !names.has(name));
 }
 
 /** A time to come that is further off than any schedule has it was noted before the clock was set back. */

@@ -1,7 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { exportOnSchedule } from '../../src/daemon/exporting.ts';
+import { ExportStates } from '../../src/exports/export-states.ts';
+import { disk } from '../../src/platform/files.ts';
 import { acquireLock } from '../../src/platform/lock.ts';
+import { sinkTypes } from '../../src/sinks/registry.ts';
 import { Install } from '../cli/an-install.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { until } from '../support/until.ts';
@@ -83,6 +88,55 @@ test('an export that is being made is waited for, and counts as not reached when
   expect(said.stdout).toContain('It is being made. Run this again when it is done.');
   expect((await install.run(['erase'])).stderr).toContain(`This would be: main ${LARGEST}.`);
 });
+
+test.each(['no leadsync has run since', 'leadsync has run since'])(
+  'an export that is configured no more is named with the place of its last file; %s',
+  async (since) => {
+    const { install, file } = await exported({});
+    const hourly = { type: 'directory', directory: './other', every: '1d', tables: ['polls'] };
+    install.configure({ sinks: {}, exports: { hourly } });
+    if (since === 'leadsync has run since') await scheduled(install);
+    const said = await install.run(['erase', 'ada@example.com', '--yes']);
+    const state = join(install.folder, 'data', 'exports', 'nightly.json');
+    expect(said.code).toBe(1);
+    expect(said.stdout).toContain(
+      `NOT REACHED  nightly (export, not configured): Not looked into. It was made last as ${file}: remove what is there of it, and then ${state}.\n`,
+    );
+    rmSync(state);
+    expect((await install.run(['erase', String(LARGEST), '--yes'])).code).toBe(0);
+  },
+);
+
+test('an export that is configured no more is no news at every start, and begins anew when it is configured again', async () => {
+  const { install } = await exported({});
+  const before = readFileSync(install.configFile);
+  install.configure({ sinks: {} });
+  expect((await install.run(['plan'])).stdout).toContain('nightly');
+  await scheduled(install);
+  expect((await install.run(['plan'])).stdout).not.toContain('nightly');
+  writeFileSync(install.configFile, before);
+  expect((await install.run(['plan'])).stdout).toContain('nightly');
+  install.clock.jump(1000);
+  await install.run(['export', '--name', 'nightly']);
+  expect((await install.run(['erase', 'ada@example.com', '--yes'])).stdout).not.toContain('not configured');
+});
+
+/** Lets the daemon's part that makes exports look at them once. */
+async function scheduled(install: Install): Promise<void> {
+  const { exports, dataDir } = loadConfig(install.configFile, { sinkTypes, env: {} });
+  const { clock } = install;
+  const parts = { states: new ExportStates(disk, dataDir), dataDir, clock, random: () => 0.5, niceness: 0 };
+  const stop = new AbortController();
+  const ended = exportOnSchedule(
+    () => exports,
+    parts,
+    () => undefined,
+    stop.signal,
+  );
+  await until('it rests', () => clock.sleeping > 0, 30_000);
+  stop.abort();
+  await ended;
+}
 
 test('an export whose lock cannot be had counts as not reached, and says where that is', async () => {
   const { install } = await exported({ tables: ['polls'] });
