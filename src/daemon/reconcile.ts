@@ -78,6 +78,9 @@ function whyForeign({ lead, erased, delivered, owed }: HeldState): string | unde
   return delivered === undefined && !owed ? 'The ledger never delivered it there.' : undefined;
 }
 
+/** Behind what a repair cannot mend. */
+const NO_CONTENT = ' The ledger no longer has its content, so nobody can bring it again.';
+
 async function findMissing(
   present: IdSet,
   until: Date,
@@ -96,7 +99,7 @@ async function findMissing(
         kind: 'missing',
         source,
         leadId,
-        why: `Version ${version} was delivered.`,
+        why: `Version ${version} was delivered.${repair && !owed && !repaired ? NO_CONTENT : ''}`,
         owed: owed || repaired,
       });
     }

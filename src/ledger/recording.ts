@@ -169,7 +169,7 @@ export class Recording {
   #change(poll: OpenPoll, lead: Content, row: LeadRow, now: number): void {
     const { id, hash, raw, facts } = lead;
     const last = this.#sql.version.get(row.version_no) as { raw: string; first_seen_at: number };
-    const fields = JSON.stringify(changedFields(last.raw, raw));
+    const fields = changedFields(last.raw, raw);
     const version = row.version + 1;
     const added = this.#sql.addVersion.run(
       poll.source,
@@ -178,7 +178,7 @@ export class Recording {
       poll.id,
       now,
       last.first_seen_at,
-      fields,
+      fields && JSON.stringify(fields),
       hash,
       raw,
       ...columnsOf(facts),
@@ -252,12 +252,13 @@ function isOld({ createdAtMs }: ContentFacts, before: number): boolean {
   return createdAtMs !== null && createdAtMs < before;
 }
 
-/** The top-level fields in which two texts of a lead differ. Names only, never values. */
-function changedFields(before: string, after: string): string[] {
+/** The top-level fields in which two texts of a lead differ, names only; null where the one before has been emptied since. */
+function changedFields(before: string, after: string): string[] | null {
   const [old, now] = [JSON.parse(before), JSON.parse(after)] as [
     Record<string, unknown>,
     Record<string, unknown>,
   ];
+  if (Object.keys(old).length === 1) return null;
   const names = new Set([...Object.keys(old), ...Object.keys(now)]);
   return [...names].filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
 }

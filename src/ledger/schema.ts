@@ -219,6 +219,7 @@ const migrations: readonly string[] = [
   erasures,
   erasuresTold,
   '-- The views alone are others: a step makes them anew.',
+  '-- Once more: has_email and its like say nothing of a lead without content.',
 ];
 
 /**

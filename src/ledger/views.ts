@@ -9,8 +9,9 @@ const content = 'coalesce(v.readable, v.raw)';
  */
 const json = `iif(length(CAST(${content} AS BLOB)) < 2000 OR json_valid(${content}), ${content}, '{}')`;
 const text = (path: string) => `CAST(json_extract(${json}, '$.${path}') AS TEXT)`;
+/** Null for a lead without content: `retention` has removed it, and nobody knows any more. */
 const given = (path: string) =>
-  `CAST(coalesce(trim(json_extract(${json}, '$.${path}')), '') <> '' AS INTEGER)`;
+  `CAST(iif(json_type(${json}, '$.client_email') IS NULL, NULL, coalesce(trim(json_extract(${json}, '$.${path}')), '') <> '') AS INTEGER)`;
 /** A part of the time at which a lead was created. */
 const createdPart = (format: string, type: string) =>
   `CAST(strftime('${format}', v.created_at / 1000.0, 'unixepoch') AS ${type})`;

@@ -85,8 +85,10 @@ Further: \`deliveries\` and \`attempts\` by \`delivery_id\`; \`deliveries.lead_v
 - **In the ledger a time is text.** Compare it with text of the same form, \`'2026-11-20T10:00:00.000Z'\`, or with
   \`strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days')\`; \`datetime('now')\` has another form and compares wrongly.
 - **A lead that the service no longer lists** stays, with all that it had.
-- **Erased leads, and those past \`retention\`,** are not in \`leads\` and its views. Their rows in \`lead_versions\`, \`deliveries\` and
-  \`attempts\` stay, with \`{"id":…}\` for a content. So earlier counts may shrink; those in \`polls\` do not.
+- **Erased leads** are not in \`leads\` and its views. Their rows in \`lead_versions\`, \`deliveries\` and \`attempts\` stay, with
+  \`{"id":…}\` for a content. So earlier counts may shrink; those in \`polls\` do not.
+- **\`retention\` empties the ledger alone.** A lead past it stays in \`leads\` and its views there, and is counted, with its \`service_slug\` and its
+  times; what else came from its text is null, \`has_email\` and its like too. PostgreSQL keeps what it got.
 - **Negative seconds**: the service's clock was ahead of leadsync's.
 - **An address is one line,** as somebody wrote it (\`Box Hill, VIC, 3128\`). A postal code has to be cut out of it:
   \`client_address ~ ', 3[0-9]{3}$'\` in PostgreSQL, \`client_address GLOB '*, 3[0-9][0-9][0-9]'\` in the ledger.

@@ -91,7 +91,7 @@ export const tables: readonly Relation[] = [
       maybe(
         'changed_fields',
         'json',
-        'The names of the fields that differ from the version before, as an array; null for the first.',
+        'The names of the fields that differ from the version before, as an array; null for the first, and where `retention` had removed the one before.',
       ),
       always(
         'poll_id',

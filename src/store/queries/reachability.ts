@@ -3,7 +3,8 @@ import { type Query, since } from '../query.ts';
 export const reachability: Query = {
   name: 'reachability',
   asks: 'How many clients can be reached, and how?',
-  notes: 'Whether something was given, not whether it is right.',
+  notes:
+    'Whether something was given, not whether it is right. A lead whose content `retention` has removed is not counted.',
   parameters: [since],
   sql: `
 WITH recent AS MATERIALIZED (
@@ -12,7 +13,7 @@ WITH recent AS MATERIALIZED (
   SELECT l.service_slug, CAST(l.has_email AS integer) AS email, CAST(l.has_phone AS integer) AS phone,
     CAST(l.has_address AS integer) AS address
   FROM recent CROSS JOIN v_leads_no_pii l
-  WHERE l.source = recent.source AND l.id = recent.id
+  WHERE l.source = recent.source AND l.id = recent.id AND l.has_email IS NOT NULL
 )
 SELECT service_slug, count(*) AS leads, sum(email) AS with_email, sum(phone) AS with_phone,
   sum(email * phone) AS with_both, sum((1 - email) * (1 - phone)) AS with_neither, sum(address) AS with_address
