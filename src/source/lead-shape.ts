@@ -47,7 +47,7 @@ function mustBe(expected: string) {
 }
 
 const DATE_TIME =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt ]([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?(Z|z|[+-]\d\d(:?[0-5]\d)?)?$/;
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ]([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)([.,]\d+)?)?(Z|z|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)?$/;
 
 /**
  * True for a date with a time of day, such as `2026-11-20T09:59:30Z` or `2026-11-20 09:59+10:30`, on a day that exists.

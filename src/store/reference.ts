@@ -41,6 +41,7 @@ version columns and views are only added. Names that begin with \`_\` are privat
 | a key that is there twice in a lead | the first one; of \`service_slug\` and \`created_at\` the last | the last one |
 | a \`created_at\` without an offset | is taken as UTC | the same |
 | a 60th second | is the minute after | the same |
+| a time before the year 1, or after 9999, in UTC | year \`0000\`; null | \`0001 … BC\`; year 10000 |
 | a lead that is nested more than 1,000 deep | columns are empty; \`_leadsync_raw\` has it | is stored |
 
 \`leads\` and \`lead_answers\` are written to PostgreSQL with each delivery. The other tables are brought there every few seconds

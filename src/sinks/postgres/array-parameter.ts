@@ -1,3 +1,5 @@
+import { timestamp } from './timestamp.ts';
+
 /** Types whose binary form is their text (jsonb: after a version), with what PostgreSQL calls them by number (pg_type). */
 const OIDS = { text: 25, json: 114, jsonb: 3802 } as const;
 const JSONB_VERSION = 1;
@@ -7,10 +9,12 @@ type Values = readonly (string | number | boolean | null)[];
 
 /**
  * An array as a parameter for `$1::type[]`. Texts go in PostgreSQL's binary form (array_recv), in which nothing has to be
- * escaped: with megabytes of quotes or backslashes pg's own textual form takes half a minute and gigabytes.
+ * escaped: with megabytes of quotes or backslashes pg's own textual form takes half a minute and gigabytes. Times go in the form that PostgreSQL reads.
  */
 export function arrayParameter(type: string, values: Values): Buffer | Values {
-  return isTextType(type) ? textArray(type, values) : values;
+  if (isTextType(type)) return textArray(type, values);
+  if (type !== 'timestamptz') return values;
+  return values.map((value) => (typeof value === 'string' ? timestamp(value) : value));
 }
 
 function isTextType(type: string): type is keyof typeof OIDS {

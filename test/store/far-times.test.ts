@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { aListedLead } from '../support/a-lead.ts';
+import { TwoStores } from './two-stores.ts';
+
+/** Times that are valid, that nobody means, and that programs write all the same: `created_at`, and what both stores make of it. */
+const FAR: readonly [created: string, stored: string][] = [
+  ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+  ['0001-01-01T00:00:00+10:00', '0000-12-31T14:00:00.000Z'],
+  ['0000-03-15T12:00:00Z', '0000-03-15T12:00:00.000Z'],
+  ['2026-11-20T10:00:00+23:59', '2026-11-19T10:01:00.000Z'],
+  ['2026-11-20 10:00:00.25-1600', '2026-11-21T02:00:00.250Z'],
+  ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.000Z'],
+];
+
+it('times at the ends of the calendar, and offsets that no zone has, arrive in both stores, also with the client keys', async () => {
+  const stores = await TwoStores.open();
+  await stores.list(FAR.map(([created_at], at) => aListedLead({ id: at + 1, created_at }, at)));
+  await stores.keyClients('a secret of some length');
+  await stores.bring();
+  expect(stores.events).toEqual([]);
+  const stored = FAR.map(([, created_at], at) => ({ id: String(at + 1), created_at }));
+  for (const table of ['v_leads', '_client_keys'])
+    expect(await stores.inPostgres(`SELECT id, created_at FROM ${table} ORDER BY id`)).toEqual(stored);
+  expect(stores.inLedger('SELECT id, created_at FROM v_leads ORDER BY id')).toEqual(stored);
+  const derived =
+    'SELECT id, created_weekday, created_hour, created_hour_number FROM v_leads_no_pii ORDER BY id';
+  expect(await stores.inPostgres(derived)).toEqual(stores.inLedger(derived));
+});
