@@ -74,6 +74,25 @@ it('an older schema of a role that does not own it keeps its leads waiting, and 
   });
 });
 
+it('a role that may not make the tables is told what it lacks, step by step, by deliveries as by the check', async () => {
+  await withRole(async (role, own) => {
+    const lacking = async (right: string) => {
+      for (const work of [() => own.check(NEVER), () => own.deliver(aBatch(1), NEVER)])
+        expect(await work().catch((thrown: unknown) => thrown)).toMatchObject({
+          message: `The PostgreSQL user has no right to ${right.replace(' ON ', ' on ')}.`,
+          hint: `GRANT ${right} TO it.`,
+        });
+    };
+    await lacking('CREATE ON the DATABASE');
+    await database.query(`CREATE SCHEMA ${database.schema}`);
+    await lacking(`USAGE ON SCHEMA "${database.schema}"`);
+    await database.query(`GRANT USAGE ON SCHEMA ${database.schema} TO ${role}`);
+    await lacking(`CREATE ON SCHEMA "${database.schema}"`);
+    await database.query(`GRANT CREATE ON SCHEMA ${database.schema} TO ${role}`);
+    expect(await own.deliver(aBatch(1), NEVER)).toEqual([{ kind: 'delivered' }]);
+  });
+});
+
 it('a role that may only write leads delivers, and the check, the mirror and an erasure say what it lacks', async () => {
   await sink.deliver(aBatch(1), NEVER);
   await withRole(async (role, own) => {

@@ -1,26 +1,3 @@
-/** The names that each step makes in the schema. */
-export const namesByStep: readonly (readonly string[])[] = [
-  ['leads', 'lead_answers', 'v_leads', 'v_services', 'v_questions'],
-  [
-    'lead_versions',
-    'polls',
-    'deliveries',
-    'attempts',
-    'rejected_leads',
-    'v_leads_no_pii',
-    'v_clients',
-    'v_lead_timeline',
-    'v_speed_to_lead',
-    'v_undelivered',
-    'v_sink_health',
-    'v_freshness',
-    '_client_keys',
-    '_sinks',
-    '_sources',
-  ],
-  ['_erased'],
-];
-
 /**
  * The steps from an empty schema to this version's. A step that has been released is never changed; a new one is added
  * after it. They run in the schema as `search_path`, in one transaction.
@@ -262,3 +239,8 @@ export const migrations: readonly string[] = [
   CREATE INDEX _erased_number ON _erased (_leadsync_ledger, erased_no);
   `,
 ];
+
+/** The names that each step makes in the schema. */
+export const namesByStep: readonly (readonly string[])[] = migrations.map((sql) =>
+  [...sql.matchAll(/CREATE (?:TABLE|VIEW|INDEX) (\w+)/g)].map(([, name = '']) => name),
+);

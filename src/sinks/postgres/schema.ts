@@ -22,8 +22,10 @@ interface Found {
  */
 export async function migrate(client: ClientBase, schema: string, appliedBy: string): Promise<void> {
   await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCK, schema]);
-  const { schemaExists, version } = await inspect(client, schema);
+  const found = await inspect(client, schema);
+  const { schemaExists, version } = found;
   if (version === migrations.length) return;
+  await requireRights(client, neededRights(schema, found, false));
   // Even with IF NOT EXISTS, this would ask for a right on the database that only the maker of the schema needs.
   if (!schemaExists) await client.query(`CREATE SCHEMA ${quoted(schema)}`);
   await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
@@ -48,12 +50,7 @@ export async function checkSchema(client: ClientBase, schema: string, mirrors: b
     });
   }
   const found = await inspect(client, schema);
-  const missing = await missingRight(client, neededRights(schema, found, mirrors));
-  if (missing === undefined) return;
-  const [right, on] = missing;
-  throw new SinkUnavailable(`The PostgreSQL user has no right to ${right} on ${on}.`, {
-    hint: `GRANT ${right} ON ${on} TO it.`,
-  });
+  await requireRights(client, neededRights(schema, found, mirrors));
 }
 
 async function inspect(client: ClientBase, schema: string): Promise<Found> {
@@ -71,12 +68,14 @@ async function inspect(client: ClientBase, schema: string): Promise<Found> {
 /** What leadsync is about to make must not be there: it would be somebody else's. */
 async function requireFree(client: ClientBase, schema: string, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
+  // A table's name is that of a type, too.
   const { rows } = await client.query(
-    'SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = ANY ($2) LIMIT 1',
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = ANY ($2)
+    UNION ALL SELECT typname FROM pg_type WHERE typnamespace = to_regnamespace($1) AND typname = ANY ($2) LIMIT 1`,
     [quoted(schema), names],
   );
   if (rows.length === 0) return;
-  throw new SinkUnavailable(`The schema "${schema}" has a "${rows[0].relname}" that leadsync did not make.`, {
+  throw new SinkUnavailable(`The schema "${schema}" has a "${rows[0].name}" that leadsync did not make.`, {
     hint: 'Set `schema` to a name that nothing else uses, or rename that.',
   });
 }
@@ -101,18 +100,18 @@ const MIGRATIONS_TABLE = `
   COMMENT ON COLUMN _leadsync_migrations.applied_by IS 'The version of leadsync that took it.';
 `;
 
-type Right = readonly [right: string, on: string];
+/** A right that is needed: of what kind it is, its name, on what (as SQL, and in the words of GRANT). */
+type Right = readonly [kind: string, right: string, object: string, shown: string];
 
-/** The first right that the user lacks, in the words of GRANT. */
-async function missingRight(
-  client: ClientBase,
-  needed: readonly [string, string, string, string][],
-): Promise<Right | undefined> {
+/** @throws SinkUnavailable that names the first right which the user lacks */
+async function requireRights(client: ClientBase, needed: readonly Right[]): Promise<void> {
   for (const [kind, right, object, shown] of needed) {
     const { rows } = await client.query(`SELECT has_${kind}_privilege(${object}, $1) AS held`, [right]);
-    if (!rows[0].held) return [right, shown];
+    if (rows[0].held) continue;
+    throw new SinkUnavailable(`The PostgreSQL user has no right to ${right} on ${shown}.`, {
+      hint: `GRANT ${right} ON ${shown} TO it.`,
+    });
   }
-  return undefined;
 }
 
 const MIRROR_RIGHTS = {
@@ -125,11 +124,7 @@ const MIRROR_RIGHTS = {
   _client_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
 };
 
-function neededRights(
-  schema: string,
-  { schemaExists, version }: Found,
-  mirrors: boolean,
-): [string, string, string, string][] {
+function neededRights(schema: string, { schemaExists, version }: Found, mirrors: boolean): Right[] {
   if (!schemaExists) return [['database', 'CREATE', 'current_database()', 'the DATABASE']];
   const ofSchema = version < migrations.length ? ['USAGE', 'CREATE'] : ['USAGE'];
   const ofMirror = mirrors && version === migrations.length ? MIRROR_RIGHTS : {};
@@ -140,20 +135,10 @@ function neededRights(
     ...ofMirror,
   };
   return [
-    ...ofSchema.map((right): [string, string, string, string] => [
-      'schema',
-      right,
-      `'${schema}'`,
-      `SCHEMA ${quoted(schema)}`,
-    ]),
+    ...ofSchema.map((right): Right => ['schema', right, `'${schema}'`, `SCHEMA ${quoted(schema)}`]),
     ...Object.entries(version === 0 ? {} : ofTables).flatMap(([table, rights]) => {
       const name = `${quoted(schema)}.${table}`;
-      return rights.map((right): [string, string, string, string] => [
-        'table',
-        right,
-        `'${name}'`,
-        `TABLE ${name}`,
-      ]);
+      return rights.map((right): Right => ['table', right, `'${name}'`, `TABLE ${name}`]);
     }),
   ];
 }

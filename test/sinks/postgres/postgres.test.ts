@@ -304,11 +304,16 @@ describe('the schema', () => {
     }
   });
 
-  test("with somebody else's table of the same name is left alone", async () => {
+  test.each([
+    ['table', 'leads', 'CREATE TABLE leads (mine text)'],
+    ['view', 'v_freshness', 'CREATE VIEW v_freshness AS SELECT 1'],
+    ['table with the name of an index', 'polls_number', 'CREATE TABLE polls_number (mine text)'],
+    ['type', 'deliveries', "CREATE TYPE deliveries AS ENUM ('mine')"],
+  ])("with somebody else's %s of the same name is left alone", async (_, name, sql) => {
     await database.query(`CREATE SCHEMA ${database.schema}`);
-    await database.query('CREATE TABLE leads (mine text)');
+    await database.query(sql);
     for (const work of [() => open().check(NEVER), () => deliver(open(), aDelivery())]) {
-      expect((await failure(work())).message).toContain('"leads" that leadsync did not make');
+      expect((await failure(work())).message).toContain(`"${name}" that leadsync did not make`);
     }
   });
 
