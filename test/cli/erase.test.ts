@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Preview } from '../../src/sinks/sink.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
-import { deliverBySink, Install } from './an-install.ts';
+import { attemptDue, deliverBySink, Install } from './an-install.ts';
 
 const people = [
   aListedLead({ id: 1, client_email: 'ada@example.com', client_name: 'Ada Secret' }, 0),
@@ -166,6 +166,18 @@ test('goes on with an erasure that did not reach every place, also when nobody i
     reached: false,
     again: true,
   });
+});
+
+test('finds nobody by an address whose lead is past its retention, says what to do, and erases by the id', async () => {
+  const install = new Install({ sinks: { drop: { type: 'csv', directory: './drop' } } });
+  const ledger = await install.recorded(people);
+  for (const sink of ['drop', 'crm'])
+    await attemptDue(ledger, sink, install.clock, () => ({ kind: 'delivered' }));
+  await ledger.removeOld('leads', install.clock.in(1), 0);
+  const { code, stderr } = await install.run(['erase', 'ada@example.com', '--yes']);
+  expect(code).toBe(1);
+  expect(stderr).toContain('removed by `retention`, only its lead id is left');
+  expect((await install.run(['erase', '1', '--yes'])).stdout).toMatch(/It got 1 lead/);
 });
 
 test.each([

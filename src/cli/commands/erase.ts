@@ -62,7 +62,7 @@ function nobody(given: string | undefined): CommandFailure {
     : new CommandFailure(
         ExitCode.notDone,
         'The ledger holds nobody of that id, address or number.',
-        'If it was erased before, only its lead id is left: erase that to look everywhere once more.',
+        'If it was erased before, or its content was removed by `retention`, only its lead id is left: look that up where the person still is, and erase it.',
       );
 }
 

@@ -28,7 +28,7 @@ export const exportSubject = defineCommand<{ source?: string }>({
         throw new CommandFailure(
           ExitCode.notDone,
           'The ledger holds nobody of that id, address or number.',
-          'Of somebody who was erased, only the lead id is left.',
+          'Of somebody who was erased, or is past `retention`, only the lead id is left.',
         );
       const record = await ledger.personRecord(person);
       surroundings.stdout.write(printJson({ exported_at: surroundings.clock.now(), ...record }));
