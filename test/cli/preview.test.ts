@@ -132,6 +132,26 @@ describe('leadsync preview shows nothing', () => {
     expect(stderr).toMatch(words);
   });
 
+  test('of a lead that was erased, is past its retention or was set aside, and does not say that nobody listed it', async () => {
+    const install = new Install({ sinks: { drop } });
+    const aside = { ...aListedLead({ id: 3 }, 2), kind: 'rejected', reason: 'is wrong', path: '' } as const;
+    const ledger = await install.recorded([aListedLead({ id: 1 }), aListedLead({ id: 2 }, 1), aside]);
+    await ledger.erase({ leads: [{ source: 'main', leadId: 1n }], rejected: [] }, []);
+    for (const sink of ['crm', 'drop'])
+      await attemptDue(ledger, sink, install.clock, () => ({ kind: 'delivered' }));
+    await ledger.removeOld('leads', install.clock.in(1), 0);
+    for (const lead of ['1', '2', '3']) {
+      const { code, stderr } = await install.run(['preview', '--sink', 'drop', '--lead', lead]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /^The ledger has no content of lead \d that could be sent: .*\n`leadsync trace \d`/,
+      );
+    }
+    const { stdout, stderr } = await install.run(['replay', '--sink', 'drop', '--lead', '2']);
+    expect(stdout).toBe('0 leads are owed to drop again.\n');
+    expect(stderr).toContain('What was erased, or is past `retention`, cannot be sent again.');
+  });
+
   test('of a lead that two sources have, before one is named', async () => {
     const sources = { main: source(), other: source() };
     const install = new Install({ sources, sinks: { drop } });

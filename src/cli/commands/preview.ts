@@ -49,7 +49,10 @@ export const preview = defineCommand<Options>({
     const sink = config.sinks.find((one) => one.name === name) as SinkConfig;
     const found = await withLedger(config, surroundings, async (ledger) => {
       requireName('source', source, sourceNames(config, await ledger.status()));
-      return ledger.upcoming(name, lead, source);
+      const upcoming = await ledger.upcoming(name, lead, source);
+      if (upcoming.length === 0 && (await ledger.trace(lead, source)).length > 0)
+        throw withoutContent(lead, command);
+      return upcoming;
     });
     const upcoming = requireOne(found, lead, source, command);
     requireSent(upcoming, sink, command);
@@ -60,6 +63,14 @@ export const preview = defineCommand<Options>({
     return ExitCode.done;
   },
 });
+
+function withoutContent(lead: LeadId, command: ShowCommand): CommandFailure {
+  return new CommandFailure(
+    ExitCode.notDone,
+    `The ledger has no content of lead ${lead} that could be sent: it was set aside, was erased, or is past \`retention\`.`,
+    `${command(`trace ${lead}`)} says what became of it.`,
+  );
+}
 
 function requireOne(
   found: readonly Upcoming[],

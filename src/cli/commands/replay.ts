@@ -54,10 +54,12 @@ export const replay = defineCommand<Options>({
   },
 });
 
+const NO_CONTENT = 'What was erased, or is past `retention`, cannot be sent again.';
+
 function nothingFound({ lead }: Options, command: ShowCommand): string {
   if (lead !== undefined)
-    return `${command(`trace ${lead}`)} says whether any listing had it, and why it was set aside if it was.\n`;
-  return `No lead in the ledger fits. --since and --until ask when a lead was first seen or last changed; ${command('deliveries')} shows what is there.\n`;
+    return `${command(`trace ${lead}`)} says whether any listing had it, and why it was set aside if it was. ${NO_CONTENT}\n`;
+  return `No lead in the ledger fits. ${NO_CONTENT} --since and --until ask when a lead was first seen or last changed; ${command('deliveries')} shows what is there.\n`;
 }
 
 function declareOptions(command: Command, surroundings: Surroundings): void {
