@@ -89,7 +89,7 @@ Further: \`deliveries\` and \`attempts\` by \`delivery_id\`; \`deliveries.lead_v
 - **Erased leads** are not in \`leads\` and its views. Their rows in \`lead_versions\`, \`deliveries\` and \`attempts\` stay, with
   \`{"id":…}\` for a content. So earlier counts may shrink; those in \`polls\` do not.
 - **\`retention\` empties the ledger alone.** A lead past it stays in \`leads\` and its views there, and is counted, with its \`service_slug\` and its
-  times; what else came from its text is null, \`has_email\` and its like too. PostgreSQL keeps what it got.
+  times; what else came from its text is null or empty, \`has_email\` and its like null. PostgreSQL keeps what it got.
 - **Negative seconds**: the service's clock was ahead of leadsync's.
 - **An address is one line,** as somebody wrote it (\`Box Hill, VIC, 3128\`). A postal code has to be cut out of it:
   \`client_address ~ ', 3[0-9]{3}$'\` in PostgreSQL, \`client_address GLOB '*, 3[0-9][0-9][0-9]'\` in the ledger.
