@@ -6,6 +6,7 @@ import { reach } from '../platform/failpoint.ts';
 import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
 import type { Certificate, Reached } from './certificate.ts';
 import { lookIntoExports } from './erase-exports.ts';
+import { freeTheDead } from './free-the-dead.ts';
 import { isDataDirHeld } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
 import { formerPlaces, toldOfErasures, toldPlace, withoutFiles } from './tell-erasure.ts';
@@ -46,6 +47,7 @@ export async function erase(
   parts: EraseParts,
 ): Promise<Certificate> {
   const { ledger, clock } = parts;
+  await freeTheDead(ledger, dataDir); // nobody waits for the end of an attempt whose process was killed
   const { underWay, ...erased } = await eraseFromLedger(person, toldOfErasures(sinks), parts);
   reach('erased');
   const reached: (Reached | undefined)[] = [];

@@ -2,6 +2,7 @@
 // and nothing of them is left where leadsync keeps something.
 import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { aScene } from '../support/a-scene.ts';
 import { canaryLead, expectNoCanary } from '../support/canary.ts';
 import { type RunningLeadsync, startLeadsync } from '../support/leadsync.ts';
 import { carriers, type Scene } from '../support/scene.ts';
@@ -79,6 +80,26 @@ describe('erase is killed', () => {
     120_000,
   );
 });
+
+test('a person whose attempt was killed is erased at once, and the certificate says that they may have arrived', async () => {
+  const scene = await aScene('in-process', { sinks: { crm: { events: ['created'] } } });
+  scene.stub.addRaw(canaryLead(9_001));
+  let asked = 0;
+  scene.receiver.answerAlways(() => {
+    asked += 1;
+  });
+  const daemon = await scene.start();
+  await until('the webhook is asked', () => asked > 0);
+  await daemon.kill('SIGKILL');
+  const startMs = performance.now();
+  const { stdout } = await runErase(scene, [ADDRESS, '--json']);
+  expect(performance.now() - startMs).toBeLessThan(30_000); // the lease lasts a minute
+  const { places } = JSON.parse(stdout) as { places: { place: string; reached: boolean; what: string }[] };
+  expect(places.find(({ place }) => place === 'crm')).toMatchObject({
+    reached: false,
+    what: expect.stringMatching(/^It may have got 1 lead, and was told of 0\./),
+  });
+}, 120_000);
 
 describe('leadsync is frozen', () => {
   test.each([
