@@ -15,7 +15,7 @@ import type { SourceUnit } from './source-unit.ts';
 import { tidyLedger } from './tidy-ledger.ts';
 import { watchAlerts } from './watch-alerts.ts';
 import { watchClock } from './watch-clock.ts';
-import { watchConfig } from './watch-config.ts';
+import { stampOf, watchConfig } from './watch-config.ts';
 
 /** How often it is looked whether another process wrote to the ledger, in ms. */
 const LOOK_ELSEWHERE_MS = 100;
@@ -45,6 +45,7 @@ export class Daemon {
     sources: Map<string, SourceUnit>,
     options: DaemonOptions,
     closers: Closers,
+    readAs: string,
   ) {
     const { load = () => options.config, describe = () => [] } = options;
     this.#parts = parts;
@@ -53,10 +54,11 @@ export class Daemon {
     this.#installation = new Installation(parts, sources);
     this.#reloading = new Reloading(
       this.#installation,
-      { load, describe },
+      { load, describe, stamp: () => stampOf(options.config.file) },
       {
         clock: parts.clock,
         emit: this.#emit,
+        readAs,
         ready: this.#started.promise,
       },
     );
@@ -66,9 +68,10 @@ export class Daemon {
   static async start(options: DaemonOptions): Promise<Daemon> {
     const closers = new Closers();
     const sources = new Map<string, SourceUnit>();
+    const readAs = stampOf(options.config.file); // now: starting takes a while, in which the file may change
     try {
       const parts = await compose(options, (name) => sources.get(name)?.tokenExpiresAt(), closers);
-      const daemon = new Daemon(parts, sources, options, closers);
+      const daemon = new Daemon(parts, sources, options, closers, readAs);
       await daemon.#start(options.admin);
       return daemon;
     } catch (error) {
@@ -102,6 +105,7 @@ export class Daemon {
     this.#loops.start('watching the configuration', (signal) =>
       watchConfig(
         this.config.file,
+        () => this.#reloading.readAs,
         async () => this.config.watch && this.reload('watch'),
         this.#parts.clock,
         signal,

@@ -36,24 +36,33 @@ export interface ReadConfiguration {
   readonly load: () => Config;
   /** Every value of it, with where it comes from. */
   readonly describe: () => readonly ConfigValue[];
+  /** Differs when what is read does. */
+  readonly stamp: () => string;
 }
 
 /** Puts the configuration's present text in force, one reload at a time. One that fails leaves the last valid one in force. */
 export class Reloading {
-  readonly #installation: Installation;
+  readonly #installation: Pick<Installation, 'apply'>;
   readonly #read: ReadConfiguration;
   readonly #clock: Clock;
   readonly #emit: Emit;
   #state: ConfigState;
   #last: Promise<unknown>;
+  #readAs: string;
 
-  /** No reload begins before `ready`: the first configuration has to be at work. */
+  /** The first configuration was read as `readAs`. No reload begins before `ready`: it has to be at work. */
   constructor(
-    installation: Installation,
+    installation: Pick<Installation, 'apply'>,
     read: ReadConfiguration,
-    parts: { readonly clock: Clock; readonly emit: Emit; readonly ready: Promise<void> },
+    parts: {
+      readonly clock: Clock;
+      readonly emit: Emit;
+      readonly readAs: string;
+      readonly ready: Promise<void>;
+    },
   ) {
-    const { clock, emit, ready } = parts;
+    const { clock, emit, readAs, ready } = parts;
+    this.#readAs = readAs;
     this.#last = ready;
     this.#installation = installation;
     this.#read = read;
@@ -66,6 +75,11 @@ export class Reloading {
     return this.#state;
   }
 
+  /** The stamp of what was read last, whatever came of it. */
+  get readAs(): string {
+    return this.#readAs;
+  }
+
   /** Never rejects: the result says what is wrong, and so does the log. */
   reload(trigger: ReloadTrigger): Promise<ReloadResult> {
     const reload = this.#last.then(() => this.#reload(trigger));
@@ -75,6 +89,7 @@ export class Reloading {
 
   async #reload(trigger: ReloadTrigger): Promise<ReloadResult> {
     const { generation } = this.#state;
+    this.#readAs = this.#read.stamp(); // first: what changes while it is read is seen as a change
     try {
       const [next, values] = [this.#read.load(), this.#read.describe()];
       const { changes, restart } = await this.#installation.apply(next);
