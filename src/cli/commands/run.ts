@@ -34,17 +34,20 @@ export const run = defineCommand<{ deliver: boolean }>({
 /** Keeps a daemon running until the first signal to stop, and ends at once with the second. SIGHUP reloads. */
 export async function untilStopped(options: DaemonOptions): Promise<number> {
   const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
-  let running: Daemon | undefined;
-  // Before it runs there is nothing to reload, and while it stops it is too late; SIGHUP ends it at no time.
-  listenForReload(() => void running?.reload('SIGHUP'));
+  const started = Promise.withResolvers<Daemon>();
+  let isStopping = false;
+  // While it starts, the reload waits: the file may have changed since it was read. SIGHUP ends it at no time.
+  listenForReload(() => {
+    void started.promise.then((daemon) => (isStopping ? undefined : daemon.reload('SIGHUP')));
+  });
   const daemon = await Daemon.start(options);
-  running = daemon;
+  started.resolve(daemon);
   const asked = new Promise<undefined>((resolve) => {
     if (stop.signal.aborted) resolve(undefined);
     stop.signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   const failure = await Promise.race([asked, daemon.failed]);
-  running = undefined;
+  isStopping = true;
   if (failure === undefined) await daemon.stop(String(stop.signal.reason), daemon.config.gracePeriodMs);
   else await daemon.stop(failure, 0);
   return failure === undefined ? ExitCode.done : ExitCode.notDone;
