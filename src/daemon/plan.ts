@@ -41,7 +41,8 @@ export type PlannedSink =
     };
 
 export type PlannedSource =
-  | { readonly kind: 'added'; readonly name: string }
+  /** `leads`: what it listed when it was there before. */
+  | { readonly kind: 'added'; readonly name: string; readonly leads: number }
   | { readonly kind: 'removed'; readonly name: string; readonly leads: number }
   | { readonly kind: 'altered'; readonly name: string; readonly options: readonly string[] };
 
@@ -88,19 +89,17 @@ function planSources(
   { sources }: Config,
   exact: Changes | undefined,
 ): PlannedSource[] {
-  const known = new Map(
-    last.filter(({ config }) => config !== undefined).map((source) => [source.name, source]),
-  );
+  const known = new Map(last.map((source) => [source.name, source]));
   const names = new Set(sources.map(({ name }) => name));
   return [
     ...sources.flatMap((source): PlannedSource[] => {
-      const before = known.get(source.name)?.config;
-      if (before === undefined) return [{ kind: 'added', name: source.name }];
+      const { config: before, leads = 0 } = known.get(source.name) ?? {};
+      if (before === undefined) return [{ kind: 'added', name: source.name, leads }];
       const options = optionsOf(source.name, exact) ?? differingOptions(before, describeSource(source));
       return options.length > 0 ? [{ kind: 'altered', name: source.name, options }] : [];
     }),
-    ...[...known.values()]
-      .filter(({ name }) => !names.has(name))
+    ...last
+      .filter(({ name, config }) => config !== undefined && !names.has(name))
       .map(({ name, leads }): PlannedSource => ({ kind: 'removed', name, leads })),
   ];
 }
@@ -173,7 +172,9 @@ function optionsOf(name: string, exact: Changes | undefined): readonly string[] 
 function describePlannedSource(source: PlannedSource): string {
   switch (source.kind) {
     case 'added':
-      return `source ${source.name} is new`;
+      return source.leads > 0
+        ? `source ${source.name} is back: its ${count(source.leads, 'lead')} are known`
+        : `source ${source.name} is new`;
     case 'removed':
       return `source ${source.name} is gone: it is polled no more, and its ${count(source.leads, 'lead')} stay`;
     case 'altered':

@@ -20,8 +20,10 @@ export interface DeclaredSource {
 
 /** What the ledger was last told of the configuration. */
 export interface LastDeclared {
+  /** Those that are no longer declared too. */
   readonly sources: readonly {
     readonly name: string;
+    /** Undefined when it is no longer declared. */
     readonly config: string | undefined;
     readonly leads: number;
   }[];

@@ -19,6 +19,9 @@ export class Declaring {
     this.#sql = {
       addSource: db.prepare('INSERT INTO _sources (source) VALUES (?) ON CONFLICT DO NOTHING'),
       configure: db.prepare('UPDATE _sources SET config = ? WHERE source = ?'),
+      undeclare: db.prepare(
+        'UPDATE _sources SET config = NULL WHERE source NOT IN (SELECT value FROM json_each(?))',
+      ),
       sources: db.prepare<[], { name: string; config: string | null; leads: number }>(
         'SELECT source AS name, config, leads FROM _sources ORDER BY source',
       ),
@@ -40,6 +43,7 @@ export class Declaring {
   }
 
   sources(sources: readonly DeclaredSource[]): void {
+    this.#sql.undeclare.run(JSON.stringify(sources.map(({ name }) => name)));
     for (const { name, config } of sources) {
       this.#sql.addSource.run(name);
       this.#sql.configure.run(config, name);

@@ -230,7 +230,7 @@ export interface Ledger {
   keepOrigin(source: string, origin: string): Promise<string>;
   /** Whatever its next poll says is kept then. False when there is no such source. */
   forgetOrigin(source: string): Promise<boolean>;
-  /** Tells how the sources are configured. */
+  /** Tells which sources there are, and how they are configured. */
   declareSources(sources: readonly DeclaredSource[]): Promise<void>;
   lastDeclared(): Promise<LastDeclared>;
   /**

@@ -80,5 +80,14 @@ export function declaringContract(store: () => OpenLedger): void {
         sinks: [{ name: 'crm', active: false, config: '{"url":"a"}', pending: 2, missed: 2 }],
       });
     });
+
+    it('and so is a source that is there no longer', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const main = { name: 'main', config: '{}' };
+      await on.ledger.declareSources([main, { name: 'other', config: '{}' }]);
+      await on.ledger.declareSources([main]);
+      const gone = { name: 'other', config: undefined, leads: 0 };
+      expect((await on.ledger.lastDeclared()).sources).toEqual([{ ...main, leads: 0 }, gone]);
+    });
   });
 }
