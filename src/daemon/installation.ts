@@ -22,6 +22,8 @@ export class Installation {
   /** What ends under a configuration that is in force no longer. */
   readonly #leaving = new Set<Promise<void>>();
   readonly #leavingSources = new Set<SourceUnit>();
+  /** By name of a source: when what polled it under earlier configurations has ended. */
+  readonly #ended = new Map<string, Promise<void>>();
   #stopped = false;
 
   /** `sources` is kept as the sources that are at work. */
@@ -130,14 +132,13 @@ export class Installation {
   }
 
   #exchangeSources({ sources: { added, removed, altered } }: ConfigChanges): void {
-    const ended = new Map<string, Promise<void>>();
     for (const name of [...removed, ...altered.map((one) => one.name)]) {
       const unit = this.#sources.get(name);
       if (!unit) continue;
       this.#sources.delete(name);
       this.#leavingSources.add(unit);
       const retired = unit.retire().finally(() => this.#leavingSources.delete(unit));
-      ended.set(name, retired);
+      this.#ended.set(name, retired);
       this.#leave(retired);
     }
     const begin = new Set([...added, ...altered.map((one) => one.name)]);
@@ -145,7 +146,7 @@ export class Installation {
       if (!begin.has(source.name)) continue;
       const unit = new SourceUnit(source, this.#parts);
       this.#sources.set(source.name, unit);
-      unit.startPolling(ended.get(source.name));
+      unit.startPolling(this.#ended.get(source.name));
     }
   }
 

@@ -172,6 +172,33 @@ test('without a running leadsync says that nobody could be asked', async () => {
   expect(stderr).toContain('could not be asked');
 });
 
+test('of a source that is gone and back while its poll is under way: the next one begins after it', async () => {
+  const scene = await aScene('in-process', {
+    stub: { leads: 3 },
+    services: { other: { leads: 2, seed: 2 } },
+  });
+  const whole = readFileSync(scene.configFile, 'utf8');
+  scene.stub.misbehave({ listing: 'slow', times: 1 });
+  const daemon = await scene.start();
+  await until('the poll is under way', () => scene.stub.listingRequests === 1);
+  rewrite(scene, ({ sources }) => delete sources.main);
+  expect(await hangUp(daemon)).toMatchObject({
+    changes: ['source main is gone: it is polled no more, and its 0 leads stay'],
+  });
+  expect((await scene.run('plan')).stdout).toContain('No source, sink or export would change.');
+  writeFileSync(scene.configFile, whole);
+  expect(await hangUp(daemon)).toMatchObject({
+    changes: [expect.stringMatching(/^source main is (new|back)/)],
+  });
+  const ofMain = () =>
+    daemon.log.filter(({ event, source }) => /^poll-f/.test(`${event}`) && source === 'main');
+  await until('the first poll has ended', () =>
+    ofMain().some(({ durationMs }) => Number(durationMs) > 1_900),
+  );
+  expect(ofMain()).toMatchObject([{ event: 'poll-finished', new: 3 }]);
+  await until('all leads have arrived', () => scene.complete(), 30_000);
+});
+
 test('happens by itself with watch: true, also where a link is swapped, as a mounted ConfigMap does it', async () => {
   const scene = await aScene('in-process', { stub: { leads: 1 }, config: { watch: true } });
   const folder = dirname(scene.configFile);
