@@ -8,7 +8,7 @@ import { ExitCode } from '../exit-code.ts';
 import { printable, printJson } from '../printable.ts';
 
 const NOTHING =
-  'No source, sink or export would change. Other options are not compared; `leadsync reload` says what becomes of them.';
+  'No source, sink or export would change. Secrets (the url of a webhook is one) and other options are not compared; `leadsync reload` says what becomes of them.';
 const NOTHING_YET: LastDeclared = { sources: [], sinks: [] };
 
 /** `leadsync plan`: what a changed configuration would do. Changes nothing. */
