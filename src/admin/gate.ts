@@ -94,7 +94,9 @@ function isAsset({ routeOptions }: FastifyRequest): boolean {
 }
 
 /** A proxy that is trusted may name the host that it was asked for; the one that it asks for itself has to be ours too. */
-function isOurs({ headers, host }: FastifyRequest, configured: readonly string[]): boolean {
+function isOurs({ headers, host, raw }: FastifyRequest, configured: readonly string[]): boolean {
+  // Of two names, a proxy before us may have looked at the other one (RFC 9112, section 3.2).
+  if ((raw.headersDistinct['host']?.length ?? 0) > 1) return false;
   return isOurHost(headers.host, configured) && (host === '' || isOurHost(host, configured));
 }
 

@@ -145,6 +145,10 @@ describe('what is asked wrongly is refused with what is wrong, and nothing is do
     expect((await post('application/json', `"${'x'.repeat(9000)}"`)).status).toBe(413);
     expect((await post('text/plain', '{"all":true}')).status).toBe(415);
     expect(asked).toEqual([]);
+    const { paths } = JSON.parse((await ask(server, '/api/v1/openapi.json')).text);
+    expect(paths['/api/v1/deliveries/retry'].post.responses).toMatchObject({
+      default: { content: { 'application/json': { schema: { required: ['error'] } } } },
+    });
   });
 });
 

@@ -154,6 +154,14 @@ test.each([
   expect((await ask(server, '/metrics', { headers: { host } })).status).toBe(421);
 });
 
+test('a request that names two hosts is not answered, whichever comes first', async () => {
+  const server = await start();
+  for (const hosts of ['Host: localhost\r\nHost: evil.example', 'Host: evil.example\r\nHost: localhost'])
+    expect(await askRaw(server, `GET /livez HTTP/1.1\r\n${hosts}\r\nConnection: close\r\n\r\n`)).toContain(
+      '421',
+    );
+});
+
 test('a name that the configuration gives is answered, and pages behind a proxy with TLS work by it', async () => {
   const server = await start({ hosts: () => ['Leads.Example.com'] });
   for (const host of ['leads.example.com', 'leads.example.com:443']) {

@@ -11,7 +11,7 @@ const ApiError = z
   })
   .describe('What was asked cannot be done.');
 
-/** The answers of an operation: what it gives, and what every operation may say instead, beside those that are named. */
+/** The answers of an operation: what it gives, and what it may say instead; `default` is what stands before all of them: a wrong origin, a body that is too large. */
 export function answers<Given extends z.ZodType, Refused extends 404 | 422 = never>(
   given: Given,
   ...refused: Refused[]
@@ -19,6 +19,7 @@ export function answers<Given extends z.ZodType, Refused extends 404 | 422 = nev
   const errors = [400, 401, ...refused, 500, 503] as const;
   return {
     200: given,
+    default: ApiError,
     ...(Object.fromEntries(errors.map((status) => [status, ApiError])) as Record<
       400 | 401 | 500 | 503,
       typeof ApiError
