@@ -36,7 +36,7 @@ export interface SupportOptions extends GlobalOptions {
 /** Polls that are told. */
 const POLLS = 100;
 /** Metrics of hundreds of sinks are as large as that. */
-const METRICS_BYTES = 8 * 1024 * 1024;
+const MOST_BYTES = 8 * 1024 * 1024;
 
 /** Something that there is none of, with the reason. */
 class NotThere extends Error {}
@@ -77,7 +77,10 @@ export async function supportFiles(
       "the ledger's schema, size and numbers of rows",
       ofLedger((ledger) => ledger.anatomy()),
     ),
-    await file('metrics.prom', 'what /metrics answers', () => metrics(config())),
+    await file('in-force.json', 'the configuration that it runs with, which may be another', () =>
+      answerOf(config(), '/api/v1/configuration'),
+    ),
+    await file('metrics.prom', 'what /metrics answers', () => answerOf(config(), '/metrics')),
     await file('log.jsonl', 'the end of the log', () => logOf(options.log, stdin)),
   ];
 }
@@ -108,9 +111,9 @@ function versions() {
   return { leadsync: version, node, v8, openssl, ...machine };
 }
 
-async function metrics({ admin, adminToken: token }: LedgerConfig): Promise<string> {
+async function answerOf({ admin, adminToken: token }: LedgerConfig, path: string): Promise<string> {
   if (!admin) throw new NotThere('admin.listen is off');
-  const answer = await askDaemon(admin, '/metrics', { maxBytes: METRICS_BYTES, token });
+  const answer = await askDaemon(admin, path, { maxBytes: MOST_BYTES, token });
   if ('failure' in answer) throw new NotThere(`leadsync does not answer: ${answer.failure}`);
   if (answer.status === 401)
     throw new NotThere('leadsync wants admin.token, which is another one or not at hand here');

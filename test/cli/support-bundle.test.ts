@@ -43,7 +43,8 @@ describe('leadsync support-bundle', () => {
       'status.json',
       'versions.json',
     ]);
-    expect(stdout).toMatch(/^metrics\.prom +LEFT OUT: admin\.listen is off$/m);
+    for (const name of ['in-force.json', 'metrics.prom'])
+      expect(stdout).toMatch(new RegExp(`^${name} +LEFT OUT: admin\\.listen is off$`, 'm'));
     expect(stdout).toMatch(/^log\.jsonl +LEFT OUT: leadsync logs to standard error; --log names/m);
     expect(stdout.startsWith(read('CONTENTS.txt'))).toBe(true);
     expect(JSON.parse(read('ledger.json'))).toMatchObject({
@@ -133,17 +134,22 @@ describe('leadsync support-bundle', () => {
     );
   });
 
-  test('shows the token that the metrics are behind, and says when it is not at hand', async () => {
+  test('shows the token that the running leadsync wants, and says when it is not at hand', async () => {
     const token = 'a-token-of-some-length';
-    const server = createServer(({ headers }, response) => {
+    const answers: Record<string, string> = {
+      '/metrics': 'leadsync_up 1\n',
+      '/api/v1/configuration': '{"generation":3}',
+    };
+    const server = createServer(({ headers, url = '' }, response) => {
       const known = headers.authorization === `Bearer ${token}`;
-      response.writeHead(known ? 200 : 401).end(known ? 'leadsync_up 1\n' : 'no');
+      response.writeHead(known ? 200 : 401).end(known ? answers[url] : 'no');
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());
     const listen = `127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { read, output } = await bundle(new Install({ admin: { listen, token } }));
     expect(read('metrics.prom')).toBe('leadsync_up 1\n');
+    expect(read('in-force.json')).toBe('{"generation":3}');
     expect(gunzipSync(readFileSync(output)).toString()).not.toContain(token);
     const without = await bundle(new Install({ admin: { listen, token: '${NOWHERE}' } }));
     expect(without.stdout).toMatch(/^metrics\.prom +LEFT OUT: leadsync wants admin\.token/m);
