@@ -84,8 +84,8 @@ export class ConfigReader {
     const { root } = this.#tree;
     const daemon =
       this.#validate(daemonOptions, root, []) ??
-      this.#validate(daemonOptions, withoutSecrets(root), []) ??
-      this.#readEssentials(withoutSecrets(root));
+      this.#validate(daemonOptions, isMap(root) ? withoutSecrets(root) : root, []) ??
+      this.#readEssentials(root);
     const sources = this.#entries('sources').map(([name, value]) => this.#readPoll(name, value));
     const sinks = this.#entries('sinks').map(([name, value]) => this.#readCommon(name, value));
     this.#refuseFormerNames(sinks);
@@ -105,14 +105,17 @@ export class ConfigReader {
   /** Of the top what says where the ledger is and where leadsync listens, each by itself: faults elsewhere do not hide it. */
   #readEssentials(root: unknown) {
     if (!isMap(root)) return undefined;
+    const bare = withoutSecrets(root);
+    const read = <Schema extends z.ZodType>(name: string, schema: Schema) =>
+      this.#validate(schema, root[name], [name]) ?? this.#validate(schema, bare[name], [name]);
     const { data_dir, queue, exports, admin } = daemonOptions.shape;
-    const dataDir = this.#validate(data_dir, root['data_dir'], ['data_dir']);
+    const dataDir = read('data_dir', data_dir);
     if (dataDir === undefined) return undefined;
     return {
       data_dir: dataDir,
-      queue: { redis_url: this.#validate(queue, root['queue'], ['queue'])?.redis_url },
-      exports: this.#validate(exports, root['exports'], ['exports']) ?? {},
-      admin: this.#validate(admin, root['admin'], ['admin']) ?? { listen: undefined, token: undefined },
+      queue: { redis_url: read('queue', queue)?.redis_url },
+      exports: read('exports', exports) ?? {},
+      admin: read('admin', admin) ?? { listen: undefined, token: undefined },
     };
   }
 

@@ -1,8 +1,7 @@
 import { S3_SECRETS } from '../exports/options.ts';
 
 /** The top of the configuration without what may stay unread. */
-export function withoutSecrets(root: unknown): unknown {
-  if (!isMap(root)) return root;
+export function withoutSecrets(root: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { tokens: _, store: __, alerts: ___, ...rest } = root;
   return {
     ...rest,

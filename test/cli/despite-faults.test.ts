@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Install } from './an-install.ts';
 
 /** What people save by mistake, and the fault that is told of it. */
@@ -49,6 +52,30 @@ describe('with a configuration that was saved with a mistake', () => {
     expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
     expect(stderr).toMatch(/yaml:\d+:\d+: /);
     expect(stderr).toContain('Nothing has changed.');
+  });
+
+  test('reload shows the running one its token, whose answer is told', async () => {
+    const token = 'a-token-of-some-length';
+    const result = { applied: false, generation: 3, faults: ['leadsync.yaml:1:1: what it says'] };
+    const server = createServer(({ headers }, response) => {
+      const known = headers.authorization === `Bearer ${token}`;
+      response.writeHead(known ? 422 : 401).end(known ? JSON.stringify(result) : 'no');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const listen = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const install = new Install({ admin: { listen, token }, log: { level: 'loud' } });
+    const { code, stderr } = await install.run(['reload']);
+    expect({ code, stderr }).toEqual({
+      code: 78,
+      stderr: `${result.faults[0]}\nNothing has changed: generation 3 stays in force.\n`,
+    });
+    const without = new Install({ admin: { listen, token: '${NOWHERE}' }, log: { level: 'loud' } });
+    const { code: rest, stderr: said } = await without.run(['reload']);
+    expect({ rest, said }).toEqual({
+      rest: 78,
+      said: expect.stringMatching(/log\.level: must be one of[\s\S]*wants another admin\.token \(401\)/),
+    });
   });
 
   test('the same for programs', async () => {

@@ -34,8 +34,10 @@ export const reload = defineCommand<{ json?: boolean }>({
     const result = 'failure' in answer ? undefined : readResult(answer.body);
     if (!result) {
       const { host, port } = admin;
-      if (!('failure' in answer) && answer.status === 401) throw wrongToken(`${host}:${port}`);
-      const why = 'failure' in answer ? answer.failure : `something else answers (${answer.status})`;
+      const isLocked = !('failure' in answer) && answer.status === 401;
+      if (isLocked && here.length === 0) throw wrongToken(`${host}:${port}`);
+      const other = isLocked ? 'it wants another admin.token' : 'something else answers';
+      const why = 'failure' in answer ? answer.failure : `${other} (${answer.status})`;
       if (here.length > 0) throw notAsked(here, `${host}:${port}`, why);
       throw new CommandFailure(
         ExitCode.unreachable,
