@@ -1,16 +1,21 @@
 import Database from 'better-sqlite3';
 import { extractionOf } from '../store/extraction.ts';
 import type { Relation } from '../store/relation.ts';
+import { completing } from './lead-cells.ts';
 import { toLedgerError } from './ledger-error.ts';
 import { requireFile } from './ledger-file.ts';
 import type { Cell } from './reading.ts';
 import { requireThisShape } from './schema.ts';
+import { leadRows } from './views.ts';
 
 /** A part ends after so many rows, or so much text, in UTF-16 units: what is held of it in memory is bounded by both. */
 const PART_ROWS = 2_000;
 const PART_TEXT = 4_000_000;
 /** How long a reading waits for somebody's lock, in ms. */
 const BUSY_MS = 5_000;
+
+/** The view `leads`, and the one that has some of its columns. */
+const LIKE_LEADS: readonly string[] = ['leads', 'v_leads'];
 
 /** Rows of a relation, each with its columns in the order in which they are described. */
 export type Rows = readonly (readonly Cell[])[];
@@ -85,9 +90,28 @@ export class LedgerExtract {
     }
   }
 
-  #select({ name, columns }: Relation, since: Date | undefined, stretch: Stretch): Iterable<Cell[]> {
-    const wanted = columns.map((column) => column.name);
-    return this.#iterate(selectOf(name, wanted, since !== undefined, stretch), since, stretch);
+  #select(relation: Relation, since: Date | undefined, stretch: Stretch): Iterable<Cell[]> {
+    if (LIKE_LEADS.includes(relation.name) && since === undefined) return this.#leads(relation, stretch);
+    return this.#iterate(
+      selectOf(relation.name, namesOf(relation), since !== undefined, stretch),
+      since,
+      stretch,
+    );
+  }
+
+  /** What cannot be made of a row the view is asked for, in the transaction that has read the row. */
+  *#leads(relation: Relation, stretch: Stretch): Generator<Cell[]> {
+    const { name, columns } = relation;
+    const names = namesOf(relation);
+    const ofView = this.#db
+      .prepare<[Cell, Cell], Cell[]>(`${wantedOf(name, names)} WHERE source = ? AND id = ?`)
+      .safeIntegers()
+      .raw();
+    const complete = completing(columns);
+    const [source, id] = [columnAt(relation, 'source'), columnAt(relation, 'id')];
+    const sql = selectOf(name, names, false, stretch, `(${leadRows}) AS ${name}`);
+    for (const row of this.#iterate(sql, undefined, stretch))
+      yield complete(row) ? row : (ofView.get(row[source] as Cell, row[id] as Cell) as Cell[]);
   }
 
   #keyAhead(name: string, since: Date | undefined, after: readonly Cell[]): readonly Cell[] {
@@ -153,6 +177,7 @@ function selectOf(
   columns: readonly string[],
   since: boolean,
   { after, through }: Stretch,
+  from = name,
 ): string {
   const { order, since: isNew } = extractionOf(name);
   const key = `(${order.join(', ')})`;
@@ -164,7 +189,15 @@ function selectOf(
   ];
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   const sorted = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
-  return `SELECT ${columns.map((column) => `"${column}"`).join(', ')} FROM ${name}${where}${sorted}`;
+  return `${wantedOf(from, columns)}${where}${sorted}`;
+}
+
+function wantedOf(from: string, columns: readonly string[]): string {
+  return `SELECT ${columns.map((column) => `"${column}"`).join(', ')} FROM ${from}`;
+}
+
+function namesOf({ columns }: Relation): string[] {
+  return columns.map(({ name }) => name);
 }
 
 function columnAt({ columns }: Relation, name: string): number {
