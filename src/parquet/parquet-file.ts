@@ -7,20 +7,28 @@ export type ParquetCell = string | bigint | number | boolean | Uint8Array | null
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
+type ColumnSource = Parameters<ParquetWriter['write']>[0]['columnData'][number];
+
 const DAY_MS = 86_400_000;
+/** So many cells tell whether a column repeats itself. */
+const SAMPLE = 64;
 
 interface Typed {
   readonly element: Omit<SchemaElement, 'name' | 'repetition_type'>;
-  /** Hardly two alike: nobody looks for repeats, nor for the least and greatest. */
-  readonly various?: true;
+  /** Texts of which hardly two are alike: nobody looks for repeats, nor for the least and greatest. */
+  readonly various?: (cells: readonly ParquetCell[]) => boolean;
   readonly write: (cell: Exclude<ParquetCell, null>) => unknown;
 }
 
-const TEXT: Typed = { element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' }, write: String };
+const TEXT: Typed = {
+  element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  various: hardlyRepeats,
+  write: String,
+};
 const INTEGER = { type: 'INT64' } as const;
 
 /** JSON is text: every reader takes it, and a lead's own is kept to the last character. */
-const JSON_TEXT: Typed = { ...TEXT, various: true };
+const JSON_TEXT: Typed = { ...TEXT, various: () => true };
 
 const types: Readonly<Record<ColumnType, Typed>> = {
   text: TEXT,
@@ -63,12 +71,13 @@ export function parquetGroup(
 ): ParquetGroup {
   const bytes = new ByteWriter();
   const writer = writerOf(columns, bytes);
-  const columnData = columns.map(({ name, type }, at) => ({
-    name,
-    data: rows.map((row) => valueIn(row[at] ?? null, types[type])),
-    offsetIndex: false, // would say where pages begin in a group that is read whole
-    ...(types[type].various && ({ encoding: 'PLAIN', statistics: false } as const)),
-  }));
+  const columnData = columns.map(({ name, type }, at) =>
+    columnOf(
+      name,
+      types[type],
+      rows.map((row) => row[at] ?? null),
+    ),
+  );
   writer.write({ columnData, rowGroupSize: rows.length });
   return { bytes: bytes.getBytes().slice(PREFIX_BYTES), described: writer.row_groups[0] as RowGroup };
 }
@@ -148,8 +157,51 @@ function schemaOf(columns: readonly Column[]): SchemaElement[] {
   ];
 }
 
-function valueIn(cell: ParquetCell, { write }: Typed): unknown {
-  return cell === null ? null : write(cell);
+function columnOf(name: string, { various, write }: Typed, cells: readonly ParquetCell[]): ColumnSource {
+  const offsetIndex = false; // would say where pages begin in a group that is read whole
+  if (!various?.(cells)) return { name, data: cells.map(repeating(write)), offsetIndex };
+  return {
+    name,
+    // When it is the column's turn: not all of them are in memory once more at the same time.
+    get data() {
+      return inUtf8(cells);
+    },
+    encoding: 'PLAIN',
+    statistics: false,
+    offsetIndex,
+  };
+}
+
+/** Texts in one buffer: one for each would be more work than to encode them. */
+function inUtf8(cells: readonly ParquetCell[]): (Uint8Array | null)[] {
+  const texts = cells.map((cell) => (cell === null ? null : String(cell)));
+  const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0));
+  let end = 0;
+  return texts.map((text) => {
+    if (text === null) return null;
+    const start = end;
+    end += bytes.write(text, start);
+    return bytes.subarray(start, end);
+  });
+}
+
+/** Most rows have the time of the row before. */
+function repeating(write: Typed['write']) {
+  let last: ParquetCell = null;
+  let written: unknown = null;
+  return (cell: ParquetCell) => {
+    if (cell !== last) {
+      last = cell;
+      written = cell === null ? null : write(cell);
+    }
+    return written;
+  };
+}
+
+/** Whether most of some cells differ. */
+function hardlyRepeats(cells: readonly ParquetCell[]): boolean {
+  const some = cells.filter((_, at) => at % Math.ceil(cells.length / SAMPLE) === 0);
+  return new Set(some).size > some.length * 0.75;
 }
 
 /** Null for what is no time, such as a year that has five digits. */
