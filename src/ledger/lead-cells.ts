@@ -50,19 +50,26 @@ function timeText(ms: bigint): string | undefined {
   return ms < FIRST_MS || ms > LAST_MS ? undefined : new Date(Number(ms)).toISOString();
 }
 
-/**
- * Null: the lead has none. Undefined unless JSON.stringify gives the very text back: then nothing in it is there twice, of which
- * JSON.parse would take the last one and SQLite the first.
- */
+/** Null: the lead has none. */
 function answersBySlug(json: string | null): string | undefined {
   if (json === null || json === '[]') return '{}';
   if (json.length > LONGEST) return undefined;
   try {
     const answers: unknown = JSON.parse(json);
-    return arePlain(answers) && JSON.stringify(answers) === json ? grouped(answers) : undefined;
+    return arePlain(answers) && hasAllOf(json, answers) ? grouped(answers) : undefined;
   } catch {
     return undefined; // the error would repeat what the client wrote
   }
+}
+
+/** Of a member that is there twice JSON.parse takes the last one and SQLite the first: then there are more texts than were parsed. */
+function hasAllOf(json: string, parsed: unknown): boolean {
+  const again = JSON.stringify(parsed);
+  return again === json || textsIn(again) === textsIn(json);
+}
+
+function textsIn(json: string): number {
+  return json.replaceAll(/\\./g, '').split('"').length;
 }
 
 function arePlain(answers: unknown): answers is readonly LeadAnswer[] {

@@ -155,6 +155,7 @@ describe('an extraction of leads gives what the view says', () => {
       '[{"slug":"a","answer":1}]',
       '[{"slug":1.0,"answer":"a"}]',
       '[{"slug":"a","answer":"1","slug":"b"}]',
+      '[{"slug":"a","answer":"\\u0022\\u0022\\u0022\\u0022","slug":"b"}]',
       '[{"slug":"a","answer":"1","n":1.0},{"slug":"b","answer":"2","n":9007199254740993}]',
       '[{"slug":"a","answer":"\\u00e4\\/"}]',
       '[{"slug":"\uffee","answer":"1"},{"slug":"😀","answer":"2"},{"slug":"10","answer":"3"},{"slug":"2","answer":"4"}]',
@@ -198,9 +199,10 @@ describe('an extraction of leads gives what the view says', () => {
 it('SQLite writes no time and no answers of a lead as services write them', async () => {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open);
-  await on.list([1, aListedLead({ id: 2, client_name: 'Zoë', service_question_answers: [] })]);
+  const escaped = answering(2, '[ {"slug": "a", "answer": "M\\u00fcller\\/\\u0022"} ]');
+  await on.list([1, escaped, aListedLead({ id: 3, service_question_answers: [] })]);
   const db = new Database(disk.file, { readonly: true });
   const rows = db.prepare<[], Cell[]>(leadRows).safeIntegers().raw().all();
   db.close();
-  expect(rows.map(completing((alike[0] as Relation).columns))).toEqual([true, true]);
+  expect(rows.map(completing((alike[0] as Relation).columns))).toEqual([true, true, true]);
 });
