@@ -102,8 +102,9 @@ export class ParquetFile {
   add({ bytes, described }: ParquetGroup): Buffer {
     this.#writer.row_groups.push(moved(described, BigInt(this.#bytes.offset - PREFIX_BYTES)));
     this.#writer.num_rows += described.num_rows;
-    this.#bytes.appendBytes(bytes);
-    return this.#taken();
+    const before = this.#taken();
+    this.#bytes.offset += bytes.length;
+    return before.length > 0 ? Buffer.concat([before, bytes]) : Buffer.from(bytes.buffer, 0, bytes.length);
   }
 
   /** The last bytes: without them nobody can read the file. */
