@@ -71,13 +71,7 @@ export function parquetGroup(
 ): ParquetGroup {
   const bytes = new ByteWriter();
   const writer = writerOf(columns, bytes);
-  const columnData = columns.map(({ name, type }, at) =>
-    columnOf(
-      name,
-      types[type],
-      rows.map((row) => row[at] ?? null),
-    ),
-  );
+  const columnData = columns.map((column, at) => columnOf(column, () => rows.map((row) => row[at] ?? null)));
   writer.write({ columnData, rowGroupSize: rows.length });
   return { bytes: bytes.getBytes().slice(PREFIX_BYTES), described: writer.row_groups[0] as RowGroup };
 }
@@ -158,18 +152,17 @@ function schemaOf(columns: readonly Column[]): SchemaElement[] {
   ];
 }
 
-function columnOf(name: string, { various, write }: Typed, cells: readonly ParquetCell[]): ColumnSource {
-  const offsetIndex = false; // would say where pages begin in a group that is read whole
-  if (!various?.(cells)) return { name, data: cells.map(repeating(write)), offsetIndex };
+/** A column whose values are made when it is its turn, so that not all of them are in memory once more at the same time. */
+function columnOf({ name, type }: Column, cells: () => readonly ParquetCell[]): ColumnSource {
+  const { various, write } = types[type];
+  const plain = various?.(cells()) ?? false;
   return {
     name,
-    // When it is the column's turn: not all of them are in memory once more at the same time.
     get data() {
-      return inUtf8(cells);
+      return plain ? inUtf8(cells()) : cells().map(repeating(write));
     },
-    encoding: 'PLAIN',
-    statistics: false,
-    offsetIndex,
+    offsetIndex: false, // would say where pages begin in a group that is read whole
+    ...(plain && ({ encoding: 'PLAIN', statistics: false } as const)),
   };
 }
 
