@@ -212,7 +212,8 @@ function describePlannedExport(planned: PlannedExport): string {
 
 function keptPart(name: string, pending: number): string {
   if (pending === 0) return 'it is owed nothing';
-  return `${count(pending, 'pending delivery', 'pending deliveries')} kept until it is back, or \`leadsync forget ${name}\` skips them`;
+  const them = pending === 1 ? 'it' : 'them';
+  return `${count(pending, 'pending delivery', 'pending deliveries')} kept until it is back; \`leadsync forget ${name}\` skips ${them}`;
 }
 
 function made({ leads, backfill }: { leads: number; backfill: boolean }, when: string): string {
