@@ -74,5 +74,10 @@ const SINKS: Readonly<Record<NewSinkType, (answer: string) => string>> = {
 /** A text as a value of YAML, in one line. A dollar that begins no variable is doubled, as leadsync reads it. */
 function yamlText(text: string): string {
   const value = text.replaceAll(/\$(?!\{)/g, '$$$$');
-  return stringify(value, { lineWidth: 0, blockQuote: false }).trimEnd();
+  const oneLine = {
+    lineWidth: 0,
+    blockQuote: false,
+    doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY,
+  };
+  return stringify(value, oneLine).trimEnd();
 }

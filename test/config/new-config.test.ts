@@ -56,6 +56,7 @@ describe('a new configuration', () => {
         const [sink] = config.sinks;
         expect(sink?.options['directory']).toBe(resolve(folder));
       }),
+      { examples: [[`line\n${'\u0001'.repeat(20)}`]] },
     );
   });
 
