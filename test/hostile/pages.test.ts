@@ -112,7 +112,7 @@ describe('the page of the PostgreSQL sink is right about', () => {
     'a `created_at` with more than six decimals': () =>
       takesTime('2026-11-20T09:59:30.123456789Z', '2026-11-20 09:59:30.123457+00'),
     'a `created_at` with a 60th second': () => takesTime('2026-11-20T09:59:60Z', '2026-11-20 10:00:00+00'),
-    'a `created_at` in the year 0': () => takesTime('0000-01-01T00:00:00Z', '0001-01-01 00:00:00+00 BC'),
+    'a `created_at` in the year 0': () => takesTime('0000-01-01T00:00:00Z', '0001-01-01 00:00:00 BC+00'),
     'a `created_at` with an offset of 16 hours or more': () =>
       takesTime('2026-11-20T09:59:30+16:00', '2026-11-19 17:59:30+00'),
   };
