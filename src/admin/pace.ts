@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/** In each window of so many ms, about so many requests are read: 1,000 a second, a tenth of a core or so. */
+/** In each window of so many ms, so many requests are read at the most: 500 a second, a tenth of a core or so. */
 const WINDOW_MS = 50;
-const MOST_IN_WINDOW = 50;
+const MOST_IN_WINDOW = 25;
 
 /**
  * Keeps a flood of requests from taking the process over, which has polls and deliveries to do. What comes beyond the pace
