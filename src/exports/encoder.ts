@@ -28,10 +28,7 @@ export const fileFormats = {
   jsonl: {
     extension: 'jsonl',
     piece: (columns, rows) => text(rows.map((row) => jsonLine(columns, row))),
-    open: () => ({
-      add: ({ bytes }) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length),
-      end: () => Buffer.alloc(0),
-    }),
+    open: () => ({ add: ({ bytes }) => asBuffer(bytes), end: () => Buffer.alloc(0) }),
   },
 } as const satisfies Readonly<Record<string, FileFormat>>;
 
@@ -39,6 +36,10 @@ export type FileFormatName = keyof typeof fileFormats;
 
 function text(lines: readonly string[]): Piece {
   return { bytes: new TextEncoder().encode(lines.join('')) };
+}
+
+function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
 }
 
 function parquet(columns: readonly Column[]): Encoder {
@@ -50,6 +51,7 @@ function parquet(columns: readonly Column[]): Encoder {
 function csv(columns: readonly Column[]): Encoder {
   let header = csvLine(columns.map(({ name }) => name));
   const withHeader = (bytes: Uint8Array) => {
+    if (header === '') return asBuffer(bytes);
     const all = Buffer.concat([Buffer.from(header), bytes]);
     header = '';
     return all;
