@@ -54,6 +54,7 @@ export async function runUntilKilled(
   );
   expect(how, leadsync.stderr).toBe('SIGKILL');
   await leadsync.exited;
+  await scene.receiver.disconnected(); // else it would take what the dead process had sent, and nobody would learn of it
   scene.receiver.answerAlways(204);
   return leadsync;
 }

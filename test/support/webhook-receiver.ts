@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { until } from './until.ts';
 
 /** A webhook request as it arrived. */
 export interface ReceivedRequest {
@@ -29,6 +31,8 @@ export interface WebhookReceiver {
   answerNext(...answers: readonly ReceiverAnswer[]): void;
   /** The answer to every request from now on. */
   answerAlways(answer: ReceiverAnswer): void;
+  /** Resolves once nobody is connected: then everything that a process sent before it ended has been read, and met its answer. */
+  disconnected(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -43,6 +47,7 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
   const received: ReceivedRequest[] = [];
   const next: ReceiverAnswer[] = [];
   let always: ReceiverAnswer = 204;
+  const connected = new Set<Socket>();
   const server = createServer(async (req, res) => {
     try {
       const request = await readRequest(req);
@@ -57,6 +62,10 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
       if (!req.destroyed) throw error;
     }
   });
+  server.on('connection', (socket: Socket) => {
+    connected.add(socket);
+    socket.once('close', () => connected.delete(socket));
+  });
   server.listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   return {
@@ -65,6 +74,11 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
     answerNext: (...answers) => void next.push(...answers),
     answerAlways: (answer) => {
       always = answer;
+    },
+    disconnected: async () => {
+      for (let turns = 0; turns < 2; turns += 1) await turn(); // in between, connections that wait are taken
+      await until('nobody is connected to the receiver', () => connected.size === 0);
+      await turn(); // a request that was read last is answered behind the end of its connection
     },
     close: async () => {
       const closed = once(server, 'close');
