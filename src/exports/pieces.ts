@@ -77,7 +77,7 @@ class PieceThread {
     const program = new URL(`./piece-thread${extname(import.meta.filename)}`, import.meta.url);
     this.#worker = new Worker(program, {
       workerData: { file, format },
-      resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 64 },
+      resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 256 },
     });
     this.#worker.on('message', (made: Made) => this.#take(made));
     this.#worker.on('error', (error) => this.#answer.reject(error));
