@@ -6,7 +6,7 @@ import type { Relation } from '../store/relation.ts';
 import type { FileFormatName, Piece } from './encoder.ts';
 import type { Made, Wanted } from './piece-thread.ts';
 
-/** Each takes some 60 MB, and all of an export is to stay under 300. */
+/** Each takes some 60 MB with leads of 1 KB, and all of an export some 300; the largest lead takes as much again, and more. */
 const THREADS = 2;
 
 /** A piece of a file, and how many rows are in it. */
@@ -77,7 +77,7 @@ class PieceThread {
     const program = new URL(`./piece-thread${extname(import.meta.filename)}`, import.meta.url);
     this.#worker = new Worker(program, {
       workerData: { file, format },
-      resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 256 },
+      resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 512 },
     });
     this.#worker.on('message', (made: Made) => this.#take(made));
     this.#worker.on('error', (error) => this.#answer.reject(error));
