@@ -18,7 +18,7 @@ export async function commandLine(
   let exitCode: number = ExitCode.done;
   try {
     arm(surroundings.env['LEADSYNC_FAILPOINTS']);
-    const leadsync = program(surroundings, (code) => {
+    const leadsync = await program(args, surroundings, (code) => {
       exitCode = code;
     });
     await leadsync.parseAsync(args, { from: 'user' });

@@ -1,45 +1,67 @@
 import { Command } from 'commander';
 import { didYouMean } from '../config/suggest.ts';
 import { version } from '../platform/version.ts';
-import { check } from './commands/check.ts';
-import { config } from './commands/config.ts';
-import { deliveries } from './commands/deliveries.ts';
-import { erase } from './commands/erase.ts';
-import { exportCommand } from './commands/export.ts';
-import { exportSubject } from './commands/export-subject.ts';
-import { forget } from './commands/forget.ts';
-import { healthcheck } from './commands/healthcheck.ts';
-import { init } from './commands/init.ts';
-import { login } from './commands/login.ts';
-import { moved } from './commands/moved.ts';
-import { pause } from './commands/pause.ts';
-import { plan } from './commands/plan.ts';
-import { preview } from './commands/preview.ts';
-import { query } from './commands/query.ts';
-import { reconcile } from './commands/reconcile.ts';
-import { reload } from './commands/reload.ts';
-import { replay } from './commands/replay.ts';
-import { resume } from './commands/resume.ts';
-import { retry } from './commands/retry.ts';
-import { run } from './commands/run.ts';
-import { schema } from './commands/schema.ts';
-import { status } from './commands/status.ts';
-import { supportBundle } from './commands/support-bundle.ts';
-import { sync } from './commands/sync.ts';
-import { tail } from './commands/tail.ts';
-import { testAlert } from './commands/test-alert.ts';
-import { testSink } from './commands/test-sink.ts';
-import { top } from './commands/top.ts';
-import { trace } from './commands/trace.ts';
-import { validate } from './commands/validate.ts';
-import { worker } from './commands/worker.ts';
+import type { AddCommand } from './command.ts';
 import { defaultConfigFile, type Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { CommandFailure } from './failure.ts';
 import { printable, printableLines } from './printable.ts';
 
-/** The command line as a whole. `exit` is told the exit code of the command that ran. */
-export function program(surroundings: Surroundings, exit: (code: number) => void): Command {
+type Load = () => Promise<{ readonly command: AddCommand }>;
+
+const SET_UP = 'Set up:';
+
+/** Every command, in the groups in which help lists them. */
+const commandGroups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
+  [SET_UP]: {
+    init: () => import('./commands/init.ts'),
+    validate: () => import('./commands/validate.ts'),
+    config: () => import('./commands/config.ts'),
+    plan: () => import('./commands/plan.ts'),
+    check: () => import('./commands/check.ts'),
+    'test-sink': () => import('./commands/test-sink.ts'),
+    'test-alert': () => import('./commands/test-alert.ts'),
+    login: () => import('./commands/login.ts'),
+    schema: () => import('./commands/schema.ts'),
+  },
+  'Run:': {
+    run: () => import('./commands/run.ts'),
+    reload: () => import('./commands/reload.ts'),
+    sync: () => import('./commands/sync.ts'),
+    worker: () => import('./commands/worker.ts'),
+    healthcheck: () => import('./commands/healthcheck.ts'),
+  },
+  'Look and mend, whether leadsync is running or not:': {
+    status: () => import('./commands/status.ts'),
+    top: () => import('./commands/top.ts'),
+    tail: () => import('./commands/tail.ts'),
+    trace: () => import('./commands/trace.ts'),
+    deliveries: () => import('./commands/deliveries.ts'),
+    query: () => import('./commands/query.ts'),
+    export: () => import('./commands/export.ts'),
+    preview: () => import('./commands/preview.ts'),
+    retry: () => import('./commands/retry.ts'),
+    replay: () => import('./commands/replay.ts'),
+    reconcile: () => import('./commands/reconcile.ts'),
+    pause: () => import('./commands/pause.ts'),
+    resume: () => import('./commands/resume.ts'),
+    forget: () => import('./commands/forget.ts'),
+    erase: () => import('./commands/erase.ts'),
+    'export-subject': () => import('./commands/export-subject.ts'),
+    moved: () => import('./commands/moved.ts'),
+    'support-bundle': () => import('./commands/support-bundle.ts'),
+  },
+};
+
+/**
+ * The command line for these words: the command that they name, or all of them where they name none. A command comes with packages
+ * of its own, which the others need not wait for, nor have in memory. `exit` is told the exit code of the command that ran.
+ */
+export async function program(
+  words: readonly string[],
+  surroundings: Surroundings,
+  exit: (code: number) => void,
+): Promise<Command> {
   const { stdout, stderr, env } = surroundings;
   const root = new Command('leadsync')
     .exitOverride() // before the commands are added: they inherit it, and what follows
@@ -62,34 +84,18 @@ export function program(surroundings: Surroundings, exit: (code: number) => void
     )
     .addHelpText('after', `\n${EXIT_CODES}`);
 
-  root.commandsGroup('Set up:').helpCommand(false); // its own says nothing about a command that does not exist
+  const [asked = ''] = root.parseOptions([...words]).operands;
+  root.commandsGroup(SET_UP).helpCommand(false); // its own says nothing about a command that does not exist
   addHelp(root);
-  for (const add of [init, validate, config, plan, check, testSink, testAlert, login, schema])
-    add(root, surroundings, exit);
-  root.commandsGroup('Run:');
-  for (const add of [run, reload, sync, worker, healthcheck]) add(root, surroundings, exit);
-  root.commandsGroup('Look and mend, whether leadsync is running or not:');
-  for (const add of [
-    status,
-    top,
-    tail,
-    trace,
-    deliveries,
-    query,
-    exportCommand,
-    preview,
-    retry,
-    replay,
-    reconcile,
-    pause,
-    resume,
-    forget,
-    erase,
-    exportSubject,
-    moved,
-    supportBundle,
-  ])
-    add(root, surroundings, exit);
+  const isKnown = Object.values(commandGroups).some((commands) => Object.hasOwn(commands, asked));
+  for (const [title, commands] of Object.entries(commandGroups)) {
+    root.commandsGroup(title);
+    for (const [name, load] of Object.entries(commands)) {
+      if (isKnown && name !== asked) continue;
+      const { command: add } = await load();
+      add(root, surroundings, exit);
+    }
+  }
   return root;
 }
 

@@ -6,7 +6,7 @@ import { ExitCode } from '../exit-code.ts';
 import { printable, printJson } from '../printable.ts';
 
 /** `leadsync check`: can everything be reached? Changes nothing. Everything is checked, even when something fails. */
-export const check = defineCommand<{ json?: boolean }>({
+export const command = defineCommand<{ json?: boolean }>({
   usage: 'check',
   summary: 'gets a token, reads one listing, checks each sink; changes nothing',
   examples: ['leadsync check', "leadsync check --json | jq '.[] | select(.ok | not)'"],

@@ -6,7 +6,7 @@ import { printable, printJson } from '../printable.ts';
 import { table } from '../table.ts';
 
 /** `leadsync config show`: every value in force, with where it comes from. */
-export const config = defineCommand<{ json?: boolean }>({
+export const command = defineCommand<{ json?: boolean }>({
   usage: 'config',
   summary: 'shows every value in force with where it comes from; secrets masked',
   examples: [

@@ -33,7 +33,7 @@ const STATES = ['pending', 'delivered', 'dead', 'skipped'] as const;
 const MAX_LIMIT = 100_000;
 
 /** `leadsync deliveries`: lists deliveries, newest first, and says why each dead one died. */
-export const deliveries = defineCommand<Options>({
+export const command = defineCommand<Options>({
   usage: 'deliveries',
   summary: 'lists deliveries by sink, state, time; shows why each dead one died',
   examples: [

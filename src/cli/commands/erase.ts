@@ -18,7 +18,7 @@ interface Options {
 }
 
 /** `leadsync erase LEAD|EMAIL|PHONE`: removes a person. */
-export const erase = defineCommand<Options>({
+export const command = defineCommand<Options>({
   usage: 'erase [person]',
   summary: 'removes a person from the ledger and PostgreSQL, tells webhooks, and says where else they are',
   examples: [

@@ -7,7 +7,7 @@ import { printJson } from '../printable.ts';
 import { readSubject } from '../subject.ts';
 
 /** `leadsync export-subject LEAD|EMAIL|PHONE`: everything that is held of a person. */
-export const exportSubject = defineCommand<{ source?: string }>({
+export const command = defineCommand<{ source?: string }>({
   usage: 'export-subject <person>',
   summary: 'everything that the ledger holds of a person, as JSON, for a request of access',
   examples: [

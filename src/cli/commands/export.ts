@@ -28,7 +28,7 @@ interface Options {
 }
 
 /** `leadsync export OUTPUT`: tables of the ledger as files. */
-export const exportCommand = defineCommand<Options>({
+export const command = defineCommand<Options>({
   usage: 'export [output]',
   summary: 'takes tables and views of the ledger away: Parquet, CSV, JSON lines or SQLite',
   examples: [

@@ -7,7 +7,7 @@ import { requireName, sinkNames } from '../names.ts';
 import { printable } from '../printable.ts';
 
 /** `leadsync forget SINK`: skips what a sink is owed that was removed from the configuration. */
-export const forget = defineCommand({
+export const command = defineCommand({
   usage: 'forget <sink>',
   summary: 'skips what a removed sink is still owed, for good',
   examples: ['leadsync forget old-crm'],

@@ -6,7 +6,7 @@ import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 
 /** `leadsync healthcheck`: does the running leadsync answer? For containers; needs no other program. */
-export const healthcheck = defineCommand<{ at?: Address }>({
+export const command = defineCommand<{ at?: Address }>({
   usage: 'healthcheck',
   summary: 'does the running leadsync answer? Exit 0 or 1; for containers',
   examples: ['leadsync healthcheck', 'leadsync healthcheck --at 127.0.0.1:9465'],

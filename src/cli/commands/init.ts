@@ -12,7 +12,7 @@ import { printable } from '../printable.ts';
 const HINT = 'Name another file: `leadsync init other.yaml`.';
 
 /** `leadsync init`: writes a commented configuration to begin with. Never overwrites. */
-export const init = defineCommand({
+export const command = defineCommand({
   usage: 'init [file]',
   summary: 'writes a commented configuration to begin with; never overwrites',
   examples: ['leadsync init', 'leadsync init /etc/leadsync.yaml', 'leadsync init < /dev/null'],

@@ -11,7 +11,7 @@ import { requireName } from '../names.ts';
 import { printable } from '../printable.ts';
 
 /** `leadsync login SOURCE`: authorization code grant. Prints the address to open, takes the code, stores the tokens. */
-export const login = defineCommand({
+export const command = defineCommand({
   usage: 'login <source>',
   summary: 'authorization code grant: prints the address to open, takes the code, stores the tokens',
   examples: ['leadsync login main'],

@@ -6,7 +6,7 @@ import { requireName, sourceNames } from '../names.ts';
 import { printable } from '../printable.ts';
 
 /** `leadsync moved SOURCE`: the service is the same as before, at another address. */
-export const moved = defineCommand({
+export const command = defineCommand({
   usage: 'moved <source>',
   summary: 'says that the service of a source has moved to another address, with the same leads',
   examples: ['leadsync moved main'],

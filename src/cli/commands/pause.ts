@@ -6,7 +6,7 @@ import { notStartedYet, requireName, sinkNames } from '../names.ts';
 import { printable } from '../printable.ts';
 
 /** `leadsync pause SINK`: nothing goes to it until it is resumed. Survives restarts. */
-export const pause = defineCommand<{ reason: string }>({
+export const command = defineCommand<{ reason: string }>({
   usage: 'pause <sink>',
   summary: 'stops deliveries to a sink; its backlog is kept, also over restarts',
   examples: ['leadsync pause crm', 'leadsync pause crm --reason "CRM is being moved until noon"'],

@@ -12,7 +12,7 @@ const NOTHING =
 const NOTHING_YET: LastDeclared = { sources: [], sinks: [] };
 
 /** `leadsync plan`: what a changed configuration would do. Changes nothing. */
-export const plan = defineCommand<{ json?: boolean }>({
+export const command = defineCommand<{ json?: boolean }>({
   usage: 'plan',
   summary: 'what a changed configuration would do: leads owed, deliveries kept',
   examples: ['leadsync plan', 'leadsync plan -c new.yaml', "leadsync plan --json | jq '.sinks'"],

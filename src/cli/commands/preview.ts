@@ -21,7 +21,7 @@ interface Options {
 }
 
 /** `leadsync preview`: what would be sent of a lead, by the code that sends it. */
-export const preview = defineCommand<Options>({
+export const command = defineCommand<Options>({
   usage: 'preview',
   summary: 'shows the exact request, file or rows that a sink would get of a lead; sends nothing',
   examples: [

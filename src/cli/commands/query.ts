@@ -30,7 +30,7 @@ const LONGEST_S = 86_400;
 const DAY_MS = 86_400_000;
 
 /** `leadsync query SQL`: asks the ledger. */
-export const query = defineCommand<Options>({
+export const command = defineCommand<Options>({
   usage: 'query [sql]',
   summary: 'asks the ledger in SQL, or one of the documented questions; changes nothing',
   examples: [

@@ -17,7 +17,7 @@ interface Options {
 }
 
 /** `leadsync reconcile`: compares the ledger with what a sink really holds. */
-export const reconcile = defineCommand<Options>({
+export const command = defineCommand<Options>({
   usage: 'reconcile',
   summary: 'compares what was delivered with what a sink really holds; can owe the missing again',
   examples: [

@@ -10,7 +10,7 @@ import { printable, printJson } from '../printable.ts';
 const RELOAD_MS = 30_000;
 
 /** `leadsync reload`: lets the running leadsync take its changed configuration over. */
-export const reload = defineCommand<{ json?: boolean }>({
+export const command = defineCommand<{ json?: boolean }>({
   usage: 'reload',
   summary: 'lets the running leadsync take its changed configuration over',
   examples: ['leadsync reload', 'leadsync validate && leadsync reload'],

@@ -21,7 +21,7 @@ interface Options extends FilterOptions {
 }
 
 /** `leadsync replay`: owes leads to a sink once more, as deliveries that are marked as replays. */
-export const replay = defineCommand<Options>({
+export const command = defineCommand<Options>({
   usage: 'replay',
   summary: 'owes leads to a sink again, by time or id; the receiver can tell that it is a replay',
   examples: [

@@ -6,7 +6,7 @@ import { ExitCode } from '../exit-code.ts';
 import { notStartedYet, requireName, sinkNames } from '../names.ts';
 
 /** `leadsync resume SINK`: ends a pause, and a hold: the sink is tried now. */
-export const resume = defineCommand({
+export const command = defineCommand({
   usage: 'resume <sink>',
   summary: 'goes on after a pause, or tries a held sink now',
   examples: ['leadsync resume crm'],

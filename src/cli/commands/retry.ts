@@ -24,7 +24,7 @@ interface Options extends FilterOptions {
 }
 
 /** `leadsync retry`: makes dead or waiting deliveries due now, with a fresh retry schedule. */
-export const retry = defineCommand<Options>({
+export const command = defineCommand<Options>({
   usage: 'retry [delivery...]',
   summary: 'makes dead (or waiting) deliveries due now: by id, by sink, by time',
   examples: [

@@ -7,7 +7,7 @@ import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 
 /** `leadsync run`: polls on schedule and delivers, until a signal asks it to stop. */
-export const run = defineCommand<{ deliver: boolean }>({
+export const command = defineCommand<{ deliver: boolean }>({
   usage: 'run',
   summary: 'the daemon: polls on schedule and delivers until it is stopped',
   examples: ['leadsync run', 'leadsync run -c /etc/leadsync.yaml', 'leadsync run --no-deliver'],

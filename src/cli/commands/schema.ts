@@ -5,7 +5,7 @@ import { ExitCode } from '../exit-code.ts';
 import { printJson } from '../printable.ts';
 
 /** `leadsync schema`: the JSON Schema of the configuration, for editors. */
-export const schema = defineCommand({
+export const command = defineCommand({
   usage: 'schema',
   summary: 'prints the JSON Schema of the configuration (draft-07, for editors)',
   examples: ['leadsync schema > leadsync.schema.json'],

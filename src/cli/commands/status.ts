@@ -11,7 +11,7 @@ import { statusReport } from '../status-report.ts';
 import { statusJson } from '../status-view.ts';
 
 /** `leadsync status`: sources, sinks, backlog, dead letters, and what needs attention. */
-export const status = defineCommand<{ json?: boolean }>({
+export const command = defineCommand<{ json?: boolean }>({
   usage: 'status',
   summary: 'sources, sinks, backlog, dead letters, last poll',
   examples: ['leadsync status', "leadsync status --json | jq '.sinks[] | select(.dead > 0)'"],

@@ -12,7 +12,7 @@ interface Options {
 }
 
 /** `leadsync support-bundle`: one file to send to whoever is to help. */
-export const supportBundle = defineCommand<Options>({
+export const command = defineCommand<Options>({
   usage: 'support-bundle',
   summary: 'one file for whoever is to help: no lead data, no secret',
   examples: [

@@ -12,7 +12,7 @@ import { Progress } from '../progress.ts';
 import { statusJson } from '../status-view.ts';
 
 /** `leadsync sync`: polls every source once and delivers all that is due. Exit 0 when nothing is pending or dead. */
-export const sync = defineCommand<{ json?: boolean }>({
+export const command = defineCommand<{ json?: boolean }>({
   usage: 'sync',
   summary: 'polls every source once and delivers all that is due',
   examples: ['leadsync sync', 'leadsync sync --json'],

@@ -16,7 +16,7 @@ interface Options {
 }
 
 /** `leadsync tail`: what happens, as it happens, until Ctrl-C. */
-export const tail = defineCommand<Options>({
+export const command = defineCommand<Options>({
   usage: 'tail',
   summary: 'polls, leads and attempts as they happen, whatever process makes them',
   examples: [

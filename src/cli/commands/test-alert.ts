@@ -8,7 +8,7 @@ import { CommandFailure } from '../failure.ts';
 import { printable, printJson } from '../printable.ts';
 
 /** `leadsync test-alert`: does a notice arrive? Sends one that is marked as a test, to one destination or to all. */
-export const testAlert = defineCommand<{ json?: boolean }>({
+export const command = defineCommand<{ json?: boolean }>({
   usage: 'test-alert [name]',
   summary: 'sends one test to whom alerts go to, or to one of them',
   examples: ['leadsync test-alert', 'leadsync test-alert ops'],

@@ -7,7 +7,7 @@ import { requireName } from '../names.ts';
 import { printable, printJson } from '../printable.ts';
 
 /** `leadsync test-sink SINK`: sends one test event. */
-export const testSink = defineCommand<{ json?: boolean }>({
+export const command = defineCommand<{ json?: boolean }>({
   usage: 'test-sink <sink>',
   summary: 'sends one clearly marked test event; the ledger knows nothing of it',
   examples: ['leadsync test-sink crm', 'leadsync test-sink warehouse --json'],

@@ -31,7 +31,7 @@ const ASK_EVERY = 5;
 const ATTEMPTS = 5_000;
 
 /** `leadsync top`: how leads flow, live in the terminal. */
-export const top = defineCommand<{ once?: boolean }>({
+export const command = defineCommand<{ once?: boolean }>({
   usage: 'top',
   summary: 'how leads flow, live in the terminal: freshness, backlog, pace, troubles',
   examples: ['leadsync top', 'leadsync top --once', 'watch -n 10 leadsync top --once'],

@@ -17,7 +17,7 @@ interface Options {
 }
 
 /** `leadsync trace LEAD`: everything that ever happened to one lead. */
-export const trace = defineCommand<Options>({
+export const command = defineCommand<Options>({
   usage: 'trace',
   summary: 'everything that ever happened to one lead, as a timeline',
   examples: ['leadsync trace 42', 'leadsync trace 42 --source main --show-data', 'leadsync trace 42 --json'],

@@ -4,7 +4,7 @@ import { configOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 
 /** `leadsync validate`: is the configuration right? Opens no connection. */
-export const validate = defineCommand({
+export const command = defineCommand({
   usage: 'validate',
   summary: 'is the configuration right? Opens no connection',
   examples: ['leadsync validate', 'leadsync validate -c /etc/leadsync.yaml'],

@@ -8,7 +8,7 @@ import { CommandFailure } from '../failure.ts';
 import { untilStopped } from './run.ts';
 
 /** `leadsync worker`: delivers what a `run` on the same machine dispatches, until a signal asks it to stop. */
-export const worker = defineCommand<{ listen?: Address }>({
+export const command = defineCommand<{ listen?: Address }>({
   usage: 'worker',
   summary: 'deliveries alone, beside a `run --no-deliver`',
   examples: ['leadsync worker', 'leadsync worker --listen 127.0.0.1:9465'],
