@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
+#!/usr/bin/env -S node --max-semi-space-size=4
 // Plain JavaScript without anything recent, so that an old Node can read it and say what is wrong:
 // started by Node 20, one of the packages would crash the process without a word.
 // The flag is in MB: with V8's own default the garbage of a first sync takes another 100 MB.

@@ -6,8 +6,14 @@ import type { Relation } from '../store/relation.ts';
 import type { FileFormatName, Piece } from './encoder.ts';
 import type { Made, Wanted } from './piece-thread.ts';
 
-/** Each takes some 60 MB with leads of 1 KB, and all of an export some 300; the largest lead takes as much again, and more. */
+/** Each takes some 50 MB with leads of 1 KB, and all of an export some 280; the largest lead takes its size many times over. */
 const THREADS = 2;
+
+/**
+ * In MB. With V8's own much garbage would lie: 60 MB more in all. The old generation has room for a lead of twice what
+ * `max_lead_size` is by itself, without which the process would end and not the thread alone.
+ */
+const HEAP = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 1024 };
 
 /** A piece of a file, and how many rows are in it. */
 export type Counted = Extract<Made, { piece: Piece }>;
@@ -77,7 +83,7 @@ class PieceThread {
     const program = new URL(`./piece-thread${extname(import.meta.filename)}`, import.meta.url);
     this.#worker = new Worker(program, {
       workerData: { file, format },
-      resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 512 },
+      resourceLimits: HEAP,
     });
     this.#worker.on('message', (made: Made) => this.#take(made));
     this.#worker.on('error', (error) => this.#answer.reject(error));

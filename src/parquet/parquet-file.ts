@@ -166,10 +166,15 @@ function columnOf({ name, type }: Column, cells: () => readonly ParquetCell[]): 
   };
 }
 
-/** Texts in one buffer: one for each would be more work than to encode them. */
+/** Holds the texts of one column after another: each is written before the next one's are made. */
+let inUse = Buffer.alloc(0);
+
+/** Texts in one buffer: one for each would be more work than to encode them. Good until the next call. */
 function inUtf8(cells: readonly ParquetCell[]): (Uint8Array | null)[] {
   const texts = cells.map((cell) => (cell === null ? null : String(cell)));
-  const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0));
+  const size = texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
+  if (size > inUse.length) inUse = Buffer.allocUnsafeSlow(size);
+  const bytes = inUse;
   let end = 0;
   return texts.map((text) => {
     if (text === null) return null;

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readOrExit } from '../support/command-line.ts';
-import { writeConfig } from '../support/leadsync.ts';
+import { NODE_FLAGS, writeConfig } from '../support/leadsync.ts';
 import { openRunFolder } from '../support/run-folder.ts';
 import { runTool } from '../support/tool.ts';
 import { fillLedger, openForFilling } from './filled-ledger.ts';
@@ -69,7 +69,7 @@ async function copy(from: string, to: string): Promise<void> {
 async function takeAway(configFile: string, output: string): Promise<number> {
   const program = fileURLToPath(new URL('../../bin/leadsync.js', import.meta.url));
   const child = fork(program, ['export', '-c', configFile, output], {
-    execArgv: ['--max-semi-space-size=8'],
+    execArgv: [...NODE_FLAGS],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const ended = once(child, 'exit');

@@ -9,7 +9,8 @@ import { until } from './until.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/leadsync.js', import.meta.url));
 /** The flags for Node that the program's first line asks for: whoever runs it by its name gets them. */
-const FLAGS = /^#!.* node (.*)$/m.exec(readFileSync(PROGRAM, 'utf8'))?.[1]?.split(' ') ?? [];
+export const NODE_FLAGS: readonly string[] =
+  /^#!.* node (.*)$/m.exec(readFileSync(PROGRAM, 'utf8'))?.[1]?.split(' ') ?? [];
 
 /** How a process ended: by a code or by a signal. */
 export interface Exit {
@@ -47,7 +48,7 @@ export interface LeadsyncOptions {
 
 /** Starts `leadsync ARGUMENT …` and returns at once. */
 export function startLeadsync(args: readonly string[], options: LeadsyncOptions = {}): RunningLeadsync {
-  const child = spawn(process.execPath, [...FLAGS, PROGRAM, ...args], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, PROGRAM, ...args], {
     cwd: options.cwd,
     env: { ...ownEnvironment(), ...options.env },
     stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
