@@ -1,3 +1,4 @@
+import type { HowFar } from '../exports/export.ts';
 import type { LogStream } from '../telemetry/logger.ts';
 
 const SHOW_MS = 200;
@@ -14,8 +15,8 @@ export class ExportProgress {
     this.#stream = stream;
   }
 
-  /** Takes how many rows of a table were written so far. */
-  readonly written = (table: string, rows: number): void => {
+  /** Takes how many rows of a table were written so far, or sorted by their days. */
+  readonly howFar: HowFar = (table, rows, done) => {
     this.#tables.set(table, rows);
     const now = performance.now();
     if (this.#stream.isTTY !== true || now - this.#shownMs < SHOW_MS) return;
@@ -23,7 +24,7 @@ export class ExportProgress {
     const all = this.#tables.values().reduce((sum, one) => sum + one, 0);
     const rate = Math.round((all / (now - this.#startMs)) * 1000);
     this.#clear();
-    this.#stream.write(`${table}: ${rows} rows, ${rate} rows/s`);
+    this.#stream.write(`${table}: ${rows} rows ${done}, ${rate} rows/s`);
     this.#line = true;
   };
 

@@ -9,6 +9,8 @@ export type Piece = Pick<ParquetGroup, 'bytes'> & Partial<ParquetGroup>;
 
 /** A file in the making: gives its bytes in order, and holds none of what it gave. */
 export interface Encoder {
+  /** Before the first piece. */
+  begin(): Buffer;
   add(piece: Piece): Buffer;
   end(): Buffer;
 }
@@ -28,7 +30,7 @@ export const fileFormats = {
   jsonl: {
     extension: 'jsonl',
     piece: (columns, rows) => text(rows.map((row) => jsonLine(columns, row))),
-    open: () => ({ add: ({ bytes }) => asBuffer(bytes), end: () => Buffer.alloc(0) }),
+    open: () => textAfter(''),
   },
 } as const satisfies Readonly<Record<string, FileFormat>>;
 
@@ -44,17 +46,22 @@ function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
 
 function parquet(columns: readonly Column[]): Encoder {
   const file = new ParquetFile(columns);
-  return { add: (piece) => file.add(piece as ParquetGroup), end: () => file.end() };
+  return {
+    begin: () => file.begin(),
+    add: (piece) => file.add(piece as ParquetGroup),
+    end: () => file.end(),
+  };
 }
 
 /** RFC 4180, in UTF-8, with a header. */
 function csv(columns: readonly Column[]): Encoder {
-  let header = csvLine(columns.map(({ name }) => name));
-  const withHeader = (bytes: Uint8Array) => {
-    if (header === '') return asBuffer(bytes);
-    const all = Buffer.concat([Buffer.from(header), bytes]);
-    header = '';
-    return all;
+  return textAfter(csvLine(columns.map(({ name }) => name)));
+}
+
+function textAfter(header: string): Encoder {
+  return {
+    begin: () => Buffer.from(header),
+    add: ({ bytes }) => asBuffer(bytes),
+    end: () => Buffer.alloc(0),
   };
-  return { add: ({ bytes }) => withHeader(bytes), end: () => withHeader(Buffer.alloc(0)) };
 }

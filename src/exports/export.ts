@@ -1,13 +1,13 @@
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { LedgerExtract, type Rows } from '../ledger/extracting.ts';
+import { LedgerExtract } from '../ledger/extracting.ts';
 import { PublicCopy } from '../ledger/public-copy.ts';
 import { extractionOf } from '../store/extraction.ts';
 import type { Relation } from '../store/relation.ts';
-import { type FileFormatName, fileFormats, type Piece } from './encoder.ts';
-import { Partitions } from './partitions.ts';
+import { type Encoder, type FileFormatName, fileFormats, type Piece } from './encoder.ts';
 import { Pieces } from './pieces.ts';
+import { type Sorted, Spill } from './spill.ts';
 import { wholeOrNot } from './whole-or-not.ts';
 
 /** How tables are written: each as a file, or all of them as tables of one SQLite file. */
@@ -27,8 +27,8 @@ export interface ExportRequest {
   readonly since: Date | undefined;
 }
 
-/** Is told how many rows of a table were written so far. */
-export type Written = (table: string, rows: number) => void;
+/** Is told how many rows of a table were written so far; of one that is written by days, how many were sorted by them before. */
+export type HowFar = (table: string, rows: number, done: 'sorted' | 'written') => void;
 
 /** Personal data: for this user alone. */
 const [FILE_MODE, FOLDER_MODE] = [0o600, 0o700];
@@ -37,15 +37,11 @@ const [FILE_MODE, FOLDER_MODE] = [0o600, 0o700];
  * Writes tables of a ledger to files, all of them or none, and holds a part of them in memory at a time. A daemon may run meanwhile.
  * @throws AlreadyThere, LedgerError, Node's error of the disk, the signal's reason
  */
-export async function exportTables(
-  request: ExportRequest,
-  written: Written,
-  stop: AbortSignal,
-): Promise<void> {
+export async function exportTables(request: ExportRequest, howFar: HowFar, stop: AbortSignal): Promise<void> {
   const extract = new LedgerExtract(request.ledgerFile);
   try {
     await wholeOrNot(request.output, async (temporary) => {
-      const work = { request, extract, written, stop };
+      const work = { request, extract, howFar, stop };
       if (request.format === 'sqlite') await writeCopy(work, temporary);
       else await writeFiles(work, request.format, temporary);
     });
@@ -57,7 +53,7 @@ export async function exportTables(
 interface Work {
   readonly request: ExportRequest;
   readonly extract: LedgerExtract;
-  readonly written: Written;
+  readonly howFar: HowFar;
   readonly stop: AbortSignal;
 }
 
@@ -67,7 +63,12 @@ async function writeCopy(work: Work, path: string): Promise<void> {
   try {
     for (const relation of work.request.relations) {
       const add = copy.add(relation);
-      await eachPart(work, relation, async (rows) => add(rows));
+      const counting = new Counting(work, relation, 'written');
+      for (const rows of work.extract.parts(relation, work.request.since)) {
+        add(rows);
+        await otherWork(); // a signal, say
+        counting.add(rows.length);
+      }
       copy.index(relation);
     }
   } finally {
@@ -75,72 +76,122 @@ async function writeCopy(work: Work, path: string): Promise<void> {
   }
 }
 
-async function writeFiles(work: Work, name: FileFormatName, output: string): Promise<void> {
+async function writeFiles(work: Work, format: FileFormatName, output: string): Promise<void> {
   const { ledgerFile, layout, relations } = work.request;
-  const pieces = new Pieces(ledgerFile, name);
+  const pieces = new Pieces(ledgerFile);
   try {
     for (const relation of relations) {
       const { day } = extractionOf(relation.name);
-      const file =
-        layout === 'file' ? output : join(output, `${relation.name}.${fileFormats[name].extension}`);
-      if (layout !== 'days' || day === undefined) await writeFile(work, relation, name, pieces, file);
-      else await writeDays(work, { ...relation, day }, name, join(output, relation.name));
+      const name = `${relation.name}.${fileFormats[format].extension}`;
+      const files = { relation, name, format, pieces };
+      if (layout !== 'days' || day === undefined)
+        await writeFile(work, files, layout === 'file' ? output : join(output, name));
+      else await writeDays(work, files, day, join(output, relation.name));
     }
   } finally {
     await pieces.close();
   }
 }
 
-async function writeFile(
-  { request, extract, written, stop }: Work,
-  relation: Relation,
-  name: FileFormatName,
-  pieces: Pieces,
-  file: string,
-): Promise<void> {
-  const encoder = fileFormats[name].open(relation.columns);
-  let count = 0;
-  written(relation.name, count);
-  for await (const { piece, rows } of pieces.of(relation, request.since, extract)) {
-    await append(file, encoder.add(piece));
-    free(piece);
-    count += rows;
-    written(relation.name, count);
-    stop.throwIfAborted();
+/** A table that is made into files of one name. */
+interface Files {
+  readonly relation: Relation;
+  readonly name: string;
+  readonly format: FileFormatName;
+  readonly pieces: Pieces;
+}
+
+async function writeFile(work: Work, { relation, format, pieces }: Files, file: string): Promise<void> {
+  const encoder = fileFormats[format].open(relation.columns);
+  await append(file, encoder.begin());
+  const counting = new Counting(work, relation, 'written');
+  for await (const { made, rows } of pieces.of(stretchesOf(work, relation, { format }))) {
+    await append(file, encoder.add(made));
+    free(made);
+    counting.add(rows);
   }
   await append(file, encoder.end());
 }
 
+/** Days come in any order, so that all rows are sorted by them before the first file can be whole. */
+async function writeDays(work: Work, files: Files, day: string, folder: string): Promise<void> {
+  const { relation, pieces } = files;
+  const dayAt = relation.columns.findIndex(({ name }) => name === day);
+  await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+  const spill = new Spill(join(folder, '.spill'));
+  try {
+    const counting = new Counting(work, relation, 'sorted');
+    for await (const { made, rows } of pieces.of(stretchesOf(work, relation, { dayAt }))) {
+      spill.put(made);
+      free(made);
+      counting.add(rows);
+    }
+    await writeSorted(work, files, spill, folder);
+  } finally {
+    spill.close();
+  }
+}
+
+async function writeSorted(
+  work: Work,
+  { relation, name, format, pieces }: Files,
+  { path, places }: Spill,
+  folder: string,
+): Promise<void> {
+  const wanted = places.entries().map(([day, ofDay]) => {
+    const file = join(folder, `day=${day}`, name);
+    return { relation: relation.name, spill: path, places: ofDay, format, file };
+  });
+  const counting = new Counting(work, relation, 'written');
+  let open: { readonly file: string; readonly encoder: Encoder } | undefined;
+  const end = async () => {
+    if (open) await append(open.file, open.encoder.end());
+  };
+  for await (const {
+    wanted: { file },
+    made,
+    rows,
+  } of pieces.of(wanted)) {
+    if (open?.file !== file) {
+      await end();
+      open = { file, encoder: fileFormats[format].open(relation.columns) };
+      await append(file, open.encoder.begin());
+    }
+    await append(file, open.encoder.add(made));
+    free(made);
+    counting.add(rows);
+  }
+  await end();
+}
+
+/** All of a relation, stretch by stretch. */
+function* stretchesOf<Make>({ extract, request: { since } }: Work, relation: Relation, make: Make) {
+  for (const stretch of extract.stretches(relation, since))
+    yield { relation: relation.name, since, stretch, ...make };
+}
+
 /** Here so little else is allocated that the collector would leave many of them lying. */
-function free({ bytes: { buffer } }: Piece): void {
+function free({ bytes: { buffer } }: Piece | Sorted): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
-async function writeDays(
-  work: Work,
-  relation: Relation & { readonly day: string },
-  name: FileFormatName,
-  folder: string,
-): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
-  const days = new Partitions(folder, relation, fileFormats[name], append);
-  await eachPart(work, relation, (rows) => days.add(rows));
-  await days.end();
-}
+/** Says how far a table is. */
+class Counting {
+  readonly #say: (rows: number) => void;
+  readonly #stop: AbortSignal;
+  #rows = 0;
 
-async function eachPart(
-  { request, extract, written, stop }: Work,
-  relation: Relation,
-  take: (rows: Rows) => Promise<void>,
-): Promise<void> {
-  let count = 0;
-  written(relation.name, count);
-  for (const rows of extract.parts(relation, request.since)) {
-    await take(rows);
-    count += rows.length;
-    written(relation.name, count);
-    await otherWork(); // a signal, say
-    stop.throwIfAborted();
+  constructor({ howFar, stop }: Work, { name }: Relation, done: 'sorted' | 'written') {
+    this.#say = (rows) => howFar(name, rows, done);
+    this.#stop = stop;
+    this.#say(0);
+  }
+
+  /** Counts rows that are done. @throws the signal's reason */
+  add(rows: number): void {
+    this.#rows += rows;
+    this.#say(this.#rows);
+    this.#stop.throwIfAborted();
   }
 }
 

@@ -4,37 +4,57 @@ import { LedgerError } from '../ledger/ledger-error.ts';
 import { relations } from '../store/documented.ts';
 import type { Relation } from '../store/relation.ts';
 import { type FileFormatName, fileFormats, type Piece } from './encoder.ts';
+import { type Place, type Sorted, sortedByDay, spilledParts } from './spill.ts';
 
-/** A thread of an export: reads a stretch of a table, and makes a piece of a file of each part. */
+/** A thread of an export: reads rows of a table part by part, and makes something of each part. */
 
-/** What is to be read. Without it: go on with what was read last. */
-export interface Wanted {
+/** Rows from the ledger. */
+interface OfLedger {
   readonly relation: string;
   readonly since: Date | undefined;
   readonly stretch: Stretch;
 }
 
+/** Rows from a spill. */
+interface OfSpill {
+  readonly relation: string;
+  readonly spill: string;
+  readonly places: readonly Place[];
+}
+
+/** Rows to be made into pieces of a file. */
+export type ToEncode = (OfLedger | OfSpill) & { readonly format: FileFormatName };
+
+/** Rows to be sorted by the day of one of their columns. */
+export type ToSort = OfLedger & { readonly dayAt: number };
+
+/** What is to be read, and what is to be made of it. */
+export type Wanted = ToEncode | ToSort;
+
+/** What is made of a part. */
+export type MadeOf<W extends Wanted> = W extends ToSort ? Sorted : Piece;
+
 /** What came of it; an error's parts, since a thread cannot hand over a class. */
-export type Made =
-  | { readonly piece: Piece; readonly rows: number }
+export type Made<W extends Wanted = Wanted> =
+  | { readonly made: MadeOf<W>; readonly rows: number }
   | { readonly end: true }
   | { readonly failure: Pick<LedgerError, 'code' | 'message' | 'hint'> };
 
-const { file, format } = workerData as { file: string; format: FileFormatName };
+const { file } = workerData as { file: string };
 let extract: LedgerExtract | undefined;
-let columns: Relation['columns'];
-let parts: Iterator<Rows>;
+let under: { readonly parts: Iterator<Rows>; readonly make: (rows: Rows) => Piece | Sorted };
 
+// Undefined: go on with what was wanted last.
 parentPort?.on('message', (wanted: Wanted | undefined) => {
-  const made = make(wanted);
-  parentPort?.postMessage(made, 'piece' in made ? [made.piece.bytes.buffer] : []);
+  const made = next(wanted);
+  parentPort?.postMessage(made, 'made' in made ? [made.made.bytes.buffer] : []);
 });
 
-function make(wanted: Wanted | undefined): Made {
+function next(wanted: Wanted | undefined): Made {
   try {
-    if (wanted) start(wanted);
-    const { value: rows, done } = parts.next();
-    return done ? { end: true } : { piece: fileFormats[format].piece(columns, rows), rows: rows.length };
+    if (wanted) under = begun(wanted);
+    const { value: rows, done } = under.parts.next();
+    return done ? { end: true } : { made: under.make(rows), rows: rows.length };
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error;
     const { code, message, hint } = error;
@@ -42,9 +62,15 @@ function make(wanted: Wanted | undefined): Made {
   }
 }
 
-function start({ relation: name, since, stretch }: Wanted): void {
-  const relation = relations.find((one) => one.name === name) as Relation;
-  columns = relation.columns;
+function begun(wanted: Wanted): typeof under {
+  const relation = relations.find((one) => one.name === wanted.relation) as Relation;
+  const parts = partsOf(wanted, relation);
+  if ('dayAt' in wanted) return { parts, make: (rows) => sortedByDay(rows, wanted.dayAt) };
+  return { parts, make: (rows) => fileFormats[wanted.format].piece(relation.columns, rows) };
+}
+
+function partsOf(wanted: Wanted, relation: Relation): Iterator<Rows> {
+  if ('spill' in wanted) return spilledParts(wanted.spill, wanted.places);
   extract ??= new LedgerExtract(file);
-  parts = extract.parts(relation, since, stretch);
+  return extract.parts(relation, wanted.since, wanted.stretch);
 }

@@ -1,10 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { LedgerExtract } from '../ledger/extracting.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
-import type { Relation } from '../store/relation.ts';
-import type { FileFormatName, Piece } from './encoder.ts';
-import type { Made, Wanted } from './piece-thread.ts';
+import type { Made, MadeOf, Wanted } from './piece-thread.ts';
 
 /** Each takes some 50 MB with leads of 1 KB, and all of an export some 280; the largest lead takes its size many times over. */
 const THREADS = 2;
@@ -15,35 +12,40 @@ const THREADS = 2;
  */
 const HEAP = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 1024 };
 
-/** A piece of a file, and how many rows are in it. */
-export type Counted = Extract<Made, { piece: Piece }>;
+/** What was made of a part of what was wanted, and how many rows are in it. */
+export interface MadePart<W extends Wanted> {
+  readonly wanted: W;
+  readonly made: MadeOf<W>;
+  readonly rows: number;
+}
 
 /**
- * Makes tables into pieces of files, in the order of their rows, on threads of its own: whoever waits for them can do other work, and
- * one stretch of a table is read while another is encoded. Each thread holds one part.
+ * Reads rows and makes something of them, in the order in which they are wanted, on threads of its own: whoever waits for them can do
+ * other work, and one stretch of a table is read while another is encoded. Each thread holds one part.
  */
 export class Pieces {
   readonly #start: () => PieceThread;
   readonly #idle: PieceThread[] = [];
   readonly #all: PieceThread[] = [];
 
-  constructor(file: string, format: FileFormatName) {
-    this.#start = () => new PieceThread(file, format);
+  /** @param file the ledger's */
+  constructor(file: string) {
+    this.#start = () => new PieceThread(file);
   }
 
-  /** @throws LedgerError */
-  async *of(relation: Relation, since: Date | undefined, extract: LedgerExtract): AsyncGenerator<Counted> {
-    const stretches = extract.stretches(relation, since);
-    const ahead: Reading[] = [];
+  /** Takes the next of what is wanted when a thread is free for it. @throws LedgerError, Node's error of the disk */
+  async *of<W extends Wanted>(wanted: Iterable<W>): AsyncGenerator<MadePart<W>> {
+    const toCome = wanted[Symbol.iterator]();
+    const ahead: Reading<W>[] = [];
     for (;;) {
       while (ahead.length < THREADS) {
-        const { value: stretch, done } = stretches.next();
+        const { value, done } = toCome.next();
         if (done) break;
-        ahead.push(this.#read({ relation: relation.name, since, stretch }));
+        ahead.push(this.#read(value));
       }
       const reading = ahead.shift();
       if (!reading) return;
-      yield* this.#piecesOf(reading);
+      yield* this.#partsOf(reading);
     }
   }
 
@@ -51,38 +53,39 @@ export class Pieces {
     await Promise.all(this.#all.map((thread) => thread.close()));
   }
 
-  #read(wanted: Wanted): Reading {
+  #read<W extends Wanted>(wanted: W): Reading<W> {
     const thread = this.#idle.pop() ?? this.#start();
     if (!this.#all.includes(thread)) this.#all.push(thread);
-    return { thread, first: thread.ask(wanted) };
+    return { wanted, thread, first: thread.ask<W>(wanted) };
   }
 
-  async *#piecesOf({ thread, first }: Reading): AsyncGenerator<Counted> {
-    for (let made = await first; 'piece' in made; ) {
-      const next = thread.ask(undefined);
-      yield made;
-      made = await next;
+  async *#partsOf<W extends Wanted>({ wanted, thread, first }: Reading<W>): AsyncGenerator<MadePart<W>> {
+    for (let answer = await first; 'made' in answer; ) {
+      const next = thread.ask<W>(undefined);
+      yield { wanted, ...answer };
+      answer = await next;
     }
     this.#idle.push(thread);
   }
 }
 
-/** A stretch that is being read. */
-interface Reading {
+/** Something wanted that is being read. */
+interface Reading<W extends Wanted> {
+  readonly wanted: W;
   readonly thread: PieceThread;
-  readonly first: Promise<Answer>;
+  readonly first: Promise<Answer<W>>;
 }
 
-type Answer = Exclude<Made, { failure: unknown }>;
+type Answer<W extends Wanted> = Exclude<Made<W>, { failure: unknown }>;
 
 class PieceThread {
   readonly #worker: Worker;
-  #answer: PromiseWithResolvers<Answer> = Promise.withResolvers();
+  #answer: PromiseWithResolvers<Answer<Wanted>> = Promise.withResolvers();
 
-  constructor(file: string, format: FileFormatName) {
+  constructor(file: string) {
     const program = new URL(`./piece-thread${extname(import.meta.filename)}`, import.meta.url);
     this.#worker = new Worker(program, {
-      workerData: { file, format },
+      workerData: { file },
       resourceLimits: HEAP,
     });
     this.#worker.on('message', (made: Made) => this.#take(made));
@@ -90,12 +93,12 @@ class PieceThread {
   }
 
   /** Answers before it is asked again. @throws LedgerError, or what ended the thread */
-  ask(wanted: Wanted | undefined): Promise<Answer> {
+  ask<W extends Wanted>(wanted: W | undefined): Promise<Answer<W>> {
     this.#answer = Promise.withResolvers();
     // Whoever waits for an earlier piece learns of it when it is its turn.
     this.#answer.promise.catch(() => undefined);
     this.#worker.postMessage(wanted);
-    return this.#answer.promise;
+    return this.#answer.promise as Promise<Answer<W>>;
   }
 
   async close(): Promise<void> {

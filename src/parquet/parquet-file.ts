@@ -87,6 +87,11 @@ export class ParquetFile {
     this.#writer = writerOf(columns, this.#bytes);
   }
 
+  /** The first bytes, for whoever writes them apart; otherwise they are in front of the first group. */
+  begin(): Buffer {
+    return this.#taken();
+  }
+
   /** Writes rows as a group of their own. Gives the bytes that belong behind those it gave before. */
   group(rows: readonly (readonly ParquetCell[])[]): Buffer {
     return this.add(parquetGroup(this.#columns, rows));

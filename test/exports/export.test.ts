@@ -8,11 +8,12 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { type ExportRequest, exportTables } from '../../src/exports/export.ts';
+import { exportedRows } from '../../src/exports/exported-rows.ts';
 import { LedgerExtract } from '../../src/ledger/extracting.ts';
 import { relations } from '../../src/store/documented.ts';
 import type { Relation } from '../../src/store/relation.ts';
@@ -144,6 +145,39 @@ describe('leadsync export', () => {
         expect(`day=${(created_at as Date).toISOString().slice(0, 10)}`).toBe(day);
   });
 
+  it.each(['parquet', 'csv', 'jsonl'])(
+    'gives %s files of days each its rows in order, in whatever order the days come',
+    async (format) => {
+      const install = new Install();
+      const days = ['2026-11-01', '2026-11-02', '2026-11-03'];
+      const lead = (_: unknown, at: number) =>
+        aListedLead({ id: at + 1, created_at: `${days[at % days.length]}T12:00:00.000Z` }, at);
+      await install.recorded(Array.from({ length: MANY }, lead));
+      const folder = join(install.folder, 'days', 'leads');
+      const { code, stdout } = await install.run([
+        'export',
+        '--partition',
+        'day',
+        '--format',
+        format,
+        dirname(folder),
+      ]);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^leads +${MANY} rows$`, 'm'))]);
+      expect(readdirSync(folder).sort()).toEqual(days.map((day) => `day=${day}`));
+      for (const [first, day] of days.entries()) {
+        const ids: number[] = [];
+        for await (const { id } of exportedRows(join(folder, `day=${day}`, `leads.${format}`), () => [
+          'id',
+        ])) {
+          ids.push(Number(id));
+        }
+        expect(ids).toEqual(
+          Array.from({ length: MANY / 3 + (first < MANY % 3 ? 1 : 0) }, (_, at) => first + 1 + 3 * at),
+        );
+      }
+    },
+  );
+
   it('takes only what came or changed since', async () => {
     const install = await withOddLeads();
     install.clock.jump(60_000);
@@ -195,7 +229,7 @@ describe('leadsync export', () => {
     extract.close();
   });
 
-  it('leaves nothing behind when it is stopped', async () => {
+  it.each(['file', 'days'] as const)('leaves nothing behind when it is stopped (%s)', async (layout) => {
     const install = await withManyLeads();
     const folder = join(install.folder, 'out');
     mkdirSync(folder);
@@ -205,7 +239,7 @@ describe('leadsync export', () => {
       output: join(folder, 'leads.parquet'),
       format: 'parquet',
       relations: [leads],
-      layout: 'file',
+      layout,
       since: undefined,
     };
     const seen: string[][] = [];

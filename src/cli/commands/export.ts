@@ -67,7 +67,7 @@ export const command = defineCommand<Options>({
     const progress = new ExportProgress(stderr);
     const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
     try {
-      await exportTables(request, progress.written, stop.signal);
+      await exportTables(request, progress.howFar, stop.signal);
     } catch (error) {
       throw explained(error, output, stop.signal);
     } finally {
