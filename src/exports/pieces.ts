@@ -8,7 +8,8 @@ const THREADS = 2;
 
 /**
  * In MB. With V8's own much garbage would lie: 60 MB more in all. The old generation has room for a lead of twice what
- * `max_lead_size` is by itself, without which the process would end and not the thread alone.
+ * `max_lead_size` is by itself, and not for several of 60 MB side by side in text of two bytes a character: when V8 finds no room
+ * for so long a text, the whole process ends.
  */
 const HEAP = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 1024 };
 
