@@ -1,13 +1,10 @@
 import { appendFileSync, closeSync, openSync, readSync, rmSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
-import type { Rows } from '../ledger/extracting.ts';
+import { inParts, type Rows } from '../ledger/extracting.ts';
 import type { Cell } from '../ledger/reading.ts';
 
 /** Personal data: for this user alone. */
 const FILE_MODE = 0o600;
-/** A part of a day has so many rows, or so much text, in UTF-16 units. */
-const PART_ROWS = 1_000;
-const PART_TEXT = 2_000_000;
 
 /** How Hive, DuckDB and Spark name the partition of what has none. */
 const NO_DAY = '__HIVE_DEFAULT_PARTITION__';
@@ -71,20 +68,11 @@ export class Spill {
 }
 
 /** The rows at some places of a spill's file, in parts. */
-export function* spilledParts(path: string, places: readonly Place[]): Generator<Rows> {
-  let part: (readonly Cell[])[] = [];
-  let text = 0;
-  for (const row of spilledRows(path, places)) {
-    part.push(row);
-    for (const cell of row) if (typeof cell === 'string') text += cell.length;
-    if (part.length < PART_ROWS && text < PART_TEXT) continue;
-    yield part;
-    [part, text] = [[], 0];
-  }
-  if (part.length > 0) yield part;
+export function spilledParts(path: string, places: readonly Place[]): Generator<Rows> {
+  return inParts(spilledRows(path, places), []);
 }
 
-function* spilledRows(path: string, places: readonly Place[]): Generator<readonly Cell[]> {
+function* spilledRows(path: string, places: readonly Place[]): Generator<Rows[number]> {
   const file = openSync(path, 'r');
   try {
     for (const { start, length } of places) {

@@ -150,9 +150,9 @@ function open(file: string): Database.Database {
   }
 }
 
-/** Rows that agree in their order stay together. */
-function* inParts(found: Iterable<Cell[]>, order: readonly number[]): Generator<Rows> {
-  let rows: Cell[][] = [];
+/** Rows in parts that memory has room for. Those that agree in their order, where they have one, stay together. */
+export function* inParts(found: Iterable<Rows[number]>, order: readonly number[]): Generator<Rows> {
+  let rows: Rows[number][] = [];
   let text = 0;
   for (const row of found) {
     const enough = rows.length >= PART_ROWS || text >= PART_TEXT;

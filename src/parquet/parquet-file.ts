@@ -171,15 +171,16 @@ function columnOf({ name, type }: Column, cells: () => readonly ParquetCell[]): 
   };
 }
 
-/** Holds the texts of one column after another: each is written before the next one's are made. */
+/** Holds the texts of one column after another: each is written before the next one's are made. Larger ones have their own. */
 let inUse = Buffer.alloc(0);
+const KEPT_BYTES = 4 * 1024 * 1024;
 
 /** Texts in one buffer: one for each would be more work than to encode them. Good until the next call. */
 function inUtf8(cells: readonly ParquetCell[]): (Uint8Array | null)[] {
   const texts = cells.map((cell) => (cell === null ? null : String(cell)));
   const size = texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
-  if (size > inUse.length) inUse = Buffer.allocUnsafeSlow(size);
-  const bytes = inUse;
+  const bytes = size > inUse.length ? Buffer.allocUnsafeSlow(size) : inUse;
+  if (size <= KEPT_BYTES) inUse = bytes;
   let end = 0;
   return texts.map((text) => {
     if (text === null) return null;
