@@ -11,15 +11,23 @@ export function firstExecutable(name: string, folders: readonly string[]): strin
   return [...onPath, ...folders].map((folder) => join(folder, name)).find(isExecutable);
 }
 
-/** A port on loopback that nobody listens on at this moment. */
+// Below 32,768, where Linux takes ports for whoever asks for any (ip(7), ip_local_port_range): a port from there
+// could be given to another between two starts of the server that it was meant for. And to each of the processes
+// that run tests side by side its own.
+const FIRST_PORT = 20_000;
+const PORTS_EACH = 500;
+const PROCESSES = 24;
+
+let nextPort = Math.floor(Math.random() * PORTS_EACH);
+
+/** A port on loopback that nobody listens on, and that nobody is given who asks the system for any port. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
-  return address.port;
+  const first = FIRST_PORT + (Number(process.env['VITEST_POOL_ID'] ?? 0) % PROCESSES) * PORTS_EACH;
+  for (let tried = 0; tried < PORTS_EACH; tried += 1) {
+    const port = first + (nextPort++ % PORTS_EACH);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no port from ${first} to ${first + PORTS_EACH - 1} is free`);
 }
 
 /** Resolves when something accepts connections on the port. @throws Error after 30 s */
@@ -47,6 +55,17 @@ export async function stopProcess(child: ChildProcess, signal: NodeJS.Signals): 
   const insist = setTimeout(() => child.kill('SIGKILL'), 5_000);
   await exited;
   clearTimeout(insist);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(false);
+      else reject(error);
+    });
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }
 
 function accepts(port: number): Promise<boolean> {

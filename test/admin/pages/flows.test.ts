@@ -285,6 +285,7 @@ describe('Deliveries', () => {
     await page.getByRole('link', { name: 'Cancel' }).click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await all.click();
+    await page.getByRole('dialog').waitFor(); // before it is there, Escape has nothing to close
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
     expect(operations.actions).toEqual([]);
