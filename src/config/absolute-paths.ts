@@ -3,18 +3,28 @@ import type { JsonSchema } from './option-schema.ts';
 
 /**
  * The value with the path in each `{ file: … }` of a secret taken from the configuration's folder. The schema tells
- * such a map from any other that happens to have the key `file`.
+ * such a map from any other that happens to have the key `file`. Each that is found is told.
  */
-export function absoluteSecretFiles(value: unknown, schema: unknown, folder: string): unknown {
+export function absoluteSecretFiles(
+  value: unknown,
+  schema: unknown,
+  folder: string,
+  found: (file: string) => void,
+): unknown {
   if (typeof value !== 'object' || value === null || !isSchema(schema)) return value;
-  if (Array.isArray(value)) return value.map((item) => absoluteSecretFiles(item, schema.items, folder));
-  if (schema.anyOf?.some((form) => isSecretFile(form, value))) return absolutePaths(value, ['file'], folder);
+  if (Array.isArray(value))
+    return value.map((item) => absoluteSecretFiles(item, schema.items, folder, found));
+  if (schema.anyOf?.some((form) => isSecretFile(form, value))) {
+    const absolute = absolutePaths(value, ['file'], folder);
+    if (typeof absolute['file'] === 'string') found(absolute['file']);
+    return absolute;
+  }
   const forms = [schema, ...(schema.anyOf ?? [])].filter(isSchema);
   const inside = ([key, item]: [string, unknown]): [string, unknown] => {
     const itemSchema = forms
       .map((form) => form.properties?.[key] ?? form.additionalProperties)
       .find(isSchema);
-    return [key, absoluteSecretFiles(item, itemSchema, folder)];
+    return [key, absoluteSecretFiles(item, itemSchema, folder, found)];
   };
   return Object.fromEntries(Object.entries(value).map(inside));
 }

@@ -14,14 +14,17 @@ export interface Fault {
   readonly hint: string;
 }
 
-/** The configuration is wrong; nothing was started. Holds every fault that was found, in the order of the file. */
+/** The configuration is wrong, and was not put in force. Holds every fault that was found, in the order of the file. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly faults: readonly Fault[];
+  /** Where its secrets are to come from, as far as it could be read: one of these files may be what is missing. */
+  readonly secretFiles: readonly string[];
 
-  constructor(faults: readonly Fault[]) {
+  constructor(faults: readonly Fault[], secretFiles: readonly string[] = []) {
     super(faults.map(formatFault).join('\n'));
     this.faults = faults;
+    this.secretFiles = secretFiles;
   }
 }
 

@@ -25,6 +25,7 @@ export class ConfigReader {
 
   readonly #file: string;
   readonly #folder: string;
+  readonly #secretFiles = new Set<string>();
 
   /** `file` is where the tree comes from; relative paths are taken from its folder. */
   constructor(
@@ -39,6 +40,11 @@ export class ConfigReader {
     this.#tree = tree;
     this.#validator = new TreeValidator(tree, faults, purpose);
     this.#sinkTypes = sinkTypes;
+  }
+
+  /** The files that hold secrets, of what was read so far. */
+  get secretFiles(): readonly string[] {
+    return [...this.#secretFiles];
   }
 
   /** Undefined, or with parts left out, when there are faults; they are noted. */
@@ -57,6 +63,7 @@ export class ConfigReader {
     this.#refuseOpenAddress(daemon.admin);
     return {
       file: this.#file,
+      secretFiles: this.secretFiles,
       dataDir: resolve(this.#folder, daemon.data_dir),
       sources: sources.filter((source) => source !== undefined),
       sinks: sinks.filter((sink) => sink !== undefined),
@@ -125,7 +132,8 @@ export class ConfigReader {
     at: readonly string[],
     neighbours: readonly string[] = [],
   ): z.output<Schema> | undefined {
-    const input = absoluteSecretFiles(value, optionSchema(schema), this.#folder);
+    const note = (file: string) => void this.#secretFiles.add(file);
+    const input = absoluteSecretFiles(value, optionSchema(schema), this.#folder, note);
     return this.#validator.validate(schema, input, at, neighbours);
   }
 

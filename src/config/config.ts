@@ -11,6 +11,8 @@ import type { Fault } from './config-error.ts';
 export interface Config {
   /** The file it came from, absolute. Relative paths inside it are taken from its folder. */
   readonly file: string;
+  /** The files that hold its secrets, absolute. */
+  readonly secretFiles: readonly string[];
   readonly dataDir: string;
   readonly sources: readonly SourceConfig[];
   /** The disabled ones too. */

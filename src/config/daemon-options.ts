@@ -119,7 +119,7 @@ export const daemonOptions = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Takes a change of this file over by itself, a second or two after it was saved. Otherwise `leadsync reload` or SIGHUP does.',
+      'Takes a change of this file, and of the files that hold its secrets, over by itself, a second or two after it was saved. Otherwise `leadsync reload` or SIGHUP does.',
     ),
   log: z
     .strictObject({

@@ -35,8 +35,8 @@ export class FaultList {
   }
 
   /** @throws ConfigError when there is any fault */
-  throwIfAny(): void {
-    if (this.#found.size > 0) throw new ConfigError(this.faults);
+  throwIfAny(secretFiles: readonly string[] = []): void {
+    if (this.#found.size > 0) throw new ConfigError(this.faults, secretFiles);
   }
 }
 

@@ -89,10 +89,9 @@ function parse<Result>(
   const faults = new FaultList(file);
   const { document, isBroken } = parseYaml(withoutMark(text), faults);
   const tree = document && !isBroken && new YamlTree(document, faults, env, purpose);
-  const config = tree
-    ? read(new ConfigReader(file, tree, faults, sinkTypes, purpose), tree, faults)
-    : undefined;
-  faults.throwIfAny();
+  const reader = tree ? new ConfigReader(file, tree, faults, sinkTypes, purpose) : undefined;
+  const config = tree && reader ? read(reader, tree, faults) : undefined;
+  faults.throwIfAny(reader?.secretFiles);
   if (config === undefined) throw new Error('a configuration without a fault gave no result');
   return config;
 }

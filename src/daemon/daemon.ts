@@ -54,10 +54,11 @@ export class Daemon {
     this.#installation = new Installation(parts, sources);
     this.#reloading = new Reloading(
       this.#installation,
-      { load, describe, stamp: () => stampOf(options.config.file) },
+      { load, describe, stamp: stampOf },
       {
         clock: parts.clock,
         emit: this.#emit,
+        files: options.config,
         readAs,
         ready: this.#started.promise,
       },
@@ -68,7 +69,7 @@ export class Daemon {
   static async start(options: DaemonOptions): Promise<Daemon> {
     const closers = new Closers();
     const sources = new Map<string, SourceUnit>();
-    const readAs = stampOf(options.config.file); // now: starting takes a while, in which the file may change
+    const readAs = stampOf(options.config); // now: starting takes a while, in which a file may change
     try {
       const parts = await compose(options, (name) => sources.get(name)?.tokenExpiresAt(), closers);
       const daemon = new Daemon(parts, sources, options, closers, readAs);
@@ -104,7 +105,7 @@ export class Daemon {
     this.#loops.start('watching the file of the ledger', (signal) => this.#watchFile(signal));
     this.#loops.start('watching the configuration', (signal) =>
       watchConfig(
-        this.config.file,
+        () => stampOf(this.#reloading.files),
         () => this.#reloading.readAs,
         async () => this.config.watch && this.reload('watch'),
         this.#parts.clock,

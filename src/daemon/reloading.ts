@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
 import { ConfigError, formatFault } from '../config/config-error.ts';
 import type { ConfigValue } from '../config/effective-values.ts';
@@ -36,9 +37,12 @@ export interface ReadConfiguration {
   readonly load: () => Config;
   /** Every value of it, with where it comes from. */
   readonly describe: () => readonly ConfigValue[];
-  /** Differs when what is read does. */
-  readonly stamp: () => string;
+  /** Differs when one of the files does. */
+  readonly stamp: (files: ConfigFiles) => string;
 }
+
+/** What a configuration is read from. */
+export type ConfigFiles = Pick<Config, 'file' | 'secretFiles'>;
 
 /** Puts the configuration's present text in force, one reload at a time. One that fails leaves the last valid one in force. */
 export class Reloading {
@@ -48,20 +52,23 @@ export class Reloading {
   readonly #emit: Emit;
   #state: ConfigState;
   #last: Promise<unknown>;
+  #files: ConfigFiles;
   #readAs: string;
 
-  /** The first configuration was read as `readAs`. No reload begins before `ready`: it has to be at work. */
+  /** The first configuration was read from `files`, as `readAs`. No reload begins before `ready`: it has to be at work. */
   constructor(
     installation: Pick<Installation, 'apply'>,
     read: ReadConfiguration,
     parts: {
       readonly clock: Clock;
       readonly emit: Emit;
+      readonly files: ConfigFiles;
       readonly readAs: string;
       readonly ready: Promise<void>;
     },
   ) {
-    const { clock, emit, readAs, ready } = parts;
+    const { clock, emit, files, readAs, ready } = parts;
+    this.#files = files;
     this.#readAs = readAs;
     this.#last = ready;
     this.#installation = installation;
@@ -73,6 +80,11 @@ export class Reloading {
 
   get state(): ConfigState {
     return this.#state;
+  }
+
+  /** What was read last, or could not be read. */
+  get files(): ConfigFiles {
+    return this.#files;
   }
 
   /** The stamp of what was read last, whatever came of it. */
@@ -89,9 +101,8 @@ export class Reloading {
 
   async #reload(trigger: ReloadTrigger): Promise<ReloadResult> {
     const { generation } = this.#state;
-    this.#readAs = this.#read.stamp(); // first: what changes while it is read is seen as a change
     try {
-      const [next, values] = [this.#read.load(), this.#read.describe()];
+      const [next, values] = [this.#load(), this.#read.describe()];
       const { changes, restart } = await this.#installation.apply(next);
       const now = changes.length > 0 ? generation + 1 : generation;
       this.#state = { generation: now, loadedAt: this.#clock.now(), stale: undefined, values };
@@ -106,6 +117,26 @@ export class Reloading {
       this.#emit({ type: 'reload-failed', trigger, generation, faults });
       return { applied: false, generation, faults };
     }
+  }
+
+  /**
+   * Takes the stamp first: what changes while it is read is seen as a change. Which files hold secrets is known behind that; where
+   * they are others than before, all is read again. @throws ConfigError
+   */
+  #load(): Config {
+    const before = this.#files;
+    this.#readAs = this.#read.stamp(before);
+    try {
+      const config = this.#read.load();
+      this.#files = config;
+      if (isDeepStrictEqual(config.secretFiles, before.secretFiles)) return config;
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const { secretFiles } = error;
+      this.#files = { file: before.file, secretFiles };
+      if (isDeepStrictEqual(secretFiles, before.secretFiles)) throw error;
+    }
+    return this.#load();
   }
 }
 

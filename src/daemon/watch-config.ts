@@ -1,30 +1,35 @@
 import { statSync } from 'node:fs';
 import type { Clock } from '../platform/clock.ts';
+import type { ConfigFiles } from './reloading.ts';
 
 const LOOK_MS = 1_000;
 
 /**
- * Calls `onChange` when a file is another one than was read last (`readAs`, by whomever) and has kept still since the look before,
+ * Calls `onChange` when the files are others than were read last (`readAs`, by whomever) and have kept still since the look before,
  * until the signal aborts. Looks instead of listening: links that are swapped, files that are mounted and network folders tell nobody.
  */
 export async function watchConfig(
-  file: string,
+  stamp: () => string,
   readAs: () => string,
   onChange: () => Promise<unknown>,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  let last = stampOf(file);
+  let last = stamp();
   while (!signal.aborted) {
     await clock.sleep(LOOK_MS, signal);
-    const now = stampOf(file);
+    const now = stamp();
     if (now !== readAs() && now === last && !signal.aborted) await onChange();
     last = now;
   }
 }
 
-/** Differs when the file does, or what its name leads to. */
-export function stampOf(file: string): string {
+/** Differs when one of the files does, or what its name leads to. */
+export function stampOf({ file, secretFiles }: ConfigFiles): string {
+  return [file, ...secretFiles].map((name) => `${name} ${stampOfFile(name)}`).join('\n');
+}
+
+function stampOfFile(file: string): string {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
     return [dev, ino, size, mtimeNs, ctimeNs].join();

@@ -23,37 +23,37 @@ function aFile() {
     client_secret: 'b',
     poll: { every: '1h' },
   };
-  const write = (level: string, to = file) =>
-    writeFileSync(to, stringify({ watch: true, sources: { main: source }, log: { level } }));
+  const write = (level: string, to = file, more = {}) =>
+    writeFileSync(to, stringify({ watch: true, sources: { main: { ...source, ...more } }, log: { level } }));
   write('info');
   return { folder, file, write, load: () => loadConfig(file, { sinkTypes, env: {} }) };
 }
 
 /** Watches a file on a held clock, beside whoever else asks for reloads. */
-function watching({ file, load }: ReturnType<typeof aFile>) {
+function watching({ load }: ReturnType<typeof aFile>) {
   const clock = new HeldClock();
-  const { emit } = new Reported();
-  let level = load().log.level;
-  const apply = async (config: ReturnType<typeof load>) => {
-    level = config.log.level;
-    return { changes: [level], restart: [] };
+  const reported = new Reported();
+  let config = load();
+  const apply = async (next: ReturnType<typeof load>) => {
+    config = next;
+    return { changes: [next.log.level], restart: [] };
   };
-  const stamp = () => stampOf(file);
   const reloading = new Reloading(
     { apply },
-    { load, describe: () => [], stamp },
-    { clock, emit, readAs: stamp(), ready: Promise.resolve() },
+    { load, describe: () => [], stamp: stampOf },
+    { clock, emit: reported.emit, files: config, readAs: stampOf(config), ready: Promise.resolve() },
   );
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
   void watchConfig(
-    file,
+    () => stampOf(reloading.files),
     () => reloading.readAs,
     () => reloading.reload('watch'),
     clock,
     stop.signal,
   );
-  return { clock, reloading, level: () => level };
+  const secret = () => config.sources[0]?.options.client_secret.reveal();
+  return { clock, reloading, reported, secret, level: () => config.log.level };
 }
 
 test('what is put back right after a reload took it over, or failed on it, is taken over as well', async () => {
@@ -83,6 +83,27 @@ test('what a reload has taken over by request is not reloaded once more', async 
   await reloading.reload('request');
   await clock.pass(3 * SECOND);
   expect([level(), reloading.state.generation]).toEqual(['debug', 2]);
+});
+
+test('what a file holds that a secret comes from is taken over, also where it came to be later than the configuration that names it', async () => {
+  const configured = aFile();
+  const { folder, file, write } = configured;
+  const { clock, reported, secret } = watching(configured);
+  const token = join(folder, 'client_secret');
+  write('info', file, { client_secret: { file: 'client_secret' } });
+  await clock.pass(3 * SECOND);
+  expect([secret(), reported.of('reload-failed').length]).toEqual(['b', 1]);
+  for (const value of ['c', 'd']) {
+    writeFileSync(token, value);
+    await clock.pass(3 * SECOND);
+    expect(secret()).toBe(value);
+  }
+  write('debug', file);
+  await clock.pass(3 * SECOND);
+  writeFileSync(token, 'e');
+  await clock.pass(3 * SECOND);
+  expect(secret()).toBe('b');
+  expect([reported.of('reloaded').length, reported.of('reload-failed').length]).toEqual([3, 1]);
 });
 
 test('a change is taken over that is saved while leadsync starts', async () => {
