@@ -56,12 +56,15 @@ export async function checkSchema(client: ClientBase, schema: string, mirrors: b
 async function inspect(client: ClientBase, schema: string): Promise<Found> {
   const { rows } = await client.query(
     `SELECT to_regnamespace($1) IS NOT NULL AS schema_exists,
-      EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = '_leadsync_migrations') AS ours`,
+      (SELECT count(*) = 3 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+       WHERE c.relnamespace = to_regnamespace($1) AND c.relname = '_leadsync_migrations' AND c.relkind = 'r'
+       AND a.attname IN ('version', 'applied_at', 'applied_by')) AS ours`,
     [quoted(schema)],
   );
   const { schema_exists: schemaExists, ours } = rows[0];
   const version = ours ? await appliedVersion(client, schema) : 0;
-  await requireFree(client, schema, namesByStep.slice(version).flat());
+  const names = namesByStep.slice(version).flat();
+  await requireFree(client, schema, version === 0 ? ['_leadsync_migrations', ...names] : names);
   return { schemaExists, version };
 }
 

@@ -306,6 +306,7 @@ describe('the schema', () => {
 
   test.each([
     ['table', 'leads', 'CREATE TABLE leads (mine text)'],
+    ['table', '_leadsync_migrations', 'CREATE TABLE _leadsync_migrations (version integer)'],
     ['view', 'v_freshness', 'CREATE VIEW v_freshness AS SELECT 1'],
     ['table with the name of an index', 'polls_number', 'CREATE TABLE polls_number (mine text)'],
     ['type', 'deliveries', "CREATE TYPE deliveries AS ENUM ('mine')"],
