@@ -70,7 +70,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
   for (const what of ['handles', 'requests', 'resources'])
     registry.removeSingleMetric(`leadsync_nodejs_active_${what}_total`);
 
+  let shown: MetricNames = options;
   const observe = (event: Event): void => {
+    if (!isOf(event, shown)) return;
     switch (event.type) {
       case 'poll-finished':
         source.pollFinished(event);
@@ -160,7 +162,6 @@ export function createMetrics(options: MetricsOptions): Metrics {
         event satisfies never;
     }
   };
-  let shown: MetricNames = options;
   const rename = (names: MetricNames): void => {
     exchange(make, 'source', shown.sources, names.sources);
     exchange(make, 'sink', shown.sinks, names.sinks);
@@ -170,6 +171,13 @@ export function createMetrics(options: MetricsOptions): Metrics {
     shown = names;
   };
   return { registry, observe, rename };
+}
+
+/** What ends after its source, sink or export was removed would bring series back that are shown no more. */
+function isOf(event: Event, { sources, sinks, exports }: MetricNames): boolean {
+  if ('sink' in event) return sinks.includes(event.sink);
+  if ('source' in event) return sources.includes(event.source);
+  return !('export' in event) || exports.includes(event.export);
 }
 
 function exchange(

@@ -8,7 +8,7 @@ const now = new Date('2026-11-20T10:00:00.000Z');
 const idle: SinkBacklog = { sink: 'crm', pending: 0, dead: 0, oldestOwedAt: undefined };
 
 function metrics(options: Partial<MetricsOptions> = {}) {
-  const { registry, observe } = createMetrics({
+  const { registry, observe, rename } = createMetrics({
     version: '1.2.3',
     sources: ['main', 'other'],
     sinks: ['crm', 'drop'],
@@ -30,7 +30,7 @@ function metrics(options: Partial<MetricsOptions> = {}) {
       ]),
     );
   };
-  return { registry, observe, scrape };
+  return { registry, observe, rename, scrape };
 }
 
 test('every series is there before the first event, at 0', async () => {
@@ -71,6 +71,20 @@ test('no event adds a series that was not there from the start', async () => {
   const before = ours(await scrape());
   for (const event of oneOfEach) observe(event);
   expect(ours(await scrape())).toEqual(before);
+});
+
+test('what ends late of a source, a sink or an export that was removed brings no series back', async () => {
+  const { observe, rename, scrape } = metrics();
+  rename({ sources: ['other'], sinks: ['drop'], exports: [] });
+  const before = [...(await scrape()).keys()];
+  for (const event of oneOfEach) observe(event);
+  expect([...(await scrape()).keys()]).toEqual(before);
+});
+
+test('a worker, which has no sources of its own, counts what became of the leads of any', async () => {
+  const { observe, scrape } = metrics({ sources: [] });
+  observe(anEvent('delivery-dead'));
+  expect((await scrape()).get('leadsync_deliveries_total{sink="crm",outcome="dead"}')).toBe(1);
 });
 
 test('names follow the rules: the prefix, base units, _total on counters alone, a help text', async () => {
