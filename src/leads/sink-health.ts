@@ -38,4 +38,6 @@ export const HEALTHY: SinkHealth = {
 export const HELD_BACK = {
   paused: 'waits until its sink is resumed',
   held: 'waits until its sink works again',
+  disabled: 'waits until its sink is enabled',
+  removed: 'waits until its sink is in the configuration again',
 } as const;

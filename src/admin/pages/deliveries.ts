@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { DeliveryFilter, type DeliveryRow, DeliveryState } from '../model.ts';
+import { DeliveryFilter, type DeliveryRow, DeliveryState, type SinkOverview } from '../model.ts';
 import type { Page } from '../operations.ts';
 import { leadAddress, withQuery } from './addresses.ts';
 import { opensDialog } from './ask.ts';
@@ -10,6 +10,7 @@ import type { Content } from './content.ts';
 import { type Field, type Filtered, queryOf, readFilter } from './filters.ts';
 import { showList } from './list-page.ts';
 import { moment } from './moment.ts';
+import { nextAttempt, waitsFor } from './next-attempt.ts';
 import { emptyWords, pageOf, pager } from './pager.ts';
 import { type AddPage, fieldsOf, type Site } from './site.ts';
 import { type Column, table } from './table.ts';
@@ -32,17 +33,18 @@ export const addDeliveries: AddPage = (app, site) => {
 };
 
 async function show(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { sinks } = await site.operations.overview();
   return showList(site, request, reply, {
     name: 'Deliveries',
     path: '/deliveries',
-    fields: fieldsFor(await site.operations.overview()),
+    fields: fieldsFor(sinks),
     schema: DeliveryFilter,
     rows: (filter, filtered) => site.operations.deliveries(filter, pageOf(filtered)),
-    body,
+    body: (filtered, deliveries) => body(filtered, deliveries, columnsFor(sinks, new Date())),
   });
 }
 
-function fieldsFor({ sinks }: { readonly sinks: readonly { readonly sink: string }[] }): readonly Field[] {
+function fieldsFor(sinks: readonly { readonly sink: string }[]): readonly Field[] {
   return [
     { name: 'sink', label: 'Sink', choices: sinks.map(({ sink }) => [sink, sink] as const) },
     {
@@ -57,7 +59,11 @@ function fieldsFor({ sinks }: { readonly sinks: readonly { readonly sink: string
   ];
 }
 
-function body(filtered: Filter, deliveries: Page<DeliveryRow>): Content {
+function body(
+  filtered: Filter,
+  deliveries: Page<DeliveryRow>,
+  columns: readonly Column<DeliveryRow>[],
+): Content {
   const { given } = filtered;
   const empty = emptyWords(filtered, deliveries, words);
   const rows = table({ name: 'Deliveries', columns, rows: deliveries.rows, key: keyOf, empty });
@@ -82,7 +88,7 @@ function buttons(given: Filter['given']): VNode {
   </p>`;
 }
 
-const columns: readonly Column<DeliveryRow>[] = [
+const columnsFor = (sinks: readonly SinkOverview[], now: Date): readonly Column<DeliveryRow>[] => [
   // A script puts a box for all rows there, which live updates leave alone.
   { label: 'Select', heading: html`<span data-select-all hx-morph-skip>Select</span>`, of: selectBox },
   { label: 'Lead', of: (row) => html`<a href=${leadAddress(row.source, row.lead_id)}>${row.lead_id}</a>` },
@@ -93,7 +99,7 @@ const columns: readonly Column<DeliveryRow>[] = [
   { label: 'Attempts', of: ({ attempts }) => counted(attempts), number: true },
   { label: 'Owed', of: (row) => moment(row.owed_at), number: true },
   { label: 'Settled', of: (row) => moment(row.settled_at), number: true },
-  { label: 'Next attempt', of: (row) => moment(row.next_attempt_at), number: true },
+  { label: 'Next attempt', of: (row) => waitsFor(row, sinks, now) ?? nextAttempt(row, now), number: true },
   { label: 'Reason', of: ({ reason }) => reason && html`<bdi>${reason}</bdi>`, text: true },
 ];
 
@@ -139,7 +145,7 @@ async function retryMatching(
     return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: no row was selected.' });
   const { filter } = readFilter(
     query,
-    fieldsFor(await site.operations.overview()),
+    fieldsFor((await site.operations.overview()).sinks),
     DeliveryFilter,
     new Date(),
   );

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
-import type { LeadDetail } from '../model.ts';
+import type { LeadDetail, SinkOverview } from '../model.ts';
 import { leadAddress, withQuery } from './addresses.ts';
 import { askingButton } from './ask.ts';
 import { badge } from './badge.ts';
@@ -9,6 +9,7 @@ import { queryOf } from './filters.ts';
 import { concealed, revealed } from './lead-content.ts';
 import { timeline } from './lead-timeline.ts';
 import { moment } from './moment.ts';
+import { nextAttempt, waitsFor } from './next-attempt.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './site.ts';
 import { type Column, table } from './table.ts';
 import { countOf } from './wording.ts';
@@ -39,13 +40,13 @@ async function show(
   return site.show(request, reply, {
     title: `Lead ${lead}`,
     name: 'Leads',
-    live: body(detail, new Date()),
+    live: body(detail, await site.operations.sinks(), new Date()),
     still: content,
     address: leadAddress(source, lead),
   });
 }
 
-function body(detail: LeadDetail, now: Date): Content {
+function body(detail: LeadDetail, sinks: readonly SinkOverview[], now: Date): Content {
   const { lead, deliveries } = detail;
   return [
     html`<dl class="facts">
@@ -57,7 +58,7 @@ function body(detail: LeadDetail, now: Date): Content {
     </dl>`,
     html`<section><h2>Deliveries</h2>${table({
       name: 'Deliveries',
-      columns: deliveryColumns(now),
+      columns: deliveryColumns(sinks, now),
       rows: deliveries,
       key: ({ delivery_id }) => `delivery-${delivery_id}`,
       empty: 'This lead is owed to no sink: none was configured when it was first seen.',
@@ -68,14 +69,20 @@ function body(detail: LeadDetail, now: Date): Content {
 
 type Delivery = LeadDetail['deliveries'][number];
 
-function deliveryColumns(now: Date): readonly Column<Delivery>[] {
+function deliveryColumns(sinks: readonly SinkOverview[], now: Date): readonly Column<Delivery>[] {
   return [
     { label: 'Sink', of: ({ sink }) => html`<a href=${withQuery('/deliveries', { sink })}>${sink}</a>` },
     { label: 'For', of: forWhat },
-    { label: 'State', of: ({ state, reason }) => [badge(state), html` <small><bdi>${reason}</bdi></small>`] },
+    {
+      label: 'State',
+      of: (delivery) => [
+        badge(delivery.state),
+        html` <small><bdi>${delivery.reason}</bdi> ${waitsFor(delivery, sinks, now)}</small>`,
+      ],
+    },
     { label: 'Attempts', of: ({ attempts }) => attempts, number: true },
     { label: 'Owed', of: (delivery) => moment(delivery.owed_at), number: true },
-    { label: 'Settled or next', of: (delivery) => settledOrNext(delivery, now), number: true },
+    { label: 'Settled or next', of: (delivery) => settledOrNext(delivery, sinks, now), number: true },
     { label: 'Actions', of: actions },
   ];
 }
@@ -84,11 +91,11 @@ function forWhat({ event, lead_version, replay }: Delivery): string {
   return `${event}, version ${lead_version}${replay ? ', replay' : ''}`;
 }
 
-function settledOrNext(delivery: Delivery, now: Date): Content {
+function settledOrNext(delivery: Delivery, sinks: readonly SinkOverview[], now: Date): Content {
   if (delivery.settled_at) return moment(delivery.settled_at);
-  if (!delivery.next_attempt_at) return html`<span class="none">–</span>`;
-  const due = Date.parse(delivery.next_attempt_at) <= now.getTime();
-  return due ? 'due now' : html`next ${moment(delivery.next_attempt_at)}`;
+  if (!delivery.next_attempt_at || waitsFor(delivery, sinks, now)) return html`<span class="none">–</span>`;
+  const next = nextAttempt(delivery, now);
+  return typeof next === 'string' ? next : html`next ${next}`;
 }
 
 function actions({ source, lead_id, delivery_id, sink, state }: Delivery): Content {

@@ -142,11 +142,7 @@ function whatToDo(dead: readonly DeliveryRow[], command: ShowCommand): string {
   return `${answers.join(' ')} Once the cause is mended, ${command('retry DELIVERY')} tries one of the dead again, and ${command('retry --sink SINK --state dead')} all of a sink.\n`;
 }
 
-const WAITS_FOR: Readonly<Partial<Record<SinkState, string>>> = {
-  ...HELD_BACK,
-  disabled: 'waits until its sink is enabled',
-  removed: 'waits until its sink is in the configuration again',
-};
+const WAITS_FOR: Readonly<Partial<Record<SinkState, string>>> = HELD_BACK;
 
 function explanation(
   { reason, state, nextAttemptAt, settledAt }: DeliveryRow,

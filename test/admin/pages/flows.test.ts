@@ -152,6 +152,33 @@ describe('One lead', () => {
     expect(await page.locator('.timeline time').first().innerText()).toMatch(/^22 Nov \d\d:\d\d:\d\d$/);
   });
 
+  test('says what a delivery waits for that is due while its sink takes nothing, here and in the list', async () => {
+    const { page, go, operations } = await openReader(browser);
+    await go('/leads/main/48196');
+    const ofWarehouse = page
+      .getByRole('table', { name: 'Deliveries' })
+      .locator('tr', { hasText: 'warehouse' });
+    const cells = async () => (await ofWarehouse.locator('td').allInnerTexts()).map((text) => text.trim());
+    expect((await cells()).slice(2, 6)).toEqual([
+      'pending waits until its sink works again',
+      '1',
+      expect.stringMatching(/^22 Nov /),
+      '–',
+    ]);
+    await go('/deliveries?state=pending&sink=warehouse');
+    await page.getByText('waits until its sink works again').first().waitFor();
+    await operations.resume('warehouse');
+    await go('/leads/main/48196');
+    expect((await cells()).slice(2, 6)).toEqual([
+      'pending',
+      '1',
+      expect.stringMatching(/^22 Nov /),
+      'due now',
+    ]);
+    await go('/deliveries?state=pending&sink=warehouse');
+    await page.getByText('due now').first().waitFor();
+  });
+
   test('keeps its data to itself until somebody asks, which is written down', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/leads/main/48196');
