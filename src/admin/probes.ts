@@ -8,6 +8,8 @@ export interface Probed {
   /** Why leadsync cannot do its work now, each in one plain sentence; none: it can. */
   readonly ready: () => readonly string[] | Promise<readonly string[]>;
   readonly registry: { readonly contentType: string; metrics(): Promise<string> };
+  /** Is told a fault that nobody foresaw. */
+  readonly onFault: (error: unknown) => void;
 }
 
 /** How old an answer may be that is computed from the daemon's state, in ms: however often it is asked for. */
@@ -17,11 +19,11 @@ const READY_PATIENCE_MS = 2_000;
 /** Adds `/livez`, `/readyz` and `/metrics`. Who shows no credential where one is needed is told whether, and not why not. */
 export function addProbes(
   app: FastifyInstance,
-  { ready, registry }: Probed,
+  { ready, registry, onFault }: Probed,
   monotonicMs: () => number,
 ): void {
   const metrics = sharedFor(SHARED_MS, () => registry.metrics(), monotonicMs);
-  const unready = sharedFor(SHARED_MS, () => reasonsOf(ready), monotonicMs);
+  const unready = sharedFor(SHARED_MS, () => reasonsOf(ready, onFault), monotonicMs);
   const config = { open: true };
   app.get('/livez', { config }, (_request, reply) => plain(reply, 200, 'ok'));
   app.get('/readyz', { config }, async (_request, reply) => {
@@ -33,15 +35,18 @@ export function addProbes(
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await metrics()));
 }
 
-/** A check that fails or does not end is itself a reason not to be ready. */
-async function reasonsOf(ready: Probed['ready']): Promise<readonly string[]> {
+/** A check that fails or does not end is itself a reason not to be ready; why it failed is for the log alone. */
+async function reasonsOf(ready: Probed['ready'], onFault: Probed['onFault']): Promise<readonly string[]> {
   const answered = new AbortController();
   const late = sleep(READY_PATIENCE_MS, UNKNOWN, { signal: answered.signal });
+  const asked = (async () => ready())().catch((error: unknown) => {
+    onFault(error);
+    return UNKNOWN;
+  });
   try {
-    // `late` rejects only when it is called off, and then nobody listens any more.
-    return await Promise.race([(async () => ready())().catch(() => UNKNOWN), late]);
+    return await Promise.race([asked, late]);
   } finally {
-    late.catch(() => undefined);
+    late.catch(() => undefined); // called off in the next line, when nobody waits for it any more
     answered.abort();
   }
 }

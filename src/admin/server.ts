@@ -42,8 +42,6 @@ export interface AdminOptions extends Probed {
   /** Queues to be shown by Bull Board; undefined: none are. */
   readonly boardQueues?: BoardQueues | undefined;
   readonly audit: Audit;
-  /** Is told a fault that nobody foresaw. */
-  readonly onFault: (error: unknown) => void;
   readonly monotonicMs?: () => number;
 }
 

@@ -1,4 +1,6 @@
 import type { Config } from '../config/config.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { LedgerError } from '../ledger/ledger-error.ts';
 import type { LedgerStatus } from '../ledger/shown.ts';
 import { Closers } from '../platform/closers.ts';
 import { version } from '../platform/version.ts';
@@ -141,8 +143,7 @@ export class Daemon {
   async #unready(): Promise<readonly string[]> {
     if (this.#loops.signal.aborted) return ['leadsync is stopping'];
     const { ledger, carrier } = this.#parts;
-    await ledger.listingMark(''); // rejects when the ledger cannot be read
-    const failing = ledger.failing();
+    const failing = (await unreadable(ledger)) ?? ledger.failing();
     return [failing && `${failing.message} ${failing.hint}`, carrier.unready()].filter(
       (reason) => reason !== undefined,
     );
@@ -274,5 +275,16 @@ export class Daemon {
     const failures = await this.#closers.closeAll();
     for (const failure of failures) this.#parts.telemetry.logger.fault('closing', failure);
     return failures.length === 0;
+  }
+}
+
+/** Why the ledger cannot be read at present; undefined when it can. */
+async function unreadable(ledger: Ledger): Promise<LedgerError | undefined> {
+  try {
+    await ledger.listingMark('');
+    return undefined;
+  } catch (error) {
+    if (error instanceof LedgerError) return error;
+    throw error;
   }
 }

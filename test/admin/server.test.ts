@@ -50,11 +50,16 @@ test('/readyz is 503 with the reasons when it cannot', async () => {
   expect(JSON.parse(answer.text)).toEqual({ ready: false, reasons });
 });
 
-test('/readyz is 503 without the error’s text when it cannot be found out', async () => {
-  const server = await start({ ready: () => Promise.reject(new Error('ada@example.com')) });
+test('/readyz is 503 without the error’s text when it cannot be found out, which is told to the log alone', async () => {
+  const faults: unknown[] = [];
+  const server = await start({
+    ready: () => Promise.reject(new Error('ada@example.com')),
+    onFault: (error) => faults.push(error),
+  });
   const answer = await ask(server, '/readyz');
   expect(answer.status).toBe(503);
   expect(answer.text).not.toContain('ada@example.com');
+  expect(faults).toMatchObject([{ message: 'ada@example.com' }]);
 });
 
 test('/readyz gives up on a check that does not end', async () => {
