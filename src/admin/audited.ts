@@ -1,3 +1,4 @@
+import { codeOf } from '../platform/network-failure.ts';
 import { type Actor, actor } from './actor.ts';
 import type { Operations } from './operations.ts';
 import { Refusal } from './refusal.ts';
@@ -22,11 +23,11 @@ export function noteIn(audit: Audit): Note {
   return async (what, details = {}) => {
     try {
       await audit({ ...actor.getStore(), what, ...details });
-    } catch {
+    } catch (error) {
       throw new Refusal(
         503,
         'audit-log',
-        'This was not done: it could not be written to the audit log.',
+        `This was not done: it could not be written to the audit log (${codeOf(error) ?? 'unknown error'}).`,
         'See whether data_dir has room and belongs to the user that leadsync runs as.',
       );
     }

@@ -75,7 +75,7 @@ async function turnAway(
   { guess, waitSeconds }: Stranger,
   note: Note,
 ): Promise<boolean> {
-  // Nothing is given, so that it goes on when the audit log cannot be written.
+  // They get nothing either way. That the audit log cannot be written, the next one hears who may do something.
   if (guess) await note('token refused', { address: addressOf(request) }).catch(() => undefined);
   if (isOpen(request)) return false;
   if (waitSeconds === 0) await askForCredential(request, reply);

@@ -220,12 +220,12 @@ describe('the audit log', () => {
       return undefined;
     };
     const operations = { ...aWellLeadsync(), reveal: count, test: count };
-    const audit = () => Promise.reject(new Error('ENOSPC'));
+    const audit = () => Promise.reject(Object.assign(new Error('no room'), { code: 'ENOSPC' }));
     const server = await start({ operations, audit, token: () => undefined });
     for (const path of ['/api/v1/leads/main/42/reveal', '/api/v1/sinks/crm/test', '/-/reload']) {
       const answer = await ask(server, path, { method: 'POST' });
       expect(answer.status).toBe(503);
-      expect(answer.text).toContain('could not be written to the audit log');
+      expect(answer.text).toContain('could not be written to the audit log (ENOSPC)');
     }
     expect(done).toBe(0);
   });
