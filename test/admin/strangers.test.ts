@@ -132,3 +132,15 @@ describe('what cannot be answered', () => {
     );
   });
 });
+
+test('a page is shown although nobody can say how leadsync is, and the log is told why', async () => {
+  const faults: unknown[] = [];
+  const overview = () => Promise.reject(new Error('ada@example.com'));
+  const operations = { ...aWellLeadsync(), overview };
+  const server = await start({ operations, onFault: (error) => faults.push(error) });
+  const { status, text } = await ask(server, '/polls', { headers: BROWSER });
+  expect(status).toBe(200);
+  expect(text).toContain('How leadsync is could not be found out.');
+  expect(text).not.toContain('ada@example.com');
+  expect(faults).toMatchObject([{ message: 'ada@example.com' }]);
+});

@@ -4,6 +4,7 @@ import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Overview } from '../model.ts';
 import type { Operations } from '../operations.ts';
+import { Refusal } from '../refusal.ts';
 import { type Ask, askFor } from './ask.ts';
 import type { AssetName } from './assets.ts';
 import { layout, type Page } from './layout.ts';
@@ -47,8 +48,7 @@ export class Site {
 
   /** Answers with a page. */
   async show(request: FastifyRequest, reply: FastifyReply, page: Page): Promise<FastifyReply> {
-    // A page that can be told is told, though nobody knows at the moment how leadsync is.
-    const overview = await this.operations.overview().catch(() => undefined);
+    const overview = await this.#overview();
     const frame = {
       addressOf: this.#addressOf,
       refreshMs: this.#parts.refreshMs ?? REFRESH_MS,
@@ -59,6 +59,17 @@ export class Site {
       notice: request.headers['hx-request'] === undefined ? takeNotice(request, reply) : undefined,
     };
     return this.send(reply, layout(page, frame), page.status);
+  }
+
+  /** Undefined when it cannot be had at the moment: a page that can be shown is shown all the same. */
+  async #overview(): Promise<Overview | undefined> {
+    try {
+      return await this.operations.overview();
+    } catch (error) {
+      // Whoever wants to know why asks for the overview itself, which refuses in so many words.
+      if (!(error instanceof Refusal)) this.#parts.onFault(error);
+      return undefined;
+    }
   }
 
   /** Answers with a document. */
