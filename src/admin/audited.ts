@@ -38,9 +38,9 @@ export function noteIn(audit: Audit): Note {
 export function audited(operations: Operations, note: Note): Operations {
   return {
     ...operations,
-    reveal: async (source, lead, who, version) => {
+    reveal: async (source, lead, version) => {
       await note('reveal', { source, lead, version });
-      return operations.reveal(source, lead, who, version);
+      return operations.reveal(source, lead, version);
     },
     retry: async (filter) => {
       await note('retry', { ...filter });

@@ -40,8 +40,8 @@ export interface Operations {
   leads(search: LeadSearch, page: PageRequest): Promise<Page<LeadRow>>;
   /** Undefined when no source has ever listed it. */
   lead(source: string, lead: string): Promise<LeadDetail | undefined>;
-  /** Personal data: written to the audit log, with `who`, before it is given. The present version when none is named. */
-  reveal(source: string, lead: string, who: string, version?: number): Promise<Content | undefined>;
+  /** Personal data: `audited` writes down who asks before it is given. The present version when none is named. */
+  reveal(source: string, lead: string, version?: number): Promise<Content | undefined>;
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** How many deliveries a filter means, counted up to 10,000. */
   countDeliveries(filter: DeliveryFilter): Promise<number>;

@@ -63,7 +63,7 @@ export function operationsOf(given: OperationParts): Operations {
       const history = await asked('lead', source, leadIdOf(lead));
       return history && shownHistory(history);
     },
-    reveal: async (source, lead, _who, version) => {
+    reveal: async (source, lead, version) => {
       const content = await asked('content', source, leadIdOf(lead), version);
       return content && { source, lead_id: lead, ...shownContent(content) };
     },

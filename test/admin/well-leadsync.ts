@@ -64,7 +64,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
         raw_before: null,
         answers: [],
       };
-      return (args[3] ?? 1) === 1 ? content : undefined;
+      return (args[2] ?? 1) === 1 ? content : undefined;
     },
     deliveries: kept('deliveries', { rows: [], next: null }),
     countDeliveries: kept('countDeliveries', 7),

@@ -48,7 +48,7 @@ export const adminSafeguards: readonly Safeguard[] = [
     file: 'src/admin/pages/lead.ts',
     text: 'show(site, request, reply, concealed(pathOf(request)))',
     instead:
-      "site.operations.reveal(paramOf(request, 'source'), paramOf(request, 'lead'), '').then((content) => show(site, request, reply, content ? revealed(content) : concealed(pathOf(request))))",
+      "site.operations.reveal(paramOf(request, 'source'), paramOf(request, 'lead')).then((content) => show(site, request, reply, content ? revealed(content) : concealed(pathOf(request))))",
     tests: ['test/admin/pages/flows.test.ts'],
   },
   {

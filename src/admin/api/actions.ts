@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { actor } from '../actor.ts';
 import { Content, ReloadResult, TestResult } from '../model.ts';
 import type { Operations } from '../operations.ts';
 import { leadPath, pauseBody, replayBody, retryBody, sinkPath, versionPath } from './inputs.ts';
@@ -26,7 +25,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
       },
     },
     async ({ params: { source, lead } }) =>
-      (await operations.reveal(source, lead, actor.getStore()?.who ?? '')) ?? noSuchLead(source, lead),
+      (await operations.reveal(source, lead)) ?? noSuchLead(source, lead),
   );
   app.post(
     '/leads/:source/:lead/versions/:version/reveal',
@@ -40,8 +39,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
       },
     },
     async ({ params: { source, lead, version } }) =>
-      (await operations.reveal(source, lead, actor.getStore()?.who ?? '', version)) ??
-      noSuchVersion(source, lead, version),
+      (await operations.reveal(source, lead, version)) ?? noSuchVersion(source, lead, version),
   );
   app.post(
     '/leads/:source/:lead/replay',

@@ -20,7 +20,7 @@ export const addLead: AddPage = (app, site) => {
   app.post('/leads/:source/:lead/data', async (request, reply) => {
     const { source, lead } = nameOf(request);
     const version = versionOf(request);
-    const content = await site.operations.reveal(source, lead, site.who(), version);
+    const content = await site.operations.reveal(source, lead, version);
     if (content === undefined) return unknown(site, request, reply, version);
     return show(site, request, reply, revealed(content));
   });

@@ -14,7 +14,7 @@ import { leaveNotice, type Notice, takeNotice } from './notice.ts';
 export interface PageParts {
   /** Its overview is asked for with every page, whose title and icon tell the state. */
   readonly operations: Operations;
-  /** Who asks, for the audit log: `session` when it can be ended, for which there is a button then. */
+  /** Who asks: `session` when it can be ended, for which there is a button then. */
   readonly who: () => string;
   /** Is told a fault that nobody foresaw. */
   readonly onFault: (error: unknown) => void;

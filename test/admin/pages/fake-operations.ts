@@ -90,13 +90,13 @@ export class FakeOperations implements Operations {
     return row && this.detailOf(row, this.deliveryRows);
   }
 
-  async reveal(source: string, lead: string, who: string, version?: number): Promise<Content | undefined> {
+  async reveal(source: string, lead: string, version?: number): Promise<Content | undefined> {
     const row = this.#row(source, lead);
     const { versions } = row ? this.detailOf(row, []) : { versions: [] };
     const shown = versions.find((one) => one.version === (version ?? row?.version));
     if (row === undefined || shown === undefined) return undefined;
     const named = version === undefined ? '' : ` version ${version}`;
-    this.actions.push(`reveal ${source} ${lead}${named} by ${who}`);
+    this.actions.push(`reveal ${source} ${lead}${named}`);
     const raw = (of: number) => (of === 0 ? null : this.rawOf({ ...row, version: of }));
     const { version: no } = shown;
     return {

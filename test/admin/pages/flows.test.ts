@@ -186,7 +186,7 @@ describe('One lead', () => {
     expect(operations.actions).toEqual([]);
     await show(page).click();
     await page.getByText('Ada Example').first().waitFor();
-    expect(operations.actions).toEqual(['reveal main 48196 by a reader']);
+    expect(operations.actions).toEqual(['reveal main 48196']);
     expect(page.url()).toBe(`${new URL(page.url()).origin}/leads/main/48196`);
     await page.getByRole('link', { name: 'Hide' }).click();
     await show(page).waitFor();
@@ -213,10 +213,7 @@ describe('One lead', () => {
     await page.getByRole('heading', { name: /version 1, since/ }).waitFor();
     expect(await changed.count()).toBe(0);
     expect(await page.content()).not.toContain('+61 400 000 002');
-    expect(operations.actions).toEqual([
-      'reveal main 48196 version 2 by a reader',
-      'reveal main 48196 version 1 by a reader',
-    ]);
+    expect(operations.actions).toEqual(['reveal main 48196 version 2', 'reveal main 48196 version 1']);
     expect(faults).toEqual([]);
   });
 
