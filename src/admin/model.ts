@@ -14,6 +14,8 @@ const count = z.int().nonnegative();
 export const pageOf = <Row extends z.ZodType>(row: Row) =>
   z.object({ rows: z.array(row).readonly(), next: z.string().nullable() });
 
+const PollStatus = z.enum(['running', 'success', 'unchanged', 'partial', 'failed']);
+
 export const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
 
 /** A thing that is wrong, in words, with what to do next; `about` names the source, sink or export. */
@@ -30,7 +32,7 @@ const SourceOverview = z.object({
   leads_listed: count,
   leads_rejected: count,
   last_poll_at: time.nullable(),
-  last_poll_status: z.enum(['running', 'success', 'unchanged', 'partial', 'failed']).nullable(),
+  last_poll_status: PollStatus.nullable(),
   last_success_at: time.nullable(),
   /** Seconds since the listing was last known to its end. */
   freshness_seconds: z.number().nullable(),
@@ -199,7 +201,7 @@ export const DeliveryFilter = z.object({
 
 export const PollFilter = z.object({
   source: z.string().optional(),
-  status: z.enum(['running', 'success', 'unchanged', 'partial', 'failed']).optional(),
+  status: PollStatus.optional(),
 });
 
 export const PollRow = z.object({
@@ -208,7 +210,7 @@ export const PollRow = z.object({
   started_at: time,
   finished_at: time.nullable(),
   duration_ms: z.number().nullable(),
-  status: z.enum(['running', 'success', 'unchanged', 'partial', 'failed']),
+  status: PollStatus,
   leads_listed: count,
   leads_new: count,
   leads_changed: count,

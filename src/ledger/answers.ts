@@ -1,5 +1,5 @@
 import type { LeadId } from '../leads/lead.ts';
-import type { DeliveryRow, PollRow } from './shown.ts';
+import type { DeliveryRow, PollStatus } from './shown.ts';
 
 /* What a `LedgerReader` is asked and answers, as values that can go from thread to thread. */
 
@@ -97,8 +97,6 @@ export interface KeptPoll {
   readonly http_status: number | null;
   readonly error: string | null;
 }
-
-export type PollStatus = PollRow['status'];
 
 /** How fast leads arrived at a sink, in ms; undefined where there is nothing to tell from. */
 export interface Speed {

@@ -1,5 +1,6 @@
 import type { DeliveryState } from '../leads/delivery.ts';
 import type { Outcome } from '../leads/outcome.ts';
+import type { PollRow } from './shown.ts';
 
 /** How far somebody has read what happened: numbers of rows, which only grow. */
 export interface NewsMark {
@@ -21,17 +22,9 @@ export interface News {
 export type NewsEntry = PollNews | LeadNews | RejectionNews | AttemptNews;
 
 /** A poll has ended. */
-export interface PollNews {
+export interface PollNews extends Omit<PollRow, 'startedAt' | 'finishedAt'> {
   readonly kind: 'poll';
   readonly at: Date;
-  readonly source: string;
-  readonly poll: number;
-  readonly status: 'running' | 'success' | 'unchanged' | 'partial' | 'failed';
-  readonly listed: number;
-  readonly new: number;
-  readonly changed: number;
-  readonly rejected: number;
-  readonly error: string | undefined;
 }
 
 /** A lead is new, or has another content. */

@@ -10,7 +10,6 @@ import type {
   LeadRow,
   LeadSearch,
   Page,
-  PollStatus,
   Rows,
   Speed,
 } from './answers.ts';
@@ -21,10 +20,8 @@ import { LeadList } from './lead-list.ts';
 import type { DeliveryFilter } from './ledger.ts';
 import { LedgerError } from './ledger-error.ts';
 import { Measures } from './measures.ts';
-import type { DeliveryRow, LedgerStatus } from './shown.ts';
+import { type DeliveryRow, type LedgerStatus, POLL_STATUSES, type PollStatus } from './shown.ts';
 import { SinkRows } from './sink-rows.ts';
-
-const POLL_STATUSES: readonly PollStatus[] = ['running', 'success', 'unchanged', 'partial', 'failed'];
 
 /** So many of one lead's versions, and of one delivery's attempts, are shown, the newest; there are hardly ever more. */
 const MOST_VERSIONS = 1_000;

@@ -33,12 +33,17 @@ export interface SourceStatus {
   readonly lastSuccessAt: Date | undefined;
 }
 
+/** How a poll ended, or that it has not. */
+export const POLL_STATUSES = ['running', 'success', 'unchanged', 'partial', 'failed'] as const;
+export type PollStatus = (typeof POLL_STATUSES)[number];
+
+/** A poll as it is shown to people. */
 export interface PollRow {
   readonly poll: PollId;
   readonly source: string;
   readonly startedAt: Date;
   readonly finishedAt: Date | undefined;
-  readonly status: 'running' | 'success' | 'unchanged' | 'partial' | 'failed';
+  readonly status: PollStatus;
   readonly listed: number;
   readonly new: number;
   readonly changed: number;
