@@ -8,9 +8,10 @@ import { Wake } from './wake.ts';
 
 const FIRST_BACK_OFF_MS = 1_000;
 const LAST_BACK_OFF_MS = 300_000;
-/** A wrong secret or address does not come right by asking: such failures wait at least this long, in ms. */
-const SOMEBODY_BACK_OFF_MS = 60_000;
-const NEEDS_SOMEBODY: ReadonlySet<string> = new Set(['credentials', 'other-origin']);
+/** What does not come right by asking: a wrong secret or address. */
+const STUBBORN: ReadonlySet<string> = new Set(['credentials', 'other-origin']);
+/** How long such a failure waits at least, in ms. */
+const STUBBORN_BACK_OFF_MS = 60_000;
 /** The ledger is asked before the service is, so trying again costs the service nothing: once there is room, leads come within seconds. */
 const LAST_LEDGER_BACK_OFF_MS = 10_000;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
@@ -50,7 +51,7 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
 
 /** Tells of the failure and gives the wait before the next try, in ms. */
 function report(failure: PollFailure, failures: number, random: Random, emit: Emit): number {
-  const first = NEEDS_SOMEBODY.has(failure.code) ? SOMEBODY_BACK_OFF_MS : FIRST_BACK_OFF_MS;
+  const first = STUBBORN.has(failure.code) ? STUBBORN_BACK_OFF_MS : FIRST_BACK_OFF_MS;
   const asked = Math.min(failure.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
   const last = failure.code.startsWith('ledger-') ? LAST_LEDGER_BACK_OFF_MS : LAST_BACK_OFF_MS;
   const retryInMs = Math.max(asked, backOffMs(failures - 1, first, last, random));
