@@ -1,4 +1,5 @@
 import type { Happening, SinkChange } from '../daemon/follow-ledger.ts';
+import { readPollError } from '../daemon/poll-error.ts';
 import type { AttemptNews, LeadNews, PollNews } from '../ledger/news-entries.ts';
 import { printable } from './printable.ts';
 
@@ -56,8 +57,7 @@ const LEDGER_WORDS = {
 
 function pollWords({ source, status, listed, new: found, changed, error }: PollNews): Words {
   const counts = `${listed} listed, ${found} new, ${changed} changed`;
-  // The ledger keeps a code before the sentence, for queries.
-  return ['poll', source, status, counts, error?.replace(/^[a-z-]+: /, '')];
+  return ['poll', source, status, counts, error && readPollError(error).reason];
 }
 
 function leadWords({ source, lead, version, changedFields, raw }: LeadNews): Words {

@@ -7,6 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { type ChangedListing, type Source, SourceError } from '../source/source.ts';
 import type { Emit, Event } from '../telemetry/events.ts';
+import { pollError } from './poll-error.ts';
 
 export interface PollParts {
   readonly source: Source;
@@ -185,7 +186,7 @@ async function fail(
   const status = listed > 0 ? ('partial' as const) : ('failed' as const);
   if (poll !== undefined) {
     await ledger
-      .finishPoll(poll, { status, httpStatus, error: `${code}: ${reason}` })
+      .finishPoll(poll, { status, httpStatus, error: pollError({ code, reason }) })
       .catch((second: unknown) => {
         // A ledger that cannot write is why we are here; the poll is marked when the next one starts.
         if (!(second instanceof LedgerError)) throw second;

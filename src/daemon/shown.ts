@@ -19,6 +19,7 @@ import type {
 } from '../ledger/answers.ts';
 import type { DeliveryRow } from '../ledger/shown.ts';
 import type { ExportView } from './exporting.ts';
+import { readPollError } from './poll-error.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
 /** How pages and API name what the ledger knows. */
@@ -35,8 +36,7 @@ export function shownSource({ name, status }: SourceView, now: Date): Overview['
     last_poll_status: poll?.status ?? null,
     last_success_at: iso(successAt),
     freshness_seconds: successAt ? Math.max(0, (now.getTime() - successAt.getTime()) / 1000) : null,
-    // The ledger keeps a code before the sentence, for queries.
-    error: poll?.error?.replace(/^[a-z-]+: /, '') ?? null,
+    error: reasonOf(poll?.error),
   };
 }
 
@@ -212,7 +212,11 @@ export function shownPoll(poll: KeptPoll): PollModel {
   const { started_at, finished_at, error } = poll;
   const durationMs =
     finished_at === null ? null : Math.max(0, Date.parse(finished_at) - Date.parse(started_at));
-  return { ...poll, duration_ms: durationMs, error: error?.replace(/^[a-z-]+: /, '') ?? null };
+  return { ...poll, duration_ms: durationMs, error: reasonOf(error) };
+}
+
+function reasonOf(error: string | null | undefined): string | null {
+  return typeof error === 'string' ? readPollError(error).reason : null;
 }
 
 function iso(at: Date | undefined): string | null {

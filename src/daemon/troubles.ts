@@ -2,6 +2,7 @@ import { countOf, printAge, printLength, printMoment, printMomentAndAge } from '
 import { NEEDS_SOMEBODY } from '../telemetry/events.ts';
 import type { ExportView } from './exporting.ts';
 import { nextPollAfter } from './next-poll.ts';
+import { readPollError } from './poll-error.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
 /**
@@ -108,14 +109,15 @@ function sourceTroubles(source: SourceView, given: Circumstances): Trouble[] {
 function failedPoll({ name, status }: SourceView, { running, command }: Circumstances): Trouble[] {
   const poll = status?.lastPoll;
   if (poll?.status !== 'failed' && poll?.status !== 'partial') return [];
-  // The ledger keeps a code before the sentence, for queries.
-  const [, code = '', why] = /^(?:([a-z-]+): )?(.*)$/s.exec(poll.error ?? 'no reason was kept') ?? [];
+  const { code = '', reason } = readPollError(poll.error ?? 'no reason was kept');
   const byItself = running ? 'leadsync tries again by itself; ' : '';
   const before = NEEDS_SOMEBODY.has(code)
     ? `Waiting does not mend this: correct what it names, then ${command('reload')}; `
     : byItself;
   const how = poll.status === 'failed' ? 'failed' : 'broke off';
-  return [critical(name, `${name}: the last poll ${how}: ${why}`, `${before}${command('check')} tries now.`)];
+  return [
+    critical(name, `${name}: the last poll ${how}: ${reason}`, `${before}${command('check')} tries now.`),
+  ];
 }
 
 function latePoll({ name, config, status }: SourceView, { now, running }: Circumstances): Trouble[] {
