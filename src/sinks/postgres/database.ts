@@ -45,12 +45,12 @@ export class Database {
     return this.#closed;
   }
 
-  /** For work that holds no lead: nothing in it can be refused. */
+  /** For work that holds no lead: whatever refuses it keeps the sink from working. @throws SinkUnavailable */
   async surely(mode: Mode, stop: AbortSignal, work: Work): Promise<void> {
-    const refused = await this.run(mode, stop, work);
+    const refused = await this.run(mode, stop, work, "a statement of leadsync's own");
     if (!refused) return;
-    throw new SinkUnavailable(`${this.where} failed while the schema was looked at.`, {
-      hint: `It said: ${refused.reason}`,
+    throw new SinkUnavailable(refused.reason, {
+      hint: "See whether somebody put a trigger, rule or constraint on leadsync's tables, and the server's log.",
       answer: refused.answer,
     });
   }
@@ -64,15 +64,15 @@ export class Database {
     return (result as unknown as { value: T }).value;
   }
 
-  /** Gives why the work was refused, when it was. @throws SinkUnavailable for whatever else fails */
-  async run(mode: Mode, stop: AbortSignal, work: Work): Promise<Refused | undefined> {
+  /** Gives why the work was refused, when it was, which `what` names. @throws SinkUnavailable for whatever else fails */
+  async run(mode: Mode, stop: AbortSignal, work: Work, what = 'the lead'): Promise<Refused | undefined> {
     const manner = { mode, timeoutMs: this.#timeoutMs };
     for (let tries = 1; ; tries += 1) {
       try {
         await inTransaction(this.#pool, manner, stop, work);
         return undefined;
       } catch (error) {
-        const judged = this.#judge(error, stop);
+        const judged = this.#judge(error, stop, what);
         if (judged instanceof SinkUnavailable) throw judged;
         if (judged !== 'again') return judged;
         if (tries === TRIES) throw this.#contended(error);
@@ -80,11 +80,11 @@ export class Database {
     }
   }
 
-  #judge(cause: unknown, stop: AbortSignal): Judged {
+  #judge(cause: unknown, stop: AbortSignal, what: string): Judged {
     if (cause instanceof SinkUnavailable) return cause;
     if (stop.aborted)
       return new SinkUnavailable(`The transaction on ${this.where} was cut off.`, { hint: '', cause });
-    if (!(cause instanceof DeadlinePassed)) return judgeError(this.where, cause);
+    if (!(cause instanceof DeadlinePassed)) return judgeError(this.where, cause, what);
     return new SinkUnavailable(
       `${this.where} did not end a transaction within ${this.#timeoutMs / 1000} s.`,
       {

@@ -33,20 +33,20 @@ const HINTS: Readonly<Record<string, string>> = {
   '57P': 'Start the server again, if nobody does.',
 };
 
-/** Decides what an error of PostgreSQL, or of the way to it, means. Does not look at its text. */
-export function judgeError(where: string, error: unknown): Judged {
+/** Decides what an error of PostgreSQL, or of the way to it, means for `what` it was given. Does not look at its text. */
+export function judgeError(where: string, error: unknown, what: string): Judged {
   if (error instanceof NotWritten) {
     const reason = `${where} did not write the lead to ${error.table} and reported no error: a trigger or a rule on that table leaves it out, or changes its key. Change or drop that.`;
     return { kind: 'refused', reason };
   }
   if (!(error instanceof pg.DatabaseError)) {
-    const { what, hint } = networkFailure(error);
-    return new SinkUnavailable(`${where} ${what}.`, { hint, cause: error });
+    const failure = networkFailure(error);
+    return new SinkUnavailable(`${where} ${failure.what}.`, { hint: failure.hint, cause: error });
   }
   const { code = '', message } = error;
   if (AGAIN.has(code)) return 'again';
   if (REFUSED.test(code)) {
-    const reason = `${where} refused the lead (${[`SQLSTATE ${code}`, ...namesIn(error)].join(', ')}).`;
+    const reason = `${where} refused ${what} (${[`SQLSTATE ${code}`, ...namesIn(error)].join(', ')}).`;
     return { kind: 'refused', reason, answer: textOf(error) };
   }
   const said = NAMES_ONLY.test(code) ? `: ${message}` : '';

@@ -334,6 +334,21 @@ describe('the schema', () => {
 });
 
 describe('a database that cannot be used', () => {
+  test('because a trigger refuses what is no lead says what it refused, and where to look', async () => {
+    const sink = open();
+    await deliver(sink, aDelivery());
+    await database.query(
+      `CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$`,
+    );
+    await database.query(
+      'CREATE TRIGGER keep BEFORE DELETE ON leads FOR EACH STATEMENT EXECUTE FUNCTION keep()',
+    );
+    const person = { leads: [{ source: 'main', leadId: 42n }], rejected: [], ledger: 'a-ledger' };
+    const { message, hint } = await failure(Promise.resolve(sink.erase?.(person, NEVER)));
+    expect(message).toContain("refused a statement of leadsync's own (SQLSTATE P0001");
+    expect(hint).toContain('trigger');
+  });
+
   test.each([
     ['a table is dropped', 'DROP TABLE lead_answers CASCADE', '42P01', 'lead_answers'],
     ['a column is missing', 'ALTER TABLE leads DROP COLUMN _leadsync_hash', '42703', '_leadsync_hash'],
