@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
+import { isLoopback } from '../platform/loopback.ts';
 import { codeOf } from '../platform/network-failure.ts';
 import { secret } from '../platform/option-types.ts';
 import { DestinationFailed, defineDestination } from './destination.ts';
@@ -83,7 +84,7 @@ async function connectTo({ protocol, hostname, port, username, password }: URL) 
     host,
     port: Number(port) || (secure ? 465 : 587),
     secure,
-    requireTLS: !secure && password !== '' && !LOOPBACK.test(host),
+    requireTLS: !secure && password !== '' && !isLoopback(host),
     ...(user ? { auth: { user, pass: decodeURIComponent(password) } } : {}),
     connectionTimeout: TIMEOUT_MS,
     greetingTimeout: TIMEOUT_MS,
@@ -93,8 +94,6 @@ async function connectTo({ protocol, hostname, port, username, password }: URL) 
 
 /** As long as a whole mail may take, in ms; each of its steps has a time of its own. */
 const WHOLE_MS = 4 * TIMEOUT_MS;
-
-const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
 
 /** By nodemailer's codes; the server's own words are not repeated, for they may hold anything. */
 function wordsOf(error: unknown, { host }: URL): [what: string, hint: string] {
