@@ -6,7 +6,7 @@ import type { JobData } from './bullmq-worker.ts';
 import { BullmqWorkers } from './bullmq-workers.ts';
 import { type AttemptBatch, type CarriedSink, type Carrier, CarrierUnavailable } from './carrier.ts';
 import type { QueueAdapters } from './queue-adapters.ts';
-import { type RedisFailure, redisFailure } from './redis-failure.ts';
+import { LEADS_WAIT, type RedisFailure, redisFailure } from './redis-failure.ts';
 import { RedisLink } from './redis-link.ts';
 import { RunningAttempts } from './running-attempts.ts';
 
@@ -27,7 +27,6 @@ export type CarrierState =
   | { readonly kind: 'warning'; readonly reason: string; readonly hint: string };
 
 const CLOSE_MS = 1_000;
-const HINT = 'Polls go on; leads wait in the ledger and lose nothing.';
 
 /**
  * Carries batches through BullMQ: one queue per sink, so that each has its own pace. The ledger owns retry, pause and
@@ -85,7 +84,7 @@ export class BullmqCarrier implements Carrier {
 
   async offer(refs: readonly BatchRef[]): Promise<void> {
     const unready = this.unready();
-    if (unready) throw new CarrierUnavailable(unready, HINT);
+    if (unready) throw new CarrierUnavailable(unready, LEADS_WAIT);
     try {
       await this.#link.answered(this.#add(refs));
     } catch (error) {

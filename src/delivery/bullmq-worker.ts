@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import type { BatchRef } from '../leads/delivery.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { CarriedSink } from './carrier.ts';
-import { codeOf } from './redis-failure.ts';
+import { redisCodeOf } from './redis-failure.ts';
 import { COMMAND_MS, retryStrategy } from './redis-link.ts';
 
 /** What a job holds: nobody's data, only which batch and under which lease. */
@@ -31,7 +31,7 @@ export class BullmqWorker {
       maxLoadingRetryTime: 1_000,
       retryStrategy,
       // After a fail-over the name may mean another server: https://github.com/redis/ioredis#reconnect-on-error
-      reconnectOnError: (error) => codeOf(error) === 'READONLY',
+      reconnectOnError: (error) => redisCodeOf(error) === 'READONLY',
     });
     this.#connection.on('error', () => undefined); // the producer's connection, to the same Redis, reports it
     const attempt = (job: Job<JobData>) =>

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
 import type { Secret } from '../platform/secret.ts';
 import { CarrierUnavailable } from './carrier.ts';
-import { codeOf, hintFor, NoAnswer } from './redis-failure.ts';
+import { hintFor, NoAnswer, redisCodeOf } from './redis-failure.ts';
 
 /** How long Redis may take to answer, in ms. */
 const ANSWER_MS = 5_000;
@@ -26,7 +26,7 @@ export async function checkRedis(url: Secret, stop: AbortSignal): Promise<string
     return warningOf(info);
   } catch (error) {
     if (error instanceof CarrierUnavailable) throw error;
-    const code = codeOf(error instanceof DeadlinePassed ? new NoAnswer() : (first ?? error));
+    const code = redisCodeOf(error instanceof DeadlinePassed ? new NoAnswer() : (first ?? error));
     throw new CarrierUnavailable(`Redis cannot be used (${code}).`, hintFor(code), error);
   } finally {
     redis.disconnect();

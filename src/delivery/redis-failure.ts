@@ -10,7 +10,8 @@ export interface RedisFailure {
 }
 
 const SILENT = 'it does not answer';
-const WAIT = 'Polls go on; leads wait in the ledger and lose nothing.';
+/** What a Redis that is away costs. */
+export const LEADS_WAIT = 'Polls go on; leads wait in the ledger and lose nothing.';
 
 /** What Redis says when it is there and does not do what it is asked: the first word of its answer. */
 const REFUSALS: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
@@ -57,14 +58,14 @@ const UNREACHED = 'Check queue.redis_url and that Redis runs.';
 
 /** Puts a failed command or connection into words. */
 export function redisFailure(error: unknown): RedisFailure {
-  const code = codeOf(error);
+  const code = redisCodeOf(error);
   const refusal = REFUSALS[code];
   if (refusal) {
-    const hint = `${refusal.hint} ${WAIT}`;
+    const hint = `${refusal.hint} ${LEADS_WAIT}`;
     return { code, reason: `Redis ${refusal.what} (${code}).`, hint, refused: true };
   }
   const reason = code === SILENT ? 'Redis does not answer.' : `Redis cannot be reached (${code}).`;
-  return { code, reason, hint: `${UNREACHED} ${WAIT}`, refused: false };
+  return { code, reason, hint: `${UNREACHED} ${LEADS_WAIT}`, refused: false };
 }
 
 /** What to do about a failure, for somebody who does not wait. */
@@ -86,7 +87,7 @@ export class NoAnswer extends Error {
  * The code of a failure, without the address. Redis's answers begin with theirs (the RESP protocol's simple errors); a
  * script's error has it behind `ERR`.
  */
-export function codeOf(error: unknown): string {
+export function redisCodeOf(error: unknown): string {
   if (error instanceof NoAnswer) return SILENT;
   const { code, name, message = '' } = error as { code?: string; name?: string; message?: string };
   if (code) return code;
