@@ -1,5 +1,6 @@
 import type { Clock, Random } from '../platform/clock.ts';
 import { acquireLock, LockHeld } from '../platform/lock.ts';
+import { codeOf } from '../platform/network-failure.ts';
 import { SourceError } from './source.ts';
 
 /** The wait between two looks at a lock that another process holds, in ms; with jitter of the same length. */
@@ -48,7 +49,7 @@ function tryLock(path: string, source: string): { release(): void } | undefined 
     return acquireLock(path);
   } catch (error) {
     if (error instanceof LockHeld) return undefined;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = codeOf(error) ?? 'unknown error';
     throw new SourceError(
       'token-file',
       `The token lock of source ${source} cannot be taken (${code}): ${path}.`,

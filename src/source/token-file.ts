@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../platform/files.ts';
+import { codeOf } from '../platform/network-failure.ts';
 import type { Secret } from '../platform/secret.ts';
 import { SourceError } from './source.ts';
 import type { Token, TokenOrigin } from './token.ts';
@@ -217,7 +218,7 @@ export class TokenFile {
     try {
       return await act();
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+      const code = codeOf(error) ?? 'unknown error';
       throw new SourceError(
         'token-file',
         `The token file of source ${this.#name} cannot be ${step} (${code}): ${this.#path}.`,
