@@ -1,3 +1,5 @@
+import { codeOf } from '../platform/error-code.ts';
+
 /** The admin address cannot be listened on. */
 export class AdminAddressError extends Error {
   override readonly name = 'AdminAddressError';
@@ -7,7 +9,7 @@ export class AdminAddressError extends Error {
   readonly hint: string;
 
   constructor({ host, port }: { readonly host: string; readonly port: number }, cause: unknown) {
-    const code = codeOf(cause);
+    const code = codeOf(cause) ?? 'unknown error';
     const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
     super(`Cannot listen on ${address}: ${REASONS[code] ?? code}.`, { cause });
     this.code = code;
@@ -26,8 +28,3 @@ const HINTS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'Stop that process (perhaps another leadsync), or set admin.listen to another port.',
   EACCES: 'Set admin.listen to a port from 1024 up.',
 };
-
-function codeOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : 'unknown';
-}

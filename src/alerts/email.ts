@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
+import { codeOf } from '../platform/error-code.ts';
 import { isLoopback } from '../platform/loopback.ts';
-import { codeOf } from '../platform/network-failure.ts';
 import { secret } from '../platform/option-types.ts';
 import { DestinationFailed, defineDestination } from './destination.ts';
 import { type Message, subjectOf, textOf } from './notice.ts';

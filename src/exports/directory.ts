@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { codeOf } from '../platform/error-code.ts';
 import { disk, makeFolderDurably } from '../platform/files.ts';
-import { codeOf } from '../platform/network-failure.ts';
 import type { Destination } from './destination.ts';
 import { diskFailure } from './export-failed.ts';
 import { inOrder, inTheMaking, isInTheMaking, isOf } from './export-name.ts';

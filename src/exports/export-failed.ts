@@ -1,4 +1,4 @@
-import { codeOf } from '../platform/network-failure.ts';
+import { codeOf } from '../platform/error-code.ts';
 
 /** A scheduled export could not be made or brought where it belongs. The message is a plain sentence without any secret. */
 export class ExportFailed extends Error {

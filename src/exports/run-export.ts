@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
-import { codeOf } from '../platform/network-failure.ts';
+import { codeOf } from '../platform/error-code.ts';
 import { Secret } from '../platform/secret.ts';
 import type { ExportMade, ExportRun } from './make-export.ts';
 import { type ExportConfig, type ExportTarget, S3_SECRETS } from './options.ts';

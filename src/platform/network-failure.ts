@@ -1,3 +1,5 @@
+import { codeOf } from './error-code.ts';
+
 /** What can be said of a connection that failed: a plain clause, and what the operator can do. */
 export interface NetworkFailure {
   /** Follows the destination's name: `crm.example.com refuses the connection (ECONNREFUSED)`. */
@@ -75,14 +77,6 @@ export function networkFailure(error: unknown): NetworkFailure & { code: string 
   if (code === undefined) return { code, what: 'could not be used: the connection failed', hint: BROKEN };
   const known = KNOWN[code] ?? byFamily(code);
   return { code, what: `${known.what} (${code})`, hint: known.hint };
-}
-
-/** An error's `code`, or that of the first cause that has one. */
-export function codeOf(error: unknown): string | undefined {
-  for (let at: unknown = error; at instanceof Error; at = at.cause) {
-    if ('code' in at && typeof at.code === 'string') return at.code;
-  }
-  return undefined;
 }
 
 function byFamily(code: string): NetworkFailure {

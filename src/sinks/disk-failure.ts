@@ -1,4 +1,4 @@
-import { codeOf } from '../platform/network-failure.ts';
+import { codeOf } from '../platform/error-code.ts';
 import { SinkUnavailable } from './sink.ts';
 
 const MAKE_IT = 'Make it, or give the user that leadsync runs as the right to write there.';

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
+import { codeOf } from '../platform/error-code.ts';
 import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../platform/files.ts';
-import { codeOf } from '../platform/network-failure.ts';
 import { diskFailure, makingFailure } from './disk-failure.ts';
 import { type SinkParts, SinkUnavailable } from './sink.ts';
 

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { codeOf } from '../platform/network-failure.ts';
+import { codeOf } from '../platform/error-code.ts';
 import type { ServiceAnswer } from './service-call.ts';
 import { SourceError } from './source.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../platform/clock.ts';
+import { codeOf } from '../platform/error-code.ts';
 import { acquireLock, LockHeld } from '../platform/lock.ts';
-import { codeOf } from '../platform/network-failure.ts';
 import { SourceError } from './source.ts';
 
 /** The wait between two looks at a lock that another process holds, in ms; with jitter of the same length. */

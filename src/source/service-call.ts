@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type Dispatcher, request } from 'undici';
-import { codeOf, networkFailure } from '../platform/network-failure.ts';
+import { codeOf } from '../platform/error-code.ts';
+import { networkFailure } from '../platform/network-failure.ts';
 import { readRetryAfter } from '../platform/retry-after.ts';
 import { decoded, READ_CODINGS } from './content-coding.ts';
 import { SourceError } from './source.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { codeOf } from '../platform/error-code.ts';
 import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../platform/files.ts';
-import { codeOf } from '../platform/network-failure.ts';
 import type { Secret } from '../platform/secret.ts';
 import { SourceError } from './source.ts';
 import type { Token, TokenOrigin } from './token.ts';

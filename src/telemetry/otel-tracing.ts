@@ -22,7 +22,8 @@ import {
   type SpanExporter,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { codeOf, networkFailure } from '../platform/network-failure.ts';
+import { codeOf } from '../platform/error-code.ts';
+import { networkFailure } from '../platform/network-failure.ts';
 import { version } from '../platform/version.ts';
 import type { Emit, Event } from './events.ts';
 import { samplerOf } from './otel-sampler.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readParquet } from '../../parquet/read-parquet.ts';
+import { codeOf } from '../../platform/error-code.ts';
 import type { Files } from '../../platform/files.ts';
-import { codeOf } from '../../platform/network-failure.ts';
 import { type HeldLead, SinkUnavailable } from '../sink.ts';
 
 const DAY_FOLDER = /^day=/;

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import { ParquetFile } from '../../parquet/parquet-file.ts';
+import { codeOf } from '../../platform/error-code.ts';
 import { disk, type Files } from '../../platform/files.ts';
-import { codeOf } from '../../platform/network-failure.ts';
 import { diskFailure } from '../disk-failure.ts';
 import { FileDrop, printedTime } from '../file-drop.ts';
 import {
