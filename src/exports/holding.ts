@@ -12,7 +12,7 @@ export interface Sought {
 /** Columns with something of a person. */
 const PERSONAL: ReadonlySet<string> = new Set(
   relations.flatMap(({ columns }) =>
-    columns.filter(({ means }) => /(^|[.] )(P|May be p)ersonal data\.$/.test(means)).map(({ name }) => name),
+    columns.filter((column) => column.personal === true).map(({ name }) => name),
   ),
 );
 /** Columns that say whose a row is, and what an erasure has emptied of it. */

@@ -20,6 +20,8 @@ export interface Column {
   readonly required: boolean;
   /** All that it can be, where that is a few words. */
   readonly values?: readonly string[];
+  /** It can hold something of a person: an erasure looks for them where it is. */
+  readonly personal?: boolean;
 }
 
 /** A table or view of the synced store, by the same name and with the same columns wherever it is. */
@@ -54,4 +56,9 @@ export function oneOf(name: string, values: readonly string[], means: string): C
 /** A column that may be null. */
 export function maybe(name: string, type: ColumnType, means: string): Column {
   return { name, type, means, required: false };
+}
+
+/** A column that can hold something of a person, which its comment says. */
+export function personal(column: Column, says = 'Personal data.'): Column {
+  return { ...column, means: `${column.means} ${says}`, personal: true };
 }

@@ -1,4 +1,4 @@
-import { always, maybe, oneOf, type Relation } from './relation.ts';
+import { always, maybe, oneOf, personal, type Relation } from './relation.ts';
 
 const source = always('source', 'text', "The source in leadsync's configuration that listed the lead.");
 const leadId = always('lead_id', 'bigint', "The service's identifier of the lead; unique within its source.");
@@ -15,21 +15,19 @@ export const leadFields = [
     'time',
     'When the lead was created, as the service says. A time without an offset is taken as UTC.',
   ),
-  always('client_name', 'text', 'Name of the client. Personal data.'),
-  always('client_email', 'text', 'Email address of the client. Personal data.'),
-  always('client_phone_number', 'text', 'Phone number of the client. Personal data.'),
-  maybe(
-    'client_address',
-    'text',
-    'The address as one line of text, as the client or the service wrote it; null when there is none. Personal data.',
+  personal(always('client_name', 'text', 'Name of the client.')),
+  personal(always('client_email', 'text', 'Email address of the client.')),
+  personal(always('client_phone_number', 'text', 'Phone number of the client.')),
+  personal(
+    maybe(
+      'client_address',
+      'text',
+      'The address as one line of text, as the client or the service wrote it; null when there is none.',
+    ),
   ),
-  always('all_details_one_liner', 'text', 'Questions, answers and address in one text. Personal data.'),
-  always(
-    'service_question_answers',
-    'jsonb',
-    'The answers in order: [{question, slug, answer}]. Personal data.',
-  ),
-  always('answers', 'jsonb', 'The answers by slug; an array where a slug repeats. Personal data.'),
+  personal(always('all_details_one_liner', 'text', 'Questions, answers and address in one text.')),
+  personal(always('service_question_answers', 'jsonb', 'The answers in order: [{question, slug, answer}].')),
+  personal(always('answers', 'jsonb', 'The answers by slug; an array where a slug repeats.')),
 ];
 
 /** The tables of the synced store. In the ledger some of them are views over its private tables. */
@@ -52,7 +50,7 @@ export const tables: readonly Relation[] = [
       ),
       always('_leadsync_version', 'integer', 'Counts the contents that the lead has had, from 1.'),
       always('_leadsync_hash', 'text', 'Names this content of the lead: the same text, the same hash.'),
-      always('_leadsync_raw', 'json', "The lead's JSON exactly as received. Personal data."),
+      personal(always('_leadsync_raw', 'json', "The lead's JSON exactly as received.")),
       always(
         '_leadsync_replaced',
         'boolean',
@@ -72,7 +70,7 @@ export const tables: readonly Relation[] = [
       always('position', 'integer', "Place among the lead's answers, from 0."),
       always('question', 'text', 'The question as it was put.'),
       always('slug', 'text', "The question's slug. May repeat within a lead."),
-      always('answer', 'text', 'What the client answered. Personal data.'),
+      personal(always('answer', 'text', 'What the client answered.')),
     ],
   },
   {
@@ -99,7 +97,7 @@ export const tables: readonly Relation[] = [
         'The poll that first listed this content; not unique where ledgers were made anew.',
       ),
       always('_leadsync_hash', 'text', 'Names this content of the lead: the same text, the same hash.'),
-      always('raw', 'json', "The lead's JSON exactly as received. Personal data."),
+      personal(always('raw', 'json', "The lead's JSON exactly as received.")),
       always('_leadsync_no', 'bigint', 'Its number in the ledger; grows with time.'),
     ],
   },
@@ -222,7 +220,7 @@ export const tables: readonly Relation[] = [
       always('path', 'text', 'Where in it; empty for the whole.'),
       maybe('resolved_at', 'time', 'When the lead came right; null while it has not.'),
       always('hash', 'text', 'Names the text.'),
-      always('raw', 'text', 'Its text as received. May be personal data.'),
+      personal(always('raw', 'text', 'Its text as received.'), 'May be personal data.'),
     ],
   },
 ];
