@@ -78,6 +78,7 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['ledger', 'parquet', 'platform', 'store'],
     doors: [
       'export.ts',
+      'export-format.ts',
       'whole-or-not.ts',
       'options.ts',
       'schedule.ts',

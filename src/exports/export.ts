@@ -6,13 +6,10 @@ import { PublicCopy } from '../ledger/public-copy.ts';
 import { extractionOf } from '../store/extraction.ts';
 import type { Relation } from '../store/relation.ts';
 import { type Encoder, type FileFormatName, fileFormats, type Piece } from './encoder.ts';
+import type { ExportFormat } from './export-format.ts';
 import { Pieces } from './pieces.ts';
 import { type Sorted, Spill } from './spill.ts';
 import { wholeOrNot } from './whole-or-not.ts';
-
-/** How tables are written: each as a file, or all of them as tables of one SQLite file. */
-export const EXPORT_FORMATS = ['parquet', 'csv', 'jsonl', 'sqlite'] as const;
-export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /** What is to be exported. */
 export interface ExportRequest {

@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { duration, secret } from '../platform/option-types.ts';
 import { isTimezone } from '../platform/timezone.ts';
 import { relations } from '../store/documented.ts';
-import type { ExportFormat } from './export.ts';
+import { EXPORT_FORMATS, type ExportFormat } from './export-format.ts';
 import type { ExportSchedule } from './schedule.ts';
 
-const FORMATS = ['parquet', 'csv', 'jsonl', 'sqlite'] as const satisfies readonly ExportFormat[];
 const NAMES = relations.map(({ name }) => name);
 
 const [SHORTEST_MS, LONGEST_MS] = [60_000, 366 * 86_400_000];
@@ -18,7 +17,7 @@ const common = {
     .default(['leads'])
     .describe('Tables and views of the store, or `[all]`. One is a file, several are a folder of files.'),
   format: z
-    .enum(FORMATS)
+    .enum(EXPORT_FORMATS)
     .default('parquet')
     .describe('The format of the files; `sqlite` is one file with all tables.'),
   rows: z

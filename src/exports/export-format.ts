@@ -1,0 +1,3 @@
+/** How tables are written: each as a file, or all of them as tables of one SQLite file. */
+export const EXPORT_FORMATS = ['parquet', 'csv', 'jsonl', 'sqlite'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
