@@ -4,6 +4,7 @@ import type { HistoryRow, Overview } from '../leads/history.ts';
 import type { Verdict } from '../leads/judge.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type { ListedBlock, ListedElement, ListedItem } from '../leads/listed-lead.ts';
+import type { ListingMark } from '../leads/listing-mark.ts';
 import type { Outcome } from '../leads/outcome.ts';
 import type {
   Erased,
@@ -32,12 +33,6 @@ import type {
   Upcoming,
   Vitals,
 } from './shown.ts';
-
-/** What is remembered of the last listing that was recorded to its end. The ledger keeps it and reads nothing into it. */
-export interface ListingMark {
-  readonly url: string;
-  readonly etag: string | undefined;
-}
 
 export interface Recorded {
   readonly listed: number;

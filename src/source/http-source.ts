@@ -1,4 +1,5 @@
 import { Agent } from 'undici';
+import type { ListingMark } from '../leads/listing-mark.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { disk, type Files } from '../platform/files.ts';
 import type { Secret } from '../platform/secret.ts';
@@ -6,7 +7,7 @@ import type { Emit } from '../telemetry/events.ts';
 import { type ListingParts, readListing } from './listing.ts';
 import { type Login, startLogin } from './login.ts';
 import type { SourceOptions } from './options.ts';
-import type { Listing, ListingMark, Source } from './source.ts';
+import type { Listing, Source } from './source.ts';
 import { TokenEndpoint } from './token-endpoint.ts';
 import { TokenFile } from './token-file.ts';
 import { Tokens } from './tokens.ts';

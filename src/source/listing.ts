@@ -1,4 +1,5 @@
 import type { ListedBlock } from '../leads/listed-lead.ts';
+import type { ListingMark } from '../leads/listing-mark.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type BlockSequence, SequenceReader } from './block-sequence.ts';
 import { Blocks } from './blocks.ts';
@@ -9,7 +10,7 @@ import type { SourceOptions } from './options.ts';
 import { type PauseParts, withPauses } from './pauses.ts';
 import { ReadingTime } from './reading-time.ts';
 import { dropBody, type ServiceAnswer, type ServiceConnection } from './service-call.ts';
-import { type Listing, type ListingMark, SourceError } from './source.ts';
+import { type Listing, SourceError } from './source.ts';
 import type { Tokens } from './tokens.ts';
 
 /** A lead does not wait longer than this, in ms, for its block to end: the rest of the listing may be slow. */

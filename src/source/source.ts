@@ -1,12 +1,5 @@
 import type { ListedBlock } from '../leads/listed-lead.ts';
-
-/** What is remembered of the last listing that was recorded to its end, to recognise the same one again. */
-export interface ListingMark {
-  /** The address it came from; a mark of another address is not used. */
-  readonly url: string;
-  /** Verbatim, weak ones too (RFC 9110, section 8.8.3). */
-  readonly etag: string | undefined;
-}
+import type { ListingMark } from '../leads/listing-mark.ts';
 
 /** The service shows what it showed last time; nothing has to be read. */
 export interface UnchangedListing {

@@ -1,11 +1,12 @@
 import { onTestFinished } from 'vitest';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
+import type { ListingMark } from '../../src/leads/listing-mark.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import type { Files } from '../../src/platform/files.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { type HttpSource, openSource } from '../../src/source/http-source.ts';
 import { sourceOptions } from '../../src/source/options.ts';
-import { type Listing, type ListingMark, type Source, SourceError } from '../../src/source/source.ts';
+import { type Listing, type Source, SourceError } from '../../src/source/source.ts';
 import type { Event } from '../../src/telemetry/events.ts';
 import { type Stub, type StubOptions, startStub } from '../stub/stub.ts';
 import { tempDir } from '../support/temp-dir.ts';

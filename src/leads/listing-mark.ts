@@ -1,0 +1,7 @@
+/** What is remembered of the last listing that was recorded to its end, to recognise the same one again. The ledger reads nothing into it. */
+export interface ListingMark {
+  /** The address it came from; a mark of another address is not used. */
+  readonly url: string;
+  /** Verbatim, weak ones too (RFC 9110, section 8.8.3). */
+  readonly etag: string | undefined;
+}
