@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { JsonSchema } from './option-schema.ts';
+import { isSchema } from './option-schema.ts';
 
 /**
  * The value with the path in each `{ file: … }` of a secret taken from the configuration's folder. The schema tells
@@ -54,8 +54,4 @@ export function takesSecretFile(form: unknown): boolean {
   if (!isSchema(form)) return false;
   if (form.anyOf?.some(takesSecretFile)) return true;
   return Object.keys(form.properties ?? {}).join() === 'file' && form.additionalProperties === false;
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

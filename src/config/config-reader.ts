@@ -10,7 +10,7 @@ import type { FaultList } from './fault-list.ts';
 import type { Purpose } from './needs.ts';
 import { nameOption } from './option-limits.ts';
 import { optionSchema } from './option-schema.ts';
-import { type SinkOptions, sinkOptions } from './sink-options.ts';
+import { ANY_TYPE, type SinkOptions, sinkOptions } from './sink-options.ts';
 import { sourceEntry } from './source-entry.ts';
 import { didYouMean } from './suggest.ts';
 import { TreeValidator } from './validate-tree.ts';
@@ -256,11 +256,6 @@ export class ConfigReader {
 }
 
 const anyMap = z.record(z.string(), z.unknown());
-
-/** Defaults that only let the common options of a sink without a type be validated. */
-const ANY_TYPE: Pick<SinkType, 'defaults'> = {
-  defaults: { events: ['created'], batchMax: 1, batchWaitMs: 0, concurrency: 1, timeoutMs: 1000 },
-};
 
 /** The parts of a sink, without those that have faults. */
 interface SinkPieces {

@@ -1,7 +1,7 @@
 import type { SinkType } from '../sinks/sink.ts';
 import { daemonOptions } from './daemon-options.ts';
 import { NAME } from './option-limits.ts';
-import { type JsonSchema, optionSchema } from './option-schema.ts';
+import { isSchema, type JsonSchema, optionSchema } from './option-schema.ts';
 import { sinkOptions } from './sink-options.ts';
 import { sourceEntry } from './source-entry.ts';
 
@@ -103,8 +103,4 @@ function mapEach(
     change(isSchema(schema) ? schema : {}, name),
   ];
   return Object.fromEntries(Object.entries(properties).map(each));
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,7 +6,7 @@ import { sinkSchema } from './config-schema.ts';
 import { daemonOptions } from './daemon-options.ts';
 import { type Path, printPath } from './fault-list.ts';
 import { printDuration } from './option-limits.ts';
-import { type JsonSchema, optionSchema } from './option-schema.ts';
+import { isSchema, type JsonSchema, optionSchema } from './option-schema.ts';
 import { DEFAULT_EVERY_MS } from './poll-options.ts';
 import { sourceEntry } from './source-entry.ts';
 import type { YamlTree } from './yaml-tree.ts';
@@ -169,8 +169,4 @@ function isOther(value: unknown): boolean {
 
 function isComposite(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return isComposite(value) && !Array.isArray(value);
 }

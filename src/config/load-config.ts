@@ -17,40 +17,36 @@ export interface ConfigParts {
   readonly env: Environment;
 }
 
+/** What a configuration file is read with. */
+interface FileParts extends ConfigParts {
+  /** Absent: from the disk. */
+  readonly readFile?: (file: string) => Uint8Array;
+}
+
 /**
  * Reads and validates a configuration file. Opens no connection and writes nothing; reads the files that
  * `{ file: … }` names. @throws ConfigError with every fault
  */
-export function loadConfig(
-  file: string,
-  parts: ConfigParts & { readonly readFile?: (file: string) => Uint8Array },
-): Config {
-  const { readFile = (path) => readFileSync(path) } = parts;
-  return parseConfig(readText(file, readFile), file, parts);
+export function loadConfig(file: string, parts: FileParts): Config {
+  return parseConfig(readText(file, parts), file, parts);
 }
 
 /**
  * Reads as much of a configuration file as the ledger needs. Variables that are not set and secret files that cannot be
  * read are no fault where only reading and delivering leads needs them; every other fault is. @throws ConfigError
  */
-export function loadLedgerConfig(
-  file: string,
-  parts: ConfigParts & { readonly readFile?: (file: string) => Uint8Array },
-): LedgerConfig {
-  const { readFile = (path) => readFileSync(path) } = parts;
-  return parse(readText(file, readFile), file, parts, 'ledger', (reader) => reader.readForLedger());
+export function loadLedgerConfig(file: string, parts: FileParts): LedgerConfig {
+  return parse(readText(file, parts), file, parts, 'ledger', (reader) => reader.readForLedger());
 }
 
 /**
  * The same as far as it can be read, with its faults: whoever asks how leads flow is helped when the file has just been
  * saved with a mistake. @throws ConfigError when not even data_dir can be read
  */
-export function loadDespiteFaults(
-  file: string,
-  { sinkTypes, env, readFile = (path) => readFileSync(path) }: Parameters<typeof loadLedgerConfig>[1],
-): LedgerConfig {
+export function loadDespiteFaults(file: string, parts: FileParts): LedgerConfig {
+  const { sinkTypes, env } = parts;
   const faults = new FaultList(file);
-  const { document, isBroken } = parseYaml(withoutMark(readText(file, readFile)), faults);
+  const { document, isBroken } = parseYaml(withoutMark(readText(file, parts)), faults);
   // What comes of lines that are no YAML says nothing that the fault of the syntax does not say.
   const told = isBroken ? new FaultList(file) : faults;
   const tree = document && new YamlTree(document, told, env, 'ledger');
@@ -64,12 +60,9 @@ export function loadDespiteFaults(
  * Every value that a configuration file puts in force, with its origin and with secrets masked. Variables that are not set
  * and secret files that cannot be read are no fault where `loadLedgerConfig` takes none for one. @throws ConfigError
  */
-export function describeConfig(
-  file: string,
-  parts: ConfigParts & { readonly readFile?: (file: string) => Uint8Array },
-): readonly ConfigValue[] {
-  const { readFile = (path) => readFileSync(path), sinkTypes } = parts;
-  return parse(readText(file, readFile), file, parts, 'ledger', (reader, tree, { lines }) =>
+export function describeConfig(file: string, parts: FileParts): readonly ConfigValue[] {
+  const { sinkTypes } = parts;
+  return parse(readText(file, parts), file, parts, 'ledger', (reader, tree, { lines }) =>
     reader.readForLedger() ? effectiveValues({ tree, lines, file, sinkTypes }) : undefined,
   );
 }
@@ -101,7 +94,7 @@ function withoutMark(text: string): string {
   return text.replace(/^\uFEFF/, '');
 }
 
-function readText(file: string, readFile: (file: string) => Uint8Array): string {
+function readText(file: string, { readFile = (path) => readFileSync(path) }: FileParts): string {
   const faults = new FaultList(file);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFile(file));

@@ -6,12 +6,12 @@ import type { SinkType } from '../sinks/sink.ts';
 import { sinkSchema } from './config-schema.ts';
 import { daemonOptions } from './daemon-options.ts';
 import { type JsonSchema, optionSchema } from './option-schema.ts';
-import { sinkOptions } from './sink-options.ts';
+import { ANY_TYPE, sinkOptions } from './sink-options.ts';
 import { sourceEntry } from './source-entry.ts';
 
 /** The page that describes every option: name, value, default and meaning, drawn from the schemas. */
 export function optionReference(sinkTypes: readonly SinkType[]): string {
-  const common = Object.keys(sinkOptions(ANY_DEFAULTS).shape);
+  const common = Object.keys(sinkOptions(ANY_TYPE).shape);
   const sections = [
     INTRODUCTION,
     '## The daemon\n\nThe top of the file.',
@@ -48,11 +48,6 @@ function sinkSection(type: SinkType, common: readonly string[]): string[] {
     table(shared ?? {}),
   ];
 }
-
-/** The options that every sink has are the same whatever the defaults are. */
-const ANY_DEFAULTS: Pick<SinkType, 'defaults'> = {
-  defaults: { events: ['created'], batchMax: 1, batchWaitMs: 0, concurrency: 1, timeoutMs: 1000 },
-};
 
 function table(schema: JsonSchema): string {
   const head = ['| option | value | default | meaning |', '| --- | --- | --- | --- |'];

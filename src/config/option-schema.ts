@@ -18,3 +18,8 @@ export function optionSchema(options: z.ZodType): JsonSchema {
   });
   return schema;
 }
+
+/** Of what stands in a schema where another one may stand: `true` and `false` are schemas that say nothing. */
+export function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

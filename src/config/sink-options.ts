@@ -77,6 +77,11 @@ export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
   });
 }
 
+/** Stands for a type that is not known, or makes no difference: which options there are does not hang on the defaults. */
+export const ANY_TYPE: Pick<SinkType, 'defaults'> = {
+  defaults: { events: ['created'], batchMax: 1, batchWaitMs: 0, concurrency: 1, timeoutMs: 1000 },
+};
+
 /** What a type of sink can be asked to bring: only some can be told of erased leads, and those are by default. */
 function eventsOf({ events }: SinkType['defaults']): readonly LeadEvent[] {
   return events.includes('erased') ? ['created', 'updated', 'erased'] : ['created', 'updated'];
