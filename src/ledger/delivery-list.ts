@@ -6,6 +6,7 @@ import { beginningAt, newestOf, type Place } from './browsing.ts';
 import { type RawDelivery, toDeliveryRow } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
 import type { DeliveryFilter } from './ledger.ts';
+import { type Period, periodOf } from './period.ts';
 import type { DeliveryRow } from './shown.ts';
 import { deliveryId } from './views.ts';
 
@@ -62,7 +63,7 @@ export class DeliveryList {
     let counted = 0;
     for (const sinkNo of this.#sinksOf(filter))
       for (const state of filter.states ?? STATES) {
-        const range = { sinkNo, ...boundsOf(filter), source, most: most - counted };
+        const range = { sinkNo, ...periodOf(filter), source, most: most - counted };
         counted += this.#counted[state].get(range) ?? 0;
       }
     return counted;
@@ -76,7 +77,7 @@ export class DeliveryList {
           .values(),
       ];
     const begin = beginningAt({ at, no }, filter.until);
-    const { since } = boundsOf(filter);
+    const { since } = periodOf(filter);
     return this.#sinksOf(filter).flatMap((sinkNo) =>
       // A statement for each: one cannot be read from twice at a time.
       (filter.states ?? STATES).map((state) =>
@@ -119,7 +120,7 @@ export class DeliveryList {
 }
 
 type Range = Place & { sinkNo: number; since: number };
-type CountRange = { sinkNo: number; since: number; until: number; source: string | null; most: number };
+type CountRange = Period & { sinkNo: number; source: string | null; most: number };
 
 const COLUMNS = `d.*, d.owed_at AS at, d.delivery_no AS no, ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, s.sink`;
 
@@ -134,10 +135,6 @@ function countSql(state: DeliveryState): string {
   return `SELECT count(*) FROM (SELECT 1 FROM _deliveries d INDEXED BY ${INDEXES[state]}
     WHERE d.sink_no = :sinkNo AND d.state = '${state}' AND d.owed_at >= :since AND d.owed_at < :until
     AND (:source IS NULL OR :source = (SELECT v.source FROM _versions v WHERE v.version_no = d.version_no)) LIMIT :most)`;
-}
-
-function boundsOf({ since, until }: DeliveryFilter): { since: number; until: number } {
-  return { since: since?.getTime() ?? 0, until: until?.getTime() ?? Number.MAX_SAFE_INTEGER };
 }
 
 function namesOne({ lead, delivery }: DeliveryFilter): boolean {

@@ -2,18 +2,11 @@ import type Database from 'better-sqlite3';
 import type { LeadId } from '../leads/lead.ts';
 import type { LeadRow, LeadSearch, Rows } from './answers.ts';
 import { beginningAt, newestOf, type Place } from './browsing.ts';
+import { type Period, periodOf } from './period.ts';
 
 type Row = LeadRow & Place;
 type Range = Place & { source: string; since: number };
-type ServiceRange = {
-  service: string;
-  to: number;
-  from: number;
-  after: number;
-  no: number;
-  since: number;
-  until: number;
-};
+type ServiceRange = Period & { service: string; to: number; from: number; after: number; no: number };
 
 /** Leads as people look for them, newest first. */
 export class LeadList {
@@ -40,7 +33,7 @@ export class LeadList {
     if (lead !== undefined) return [this.#named(search.source, lead, after).values()];
     if (service !== undefined) return [this.#ofService(service, search, after)];
     const begin = beginningAt(after, search.until);
-    const { since } = boundsOf(search);
+    const { since } = periodOf(search);
     return this.#sources(search.source).map((source) =>
       // A statement for each: one cannot be read from twice at a time.
       this.#db.prepare<[Range], Row>(FIRST_VERSIONS).iterate({ source, ...begin, since }),
@@ -55,7 +48,7 @@ export class LeadList {
 
   /** Versions are numbered in order of time, so that a stretch of time is one of numbers. */
   #ofService(service: string, search: LeadSearch, after: Place): Iterator<Row> {
-    const { since, until } = boundsOf(search);
+    const { since, until } = periodOf(search);
     const range = { from: this.#firstNoSince(since), to: this.#firstNoSince(until) };
     return this.#sql.ofService.iterate({ service, ...range, after: after.at, no: after.no, since, until });
   }
@@ -113,17 +106,13 @@ function prepare(db: Database.Database) {
   };
 }
 
-function boundsOf({ since, until }: LeadSearch): { since: number; until: number } {
-  return { since: since?.getTime() ?? 0, until: until?.getTime() ?? Number.MAX_SAFE_INTEGER };
-}
-
 /** What no index has told already. */
-function fits(row: LeadRow, { source, lead, service, since, until }: LeadSearch): boolean {
+function fits(row: LeadRow, search: LeadSearch): boolean {
+  const { source, lead, service } = search;
   if (source !== undefined && row.source !== source) return false;
   if (lead === undefined) return true;
-  const { firstSeenAt } = row;
-  const inTime =
-    (since?.getTime() ?? 0) <= firstSeenAt && firstSeenAt < (until?.getTime() ?? Number.MAX_SAFE_INTEGER);
+  const { since, until } = periodOf(search);
+  const inTime = since <= row.firstSeenAt && row.firstSeenAt < until;
   return inTime && (service === undefined || row.service === service);
 }
 

@@ -3,6 +3,7 @@ import type { LeadId } from '../leads/lead.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { LeadChoice } from './ledger.ts';
 import type { Owing } from './owing.ts';
+import { type Period, periodOf } from './period.ts';
 import { HAS_CONTENT } from './retaining.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 
@@ -12,13 +13,10 @@ const LOOKED_AT_ONCE = 3_000;
 /** A replay that nobody has gone on with for so long belongs to a process that was killed, in ms. */
 const ABANDONED_MS = 10_000;
 
-interface ReplayRow {
+interface ReplayRow extends Choice {
   replay_no: number;
   sink: string;
   asked_at: number;
-  source: string | null;
-  since: number;
-  until: number;
   through: number;
   bound: number;
   owed: number;
@@ -53,7 +51,7 @@ export class Replaying {
   one(name: string, lead: LeadId, { source, since, until }: LeadChoice): number {
     const sink = this.#rows.get(name);
     if (!sink) return 0;
-    const found = this.#sql.ofLead.all({ lead, source: source ?? null, ...times({ since, until }) });
+    const found = this.#sql.ofLead.all({ lead, source: source ?? null, ...periodOf({ since, until }) });
     return this.#owe(sink, found, this.#clock.now().getTime());
   }
 
@@ -62,7 +60,7 @@ export class Replaying {
     const sink = this.#rows.get(name);
     if (!sink) return undefined;
     const now = this.#clock.now().getTime();
-    const asked = { sink: sink.sinkNo, now, source: source ?? null, ...times({ since, until }) };
+    const asked = { sink: sink.sinkNo, now, source: source ?? null, ...periodOf({ since, until }) };
     return Number(this.#sql.ask.run(asked).lastInsertRowid);
   }
 
@@ -94,15 +92,11 @@ export class Replaying {
   }
 }
 
-function times({ since, until }: Pick<LeadChoice, 'since' | 'until'>): { since: number; until: number } {
-  return { since: since?.getTime() ?? 0, until: until?.getTime() ?? Number.MAX_SAFE_INTEGER };
-}
-
 /** A lead whose content is there is meant by when it was first seen, and by when its content changed: both are missing in a sink that lost that time. */
 const MEANT = `${HAS_CONTENT} AND (:source IS NULL OR v.source = :source)
   AND (v.first_seen_at >= :since AND v.first_seen_at < :until OR v.valid_from >= :since AND v.valid_from < :until)`;
 
-type Choice = { source: string | null; since: number; until: number };
+type Choice = Period & { source: string | null };
 
 function prepare(db: Database.Database) {
   return {

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { dateOf } from './delivery-rows.ts';
 import type { Inspection } from './inspection.ts';
 import type { PolledHours, PollId, Vitals } from './shown.ts';
 
@@ -113,8 +114,4 @@ function prepare(db: Database.Database) {
       'SELECT poll_id, started_at, status, leads_new FROM polls WHERE source = ? AND poll_id > ? ORDER BY poll_id LIMIT ?',
     ),
   };
-}
-
-function dateOf(ms: number | null | undefined): Date | undefined {
-  return ms == null ? undefined : new Date(ms);
 }
