@@ -5,7 +5,7 @@ import type {
   Overview,
   PollFilter,
 } from '../admin/model.ts';
-import type { Operations, PageRequest } from '../admin/operations.ts';
+import { MOST_COUNTED, type Operations, type PageRequest } from '../admin/operations.ts';
 import { Refusal } from '../admin/refusal.ts';
 import { type LeadId, MAX_LEAD_ID } from '../leads/lead.ts';
 import type { DeliveryFilter } from '../ledger/ledger.ts';
@@ -35,7 +35,6 @@ import { troublesOf } from './troubles.ts';
 const HOURS = 48;
 /** Leads of the last so many ms are measured for their speed. */
 const SPEED_MS = 24 * 3_600_000;
-const MOST_COUNTED = 10_000;
 
 export interface OperationParts {
   readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates'>;

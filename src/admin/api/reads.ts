@@ -11,7 +11,7 @@ import {
   pageOf,
   SinkOverview,
 } from '../model.ts';
-import type { Operations } from '../operations.ts';
+import { MOST_COUNTED, type Operations } from '../operations.ts';
 import { deliveryCountQuery, deliveryQuery, leadPath, leadQuery, pollQuery } from './inputs.ts';
 import { noSuchLead } from './not-found.ts';
 import { answers } from './outputs.ts';
@@ -76,7 +76,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     {
       schema: {
         operationId: 'countDeliveries',
-        summary: 'How many deliveries a filter means, counted up to 10,000',
+        summary: `How many deliveries a filter means, counted up to ${MOST_COUNTED.toLocaleString('en')}`,
         tags: ['deliveries'],
         querystring: deliveryCountQuery,
         response: answers(z.object({ deliveries: z.int().nonnegative() })),

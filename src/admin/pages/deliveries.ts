@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { DeliveryFilter, type DeliveryRow, DeliveryState, type SinkOverview } from '../model.ts';
-import type { Page } from '../operations.ts';
+import { MOST_COUNTED, type Page } from '../operations.ts';
 import { leadAddress, withQuery } from './addresses.ts';
 import { opensDialog } from './ask.ts';
 import { badge } from './badge.ts';
@@ -17,9 +17,6 @@ import { type Column, table } from './table.ts';
 import { counted, countOf } from './wording.ts';
 
 type Filter = Filtered<DeliveryFilter>;
-
-/** Counting ends here: what is more is told as "at least". */
-const COUNTED_UP_TO = 10_000;
 
 /** The page of what is owed, was delivered and was given up. */
 export const addDeliveries: AddPage = (app, site) => {
@@ -154,7 +151,7 @@ async function retryMatching(
   const meant = { ...filter, state: filter.state ?? 'dead' };
   if (fields.has('sure')) return site.done(reply, back, retried(await site.operations.retry(meant)));
   const count = await site.operations.countDeliveries(meant);
-  const words = `${count >= COUNTED_UP_TO ? 'at least ' : ''}${countOf(count, `${meant.state} delivery`, `${meant.state} deliveries`)}`;
+  const words = `${count >= MOST_COUNTED ? 'at least ' : ''}${countOf(count, `${meant.state} delivery`, `${meant.state} deliveries`)}`;
   return site.ask(request, reply, { ...retryAsk(words, back, count), fields: [['all', 'yes']] });
 }
 
