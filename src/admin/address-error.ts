@@ -1,4 +1,5 @@
 import { codeOf } from '../platform/error-code.ts';
+import { hostAndPort } from '../platform/host-and-port.ts';
 
 /** The admin address cannot be listened on. */
 export class AdminAddressError extends Error {
@@ -8,10 +9,9 @@ export class AdminAddressError extends Error {
   /** What the operator can do next. */
   readonly hint: string;
 
-  constructor({ host, port }: { readonly host: string; readonly port: number }, cause: unknown) {
+  constructor(address: { readonly host: string; readonly port: number }, cause: unknown) {
     const code = codeOf(cause) ?? 'unknown error';
-    const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-    super(`Cannot listen on ${address}: ${REASONS[code] ?? code}.`, { cause });
+    super(`Cannot listen on ${hostAndPort(address)}: ${REASONS[code] ?? code}.`, { cause });
     this.code = code;
     this.hint = HINTS[code] ?? 'Set admin.listen to an address of this machine and a free port.';
   }

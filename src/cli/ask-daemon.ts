@@ -1,5 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import type { LedgerConfig } from '../config/config.ts';
+import { hostAndPort } from '../platform/host-and-port.ts';
 import type { Address } from './address.ts';
 
 /** How long the running leadsync may take to answer, in ms; it waits for its own parts for less than that. */
@@ -59,8 +60,7 @@ export async function askReadiness(address: Address, token: Token): Promise<Read
   const answer = await askDaemon(address, '/readyz', { token });
   const unready = 'failure' in answer ? undefined : reasonsIn(answer.body);
   if (unready) return { answers: true, unready };
-  const { host, port } = reachable(address);
-  const shown = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const shown = hostAndPort(reachable(address));
   const why = 'failure' in answer ? answer.failure : `something else answers (${answer.status})`;
   const silence = `A leadsync holds the data directory and does not answer at ${shown}: ${why}. It may be starting or stopping, or admin.listen may have changed since it started; if it stays so, its process hangs or is frozen, and nothing is polled or delivered: end that process and start leadsync again. Nothing is lost by that.`;
   return { answers: false, unready: [silence] };

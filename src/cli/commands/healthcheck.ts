@@ -1,3 +1,4 @@
+import { hostAndPort } from '../../platform/host-and-port.ts';
 import { type Address, readAddress } from '../address.ts';
 import { askDaemon, reachable } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
@@ -21,8 +22,7 @@ export const command = defineCommand<{ at?: Address }>({
         'There is nobody to ask: admin.listen is off in this configuration.',
         'Give it an address such as 127.0.0.1:9464, or name one by --at.',
       );
-    const { host, port } = reachable(address);
-    const shown = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+    const shown = hostAndPort(reachable(address));
     const answer = await askDaemon(address, '/livez');
     const fault =
       'failure' in answer ? answer.failure : answer.status !== 200 && `it answers with HTTP ${answer.status}`;

@@ -1,4 +1,5 @@
 import { type Fault, formatFault } from '../../config/config-error.ts';
+import { hostAndPort } from '../../platform/host-and-port.ts';
 import { askDaemon } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
 import { despiteFaults } from '../context.ts';
@@ -31,22 +32,22 @@ export const command = defineCommand<{ json?: boolean }>({
       withinMs: RELOAD_MS,
       token: adminToken,
     });
+    const address = hostAndPort(admin);
     const result = 'failure' in answer ? undefined : readResult(answer.body);
     if (!result) {
-      const { host, port } = admin;
       const isLocked = !('failure' in answer) && answer.status === 401;
-      if (isLocked && here.length === 0) throw wrongToken(`${host}:${port}`);
+      if (isLocked && here.length === 0) throw wrongToken(address);
       const other = isLocked ? 'it wants another admin.token' : 'something else answers';
       const why = 'failure' in answer ? answer.failure : `${other} (${answer.status})`;
-      if (here.length > 0) throw notAsked(here, `${host}:${port}`, why);
+      if (here.length > 0) throw notAsked(here, address, why);
       throw new CommandFailure(
         ExitCode.unreachable,
-        `The running leadsync could not be asked at ${host}:${port}: ${why}.`,
+        `The running leadsync could not be asked at ${address}: ${why}.`,
         'See whether it runs; if admin.listen is what has changed, restart it.',
       );
     }
     if (result.applied && here.length > 0)
-      throw notAsked(here, `${admin.host}:${admin.port}`, 'what answers there runs with another file');
+      throw notAsked(here, address, 'what answers there runs with another file');
     if (json) surroundings.stdout.write(printJson(result));
     else if (result.applied) surroundings.stdout.write(`${applied(result)}\n`);
     else for (const fault of result.faults) surroundings.stderr.write(`${printable(fault)}\n`);
