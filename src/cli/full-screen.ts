@@ -18,7 +18,7 @@ export class FullScreen {
   readonly #leave = () => this.close();
   #open = true;
 
-  /** `onEnd` is called when somebody presses q or Ctrl-C, `onResize` when the terminal has another size. */
+  /** `end` is called when somebody presses q or Ctrl-C or the input ends, `resize` when the terminal has another size. */
   constructor(
     { stdout, stdin }: Surroundings,
     on: { readonly end: () => void; readonly resize: () => void },

@@ -133,14 +133,14 @@ function held(
     limited(Math.max(0, ...asked)),
   );
   const failed = outcomes.find((outcome) => outcome.kind === 'refused' || outcome.kind === 'unavailable');
-  const refusing =
+  const heldReason =
     failed?.kind === 'refused'
       ? `It refuses every lead, so the fault is its own: ${failed.reason} What it answers: leadsync trace LEAD --show-data.`
       : failed?.reason;
   return {
     ...health,
     heldSince: health.heldSince ?? now,
-    heldReason: refusing,
+    heldReason,
     probeAt: new Date(now.getTime() + wait),
     probes,
   };

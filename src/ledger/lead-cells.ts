@@ -50,7 +50,7 @@ function timeText(ms: bigint): string | undefined {
   return ms < FIRST_MS || ms > LAST_MS ? undefined : new Date(Number(ms)).toISOString();
 }
 
-/** Null: the lead has none. */
+/** `json` is null where the lead has no answers. Undefined: the view is to make them. */
 function answersBySlug(json: string | null): string | undefined {
   if (json === null || json === '[]') return '{}';
   if (json.length > LONGEST) return undefined;
@@ -58,7 +58,7 @@ function answersBySlug(json: string | null): string | undefined {
     const answers: unknown = JSON.parse(json);
     return arePlain(answers) && hasAllOf(json, answers) ? grouped(answers) : undefined;
   } catch {
-    return undefined; // the error would repeat what the client wrote
+    return undefined; // the view tells then; this error would repeat what the client wrote
   }
 }
 
