@@ -19,7 +19,7 @@ export async function sayWhatWaits(
   const given = { now: surroundings.clock.now(), command: commandShown(options, surroundings) };
   for (const view of viewSinks(config, await ledger.status())) {
     if (sinks !== undefined && !sinks.includes(view.name)) continue;
-    if (view.state === 'ok' || view.state === 'retrying' || !view.status?.pending) continue;
+    if (view.state === 'healthy' || view.state === 'retrying' || !view.status?.pending) continue;
     for (const line of stateTroubles(view, given).flatMap(troubleLines))
       surroundings.stderr.write(`${line}\n`);
   }

@@ -40,16 +40,6 @@ export function shownSource({ name, status }: SourceView, now: Date): Overview['
   };
 }
 
-const STATES = {
-  ok: 'healthy',
-  retrying: 'healthy',
-  new: 'healthy',
-  held: 'held',
-  paused: 'paused',
-  disabled: 'disabled',
-  removed: 'orphaned',
-} as const satisfies Record<SinkView['state'], SinkOverview['state']>;
-
 export function shownSink({ name, state, config, status }: SinkView): SinkOverview {
   const health = status?.health;
   const [reason, since] =
@@ -59,7 +49,7 @@ export function shownSink({ name, state, config, status }: SinkView): SinkOvervi
   return {
     sink: name,
     type: config?.type.type ?? null,
-    state: STATES[state],
+    state: state === 'retrying' || state === 'new' ? 'healthy' : state,
     reason: reason ?? null,
     since: iso(since),
     pending: status?.pending ?? 0,

@@ -2,11 +2,11 @@ import type { LedgerConfig } from '../config/config.ts';
 import type { LedgerStatus, SinkStatus, SourceStatus } from '../ledger/shown.ts';
 
 /**
- * How a sink is: `ok`; `held` while its destination does not take leads; `paused` by somebody; `disabled` in the
- * configuration; `removed` from it; `new` until leadsync has run with it; `retrying` while leads that failed wait to be
- * tried again, and others may get through.
+ * How a sink is: `healthy`; `held` while its destination does not take leads; `paused` by somebody; `disabled` in the
+ * configuration; `orphaned` when that no longer has it; `new` until leadsync has run with it; `retrying` while leads that
+ * failed wait to be tried again, and others may get through.
  */
-export type SinkState = 'ok' | 'held' | 'paused' | 'disabled' | 'removed' | 'new' | 'retrying';
+export type SinkState = 'healthy' | 'held' | 'paused' | 'disabled' | 'orphaned' | 'new' | 'retrying';
 
 /** A sink as the configuration and the ledger know it together. */
 export interface SinkView {
@@ -30,7 +30,7 @@ export interface SourceView {
  * was removed and is owed nothing is history: its deliveries are found by its name, and back in the configuration it is here again.
  */
 export function viewSinks(config: LedgerConfig, status: LedgerStatus): SinkView[] {
-  return allSinks(config, status).filter((sink) => sink.state !== 'removed' || sink.status?.pending !== 0);
+  return allSinks(config, status).filter((sink) => sink.state !== 'orphaned' || sink.status?.pending !== 0);
 }
 
 /** Those that are history among them. */
@@ -68,10 +68,10 @@ function pair<Configured extends { readonly name: string }, Known>(
 
 /** A file with faults is not in force: what it does not name may be there, as far as the ledger was last told. */
 function stateOf({ config, status }: Omit<SinkView, 'state'>, isFaulty: boolean): SinkState {
-  if (!config && !(isFaulty && status?.active)) return 'removed';
+  if (!config && !(isFaulty && status?.active)) return 'orphaned';
   if (config?.enabled === false) return 'disabled';
   if (!status?.active) return 'new';
   if (status.health.pausedSince) return 'paused';
   if (status.health.heldSince) return 'held';
-  return status.retrying ? 'retrying' : 'ok';
+  return status.retrying ? 'retrying' : 'healthy';
 }

@@ -195,7 +195,7 @@ export function stateTroubles({ name, state, status }: SinkView, { now, command 
           `${command('run')} starts that.`,
         ),
       ];
-    case 'removed':
+    case 'orphaned':
       if (!status?.pending) return [];
       return [
         warning(
@@ -213,7 +213,7 @@ export function stateTroubles({ name, state, status }: SinkView, { now, command 
           `Set \`enabled: true\`, and ${command('reload')} sends them.`,
         ),
       ];
-    case 'ok':
+    case 'healthy':
       return [];
   }
 }
@@ -231,7 +231,7 @@ function retrying(name: string, status: SinkView['status'], { now, command }: To
 
 /** Leads that should have gone out by now, while nobody holds them back. */
 function stuck({ name, state, config, status }: SinkView, given: Circumstances): Trouble[] {
-  if ((state !== 'ok' && state !== 'retrying') || !config || !status?.dueSince) return [];
+  if ((state !== 'healthy' && state !== 'retrying') || !config || !status?.dueSince) return [];
   const graceMs = config.batch.waitMs + LATE_MS;
   const late = (at: Date | undefined) => at === undefined || given.now.getTime() - at.getTime() > graceMs;
   // A long backlog that drains is no fault.

@@ -39,5 +39,5 @@ export const HELD_BACK = {
   paused: 'waits until its sink is resumed',
   held: 'waits until its sink works again',
   disabled: 'waits until its sink is enabled',
-  removed: 'waits until its sink is in the configuration again',
+  orphaned: 'waits until its sink is in the configuration again',
 } as const;

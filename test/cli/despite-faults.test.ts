@@ -91,7 +91,7 @@ describe('with a configuration that was saved with a mistake', () => {
   });
 
   test.each([
-    [['top', '--once'], /^crm +ok +2 /m],
+    [['top', '--once'], /^crm +healthy +2 /m],
     [['deliveries'], /crm:main:1:1/],
     [['trace', '1'], /first listed|owed/],
     [['query', 'SELECT count(*) AS n FROM leads'], /^2\r?$/m],

@@ -30,8 +30,8 @@ describe('leadsync status', () => {
     await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '2' ? refused : delivered));
     const { stdout, code } = await install.run(['status']);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^crm +webhook +ok +2 +0 +1 +0 /m);
-    expect(stdout).toMatch(/^drop +csv +ok +0 +3 +0 +0 /m);
+    expect(stdout).toMatch(/^crm +webhook +healthy +2 +0 +1 +0 /m);
+    expect(stdout).toMatch(/^drop +csv +healthy +0 +3 +0 +0 /m);
     expect(stdout).toContain('crm: 1 lead died.\n  `leadsync deliveries --sink crm --state dead` says why');
     expect(stdout).toContain('leadsync retry --sink crm --state dead');
   });
@@ -289,7 +289,7 @@ describe('leadsync status', () => {
           last_error: 'The CRM does not answer.',
           next_attempt_at: '2026-11-20T10:00:05.000Z',
         },
-        { state: 'ok', retrying: 0, last_error: null, next_attempt_at: null },
+        { state: 'healthy', retrying: 0, last_error: null, next_attempt_at: null },
       ],
     });
   });
@@ -340,7 +340,7 @@ describe('leadsync status', () => {
     const { stdout } = await install.run(['status']);
     expect(stdout).toMatch(/^crm +csv +disabled /m);
     expect(stdout).toMatch(/^fresh +csv +new +- /m);
-    expect(stdout).toMatch(/^drop +- +removed /m);
+    expect(stdout).toMatch(/^drop +- +orphaned /m);
     expect(stdout).toContain('drop is not in the configuration any more; 1 lead waits');
     await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
     expect((await install.run(['forget', 'drop'])).stdout).toBe('1 delivery of drop skipped.\n');
@@ -393,7 +393,7 @@ describe('leadsync status', () => {
         }),
         expect.objectContaining({
           sink: 'drop',
-          state: 'ok',
+          state: 'healthy',
           dead: 0,
           oldest_owed_at: '2026-11-20T10:00:00.000Z',
         }),

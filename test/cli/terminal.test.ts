@@ -83,7 +83,8 @@ describe('top at a terminal', () => {
     const { picture } = await watch(size);
     expect(picture.length).toBeLessThanOrEqual(size.rows);
     for (const line of picture) expect(line.length, line).toBeLessThanOrEqual(size.columns);
-    if (size.rows === 24) expect(picture.join('\n')).toMatch(/^SINK +STATE +PENDING[\s\S]*^crm +ok +3 /m);
+    if (size.rows === 24)
+      expect(picture.join('\n')).toMatch(/^SINK +STATE +PENDING[\s\S]*^crm +healthy +3 /m);
     else expect(picture.at(-1)).toBe('…');
   });
 

@@ -60,8 +60,8 @@ describe('leadsync top --once', () => {
     expect(stdout).not.toContain('\u001b');
     expect(stdout).toMatch(/^leadsync \S+ {2}running {2}2026-11-20T10:00:10Z\n\nNothing needs attention\.\n/);
     expect(stdout).toMatch(/^main +success, 10 s ago +10 s +2 +2$/m);
-    expect(stdout).toMatch(/^crm +ok +0 +- +2 +0 +0 +0\.0 s +0\.0 s$/m);
-    expect(stdout).toMatch(/^drop +ok +2 +10 s +0 +0 +0 +- +-$/m);
+    expect(stdout).toMatch(/^crm +healthy +0 +- +2 +0 +0 +0\.0 s +0\.0 s$/m);
+    expect(stdout).toMatch(/^drop +healthy +2 +10 s +0 +0 +0 +- +-$/m);
   });
 
   test('says in words what is wrong, first of all that nothing runs', async () => {

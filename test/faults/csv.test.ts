@@ -126,7 +126,7 @@ async function expectHeldWhile(
     pending: 20,
     dead: 0,
   });
-  expect([crm?.state, warehouse?.state]).toEqual(['ok', 'ok']);
+  expect([crm?.state, warehouse?.state]).toEqual(['healthy', 'healthy']);
   mendIt();
   await mustRun(scene, 'resume', 'drop');
   await until('every lead is everywhere', () => scene.complete(), 60_000);

@@ -152,7 +152,7 @@ test.each(carriers)(
         dead: 0,
         held_reason: expect.stringMatching(said),
       });
-      expect(crm).toMatchObject({ state: 'ok', dead: 0 });
+      expect(crm).toMatchObject({ state: 'healthy', dead: 0 });
       if (!mending) continue;
       await scene.query(mending);
       await mustRun(scene, 'resume', 'warehouse');

@@ -296,7 +296,7 @@ test('that removes a sink keeps what it is owed, until it is forgotten', async (
     stderr: expect.stringContaining('leadsync reload'),
   });
   await hangUp(daemon);
-  expect((await scene.run('status')).stdout).toMatch(/crm .* removed/);
+  expect((await scene.run('status')).stdout).toMatch(/crm .* orphaned/);
   expect(await scene.run('forget', 'crm')).toMatchObject({
     code: 0,
     stdout: '4 deliveries of crm skipped.\n',

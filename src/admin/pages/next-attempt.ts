@@ -5,10 +5,7 @@ import { moment } from './moment.ts';
 
 type Waiting = Pick<DeliveryRow, 'sink' | 'next_attempt_at'>;
 
-const WAITS: Readonly<Partial<Record<SinkOverview['state'], string>>> = {
-  ...HELD_BACK,
-  orphaned: HELD_BACK.removed,
-};
+const WAITS: Readonly<Partial<Record<SinkOverview['state'], string>>> = HELD_BACK;
 
 /** What a delivery that is due waits for; undefined when it waits for nothing, or is not due. */
 export function waitsFor(
