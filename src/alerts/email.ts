@@ -10,12 +10,12 @@ import { TIMEOUT_MS } from './post.ts';
 const WRONG_SERVER =
   'must be an address such as smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start';
 
-const address = z.email('must be an e-mail address such as ops@example.com');
+const address = z.email('must be an email address such as ops@example.com');
 
-/** Notices by e-mail. */
+/** Notices by email. */
 export const email = defineDestination({
   type: 'email',
-  summary: 'Sends notices by e-mail, through an SMTP server.',
+  summary: 'Sends notices by email, through an SMTP server.',
   options: z.strictObject({
     server: secret()
       .refine((value) => isSmtpUrl(value.reveal()), WRONG_SERVER)
