@@ -174,7 +174,7 @@ export function stateTroubles({ name, state, status }: SinkView, { now, command 
         critical(
           name,
           `${name} is held since ${since(health?.heldSince, now)}: ${health?.heldReason ?? 'no reason was kept'}`,
-          `Nothing is lost: ${waiting}. The next try is ${health?.probeAt ? printAge(health.probeAt, now) : 'soon'}; ${command(`resume ${name}`)} tries now.`,
+          `Nothing is lost: ${waiting}. The next probe is ${health?.probeAt ? printAge(health.probeAt, now) : 'soon'}; ${command(`resume ${name}`)} tries now.`,
         ),
       ];
     case 'paused':

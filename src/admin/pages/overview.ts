@@ -77,7 +77,7 @@ function wayTo(about: string, { sinks, sources, exports }: Omit<Overview, 'troub
 
 function tiles(overview: Overview, now: Date): VNode {
   const { sinks, sources } = overview;
-  const waiting = sinks.reduce((sum, { pending }) => sum + pending, 0);
+  const pending = sinks.reduce((sum, { pending }) => sum + pending, 0);
   const dead = sinks.reduce((sum, sink) => sum + sink.dead, 0);
   const lastPoll = latest(sources.map((source) => source.last_poll_at));
   const complete = earliest(sources.map((source) => source.last_success_at));
@@ -86,7 +86,7 @@ function tiles(overview: Overview, now: Date): VNode {
   return html`<dl class="tiles">
     ${tile('Last poll', ago(lastPoll, now), complete ? html`the listing is known as of ${ago(complete, now)}` : 'no listing is known yet')}
     ${tile('New leads', counted(day), 'in the last 24 hours')}
-    ${tile('Waiting', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${counted(waiting)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'nothing is owed')}
+    ${tile('Pending', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${counted(pending)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'nothing is owed')}
     ${tile('Dead', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${counted(dead)}</a>`, dead > 0 ? 'given up, with the reason' : 'nothing was given up', dead > 0)}
   </dl>`;
 }
@@ -144,7 +144,7 @@ function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
         label: 'State',
         of: (sink) => [badge(sink.state), sink.reason && html` <small>${sink.reason}</small>`],
       },
-      { label: 'Waiting', of: ({ pending }) => counted(pending), number: true },
+      { label: 'Pending', of: ({ pending }) => counted(pending), number: true },
       { label: 'Oldest', of: (sink) => ago(sink.oldest_owed_at, now, '–'), number: true },
       { label: 'Retrying', of: ({ retrying }) => counted(retrying), number: true },
       {
@@ -177,7 +177,7 @@ function sourceTable({ sources }: Overview, now: Date): VNode {
       { label: 'Complete', of: (source) => ago(source.last_success_at, now), number: true },
       { label: 'Listed', of: (source) => counted(source.leads_listed), number: true },
       { label: 'Leads known', of: ({ leads }) => counted(leads), number: true },
-      { label: 'Set aside', of: (source) => counted(source.leads_rejected), number: true },
+      { label: 'Rejected', of: (source) => counted(source.leads_rejected), number: true },
     ],
     rows: sources,
     key: ({ source }) => `source-${source}`,

@@ -56,7 +56,7 @@ const columns: readonly Column<PollRow>[] = [
   { label: 'Listed', of: (poll) => counted(poll.leads_listed), number: true },
   { label: 'New', of: (poll) => some(poll.leads_new), number: true },
   { label: 'Changed', of: (poll) => some(poll.leads_changed), number: true },
-  { label: 'Set aside', of: (poll) => some(poll.leads_rejected), number: true },
+  { label: 'Rejected', of: (poll) => some(poll.leads_rejected), number: true },
   { label: 'Size', of: ({ bytes }) => (bytes === 0 ? '–' : bytesOf(bytes)), number: true },
   { label: 'HTTP', of: (poll) => poll.http_status ?? '–', number: true },
   { label: 'Error', of: ({ error }) => error && html`<bdi>${error}</bdi>`, text: true },

@@ -33,14 +33,14 @@ function card(sink: SinkOverview, now: Date): VNode {
     <h2>${name} <small>${sink.type}</small> ${badge(sink.state)}</h2>
     ${said(sink)}
     <dl class="facts">
-      ${fact('Waiting', linked(sink, 'pending'))}
+      ${fact('Pending', linked(sink, 'pending'))}
       ${fact('Retrying', counted(sink.retrying))}
       ${fact('Dead', linked(sink, 'dead'))}
       ${fact('Delivered', linked(sink, 'delivered'))}
       ${fact('Skipped', linked(sink, 'skipped'))}
       ${fact('Oldest owed', ago(sink.oldest_owed_at, now, '–'))}
       ${fact('Last delivered', ago(sink.last_delivered_at, now))}
-      ${fact('Next attempt', moment(sink.next_attempt_at))}
+      ${fact(sink.state === 'held' ? 'Next probe' : 'Next attempt', moment(sink.next_attempt_at))}
     </dl>
     <div class="actions">${buttons(sink)}</div>
   </section>`;
@@ -54,7 +54,7 @@ function said({ state, reason, since }: SinkOverview): Content {
     case 'healthy':
       return null;
     case 'held':
-      return html`<p class="said">Held${when}${why} Its leads wait, no attempts are used up, and one at a time finds out whether it is back.</p>`;
+      return html`<p class="said">Held${when}${why} Its leads wait, no attempts are used up, and one probe at a time finds out whether it is back.</p>`;
     case 'paused':
       return html`<p class="said">Paused${when}${why} Its leads wait until it is resumed.</p>`;
     case 'disabled':
