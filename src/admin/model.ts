@@ -16,6 +16,7 @@ export const pageOf = <Row extends z.ZodType>(row: Row) =>
 
 const PollStatus = z.enum(['running', 'success', 'unchanged', 'partial', 'failed']);
 
+/** How far a delivery has come. */
 export const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
 
 /** A thing that is wrong, in words, with what to do next; `about` names the source, sink or export. */
@@ -39,6 +40,7 @@ const SourceOverview = z.object({
   error: z.string().nullable(),
 });
 
+/** How a sink is, and what it is owed. */
 export const SinkOverview = z.object({
   sink: z.string(),
   type: z.string().nullable(),
@@ -135,6 +137,7 @@ const AttemptRow = z.object({
   last_started_at: time.nullable(),
 });
 
+/** A delivery: one content of one lead, owed to one sink. */
 export const DeliveryRow = z.object({
   delivery_id: z.string(),
   source: z.string(),
@@ -204,6 +207,7 @@ export const PollFilter = z.object({
   status: PollStatus.optional(),
 });
 
+/** A poll: one reading of a source. */
 export const PollRow = z.object({
   poll_id: z.int(),
   source: z.string(),
@@ -229,6 +233,7 @@ const ConfigValue = z.object({
   origin: z.string(),
 });
 
+/** The configuration in force, and since when its file is not valid, if it is not. */
 export const Configuration = z.object({
   generation: count,
   loaded_at: time,
@@ -236,6 +241,7 @@ export const Configuration = z.object({
   values: z.array(ConfigValue),
 });
 
+/** What came of a reload; it says more, which differs by `applied`. */
 export const ReloadResult = z.looseObject({ applied: z.boolean(), generation: count });
 
 /** What a test event came to. */

@@ -9,6 +9,7 @@ export interface Altered {
   readonly options: readonly string[];
 }
 
+/** Which of the sources, sinks or exports differ, by name. */
 export interface Changes {
   readonly added: readonly string[];
   readonly removed: readonly string[];

@@ -57,18 +57,22 @@ export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin' 
   readonly faults?: readonly Fault[];
 }
 
+/** What is logged: this, and what is worse. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 
+/** A source, as the configuration has it. */
 export interface SourceConfig {
   readonly name: string;
   readonly options: SourceOptions;
   readonly poll: PollSchedule;
 }
 
+/** When a source is polled: so long after the last poll began, or by cron, without a time zone by the clock of this machine. */
 export type PollSchedule =
   | { readonly everyMs: number }
   | { readonly cron: string; readonly timezone: string | undefined };
 
+/** A sink, as the configuration has it: its own options, and those that every type has. */
 export interface SinkConfig {
   readonly name: string;
   readonly type: SinkType;
@@ -85,6 +89,7 @@ export interface SinkConfig {
   readonly backfill: boolean;
 }
 
+/** How deliveries travel. */
 export interface QueueConfig {
   /** BullMQ on this Redis; undefined: deliveries run in this process. */
   readonly redisUrl: Secret | undefined;

@@ -20,6 +20,7 @@ export interface Difference {
   readonly owed: boolean;
 }
 
+/** What a comparison found, in numbers. */
 export interface Reconciled {
   /** Leads that the ledger says were delivered. */
   readonly delivered: number;

@@ -21,6 +21,7 @@ interface ConfigState {
   readonly values: readonly ConfigValue[];
 }
 
+/** What came of a reload: what has changed, or what is wrong with the configuration. */
 export type ReloadResult =
   | {
       readonly applied: true;

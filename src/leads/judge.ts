@@ -27,6 +27,7 @@ export interface Verdict {
   readonly reason: string | undefined;
 }
 
+/** What an attempt means for its leads and for its sink. */
 export interface Judgement {
   readonly health: SinkHealth;
   /** One per delivery, in order. */

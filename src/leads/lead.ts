@@ -15,6 +15,7 @@ export interface Lead {
   readonly all_details_one_liner: string;
 }
 
+/** What the client answered to a question of the service; slugs may repeat within a lead. */
 export interface LeadAnswer {
   readonly question: string;
   readonly slug: string;

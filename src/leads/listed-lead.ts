@@ -29,6 +29,7 @@ export interface RejectedLead {
   readonly path: string;
 }
 
+/** An element of a listing that was looked into. */
 export type ListedItem = ListedLead | RejectedLead;
 
 /** One element as it was cut out of a listing: it is looked into only where its content is not known already. */

@@ -5,6 +5,7 @@
  */
 export type Outcome = Delivered | Refused | Unavailable | Untried;
 
+/** The destination has taken the lead. */
 export interface Delivered {
   readonly kind: 'delivered';
   readonly httpStatus?: number | undefined;

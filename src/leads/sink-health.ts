@@ -21,6 +21,7 @@ export interface SinkHealth {
   readonly pausedReason: string | undefined;
 }
 
+/** The health of a sink that was never attempted; also where a resume begins anew. */
 export const HEALTHY: SinkHealth = {
   failures: 0,
   refusals: 0,

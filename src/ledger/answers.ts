@@ -107,6 +107,7 @@ export interface Speed {
   readonly createdToDelivered: Percentiles | undefined;
 }
 
+/** The median, and what only one in twenty exceeds, in ms. */
 export interface Percentiles {
   readonly p50: number;
   readonly p95: number;

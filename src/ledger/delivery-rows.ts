@@ -40,6 +40,7 @@ export function selectDeliveries(
   return rows.map(toDeliveryRow);
 }
 
+/** A delivery as it is shown, from the row that SQLite gives. */
 export function toDeliveryRow(row: RawDelivery): DeliveryRow {
   return {
     delivery: row.delivery,

@@ -1,6 +1,7 @@
 import { ERASURE } from './erasing.ts';
 import type { DeliveryFilter } from './ledger.ts';
 
+/** A filter as a condition, with the values of its parameters in order. */
 export interface FilterSql {
   /** A condition on `d` (delivery), `v` (version) and `s` (sink); never empty. */
   readonly where: string;

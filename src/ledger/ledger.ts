@@ -34,6 +34,7 @@ import type {
   Vitals,
 } from './shown.ts';
 
+/** What was recorded of a listing, or of a part of it. */
 export interface Recorded {
   readonly listed: number;
   readonly new: number;
@@ -65,6 +66,7 @@ export interface Attempt {
   readonly durationMs: number;
 }
 
+/** What settling an attempt did. */
 export interface Settled {
   /** One per delivery, in order. */
   readonly verdicts: readonly Verdict[];
@@ -125,6 +127,7 @@ export interface Ledger {
 
   /** The mark of the last listing of this source that was recorded to its end. */
   listingMark(source: string): Promise<ListingMark | undefined>;
+  /** Begins a poll; one of the same source that never ended is marked as failed. */
   startPoll(source: string): Promise<PollId>;
   /**
    * Begins a block of the listing, and notes its leads that are listed with the very content that is known, which writes
@@ -173,14 +176,18 @@ export interface Ledger {
   /** True once after another process has written to the ledger. */
   changedElsewhere(): boolean;
 
+  /** Of every sink that there ever was: what it is owed, and how it is. Cheap, for metrics. */
   backlog(): Promise<readonly Backlog[]>;
+  /** Of every source and sink that there ever was, also those that are not declared any more. */
   status(): Promise<LedgerStatus>;
+  /** What alerts are judged by; of deliveries, how fast they were since `recent`. */
   vitals(recent: Date): Promise<Vitals>;
   /**
    * How many leads were new in each hour of polls: of a thousand polls after one, or from a time on; without the first complete
    * listing and what was before it, since its leads are not new.
    */
   polledHours(source: string, from: PollId | Date): Promise<PolledHours>;
+  /** Newest first; `before` is the last delivery of the page before. */
   deliveries(
     filter: DeliveryFilter,
     page: { limit: number; before?: string | undefined },
@@ -227,6 +234,7 @@ export interface Ledger {
   forgetOrigin(source: string): Promise<boolean>;
   /** Tells which sources there are, and how they are configured. */
   declareSources(sources: readonly DeclaredSource[]): Promise<void>;
+  /** What was last declared, by which it is told what another configuration would change. */
   lastDeclared(): Promise<LastDeclared>;
   /**
    * Skips what a sink is owed that is no longer declared, for good; what is on its way is left alone. Gives how many deliveries
@@ -277,12 +285,15 @@ export interface Ledger {
   toldErasure(leads: readonly LeadKey[]): Promise<readonly ToldErasure[]>;
   /** Leads that were erased, until `finishErasing` tells that every place was reached: whoever was killed in between is gone on for. */
   unfinishedErasures(): Promise<readonly Unfinished[]>;
+  /** Every place was reached: these erasures are done. */
   finishErasing(leads: readonly LeadKey[]): Promise<void>;
   /** Brings what was overwritten to the disk. False while somebody reads an older state of the ledger: then its log still holds it. */
   scrub(): Promise<boolean>;
-  /** False when there is no such sink. */
+  /** Lets nothing go out to a sink until it is resumed. False when there is no such sink. */
   pause(sink: string, reason: string): Promise<boolean>;
+  /** Ends a pause, and a hold as well: what waits is tried now. False when there is no such sink. */
   resume(sink: string): Promise<boolean>;
 
+  /** Frees the file; no method may be called after it. */
   close(): Promise<void>;
 }

@@ -11,6 +11,7 @@ export interface NewsMark {
   readonly attempt: number;
 }
 
+/** What has happened since a mark. */
 export interface News {
   /** In order of time. */
   readonly entries: readonly NewsEntry[];

@@ -23,6 +23,7 @@ export interface DeliveryRow {
   readonly settledAt: Date | undefined;
 }
 
+/** What the ledger knows of a source. */
 export interface SourceStatus {
   readonly source: string;
   readonly leads: number;
@@ -51,6 +52,7 @@ export interface PollRow {
   readonly error: string | undefined;
 }
 
+/** What a sink is owed, and how it is; cheap to ask for. */
 export interface Backlog {
   readonly sink: string;
   readonly pending: number;
@@ -60,6 +62,7 @@ export interface Backlog {
   readonly health: SinkHealth;
 }
 
+/** What the ledger knows of a sink. */
 export interface SinkStatus extends Backlog {
   /** False for a sink that the configuration no longer has; its pending deliveries are kept. */
   readonly active: boolean;
@@ -102,6 +105,7 @@ export interface PolledHours {
   readonly through: PollId | undefined;
 }
 
+/** Every source and sink that there ever was. */
 export interface LedgerStatus {
   readonly sources: readonly SourceStatus[];
   readonly sinks: readonly SinkStatus[];

@@ -27,6 +27,7 @@ export interface Files {
   remove(path: string): Promise<void>;
 }
 
+/** A file that is being written, and is nobody else's yet. */
 export interface NewFile {
   write(data: Uint8Array): Promise<void>;
   /** Makes what was written survive a power cut. */

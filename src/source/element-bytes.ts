@@ -4,6 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 /** One top-level element of a JSON array, cut out and not yet looked into. */
 export type Element = WholeElement | OversizeElement;
 
+/** An element that is small enough to be held. */
 export interface WholeElement {
   readonly kind: 'whole';
   /** The element without the space around it. */

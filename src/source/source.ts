@@ -11,6 +11,7 @@ export interface UnchangedListing {
   readonly mark?: ListingMark | undefined;
 }
 
+/** The service shows something else than last time, or cannot say. */
 export interface ChangedListing {
   readonly kind: 'changed';
   readonly httpStatus: number;
@@ -23,6 +24,7 @@ export interface ChangedListing {
   end(): { readonly bytes: number; readonly mark: ListingMark | undefined };
 }
 
+/** What a service answers when it is asked for its leads. */
 export type Listing = UnchangedListing | ChangedListing;
 
 /** One account at a lead listing service. */

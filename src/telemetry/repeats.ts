@@ -12,6 +12,7 @@ export interface Time {
   later(ms: number, work: () => void): void;
 }
 
+/** The time of this process, for which no timer keeps it alive. */
 export const ownTime: Time = {
   monotonicMs: () => performance.now(),
   later: (ms, work) => void setTimeout(work, ms).unref(),

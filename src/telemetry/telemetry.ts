@@ -9,6 +9,7 @@ export interface TelemetryOptions extends MetricsOptions {
   readonly subscribers?: readonly Emit[];
 }
 
+/** Where events go, and what comes of them. */
 export interface Telemetry {
   /** Hands an event to the log, the metrics and every subscriber. Never throws and never waits. */
   readonly emit: Emit;

@@ -18,6 +18,7 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
+/** What a trace tells of an attempt; none of a lead's text. */
 export interface TracedBatch {
   readonly sink: string;
   readonly id: string;

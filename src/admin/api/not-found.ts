@@ -1,5 +1,6 @@
 import { Refusal } from '../refusal.ts';
 
+/** Refuses for a lead that no listing had. @throws Refusal */
 export function noSuchLead(source: string, lead: string): never {
   throw new Refusal(
     404,
@@ -9,6 +10,7 @@ export function noSuchLead(source: string, lead: string): never {
   );
 }
 
+/** Refuses for a content that a lead never had. @throws Refusal */
 export function noSuchVersion(source: string, lead: string, version: number): never {
   throw new Refusal(
     404,
@@ -18,6 +20,7 @@ export function noSuchVersion(source: string, lead: string, version: number): ne
   );
 }
 
+/** Refuses for a sink that nobody knows. @throws Refusal */
 export function noSuchSink(sink: string): never {
   throw new Refusal(
     404,

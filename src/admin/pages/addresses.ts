@@ -1,5 +1,6 @@
 /** The addresses of pages, made in one place: names go in as they are and come out encoded. */
 
+/** Where one lead is shown. */
 export function leadAddress(source: string, lead: string): string {
   return `/leads/${encoded(source)}/${encoded(lead)}`;
 }
@@ -9,6 +10,7 @@ export function sinkAddress(sink: string): string {
   return `/sinks#sink-${encoded(sink)}`;
 }
 
+/** Where a form posts to that does something with a sink. */
 export function sinkAction(sink: string, action: 'pause' | 'resume' | 'test' | 'retry'): string {
   return `/sinks/${encoded(sink)}/${action}`;
 }

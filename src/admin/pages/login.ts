@@ -3,6 +3,7 @@ import { renderToString } from 'preact-render-to-string';
 import type { AssetName } from './assets.ts';
 import { head } from './layout.ts';
 
+/** What the page says, and where it goes on to. */
 export interface LoginPage {
   /** Why there is no session yet, in a sentence; nothing when nobody has tried. */
   readonly failure?: string | undefined;
