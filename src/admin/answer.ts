@@ -46,7 +46,7 @@ export function refusalFor(error: unknown, onFault: (error: unknown) => void): R
   const known = statusCode === undefined ? undefined : REQUEST_FAULTS[statusCode];
   if (known) return known;
   onFault(error);
-  return new Refusal(500, 'internal', 'This failed inside leadsync; see its log', '');
+  return new Refusal(500, 'internal', 'This failed inside leadsync.', 'See its log, and please report it.');
 }
 
 interface FastifyFailure {
@@ -73,7 +73,7 @@ function wrongRequest(faults: NonNullable<FastifyFailure['validation']>, context
 
 /** What Fastify itself refuses. */
 const REQUEST_FAULTS: Readonly<Record<number, Refusal>> = {
-  400: new Refusal(400, 'wrong-request', 'Bad request', 'The body has to be JSON.'),
+  400: new Refusal(400, 'wrong-request', 'The body cannot be read.', 'It has to be JSON.'),
   413: new Refusal(413, 'too-large', 'The body is too large.', 'Send less at once.'),
   415: new Refusal(
     415,

@@ -108,8 +108,10 @@ function noSuch(allowed: readonly string[]): Refusal {
       'There is nothing here.',
       'The pages begin at /; /api/v1/openapi.json describes the API.',
     );
-  const what = allowed.includes('GET') ? 'This can only be read' : 'This is asked for by POST';
-  return new Refusal(405, 'wrong-method', what, '');
+  const what = allowed.includes('GET')
+    ? 'This can only be read.'
+    : 'This does something, and is not to be read.';
+  return new Refusal(405, 'wrong-method', what, `Ask for it by ${allowed.join(' or ')}.`);
 }
 
 /** A browser says which page asks (https://fetch.spec.whatwg.org/#origin-header, https://www.w3.org/TR/fetch-metadata/); other clients say nothing. */

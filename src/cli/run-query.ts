@@ -93,7 +93,12 @@ function failure(result: Exclude<QueryResult, { kind: 'answered' }>): CommandFai
 }
 
 function ended(late: boolean, timeoutMs: number): CommandFailure {
-  if (!late) return new CommandFailure(ExitCode.notDone, 'The process of the query was ended from outside.');
+  if (!late)
+    return new CommandFailure(
+      ExitCode.notDone,
+      'The process of the query was ended from outside.',
+      'The machine may have run out of memory: ask for less.',
+    );
   return new CommandFailure(
     ExitCode.notDone,
     `The query took longer than ${timeoutMs / 1000} s and was ended.`,

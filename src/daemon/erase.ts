@@ -3,6 +3,7 @@ import type { Erased, LeadKey, Person, Subject, ToldErasure } from '../leads/per
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
+import { countOf } from '../platform/in-words.ts';
 import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
 import type { Certificate, Reached } from './certificate.ts';
 import { lookIntoExports } from './erase-exports.ts';
@@ -68,7 +69,7 @@ function ledgerSays(underWay: number, scrubbed: boolean): Pick<Reached, 'reached
     return {
       reached: false,
       again: true,
-      what: `${underWay} deliveries are still being attempted. Run this again when they have ended.`,
+      what: `${countOf(underWay, 'delivery')} ${underWay === 1 ? 'is' : 'are'} still being attempted. Run this again when that has ended.`,
     };
   if (!scrubbed)
     return {

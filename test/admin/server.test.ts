@@ -79,7 +79,7 @@ test('/metrics that fail say so without the error’s text', async () => {
   const server = await start({ registry: { contentType: 'text/plain', metrics } });
   const answer = await ask(server, '/metrics');
   expect(answer.status).toBe(500);
-  expect(answer.text).toBe('This failed inside leadsync; see its log\n');
+  expect(answer.text).toBe('This failed inside leadsync. See its log, and please report it.\n');
 });
 
 test('however often the metrics are asked for, they are computed once in a quarter of a second', async () => {

@@ -120,7 +120,11 @@ function valuesOf(
 function pairOf(text: string): [string, string] {
   const at = text.indexOf('=');
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw new CommandFailure(ExitCode.usage, `--set takes name=value, and not "${printable(text)}".`);
+  throw new CommandFailure(
+    ExitCode.usage,
+    `--set takes name=value, and not "${printable(text)}".`,
+    'Give the name of a parameter of the query: --set since=7d.',
+  );
 }
 
 function readValue(
