@@ -9,6 +9,7 @@ import { openDestination } from '../exports/open-destination.ts';
 import type { ExportConfig } from '../exports/options.ts';
 import type { Person } from '../leads/person.ts';
 import type { Clock } from '../platform/clock.ts';
+import { codeOf } from '../platform/error-code.ts';
 import { disk } from '../platform/files.ts';
 import { LockHeld } from '../platform/lock.ts';
 import type { Reached } from './certificate.ts';
@@ -39,15 +40,27 @@ export async function lookIntoExports(
       ...(await lookInto(config, folder, person, parts)),
     });
   }
-  for (const { name, place } of await formerExports(exports, states))
-    places.push({
-      place: name,
-      type: 'export, not configured',
-      reached: false,
-      again: false,
-      what: `Not looked into. It was made last as ${place}: remove what is there of it, and then ${join(folder, name)}.json.`,
+  return [...places, ...(await placesOfFormer(exports, states))];
+}
+
+/** Nobody looks into these: an erasure names them, and what it cannot find out of them. */
+async function placesOfFormer(exports: readonly ExportConfig[], states: ExportStates): Promise<Reached[]> {
+  const { folder } = states;
+  const missed = { type: 'export, not configured', reached: false };
+  try {
+    return (await formerExports(exports, states)).map(({ name, place }) => {
+      const state = `${join(folder, name)}.json`;
+      const what = place
+        ? `Not looked into. It was made last as ${place}: remove what is there of it, and then ${state}.`
+        : `Not looked into. Where it was made last stands in ${state}, which cannot be read: find that out, remove what is there of it, and then that file.`;
+      return { ...missed, place: name, again: false, what };
     });
-  return places;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined) throw error;
+    const what = `${folder} cannot be read (${code}), so that exports which are configured no more are not known. Give the user that leadsync runs as that right, and run this again.`;
+    return [{ ...missed, place: 'exports', again: true, what }];
+  }
 }
 
 type Found = Pick<Reached, 'reached' | 'again' | 'what' | 'files'>;
@@ -86,7 +99,7 @@ async function lookAtAll(destination: Destination, person: Person, signal: Abort
       .read(file, (path) => holdsAnyOf(person, path), signal)
       .catch((error: unknown) => {
         if (signal.aborted) throw error;
-        return undefined;
+        return undefined; // told below as a file that cannot be read; why does not matter to whoever has to look into it
       });
     if (held === undefined) unread += 1;
     if (held !== false)

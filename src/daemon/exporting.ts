@@ -55,22 +55,25 @@ export function viewExports(exports: readonly ExportConfig[], states: ExportStat
 
 /** What is remembered of exports, as `planOf` compares it. */
 export async function lastExports(states: ExportStates): Promise<{ name: string; config: string }[]> {
-  const names = await states.names();
+  const names = await states.names().catch(() => []); // each export says itself that the folder cannot be used
   return names.flatMap((name) => {
     const config = states.read(name)?.config;
     return config === undefined || config === FORMER ? [] : [{ name, config }];
   });
 }
 
-/** What is remembered of exports that are not configured any more, and have made files: they may be there still. */
+/**
+ * Exports that are not configured any more, and have made files: they may be there still. `place` is where the last one is; undefined
+ * when what is remembered cannot be read. @throws Node's error when nothing of it can be
+ */
 export async function formerExports(
   exports: readonly ExportConfig[],
   states: ExportStates,
-): Promise<{ name: string; place: string }[]> {
+): Promise<{ name: string; place: string | undefined }[]> {
   const others = await namesOfOthers(exports, states);
   return others.flatMap((name) => {
-    const place = states.read(name)?.done?.place;
-    return place === undefined ? [] : [{ name, place }];
+    const state = states.read(name);
+    return state && !state.done ? [] : [{ name, place: state?.done?.place }];
   });
 }
 
@@ -177,9 +180,11 @@ async function noted(config: ExportConfig, { states, clock }: ExportParts): Prom
 
 /** Where files of theirs may be is still known: whoever erases a person has to look there. */
 async function forgetOthers(exports: readonly ExportConfig[], states: ExportStates): Promise<void> {
-  for (const name of await namesOfOthers(exports, states)) {
+  // That the folder cannot be used, each export says itself; an erasure looks into it as well.
+  for (const name of await namesOfOthers(exports, states).catch(() => [])) {
     const state = states.read(name);
-    if (!state?.done) await states.forget(name);
+    if (!state) continue; // what cannot be read now may say where files are
+    if (!state.done) await states.forget(name);
     else if (state.config !== FORMER) await states.write(name, { ...state, config: FORMER });
   }
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { codeOf } from '../platform/error-code.ts';
 import { type Files, writeFileDurably } from '../platform/files.ts';
 import { diskFailure } from './export-failed.ts';
 
@@ -80,9 +81,12 @@ export class ExportStates {
     await this.#files.remove(this.#pathOf(name));
   }
 
-  /** The exports of which something is remembered. */
+  /** The exports of which something is remembered, also what cannot be read. @throws Node's error when the folder cannot be read */
   async names(): Promise<readonly string[]> {
-    const names = await readdir(this.folder).catch(() => []);
+    const names = await readdir(this.folder).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return []; // none was ever made
+      throw error;
+    });
     return names.flatMap((name) => FILE.exec(name)?.[1] ?? []).filter((name) => !name.startsWith('.'));
   }
 

@@ -107,6 +107,25 @@ test.each(['no leadsync has run since', 'leadsync has run since'])(
   },
 );
 
+test('what is remembered of exports that are configured no more and cannot be read is named, and not forgotten', async () => {
+  const { install } = await exported({});
+  install.configure({ sinks: {} });
+  const folder = join(install.folder, 'data', 'exports');
+  const state = join(folder, 'nightly.json');
+  rmSync(state);
+  mkdirSync(state);
+  await scheduled(install);
+  const one = await install.run(['erase', 'ada@example.com', '--yes']);
+  expect(one.code).toBe(1);
+  expect(one.stdout).toContain(`Where it was made last stands in ${state}, which cannot be read`);
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, '');
+  await scheduled(install);
+  const all = await install.run(['erase', String(LARGEST), '--yes']);
+  expect(all.code).toBe(1);
+  expect(all.stdout).toContain(`${folder} cannot be read (ENOTDIR), so that exports`);
+});
+
 test('an export that is configured no more is no news at every start, and begins anew when it is configured again', async () => {
   const { install } = await exported({});
   const before = readFileSync(install.configFile);
