@@ -108,11 +108,11 @@ function isPair(pair: readonly unknown[]): pair is [string, string] {
   return pair.every((part) => typeof part === 'string');
 }
 
-/** Nested too deep for a reader, though not for the listing, it is shown as received alone. */
+/** Undefined for what can be shown as received alone. */
 function parsed(raw: string): object | undefined {
   try {
     return JSON.parse(raw) as object;
   } catch {
-    return undefined;
+    return undefined; // nested too deep for a reader, though not for the listing
   }
 }
