@@ -1,3 +1,4 @@
+import { countOf } from '../platform/in-words.ts';
 import type { Condition, Limits } from './condition.ts';
 import { printSpan } from './notice.ts';
 import type { Observed, ObservedExport, ObservedSink, ObservedSource } from './observed.ts';
@@ -187,7 +188,7 @@ function dead(
   return {
     since: undefined,
     afterMs,
-    what: `${name}: ${dead} ${dead === 1 ? 'lead' : 'leads'} died.`,
+    what: `${name}: ${countOf(dead, 'lead')} died.`,
     next: `\`leadsync deliveries --sink ${name} --state dead\` says why; \`leadsync retry --sink ${name} --state dead\` tries again, once the cause is mended.`,
   };
 }
@@ -200,7 +201,7 @@ function backlogOld(sink: ObservedSink, limitMs: number, { at }: Observed): Wron
   return {
     since: undefined,
     afterMs: DRAINING_MS,
-    what: `${name}: the oldest of ${pending} pending ${pending === 1 ? 'lead has' : 'leads has'} waited for ${printSpan(ageMs)}, and the sink is neither held nor paused.`,
+    what: `${name}: the oldest of ${countOf(pending, 'pending lead')} has waited for ${printSpan(ageMs)}, and the sink is neither held nor paused.`,
     next: `\`leadsync deliveries --sink ${name} --state pending\` says whether some are tried again; if all wait, the sink is too slow: raise concurrency or batch.max.`,
   };
 }
@@ -268,5 +269,5 @@ function sentence(text: string): string {
 
 function waiting(pending: number): string {
   if (pending === 0) return 'nothing waits';
-  return `${pending} ${pending === 1 ? 'lead waits' : 'leads wait'}`;
+  return `${countOf(pending, 'lead')} ${pending === 1 ? 'waits' : 'wait'}`;
 }

@@ -11,6 +11,7 @@ import { openDestination as openExportDestination } from '../exports/open-destin
 import type { ExportConfig } from '../exports/options.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { disk } from '../platform/files.ts';
+import { countOf } from '../platform/in-words.ts';
 import type { Secret } from '../platform/secret.ts';
 import { SinkUnavailable } from '../sinks/sink.ts';
 import { openSource } from '../source/http-source.ts';
@@ -165,7 +166,7 @@ async function readListing(source: Source, signal: AbortSignal): Promise<string>
     rejected > 0
       ? ` ${rejected} of them ${rejected === 1 ? 'breaks' : 'break'} the service's description (${[...reasons].join('; ')}).`
       : '';
-  return `A token was got, and a listing of ${listed} ${listed === 1 ? 'lead' : 'leads'} was read.${broken}`;
+  return `A token was got, and a listing of ${countOf(listed, 'lead')} was read.${broken}`;
 }
 
 async function checkExport(config: ExportConfig, dataDir: string, signal: AbortSignal): Promise<string> {

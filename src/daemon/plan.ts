@@ -8,6 +8,7 @@ import {
 } from '../config/compare-configs.ts';
 import type { Config, SinkConfig } from '../config/config.ts';
 import type { LastDeclared } from '../ledger/declared.ts';
+import { countOf } from '../platform/in-words.ts';
 
 type LastSink = LastDeclared['sinks'][number];
 
@@ -173,10 +174,10 @@ function describePlannedSource(source: PlannedSource): string {
   switch (source.kind) {
     case 'added':
       return source.leads > 0
-        ? `source ${source.name} is back: its ${count(source.leads, 'lead')} are known`
+        ? `source ${source.name} is back: its ${countOf(source.leads, 'lead')} are known`
         : `source ${source.name} is new`;
     case 'removed':
-      return `source ${source.name} is gone: it is polled no more, and its ${count(source.leads, 'lead')} stay`;
+      return `source ${source.name} is gone: it is polled no more, and its ${countOf(source.leads, 'lead')} stay`;
     case 'altered':
       return `source ${source.name}: ${source.options.join(', ')}, from its next poll on`;
   }
@@ -213,12 +214,12 @@ function describePlannedExport(planned: PlannedExport): string {
 function keptPart(name: string, pending: number): string {
   if (pending === 0) return 'it is owed nothing';
   const them = pending === 1 ? 'it' : 'them';
-  return `${count(pending, 'pending delivery', 'pending deliveries')} kept until it is back; \`leadsync forget ${name}\` skips ${them}`;
+  return `${countOf(pending, 'pending delivery')} kept until it is back; \`leadsync forget ${name}\` skips ${them}`;
 }
 
 function made({ leads, backfill }: { leads: number; backfill: boolean }, when: string): string {
   if (leads === 0) return `no leads ${when}`;
-  return `${count(leads, 'lead')} ${when} ${leads === 1 ? 'is' : 'are'} ${backfill ? 'owed to it' : 'skipped (backfill: false)'}`;
+  return `${countOf(leads, 'lead')} ${when} ${leads === 1 ? 'is' : 'are'} ${backfill ? 'owed to it' : 'skipped (backfill: false)'}`;
 }
 
 function alteredPart(options: readonly string[]): string {
@@ -226,9 +227,5 @@ function alteredPart(options: readonly string[]): string {
 }
 
 function pendingPart(pending: number): string {
-  return pending > 0 ? `; still pending: ${count(pending, 'delivery', 'deliveries')}` : '';
-}
-
-function count(n: number, one: string, many = `${one}s`): string {
-  return `${n} ${n === 1 ? one : many}`;
+  return pending > 0 ? `; still pending: ${countOf(pending, 'delivery')}` : '';
 }
