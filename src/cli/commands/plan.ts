@@ -1,3 +1,4 @@
+import type { Config } from '../../config/config.ts';
 import { lastExports } from '../../daemon/exporting.ts';
 import { describePlan, planOf } from '../../daemon/plan.ts';
 import type { LastDeclared } from '../../ledger/declared.ts';
@@ -22,7 +23,7 @@ export const command = defineCommand<{ json?: boolean }>({
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
     const last = {
-      ...(await lastDeclared(options, surroundings)),
+      ...(await lastDeclared(config, surroundings)),
       exports: await lastExports(exportStatesOf(config)),
     };
     const planned = planOf(last, config);
@@ -37,8 +38,7 @@ export const command = defineCommand<{ json?: boolean }>({
 });
 
 /** Before the first run there is no ledger, and everything is new. */
-async function lastDeclared(options: { config: string }, surroundings: Surroundings): Promise<LastDeclared> {
-  const config = configOf(options, surroundings);
+async function lastDeclared(config: Config, surroundings: Surroundings): Promise<LastDeclared> {
   try {
     return await withLedger(config, surroundings, (ledger) => ledger.lastDeclared());
   } catch (error) {
