@@ -8,7 +8,7 @@ import { Wake } from './wake.ts';
 
 const FIRST_BACK_OFF_MS = 1_000;
 const LAST_BACK_OFF_MS = 300_000;
-/** What does not come right by asking: a wrong secret or address. */
+/** What does not come right by asking: a wrong secret or address. A listing that answers 401 or 403 may think better of it, and is asked sooner. */
 const STUBBORN: ReadonlySet<string> = new Set(['credentials', 'other-origin']);
 /** How long such a failure waits at least, in ms. */
 const STUBBORN_BACK_OFF_MS = 60_000;
