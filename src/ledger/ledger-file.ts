@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { LedgerError } from './ledger-error.ts';
 
@@ -55,14 +55,33 @@ export function fileIdentity(file: string): string | undefined {
 
 /**
  * A ledger that was copied, or restored from a backup, gets another id: what a queue still holds for the one that it was made of is
- * not meant for it. Only for whoever holds the data directory.
+ * not meant for it, nor does a mirror that has come further than the copy. Only for whoever holds the data directory.
  */
 export function renameCopy(db: Database.Database): void {
   const identity = fileIdentity(db.name);
-  if (db.prepare('SELECT file FROM _ledger').pluck().get() === identity) return;
-  db.prepare('UPDATE _ledger SET id = iif(file IS NULL, id, lower(hex(randomblob(8)))), file = ?').run(
-    identity,
+  const noted = db.prepare<[], string | null>('SELECT file FROM _ledger').pluck().get();
+  const born = birthOf(db.name);
+  const now = born === undefined ? identity : `${identity}:${born}`;
+  if (noted === now || (born === undefined && noted?.startsWith(`${identity}:`))) return;
+  const isCopy = noted != null && noted !== identity;
+  db.prepare('UPDATE _ledger SET id = iif(?, lower(hex(randomblob(8))), id), file = ?').run(
+    Number(isCopy),
+    now,
   );
+}
+
+/**
+ * When a file was made: the number of one that was removed is given to the next, often to the very backup that takes its place.
+ * Undefined where that is not known: there the time of the last change stands for it, or 0.
+ */
+function birthOf(file: string): bigint | undefined {
+  try {
+    chmodSync(file, statSync(file).mode); // so that the last change of one that is new is not its making
+  } catch {
+    // It is somebody else's, and has been there for longer.
+  }
+  const { birthtimeNs, ctimeNs } = statSync(file, { bigint: true });
+  return birthtimeNs === 0n || birthtimeNs === ctimeNs ? undefined : birthtimeNs;
 }
 
 /** How long a scrub waits for readers, in ms: as long, others who write wait too. */

@@ -175,6 +175,27 @@ describe('a ledger file in trouble', () => {
     await copyAgain.ledger.close();
   });
 
+  it('gets another id where a backup was given the number of the file that it took the place of', async () => {
+    const file = join(tempDir(), 'ledger.db');
+    const idAfter = async (noted: (now: string) => string) => {
+      const db = new Database(file);
+      const now = db.prepare<[], string>('SELECT file FROM _ledger').pluck().get() ?? '';
+      db.prepare('UPDATE _ledger SET file = ?').run(noted(now));
+      db.close();
+      const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
+      await on.ledger.close();
+      return on.ledger.id;
+    };
+    const first = await LedgerUnderTest.with(sqliteStore(file), 'crm');
+    const { id } = first.ledger;
+    await first.ledger.close();
+    expect(await idAfter((now) => now)).toBe(id);
+    // As a version noted it that did not look when the file was made; after this it is noted as well.
+    expect(await idAfter((now) => now.split(':').slice(0, 2).join(':'))).toBe(id);
+    expect(await idAfter((now) => now)).toBe(id);
+    expect(await idAfter((now) => now.replace(/:\d+$/, ':1'))).not.toBe(id);
+  });
+
   it('tells when its file was removed, or another was put in its place', async () => {
     const file = join(tempDir(), 'ledger.db');
     const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
