@@ -42,7 +42,7 @@ export async function makeExport(
   const file = request.output.slice(destination.folder.length + 1);
   const bytes = await sizeOf(request.output);
   await destination.bring(file, signal);
-  const removed = await removeOld(config, destination, signal);
+  const removed = await removeOld(config, destination, file, signal);
   return { place: destination.nameOf(file), rows, bytes, removed };
 }
 
@@ -73,9 +73,17 @@ async function write(request: ExportRequest, destination: Destination, signal: A
   return counts.values().reduce((sum, rows) => sum + rows, 0);
 }
 
-async function removeOld({ keep }: ExportConfig, destination: Destination, signal: AbortSignal) {
+/** The one that was just made stays: what has a later name was made before it, by a clock that was ahead, and goes first. */
+async function removeOld(
+  { keep }: ExportConfig,
+  destination: Destination,
+  made: string,
+  signal: AbortSignal,
+): Promise<number> {
   if (keep === undefined) return 0;
-  const old = (await destination.list(signal)).slice(0, -keep);
+  const all = await destination.list(signal);
+  const ahead = all.indexOf(made) + 1;
+  const old = [...all.slice(ahead), ...all.slice(0, ahead)].slice(0, -keep);
   for (const file of old) await destination.remove(file, signal);
   return old.length;
 }

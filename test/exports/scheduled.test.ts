@@ -107,6 +107,22 @@ describe('an export by its name', () => {
     expect(filesOf(install)).toEqual([...others, ...kept].sort());
   });
 
+  test('keeps the one that it has just made, also after the clock was set back', async () => {
+    const install = withExport({ keep: 2 });
+    await install.listed(1);
+    await made(install);
+    for (const ahead of [48, 1]) {
+      install.clock.jump(ahead * HOUR_MS);
+      await made(install);
+    }
+    install.clock.setBack(48 * HOUR_MS);
+    expect(await made(install)).toMatch(/nightly-20261120T110000Z\.parquet\n$/);
+    expect(filesOf(install)).toEqual([
+      'nightly-20261120T110000Z.parquet',
+      'nightly-20261122T110000Z.parquet',
+    ]);
+  });
+
   test('removes what its killed runs have left, and no other file', async () => {
     const install = withExport();
     await install.listed(1);
