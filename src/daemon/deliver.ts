@@ -14,6 +14,8 @@ export interface OpenSink {
   readonly sink: Sink;
   /** In ms, the whole batch included; a sink that does not end by then is given up on. */
   readonly budgetMs: number;
+  /** Why it cannot be told that a lead is erased: owed to a sink that had its name and was of another type. Undefined where it can. */
+  readonly untold?: string | undefined;
 }
 
 /** Finds the sink of an attempt, and keeps it open until the attempt has ended. */
@@ -80,7 +82,10 @@ async function attempt(
   const startMs = clock.monotonicMs();
   reach('begun');
   const span = parts.tracing?.attempt(batch);
-  const outcomes = keepable(await callSink(open, batch, clock, signal, span?.traceparent), batch);
+  const answered = await withoutErased(open, batch, (leads) =>
+    callSink(open, leads, clock, signal, span?.traceparent),
+  );
+  const outcomes = keepable(answered, batch);
   if (span) endSpan(span, outcomes);
   reach('accepted');
   // Cut off by a stop: what the destination made of it is unknown, so nothing is said; the same batch is attempted again.
@@ -94,6 +99,21 @@ async function attempt(
   if (!settled) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
   for (const event of eventsOf(batch, result, settled, clock.now())) emit(event);
   parts.onSettled(ref.sink);
+}
+
+/** A sink that cannot be told of erased leads gets the others: what has no content would spoil the batch for them. */
+async function withoutErased(
+  { untold: reason }: OpenSink,
+  batch: Batch,
+  call: (batch: Batch) => Promise<readonly Outcome[]>,
+): Promise<readonly Outcome[]> {
+  if (reason === undefined || batch.deliveries.every(({ event }) => event !== 'erased')) return call(batch);
+  const leads = batch.deliveries.filter(({ event }) => event !== 'erased');
+  const outcomes = leads.length > 0 ? await call({ ...batch, deliveries: leads }) : [];
+  const ofLeads = outcomes[Symbol.iterator]();
+  return batch.deliveries.map(({ event }) =>
+    event === 'erased' ? { kind: 'refused', reason } : (ofLeads.next().value as Outcome),
+  );
 }
 
 /** Calls the sink with a deadline of its own. What it throws becomes every lead's outcome. */

@@ -19,6 +19,12 @@ export function openSink(sink: SinkConfig, clock: Clock): Sink {
   });
 }
 
+/** Why a sink cannot be told that a lead is erased; undefined where it can. */
+function untold({ type: { type, defaults } }: SinkConfig): string | undefined {
+  if (defaults.events.includes('erased')) return undefined;
+  return `A ${type} sink cannot be told that a lead is erased. Ask whoever runs the destination that had this name before to erase it.`;
+}
+
 interface Entry extends OpenSink {
   underWay: number;
   /** Called when nothing is under way any more. */
@@ -41,7 +47,8 @@ export class OpenSinks {
     // A batch may be split to find the lead that is refused, which takes several calls.
     const calls = config.batch.max === 1 ? 1 : 4;
     const sink = openSink(config, this.#clock);
-    const entry = { sink, budgetMs: calls * config.timeoutMs + OVERHEAD_MS, underWay: 0, onIdle: undefined };
+    const budgetMs = calls * config.timeoutMs + OVERHEAD_MS;
+    const entry = { sink, budgetMs, untold: untold(config), underWay: 0, onIdle: undefined };
     this.#entries.set(config.name, entry);
     return entry;
   }
