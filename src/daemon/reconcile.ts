@@ -6,6 +6,8 @@ import type { HeldLead } from '../sinks/sink.ts';
 
 /** Leads in one look at the ledger. */
 const AT_ONCE = 500;
+/** What was delivered later than this from now, in ms, was so before the clock was set back, and not while it is compared. */
+const AHEAD_MS = 60_000;
 
 /** Where ledger and sink disagree about a lead. */
 export interface Difference {
@@ -44,10 +46,10 @@ export interface ReconcileParts {
  * @throws SinkUnavailable, LedgerError
  */
 export async function reconcile(held: AsyncIterable<HeldLead>, parts: ReconcileParts): Promise<Reconciled> {
-  const until = parts.clock.now();
+  const from = parts.clock.now();
   const present = new IdSet();
   const { rows, foreign } = await readHeld(held, present, parts);
-  const { delivered, missing } = await findMissing(present, until, parts);
+  const { delivered, missing } = await findMissing(present, from, parts);
   return { delivered, held: rows, missing, foreign };
 }
 
@@ -84,12 +86,13 @@ const NO_CONTENT = ' The ledger no longer has its content, so nobody can bring i
 
 async function findMissing(
   present: IdSet,
-  until: Date,
-  { sink, ledger, repair, onDifference }: ReconcileParts,
+  from: Date,
+  { sink, ledger, clock, repair, onDifference }: ReconcileParts,
 ): Promise<{ delivered: number; missing: number }> {
   let [delivered, missing] = [0, 0];
   for (let after = 0; ; ) {
-    const leads = await ledger.deliveredLeads(sink, until, after, AT_ONCE);
+    const during = { from, to: new Date(clock.now().getTime() + AHEAD_MS) };
+    const leads = await ledger.deliveredLeads(sink, during, after, AT_ONCE);
     for (const { lead, source, leadId, version, owed } of leads) {
       if (version === undefined) continue;
       delivered += 1;

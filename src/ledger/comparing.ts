@@ -22,8 +22,9 @@ export class Comparing {
     });
   }
 
-  delivered(sink: string, until: Date, after: number, limit: number): DeliveredLead[] {
-    const rows = this.#sql.delivered.all({ sink, until: until.getTime(), after, limit });
+  delivered(sink: string, butFor: { from: Date; to: Date }, after: number, limit: number): DeliveredLead[] {
+    const [from, to] = [butFor.from.getTime(), butFor.to.getTime()];
+    const rows = this.#sql.delivered.all({ sink, from, to, after, limit });
     return rows.map(({ no, source, id, version, owed }) => ({
       lead: no,
       source,
@@ -52,10 +53,10 @@ function prepare(db: Database.Database) {
     ),
     // A lead is numbered by its first version.
     delivered: db.prepare<
-      [{ sink: string; until: number; after: number; limit: number }],
+      [{ sink: string; from: number; to: number; after: number; limit: number }],
       { no: number; source: string; id: string; version: number | null; owed: number }
     >(
-      `SELECT v.version_no AS no, v.source, CAST(v.id AS TEXT) AS id, ${VERSION('AND d.settled_at <= :until')}, ${OWED}
+      `SELECT v.version_no AS no, v.source, CAST(v.id AS TEXT) AS id, ${VERSION('AND (d.settled_at <= :from OR d.settled_at > :to)')}, ${OWED}
        FROM _versions v CROSS JOIN _leads l ON l.source = v.source AND l.id = v.id
        WHERE v.version = 1 AND v.version_no > :after AND l.erased_no IS NULL ORDER BY v.version_no LIMIT :limit`,
     ),

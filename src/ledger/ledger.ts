@@ -268,8 +268,13 @@ export interface Ledger {
   ): Promise<{ readonly removed: number; readonly next: number | undefined }>;
   /** What is known of leads that a sink holds, in order. */
   heldStates(sink: string, leads: readonly LeadKey[]): Promise<readonly HeldState[]>;
-  /** The next leads behind one, by their numbers, with what was delivered to the sink until then; none when it was the last. */
-  deliveredLeads(sink: string, until: Date, after: number, limit: number): Promise<readonly DeliveredLead[]>;
+  /** The next leads behind one, by their numbers, with what was delivered to the sink but for that time; none when it was the last. */
+  deliveredLeads(
+    sink: string,
+    butFor: { readonly from: Date; readonly to: Date },
+    after: number,
+    limit: number,
+  ): Promise<readonly DeliveredLead[]>;
   /** What there is of a person, in every content that leads have had and in what was set aside. Reads every text, in parts. */
   findPerson(subject: Subject, source?: string): Promise<Person>;
   /** Everything that is held of a person, row by row. */

@@ -37,7 +37,7 @@ export function askingOf(db: Database.Database, access: LedgerAccess, rows: Sink
     historyNow: (table, numbers) => access.read(() => history.now(table, numbers)),
     overview: () => access.read(() => history.overview()),
     heldStates: (sink, leads) => access.read(() => comparing.states(sink, leads)),
-    deliveredLeads: (sink, until, after, limit) =>
-      access.read(() => comparing.delivered(sink, until, after, limit)),
+    deliveredLeads: (sink, butFor, after, limit) =>
+      access.read(() => comparing.delivered(sink, butFor, after, limit)),
   } satisfies Partial<Ledger>;
 }

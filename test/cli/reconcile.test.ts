@@ -50,6 +50,15 @@ test('names what is missing and what is foreign, and owes the missing again, onc
   expect(missing).toEqual([]);
 });
 
+test('what was delivered before the clock was set back is compared as well', async () => {
+  const { install, file } = await withFiles();
+  rmSync(file);
+  install.clock.setBack(3_600_000);
+  expect((await install.run(['reconcile', '--sink', 'drop'])).stdout).toContain(
+    '3 leads delivered, 0 held, 3 missing',
+  );
+});
+
 test('everything is missing where the folder is gone', async () => {
   const { install, file } = await withFiles();
   rmSync(join(file, '..'), { recursive: true });
