@@ -1,4 +1,4 @@
-import type { HistoryRow } from '../leads/history.ts';
+import type { HistoryRow, Overview } from '../leads/history.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Mirror, SinkUnavailable } from '../sinks/sink.ts';
@@ -49,8 +49,11 @@ export async function mirrorOnce(mirror: Mirror, parts: MirrorParts, signal: Abo
 /** Brings everything that is new, or may have changed, once. */
 export async function bringAll(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<void> {
   const { ledger } = parts;
-  for (const { name } of mirrored) {
-    const known = await mirror.lastNumber(ledger.id, name, signal);
+  const { renamed } = await ledger.overview();
+  const former = await mirror.formerNames(ledger.id, renamed, signal);
+  for (const { name, columns } of mirrored) {
+    const isAnew = former.length > 0 && columns.some((column) => column.name === 'sink');
+    const known = isAnew ? 0 : await mirror.lastNumber(ledger.id, name, signal);
     await inParts(parts, signal, known, async (after) => {
       const rows = await ledger.historyAfter(name, after, AT_ONCE);
       await write(mirror, name, rows, parts, signal);
@@ -65,7 +68,14 @@ export async function bringAll(mirror: Mirror, parts: MirrorParts, signal: Abort
       return rows.at(-1)?.no ?? numbers.at(-1);
     });
   }
-  await mirror.writeOverview(ledger.id, await ledger.overview(), signal);
+  const overview = await ledger.overview();
+  // A sink that was renamed meanwhile must not be there by its new name before what was brought of it: the next round sees to both.
+  if (isSameRenamed(overview.renamed, renamed))
+    await mirror.writeOverview(ledger.id, overview, former, signal);
+}
+
+function isSameRenamed(one: Overview['renamed'], other: Overview['renamed']): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** Takes one part after another until there is none; a part gives the number of its last row. */

@@ -13,4 +13,17 @@ export interface Overview {
   readonly sources: readonly (readonly StoredValue[])[];
   /** The number of the first client key that there is; those before it no longer hold. Undefined: there is none. */
   readonly firstClientKey: number | undefined;
+  /** Sinks whose deliveries have another name in their ids: the one that they had first. */
+  readonly renamed: readonly Renamed[];
+}
+
+export interface Renamed {
+  readonly sink: string;
+  readonly named: string;
+}
+
+/** A sink, and a name that it is known under elsewhere. */
+export interface FormerName {
+  readonly sink: string;
+  readonly former: string;
 }

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { HistoryRow, Overview, StoredValue } from '../leads/history.ts';
+import type { HistoryRow, Overview, Renamed, StoredValue } from '../leads/history.ts';
 import { relations } from '../store/documented.ts';
 import { type Mirrored, mirrored } from '../store/mirrored.ts';
 import type { Column, Relation } from '../store/relation.ts';
@@ -20,6 +20,9 @@ export class History {
       sinks: relationSql(db, 'v_sink_health'),
       sources: relationSql(db, 'v_freshness'),
       firstClientKey: db.prepare<[], number | null>('SELECT min(key_no) FROM _client_keys').pluck(),
+      renamed: db.prepare<[], Renamed>(
+        'SELECT sink, named FROM _sinks WHERE named IS NOT NULL ORDER BY sink_no',
+      ),
     };
   }
 
@@ -34,11 +37,12 @@ export class History {
   }
 
   overview(): Overview {
-    const { sinks, sources, firstClientKey } = this.#overview;
+    const { sinks, sources, firstClientKey, renamed } = this.#overview;
     return {
       sinks: sinks.all().map((row) => row.map(toText)),
       sources: sources.all().map((row) => row.map(toText)),
       firstClientKey: firstClientKey.get() ?? undefined,
+      renamed: renamed.all(),
     };
   }
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Batch, LeadEvent } from '../leads/delivery.ts';
-import type { HistoryRow, Overview } from '../leads/history.ts';
+import type { FormerName, HistoryRow, Overview, Renamed } from '../leads/history.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import type { LeadKey, Person } from '../leads/person.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -67,7 +67,19 @@ export interface Mirror {
   ): Promise<readonly number[]>;
   /** Writes rows in place of what was there under their keys. Gives how many of them were refused and left out. */
   write(ledger: string, table: string, rows: readonly HistoryRow[], signal: AbortSignal): Promise<number>;
-  writeOverview(ledger: string, overview: Overview, signal: AbortSignal): Promise<void>;
+  /** Which of these sinks are still known there by other names: what was brought of them has to be brought anew. */
+  formerNames(
+    ledger: string,
+    renamed: readonly Renamed[],
+    signal: AbortSignal,
+  ): Promise<readonly FormerName[]>;
+  /** What is known by a former name goes on under the present one. */
+  writeOverview(
+    ledger: string,
+    overview: Overview,
+    former: readonly FormerName[],
+    signal: AbortSignal,
+  ): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { delivered, HOUR, ids, refused, unavailable } from '../ledger/ledger-under-test.ts';
+import { aSink, delivered, HOUR, ids, refused, unavailable } from '../ledger/ledger-under-test.ts';
 import { openPostgres } from '../sinks/postgres/database.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -218,4 +218,43 @@ it('takes client keys away when there is no secret any more, and exchanges them 
   await stores.keyClients(undefined);
   expect(await keys()).toEqual([null, null]);
   expect(await stores.inPostgres('SELECT * FROM v_clients')).toEqual([]);
+});
+
+it('knows a sink that was renamed, also twice, by its name alone, in what was brought before as well', async () => {
+  const stores = await TwoStores.open();
+  const names = `SELECT sink, count(*) AS n FROM deliveries GROUP BY 1 UNION ALL SELECT sink, count(*) FROM attempts GROUP BY 1
+    UNION ALL SELECT sink, 0 FROM v_sink_health ORDER BY 1, 2`;
+  const same = async () => expect(await stores.inPostgres(names)).toEqual(stores.inLedger(names));
+  const warehouse = aSink('warehouse', { events: ['created', 'updated'] });
+  await stores.list([1, 2]);
+  await stores.attempt(1, delivered);
+  await stores.bring();
+  await stores.on.declare(warehouse, { ...aSink('customers'), formerly: 'crm' });
+  await stores.bring();
+  await same();
+  await stores.on.declare(warehouse, { ...aSink('buyers'), formerly: 'customers' }, aSink('crm'));
+  await stores.list([3]);
+  await stores.bring();
+  await same();
+  expect(
+    (await stores.inPostgres('SELECT sink FROM v_sink_health ORDER BY 1')).map((row) => row['sink']),
+  ).toEqual(['buyers', 'crm', 'warehouse']);
+});
+
+it('a sink that is renamed while it is brought is seen to the next time', async () => {
+  const stores = await TwoStores.open();
+  await stores.list([1, 2]);
+  await stores.bring();
+  const { mirror } = stores;
+  const last = mirror.lastNumber.bind(mirror);
+  mirror.lastNumber = async (...asked) => {
+    if (asked[1] === '_erased')
+      await stores.on.declare(aSink('warehouse'), { ...aSink('customers'), formerly: 'crm' });
+    return last(...asked);
+  };
+  await stores.bring();
+  mirror.lastNumber = last;
+  await stores.bring();
+  const names = 'SELECT DISTINCT sink FROM deliveries ORDER BY 1';
+  expect(await stores.inPostgres(names)).toEqual(stores.inLedger(names));
 });

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { storable } from '../../leads/content-facts.ts';
-import type { HistoryRow, Overview, StoredValue } from '../../leads/history.ts';
+import type { FormerName, HistoryRow, Overview, Renamed, StoredValue } from '../../leads/history.ts';
 import { relations } from '../../store/documented.ts';
 import { type Mirrored, mirrored } from '../../store/mirrored.ts';
 import type { Column, ColumnType } from '../../store/relation.ts';
@@ -80,13 +80,55 @@ export async function writeRows(
   if (table === 'deliveries') await dropFormerNames(client, schema, ledger, unique, unique.map(keyOf));
 }
 
+/**
+ * Of sinks that are not there by their names the names that they are there by. Those that are were seen to; else every delivery would
+ * be looked at each time.
+ */
+export async function formerNames(
+  client: ClientBase,
+  schema: string,
+  ledger: string,
+  renamed: readonly Renamed[],
+): Promise<FormerName[]> {
+  await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
+  const { rows } = await client.query<FormerName>(
+    `WITH missing AS MATERIALIZED (
+      SELECT r.* FROM unnest($2::text[], $3::text[]) AS r (sink, named) WHERE NOT EXISTS (SELECT FROM _sinks s WHERE s.sink = r.sink)
+    )
+    SELECT m.sink, f.sink AS former FROM missing m CROSS JOIN LATERAL (
+      SELECT m.named AS sink
+      UNION SELECT d.sink FROM deliveries d WHERE d._leadsync_ledger = $1 AND starts_with(d.delivery_id, m.named || ':')
+    ) f WHERE f.sink <> m.sink`,
+    [ledger, renamed.map(({ sink }) => sink), renamed.map(({ named }) => named)],
+  );
+  return rows;
+}
+
+/** Another sink may have the former name by now: then that row is its own. */
+async function renameSinks(
+  client: ClientBase,
+  schema: string,
+  sinks: Overview['sinks'],
+  former: readonly FormerName[],
+): Promise<void> {
+  const names = sinks.map(([name]) => name);
+  for (const one of former)
+    if (!names.includes(one.former))
+      await client.query(
+        `UPDATE ${quoted(schema)}._sinks SET sink = $1 WHERE sink = $2 AND NOT EXISTS (SELECT FROM ${quoted(schema)}._sinks WHERE sink = $1)`,
+        [one.sink, one.former],
+      );
+}
+
 /** Writes how sinks and sources are, and removes client keys that no longer hold. */
 export async function writeOverview(
   client: ClientBase,
   schema: string,
   ledger: string,
   { sinks, sources, firstClientKey }: Overview,
+  former: readonly FormerName[],
 ): Promise<void> {
+  await renameSinks(client, schema, sinks, former);
   await writePresent(client, `${quoted(schema)}._sinks`, 'v_sink_health', sinks);
   await writePresent(client, `${quoted(schema)}._sources`, 'v_freshness', sources);
   await client.query(

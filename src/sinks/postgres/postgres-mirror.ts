@@ -1,7 +1,7 @@
-import type { HistoryRow, Overview } from '../../leads/history.ts';
+import type { FormerName, HistoryRow, Overview, Renamed } from '../../leads/history.ts';
 import type { Mirror } from '../sink.ts';
 import type { Database } from './database.ts';
-import { lastNumber, unsettledNumbers, writeOverview, writeRows } from './mirror.ts';
+import { formerNames, lastNumber, unsettledNumbers, writeOverview, writeRows } from './mirror.ts';
 
 /** The ledger's history in the sink's schema, over a connection of its own. */
 export class PostgresMirror implements Mirror {
@@ -53,9 +53,24 @@ export class PostgresMirror implements Mirror {
     return first + (await this.write(ledger, table, rows.slice(middle), signal));
   }
 
-  async writeOverview(ledger: string, overview: Overview, signal: AbortSignal): Promise<void> {
+  async formerNames(
+    ledger: string,
+    renamed: readonly Renamed[],
+    signal: AbortSignal,
+  ): Promise<readonly FormerName[]> {
+    if (renamed.length === 0) return [];
+    await this.#prepare(signal);
+    return this.#database.read(signal, (client) => formerNames(client, this.#schema, ledger, renamed));
+  }
+
+  async writeOverview(
+    ledger: string,
+    overview: Overview,
+    former: readonly FormerName[],
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.#database.surely('READ WRITE', signal, (client) =>
-      writeOverview(client, this.#schema, ledger, overview),
+      writeOverview(client, this.#schema, ledger, overview, former),
     );
   }
 
