@@ -29,7 +29,8 @@ export const erasuresTold =
 /** Stands for `replay` in the one delivery that tells a sink that a lead is erased. */
 export const ERASURE = -1;
 
-const ERASED = 'the lead was erased on request';
+/** Why a delivery of an erased lead is skipped. */
+export const ERASED = 'the lead was erased on request';
 
 interface OwedRow {
   delivery_no: number;
@@ -67,9 +68,13 @@ export class Erasing {
     return rejected.reduce((sum, one) => sum + this.#sql.clearRejected.run(one).changes, 0);
   }
 
-  /** A lead that was only ever set aside becomes one that is known, without content: so it is kept out when it comes right. */
+  /**
+   * A lead that was only ever set aside, or was listed after the backup that this ledger was restored from, becomes one that is known,
+   * without content: so it is kept out when it comes.
+   */
   #knowFromNowOn({ source, leadId }: LeadKey, now: number): void {
-    const versionNo = this.#sql.addVersion.get({ source, id: leadId, now });
+    const lead = { source, id: leadId, now };
+    const versionNo = this.#sql.addVersion.get(lead) ?? this.#sql.addUnlisted.get(lead);
     if (versionNo === undefined) return;
     this.#sql.addLead.run(now, versionNo);
     this.#sql.countLead.run(source);
@@ -147,6 +152,10 @@ const MAY_HAVE_ARRIVED = '(d.first_attempt_at IS NOT NULL OR d.batch_no IS NOT N
 export const LEAVES_ITS_BATCH = `first_attempt_at = coalesce(first_attempt_at,
   (SELECT b.created_at FROM _batches b WHERE b.batch_no = _deliveries.batch_no)), batch_no = NULL`;
 
+/** Why, when, which. */
+export const SKIP = `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVES_ITS_BATCH}
+  WHERE delivery_no = ?`;
+
 /** A batch holds at most so many deliveries, and their attempts are written one behind the other. */
 const BATCH_MAX = 10_000;
 
@@ -170,6 +179,13 @@ function prepare(db: Database.Database) {
          SELECT source, lead_id, 1, poll_id, :now, :now, hash, json_object('id', lead_id) FROM rejected_leads r
          WHERE source = :source AND lead_id = :id AND NOT EXISTS (SELECT 1 FROM _leads l WHERE l.source = :source AND l.id = :id)
          ORDER BY rejected_id LIMIT 1 RETURNING version_no`,
+      )
+      .pluck(),
+    addUnlisted: db
+      .prepare<[{ source: string; id: bigint; now: number }], number>(
+        `INSERT INTO _versions (source, id, version, poll_id, valid_from, first_seen_at, hash, raw)
+         SELECT :source, :id, 1, 0, :now, :now, '', json_object('id', :id)
+         WHERE NOT EXISTS (SELECT 1 FROM _leads l WHERE l.source = :source AND l.id = :id) RETURNING version_no`,
       )
       .pluck(),
     // No longer listed, as far as polls count: they count it in when it comes right.
@@ -226,9 +242,7 @@ function prepare(db: Database.Database) {
        JOIN _sinks s ON s.sink_no = d.sink_no LEFT JOIN _batches b ON b.batch_no = d.batch_no
        WHERE d.delivery_no IN ${OF_LEAD} AND d.state IN ('pending', 'dead')`,
     ),
-    skip: db.prepare<[string, number, number]>(
-      `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVES_ITS_BATCH} WHERE delivery_no = ?`,
-    ),
+    skip: db.prepare<[string, number, number]>(SKIP),
     fence: db.prepare<[number, number]>(
       'UPDATE _batches SET lease = 0, holder = NULL, leased_until = ? WHERE batch_no = ? AND holder IS NOT NULL',
     ),

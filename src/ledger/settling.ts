@@ -5,6 +5,7 @@ import type { Outcome } from '../leads/outcome.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { batchNumber } from './claiming.ts';
+import { ERASED, SKIP } from './erasing.ts';
 import type { Attempt, Settled } from './ledger.ts';
 import { OVERTAKEN } from './order-sql.ts';
 import { Results } from './results.ts';
@@ -12,6 +13,9 @@ import type { SinkRow, SinkRows } from './sink-rows.ts';
 import { changedAt, deliveryId } from './views.ts';
 
 interface DeliveryRow {
+  delivery_no: number;
+  /** Its lead was erased since, and it does not tell of that. */
+  gone: 0 | 1;
   delivery: string;
   source: string;
   id: string;
@@ -72,10 +76,11 @@ export class Settling {
   }
 
   /** A batch whose attempt began when it was claimed. */
-  begun(ref: BatchRef): Begun {
+  begun(ref: BatchRef): Begun | undefined {
     const batchNo = batchNumber(ref.batch);
     const { created_at, leased_until } = this.#sql.begun.get(batchNo, ref.lease) as BegunRow;
-    return { batch: this.#load(ref, batchNo, created_at), lease: ref.lease, until: leased_until };
+    const batch = this.#load(ref, batchNo, created_at);
+    return batch && { batch, lease: ref.lease, until: leased_until };
   }
 
   /** The attempt was never made: it can still be, under the same lease. */
@@ -83,8 +88,21 @@ export class Settling {
     this.#sql.giveBack.run(batchNumber(batch.id), lease);
   }
 
-  #load(ref: BatchRef, batchNo: number, createdAt: number): Batch {
-    const deliveries = this.#sql.load.all(batchNo).map(toDelivery);
+  /** Without leads that were erased since an attempt of them began: they have no content. Undefined when nothing is left. */
+  #load(ref: BatchRef, batchNo: number, createdAt: number): Batch | undefined {
+    const [gone, rows] = [[] as number[], [] as DeliveryRow[]];
+    for (const row of this.#sql.load.all(batchNo))
+      if (row.gone === 1) gone.push(row.delivery_no);
+      else rows.push(row);
+    const now = this.#clock.now().getTime();
+    for (const delivery of gone) this.#sql.skip.run(ERASED, now, delivery);
+    this.#rows.count(ref.sink, 'pending', -gone.length);
+    this.#rows.count(ref.sink, 'skipped', gone.length);
+    if (rows.length === 0) {
+      this.#sql.end.run(batchNo);
+      return undefined;
+    }
+    const deliveries = rows.map(toDelivery);
     return { id: ref.batch, sink: ref.sink, createdAt: new Date(createdAt), deliveries };
   }
 
@@ -208,10 +226,12 @@ function prepare(db: Database.Database) {
     ),
     giveBack: db.prepare('UPDATE _batches SET holder = NULL WHERE batch_no = ? AND lease = ?'),
     load: db.prepare<[number], DeliveryRow>(
-      `SELECT ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw
+      `SELECT d.delivery_no, d.event <> 'erased' AND EXISTS (SELECT 1 FROM _leads l WHERE l.source = v.source AND l.id = v.id AND l.erased_no IS NOT NULL) AS gone,
+       ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw
        FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
        WHERE d.batch_no = +? ORDER BY d.delivery_no`,
     ),
+    skip: db.prepare<[string, number, number]>(SKIP),
     keep: db.prepare(
       'UPDATE _batches SET lease = 0, holder = NULL, lost = 0, leased_until = ? WHERE batch_no = ?',
     ),

@@ -31,7 +31,7 @@ export function deliveringOf(
       const begins = request.beginForMs !== undefined;
       const { claimed, started } = await access.write(() => {
         const claimed = claiming.claim(request, begins ? holder : null);
-        return { claimed, started: begins ? claimed.refs.map((ref) => settling.begun(ref)) : [] };
+        return { claimed, started: begins ? claimed.refs.flatMap((ref) => settling.begun(ref) ?? []) : [] };
       });
       begun.keep(started, claimed.refs);
       return claimed;

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { BatchRef } from '../../../src/leads/delivery.ts';
 import type { Subject } from '../../../src/leads/person.ts';
 import { aListedLead } from '../../support/a-lead.ts';
 import {
   aSink,
   changedLead,
   delivered,
+  HOUR,
   LedgerUnderTest,
   MINUTE,
   type OpenLedger,
@@ -130,6 +132,38 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await eraseOne(on)).toMatchObject({ underWay: 0, skipped: 1, attempts: 1 });
       expect(await on.claim('crm')).toMatchObject({ refs: [] });
       expect((await on.ledger.trace(1n)).flatMap(({ answer }) => answer ?? [])).toEqual([]);
+    });
+
+    it.each([
+      ['ended', async (on: LedgerUnderTest, ref: BatchRef) => on.settle(ref, unavailable, unavailable)],
+      ['was lost', async () => undefined],
+    ])(
+      'what was being attempted is not attempted once more without its content, when that attempt %s',
+      async (_, end) => {
+        const on = await LedgerUnderTest.with(store(), 'crm');
+        await on.list([1, 2]);
+        const { ref } = await on.take('crm', { max: 2 });
+        expect(await eraseOne(on)).toMatchObject({ underWay: 1, skipped: 0 });
+        await end(on, ref);
+        on.clock.jump(HOUR);
+        const { batch } = await on.take('crm', { max: 2 });
+        expect(batch.deliveries.map(({ leadId }) => leadId)).toEqual([2n]);
+        expect(await on.owed('crm')).toEqual(['1 v1 skipped', '2 v1 pending']);
+        expect((await on.ledger.status()).sinks).toMatchObject([{ pending: 1, skipped: 1 }]);
+      },
+    );
+
+    it('a batch of which nothing is left is over', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const { ref } = await on.take('crm');
+      await eraseOne(on);
+      await on.settle(ref, unavailable);
+      on.clock.jump(HOUR);
+      const { refs } = await on.claim('crm');
+      for (const again of refs) expect(await on.ledger.begin(again, MINUTE)).toBeUndefined();
+      expect(await on.owed('crm')).toEqual(['1 v1 skipped']);
+      expect(await on.ledger.activity('crm')).toEqual({ onTheirWay: 0, due: false });
     });
 
     it('takes the lead out of a batch that waits, and leaves the others in it', async () => {
