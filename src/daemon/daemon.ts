@@ -5,6 +5,7 @@ import type { LedgerStatus } from '../ledger/shown.ts';
 import { Closers } from '../platform/closers.ts';
 import { version } from '../platform/version.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './compose.ts';
+import { eraseAgain } from './erased-before.ts';
 import { exportOnSchedule, tellOfExports } from './exporting.ts';
 import { freeTheDead } from './free-the-dead.ts';
 import { Installation } from './installation.ts';
@@ -97,7 +98,11 @@ export class Daemon {
     const changes = await this.#installation.plan(this.config);
     if (changes.length > 0) this.#emit({ type: 'configured', changes });
     await this.#installation.declare();
-    if (role.kind !== 'worker') await freeTheDead(ledger, this.config.dataDir);
+    if (role.kind !== 'worker') {
+      await freeTheDead(ledger, this.config.dataDir);
+      const leads = await eraseAgain(ledger, this.config);
+      if (leads > 0) this.#emit({ type: 'erased-again', leads });
+    }
     await this.#installation.start();
     this.#started.resolve();
     if (role.kind !== 'worker') this.#startWatching();

@@ -7,6 +7,7 @@ import { countOf } from '../platform/in-words.ts';
 import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
 import type { Certificate, Reached } from './certificate.ts';
 import { lookIntoExports } from './erase-exports.ts';
+import { noteErased } from './erased-before.ts';
 import { freeTheDead } from './free-the-dead.ts';
 import { isDataDirHeld } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
@@ -49,6 +50,7 @@ export async function erase(
 ): Promise<Certificate> {
   const { ledger, clock } = parts;
   await freeTheDead(ledger, dataDir); // nobody waits for the end of an attempt whose process was killed
+  await noteErased(dataDir, person.leads);
   const { underWay, ...erased } = await eraseFromLedger(person, toldOfErasures(sinks), parts);
   reach('erased');
   const reached: (Reached | undefined)[] = [];

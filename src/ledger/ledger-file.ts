@@ -64,10 +64,14 @@ export function renameCopy(db: Database.Database): void {
   const now = born === undefined ? identity : `${identity}:${born}`;
   if (noted === now || (born === undefined && noted?.startsWith(`${identity}:`))) return;
   const isCopy = noted != null && noted !== identity;
-  db.prepare('UPDATE _ledger SET id = iif(?, lower(hex(randomblob(8))), id), file = ?').run(
-    Number(isCopy),
-    now,
-  );
+  db.transaction(() => {
+    db.prepare('UPDATE _ledger SET id = iif(?, lower(hex(randomblob(8))), id), file = ?').run(
+      Number(isCopy),
+      now,
+    );
+    // Nobody attempts anything of a copy: what was on its way when it was made is due at once, as the same batches.
+    if (isCopy) db.exec('UPDATE _batches SET lease = 0, holder = NULL, leased_until = 0');
+  }).immediate();
 }
 
 /**

@@ -102,6 +102,8 @@ export type Event =
   | { type: 'ledger-held-up'; bytes: number }
   /** What was older than the configuration wants it kept, and is gone: how many of each kind. */
   | { type: 'retained'; leads: number; versions: number; attempts: number; rejected: number }
+  /** The ledger was restored from before these leads were erased. */
+  | { type: 'erased-again'; leads: number }
   /** A scheduled export is where it belongs; `removed` older ones are there no longer. */
   | {
       type: 'export-made';

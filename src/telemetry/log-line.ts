@@ -51,6 +51,7 @@ function levelOf(event: Event): LogLevel {
       return event.clean ? 'info' : 'warn';
     case 'poll-failed':
       return NEEDS_SOMEBODY.has(event.code) ? 'error' : 'warn';
+    case 'erased-again':
     case 'listing-emptied':
     case 'leads-rejected':
     case 'token-fallback':
@@ -197,6 +198,8 @@ function messageOf(event: Event): string {
       return `Somebody's query has held a state of the ledger for long: ${Math.round(event.bytes / 1024 ** 2)} MB beside its file wait for it to end. End it, or let it ask in shorter pieces; deliveries go on meanwhile.`;
     case 'retained':
       return `Removed what was to be kept no longer: the content of ${count(event.leads, 'lead')} and of ${count(event.versions, 'earlier version')}, ${count(event.attempts, 'attempt')}, ${count(event.rejected, 'rejected lead')}. Every id is kept.`;
+    case 'erased-again':
+      return `This ledger is from before ${count(event.leads, 'lead')} ${event.leads === 1 ? 'was' : 'were'} erased: erased once more. \`leadsync erase --yes\` says which places were reached.`;
     case 'export-made':
       return `Export ${event.export}: ${count(event.rows, 'row')} in ${event.place}, in ${seconds(event.durationMs)}.${event.removed > 0 ? ` Older ones removed: ${event.removed}.` : ''}`;
     case 'export-failed':

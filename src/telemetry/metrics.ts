@@ -150,6 +150,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       case 'clock-set-back':
       case 'ledger-held-up':
       case 'retained':
+      case 'erased-again':
       case 'mirror-failed': // said in the store itself: v_freshness grows old
       case 'alert': // told of where nobody reads metrics
       case 'alert-over':

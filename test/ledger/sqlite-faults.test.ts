@@ -175,6 +175,18 @@ describe('a ledger file in trouble', () => {
     await copyAgain.ledger.close();
   });
 
+  it('has nothing on its way where it is a copy: what was attempted when it was made is due at once', async () => {
+    const file = join(tempDir(), 'ledger.db');
+    const original = await LedgerUnderTest.with(sqliteStore(file), 'crm');
+    await original.list([1]);
+    const { batch } = await original.take('crm');
+    await original.ledger.close();
+    copyFileSync(file, `${file}.copy`);
+    const copy = await LedgerUnderTest.with(sqliteStore(`${file}.copy`), 'crm');
+    expect((await copy.take('crm')).batch).toEqual(batch);
+    await copy.ledger.close();
+  });
+
   it('gets another id where a backup was given the number of the file that it took the place of', async () => {
     const file = join(tempDir(), 'ledger.db');
     const idAfter = async (noted: (now: string) => string) => {

@@ -103,6 +103,7 @@ const examples: Examples = {
   'carrier-recovered': { type: 'carrier-recovered', downMs: 30_000 },
   'carrier-warning': { type: 'carrier-warning', reason: 'Redis evicts keys.', hint: 'Set noeviction.' },
   'ledger-replaced': { type: 'ledger-replaced', dataDir: '/data' },
+  'erased-again': { type: 'erased-again', leads: 2 },
   retained: { type: 'retained', leads: 0, versions: 3, attempts: 12, rejected: 1 },
   'ledger-held-up': { type: 'ledger-held-up', bytes: 300 * 1024 ** 2 },
   'carrier-replaced': { type: 'carrier-replaced', sink: 'crm', waiting: 3, silentMs: 12_000 },
