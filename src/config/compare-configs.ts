@@ -125,6 +125,12 @@ export function describeSink(sink: SinkConfig): string {
   return JSON.stringify(sinkOptions(sink));
 }
 
+/** Where a sink brings leads, as far as that is no secret: `csv /var/drop`, `postgres leadsync`, `webhook`. */
+export function placeOf(sink: SinkConfig): string {
+  const { type, directory, schema }: Record<string, unknown> = JSON.parse(describeSink(sink));
+  return [type, directory, schema].filter(Boolean).join(' ');
+}
+
 /** The same of a source. */
 export function describeSource(source: SourceConfig): string {
   return JSON.stringify(sourceOptions(source));

@@ -11,7 +11,7 @@ import { noteErased } from './erased-before.ts';
 import { freeTheDead } from './free-the-dead.ts';
 import { isDataDirHeld } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
-import { formerPlaces, toldOfErasures, toldPlace, withoutFiles } from './tell-erasure.ts';
+import { formerPlaces, leftPlaces, toldOfErasures, toldPlace, withoutFiles } from './tell-erasure.ts';
 
 /** How long is waited for attempts that are under way, and for readers of the ledger, in ms. */
 const PATIENCE_MS = 60_000;
@@ -61,7 +61,8 @@ export async function erase(
   const told = await untilTold(person, isDataDirHeld(dataDir) ? TELL_MS : 0, parts);
   const places = sinks.map((sink, at) => reached[at] ?? { ...placeOf(sink), ...toldPlace(sink, told) });
   const ledgerPlace = { place: 'ledger', type: 'ledger', ...ledgerSays(underWay, scrubbed) };
-  const all = [ledgerPlace, ...places, ...formerPlaces(sinks, told), ...exported];
+  const left = leftPlaces(await ledger.formerPlaces(person.leads));
+  const all = [ledgerPlace, ...places, ...left, ...formerPlaces(sinks, told), ...exported];
   if (!all.some(({ again }) => again)) await ledger.finishErasing(person.leads);
   return { at: clock.now(), leads: person.leads, rejected: person.rejected.length, erased, places: all };
 }

@@ -3,6 +3,7 @@ import {
   compareConfigs,
   describeSink,
   describeSource,
+  placeOf,
   withoutRestart,
 } from '../config/compare-configs.ts';
 import type { Config } from '../config/config.ts';
@@ -39,7 +40,9 @@ export class Installation {
     await ledger.declareSources(
       config.sources.map((source) => ({ name: source.name, config: describeSource(source) })),
     );
-    await ledger.declareSinks(enabledSinks(config).map((sink) => ({ ...sink, config: describeSink(sink) })));
+    await ledger.declareSinks(
+      enabledSinks(config).map((sink) => ({ ...sink, config: describeSink(sink), place: placeOf(sink) })),
+    );
   }
 
   /** What a configuration would do, in a sentence for each thing. */

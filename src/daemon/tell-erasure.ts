@@ -1,5 +1,5 @@
 import type { SinkConfig } from '../config/config.ts';
-import type { ToldErasure } from '../leads/person.ts';
+import type { FormerPlace, ToldErasure } from '../leads/person.ts';
 import { countOf } from '../platform/in-words.ts';
 import type { Reached } from './certificate.ts';
 
@@ -61,6 +61,17 @@ export function formerPlaces(sinks: readonly SinkConfig[], all: readonly ToldEra
       again: false,
       what: `${itGot(told)} when it was configured. Ask whoever runs it to erase them, by their ids.`,
     }));
+}
+
+/** Where sinks brought the leads before they were configured to bring them elsewhere: nobody reaches that any more. */
+export function leftPlaces(former: readonly FormerPlace[]): Reached[] {
+  return former.map(({ sink, place, until, had }) => ({
+    place: sink,
+    type: 'as it was before',
+    reached: false,
+    again: false,
+    what: `It got ${countOf(had, 'lead')}, or may have, as ${place}, until ${until.toISOString()}. Nobody looks there any more: erase them there, by their ids, or ask whoever runs it.`,
+  }));
 }
 
 /** An attempt whose outcome nobody knows, or that failed, may have brought a lead all the same. */

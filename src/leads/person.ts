@@ -46,6 +46,15 @@ export interface ToldErasure {
   readonly paused: boolean;
 }
 
+/** Where a sink brought leads until it was configured to bring them elsewhere. */
+export interface FormerPlace {
+  readonly sink: string;
+  readonly place: string;
+  readonly until: Date;
+  /** So many of the leads it got there, or may have got. */
+  readonly had: number;
+}
+
 /** A lead that was erased, where some place was not reached yet. */
 export interface Unfinished extends LeadKey {
   readonly erasedAt: Date;

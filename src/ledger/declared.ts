@@ -8,6 +8,8 @@ export interface DeclaredSink {
   readonly backfill: boolean;
   /** The name it had before: what the ledger has under that name goes on under this one. */
   readonly formerly?: string | undefined;
+  /** Where it brings leads, in words and without secrets: what it got before this changed is somewhere else. */
+  readonly place?: string | undefined;
   /** How it is configured, as JSON without secrets; kept to tell what a changed configuration changes. */
   readonly config?: string | undefined;
 }

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../leads/delivery.ts';
-import type { Erased, LeadKey, Person, ToldErasure, Unfinished } from '../leads/person.ts';
+import type { Erased, FormerPlace, LeadKey, Person, ToldErasure, Unfinished } from '../leads/person.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import type { SinkRows } from './sink-rows.ts';
@@ -115,6 +115,15 @@ export class Erasing {
         refused: count('dead'),
         paused: ofSink.some(({ paused }) => paused === 1),
       };
+    });
+  }
+
+  /** Where sinks brought some of these leads, was not told since, and bring nothing any more. */
+  formerPlaces(leads: readonly LeadKey[]): FormerPlace[] {
+    const rows = leads.flatMap(({ source, leadId: id }) => this.#sql.formerPlaces.all({ source, id }));
+    return [...Map.groupBy(rows, ({ sink, until }) => `${sink} ${until}`).values()].flatMap((group) => {
+      const [first] = group;
+      return first ? [{ ...first, until: new Date(first.until), had: group.length }] : [];
     });
   }
 
@@ -236,6 +245,18 @@ function prepare(db: Database.Database) {
          json_extract(s.health, '$.pausedSince') IS NOT NULL AS paused
        FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no
        WHERE v.source = ? AND v.id = ? AND (d.event = 'erased' OR ${MAY_HAVE_ARRIVED}) GROUP BY s.sink_no ORDER BY s.sink_no`,
+    ),
+    // What was attempted first before a place was left, and settled after it was come to, may be there.
+    formerPlaces: db.prepare<
+      [{ source: string; id: bigint }],
+      { sink: string; place: string; until: number }
+    >(
+      `SELECT s.sink, f.value ->> 0 AS place, f.value ->> 2 AS until
+       FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no, json_each(s.former) f
+       WHERE v.source = :source AND v.id = :id AND f.value ->> 0 <> s.place AND ${MAY_HAVE_ARRIVED}
+         AND coalesce(d.first_attempt_at, d.owed_at) < f.value ->> 2 AND coalesce(d.settled_at, f.value ->> 2) >= f.value ->> 1
+       GROUP BY s.sink_no, f.key
+       HAVING max(d.event = 'erased' AND d.state = 'delivered' AND d.settled_at < f.value ->> 2) = 0 ORDER BY s.sink_no, f.key`,
     ),
     owed: db.prepare<[string, bigint], OwedRow>(
       `SELECT d.delivery_no, s.sink, d.state, d.batch_no, b.holder, b.leased_until FROM _deliveries d

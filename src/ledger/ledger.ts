@@ -8,6 +8,7 @@ import type { ListingMark } from '../leads/listing-mark.ts';
 import type { Outcome } from '../leads/outcome.ts';
 import type {
   Erased,
+  FormerPlace,
   LeadKey,
   Person,
   PersonRecord,
@@ -288,6 +289,8 @@ export interface Ledger {
   erase(person: Person, tell: readonly string[]): Promise<Erased>;
   /** How far the sinks that may have leads have been told that they are erased. */
   toldErasure(leads: readonly LeadKey[]): Promise<readonly ToldErasure[]>;
+  /** Where sinks have brought some of these leads, before they were configured to bring them elsewhere. */
+  formerPlaces(leads: readonly LeadKey[]): Promise<readonly FormerPlace[]>;
   /** Leads that were erased, until `finishErasing` tells that every place was reached: whoever was killed in between is gone on for. */
   unfinishedErasures(): Promise<readonly Unfinished[]>;
   /** Every place was reached: these erasures are done. */

@@ -220,6 +220,11 @@ const migrations: readonly string[] = [
   erasuresTold,
   '-- The views alone are others: a step makes them anew.',
   '-- Once more: has_email and its like say nothing of a lead without content.',
+  `
+  -- Where it brings leads, and where it brought them before: JSON, an array of [place, since, until] in ms.
+  ALTER TABLE _sinks ADD COLUMN place TEXT;
+  ALTER TABLE _sinks ADD COLUMN former TEXT NOT NULL DEFAULT '[]';
+  `,
 ];
 
 /**

@@ -54,6 +54,7 @@ export class SinkRows implements Held {
   readonly #insert: Database.Statement;
   readonly #redeclare: Database.Statement;
   readonly #save: Database.Statement<[string, number, number, number, number, number, number]>;
+  readonly #move: Database.Statement<[{ name: string; place: string; now: number }]>;
   readonly #rename: Database.Statement<[string, string]>;
   readonly #namesInIds: Database.Statement<[], string>;
   readonly #newestVersion: Database.Statement<[], number>;
@@ -70,6 +71,10 @@ export class SinkRows implements Held {
     );
     this.#save = db.prepare(
       'UPDATE _sinks SET health = ?, owed_through = ?, pending = ?, delivered = ?, dead = ?, skipped = ? WHERE sink_no = ?',
+    );
+    this.#move = db.prepare(
+      `UPDATE _sinks SET place = :place, former = iif(place <> :place,
+         json_insert(former, '$[#]', json_array(place, coalesce(json_extract(former, '$[#-1][2]'), 0), :now)), former) WHERE sink = :name`,
     );
     this.#rename = db.prepare('UPDATE _sinks SET named = coalesce(named, sink), sink = ? WHERE sink = ?');
     this.#namesInIds = db.prepare<[], string>('SELECT coalesce(named, sink) FROM _sinks').pluck();
@@ -129,7 +134,7 @@ export class SinkRows implements Held {
   }
 
   /** Makes the active sinks exactly these. What was listed while a sink was not active becomes its backfill. */
-  declare(sinks: readonly DeclaredSink[]): void {
+  declare(sinks: readonly DeclaredSink[], now: number): void {
     const newest = this.#newestVersion.get() ?? 0;
     for (const sink of sinks) this.#renameFormer(sink, sinks);
     const known = new Map(this.all().map((row) => [row.name, row]));
@@ -160,6 +165,7 @@ export class SinkRows implements Held {
       }
     }
     for (const row of known.values()) if (row.active) this.#retire(row, newest);
+    for (const { name, place } of sinks) if (place !== undefined) this.#move.run({ name, place, now });
     this.forget();
   }
 

@@ -46,7 +46,7 @@ export function amendingOf(
   };
 
   return {
-    declareSinks: (sinks) => access.write(() => rows.declare(sinks)),
+    declareSinks: (sinks) => access.write(() => rows.declare(sinks, clock.now().getTime())),
     declareSources: (sources) => access.write(() => declaring.sources(sources)),
     lastDeclared: () => access.read(() => declaring.last()),
     backfill: (sink) => access.write(() => owing.backfill(sink, clock.now().getTime())),

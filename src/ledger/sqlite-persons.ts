@@ -62,6 +62,7 @@ export function personsOf(db: Database.Database, access: LedgerAccess, clock: Cl
     },
 
     toldErasure: (leads) => access.read(() => erasing.told(leads)),
+    formerPlaces: (leads) => access.read(() => erasing.formerPlaces(leads)),
     unfinishedErasures: () => access.read(() => erasing.unfinished()),
     finishErasing: (leads) => access.write(() => erasing.finish(leads)),
   } satisfies Partial<Ledger>;

@@ -42,6 +42,23 @@ test('erases, and certifies what was reached, what was not, and which files stil
     if (existsSync(file)) expect(readFileSync(file).includes('Ada Secret')).toBe(false);
 });
 
+test('says of a sink that brings leads elsewhere since that nobody looks where it brought them before', async () => {
+  const install = new Install({ sinks: { drop: { type: 'csv', directory: './drop' } } });
+  const ledger = await install.recorded(people);
+  const bringsTo = (place: string) =>
+    ledger.declareSinks([{ name: 'drop', events: ['created'], backfill: true, place }]);
+  await bringsTo('webhook');
+  await deliverBySink(install, ledger, 'drop');
+  rmSync(join(install.folder, 'drop'), { recursive: true });
+  install.clock.jump(60_000);
+  await bringsTo('csv /drop');
+  const { code, stdout } = await install.run(['erase', '1', '--yes']);
+  expect(code).toBe(1);
+  expect(stdout).toContain(
+    'NOT REACHED  drop (as it was before): It got 1 lead, or may have, as webhook, until 2026-11-20T10:01:00.000Z. Nobody looks there any more: erase them there, by their ids, or ask whoever runs it.\n',
+  );
+});
+
 test('says that files were there which somebody has taken away since', async () => {
   const install = new Install({ sinks: { drop: { type: 'csv', directory: './drop' } } });
   const ledger = await install.recorded(people);

@@ -166,6 +166,45 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await on.ledger.activity('crm')).toEqual({ onTheirWay: 0, due: false });
     });
 
+    it('tells where a sink brought the leads before it was configured to bring them elsewhere', async () => {
+      const on = await LedgerUnderTest.with(store());
+      const brings = async (place: string) => {
+        on.clock.jump(MINUTE);
+        await on.declare(aSink('crm', { place }));
+        on.clock.jump(MINUTE);
+      };
+      const leads = [
+        { source: 'main', leadId: 1n },
+        { source: 'main', leadId: 2n },
+      ];
+      const former = async () =>
+        (await on.ledger.formerPlaces(leads)).map(({ place, had }) => `${place}: ${had}`);
+      await brings('webhook');
+      await on.list([1]);
+      await on.attemptAll('crm');
+      await brings('webhook');
+      expect(await former()).toEqual([]);
+      await brings('csv /drop');
+      await on.list([1, 2]);
+      await on.attemptAll('crm');
+      expect(await former()).toEqual(['webhook: 1']);
+      await brings('postgres leadsync');
+      expect(await former()).toEqual(['webhook: 1', 'csv /drop: 1']);
+      await brings('csv /drop');
+      expect(await former()).toEqual(['webhook: 1']);
+    });
+
+    it('does not tell of a place that took the word of it', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { place: 'webhook' }));
+      await on.list([1]);
+      await on.attemptAll('crm');
+      await eraseOne(on, ONE, ['crm']);
+      await on.attemptAll('crm');
+      on.clock.jump(MINUTE);
+      await on.declare(aSink('crm', { place: 'csv /drop' }));
+      expect(await on.ledger.formerPlaces([{ source: 'main', leadId: 1n }])).toEqual([]);
+    });
+
     it('takes the lead out of a batch that waits, and leaves the others in it', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
