@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../src/platform/clock.ts';
@@ -147,6 +148,32 @@ it('keeps what an earlier ledger brought, beside what one made anew brings from 
     { poll_id: '1', status: 'running' },
   ]);
   await anew.close();
+});
+
+it('knows one current content of a lead, that of the ledger that was restored and not that of the one that was lost', async () => {
+  const stores = await TwoStores.open();
+  await stores.on.list([1]);
+  const file = `${tempDir()}/restored.db`;
+  const ledger = new Database(stores.disk.file);
+  await ledger.backup(file);
+  ledger.close();
+  for (const client_name of ['Second', 'Third']) {
+    stores.on.clock.jump(HOUR);
+    await stores.on.list([aListedLead({ id: 1, client_name })]);
+  }
+  await stores.bring();
+  const judge = () => {
+    throw new Error('nothing is attempted here');
+  };
+  const restored = openLedger({ file, create: true, clock: systemClock, random: Math.random, judge });
+  await stores.bring(restored);
+  const current = 'SELECT version FROM lead_versions WHERE is_current';
+  expect(await stores.inPostgres(current)).toEqual([{ version: '1' }]);
+  const poll = await restored.startPoll('main');
+  await restored.record(poll, [aListedLead({ id: 1, client_name: 'Third' })]);
+  await stores.bring(restored);
+  expect(await stores.inPostgres(current)).toEqual([{ version: '2' }]);
+  await restored.close();
 });
 
 it('leaves out what PostgreSQL refuses, says so, and brings the rest', async () => {

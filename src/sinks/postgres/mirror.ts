@@ -169,7 +169,7 @@ function parameter({ type }: Column, values: readonly StoredValue[]) {
   );
 }
 
-/** A version that came in an earlier part was the current one when it was brought. */
+/** A version that came in an earlier part was the current one when it was brought; so was one of a ledger that went further, and was lost. */
 async function closeVersions(
   client: ClientBase,
   schema: string,
@@ -181,6 +181,13 @@ async function closeVersions(
     FROM ${quoted(schema)}.lead_versions new
     WHERE new._leadsync_ledger = $1 AND new._leadsync_no = ANY ($2) AND new.version > 1
       AND old.source = new.source AND old.lead_id = new.lead_id AND old.version = new.version - 1 AND old.is_current`,
+    [ledger, rows.map(({ no }) => no)],
+  );
+  await client.query(
+    `UPDATE ${quoted(schema)}.lead_versions old SET valid_to = greatest(old.valid_from, new.valid_from), is_current = false
+    FROM ${quoted(schema)}.lead_versions new
+    WHERE new._leadsync_ledger = $1 AND new._leadsync_no = ANY ($2) AND new.is_current AND old._leadsync_ledger <> $1
+      AND old.source = new.source AND old.lead_id = new.lead_id AND old.version > new.version AND old.is_current`,
     [ledger, rows.map(({ no }) => no)],
   );
 }
