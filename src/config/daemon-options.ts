@@ -154,7 +154,7 @@ export const daemonOptions = z.strictObject({
         )
         .optional()
         .describe(
-          `Keys the hash by which queries join the leads of one client without personal data (\`client_key\`): at least ${SHORTEST_PASSPHRASE} characters, such as \`openssl rand -base64 32\` prints. Whoever knows it can try out email addresses. Absent: there is no such hash.`,
+          `Keys the hash by which queries join the leads of one client without personal data (\`client_key\`): at least ${SHORTEST_PASSPHRASE} characters, such as \`openssl rand -base64 32\` prints. Whoever knows it can try out email addresses. Absent: there is no such hash. After a change there is none for leads whose content \`retention\` has removed.`,
         ),
     })
     .prefault({})
