@@ -173,6 +173,9 @@ it('knows one current content of a lead, that of the ledger that was restored an
   await restored.record(poll, [aListedLead({ id: 1, client_name: 'Third' })]);
   await stores.bring(restored);
   expect(await stores.inPostgres(current)).toEqual([{ version: '2' }]);
+  const lasting =
+    'SELECT version FROM lead_versions WHERE valid_to IS NULL OR valid_to > valid_from ORDER BY 1';
+  expect(await stores.inPostgres(lasting)).toEqual([{ version: '1' }, { version: '2' }]);
   await restored.close();
 });
 

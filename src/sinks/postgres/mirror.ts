@@ -184,7 +184,7 @@ async function closeVersions(
     [ledger, rows.map(({ no }) => no)],
   );
   await client.query(
-    `UPDATE ${quoted(schema)}.lead_versions old SET valid_to = greatest(old.valid_from, new.valid_from), is_current = false
+    `UPDATE ${quoted(schema)}.lead_versions old SET valid_to = old.valid_from, is_current = false
     FROM ${quoted(schema)}.lead_versions new
     WHERE new._leadsync_ledger = $1 AND new._leadsync_no = ANY ($2) AND new.is_current AND old._leadsync_ledger <> $1
       AND old.source = new.source AND old.lead_id = new.lead_id AND old.version > new.version AND old.is_current`,
