@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { LeadKey } from '../leads/person.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { codeOf } from '../platform/error-code.ts';
 import { disk } from '../platform/files.ts';
-import { codeOf } from '../platform/network-failure.ts';
 import { DataDirUnusable } from './open-ledger.ts';
 import { toldOfErasures } from './tell-erasure.ts';
 
@@ -68,7 +68,7 @@ function keyIn(line: string): LeadKey[] {
     const { source, lead } = JSON.parse(line);
     return typeof source === 'string' ? [{ source, leadId: BigInt(lead) }] : [];
   } catch {
-    return [];
+    return []; // spoilt: whose it was nobody can tell
   }
 }
 
