@@ -10,7 +10,7 @@ import type { Content } from './content.ts';
 import { type Field, type Filtered, queryOf, readFilter } from './filters.ts';
 import { showList } from './list-page.ts';
 import { moment } from './moment.ts';
-import { nextAttempt, waitsFor } from './next-attempt.ts';
+import { nextAttempt, whyItWaits } from './next-attempt.ts';
 import { emptyWords, pageOf, pager } from './pager.ts';
 import { type AddPage, fieldsOf, type Site } from './site.ts';
 import { type Column, table } from './table.ts';
@@ -96,7 +96,7 @@ const columnsFor = (sinks: readonly SinkOverview[], now: Date): readonly Column<
   { label: 'Attempts', of: ({ attempts }) => counted(attempts), number: true },
   { label: 'Owed', of: (row) => moment(row.owed_at), number: true },
   { label: 'Settled', of: (row) => moment(row.settled_at), number: true },
-  { label: 'Next attempt', of: (row) => waitsFor(row, sinks, now) ?? nextAttempt(row, now), number: true },
+  { label: 'Next attempt', of: (row) => whyItWaits(row, sinks, now) ?? nextAttempt(row, now), number: true },
   { label: 'Reason', of: ({ reason }) => reason && html`<bdi>${reason}</bdi>`, text: true },
 ];
 

@@ -9,7 +9,7 @@ import { queryOf } from './filters.ts';
 import { concealed, revealed } from './lead-content.ts';
 import { timeline } from './lead-timeline.ts';
 import { moment } from './moment.ts';
-import { nextAttempt, waitsFor } from './next-attempt.ts';
+import { nextAttempt, whyItWaits } from './next-attempt.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './site.ts';
 import { type Column, table } from './table.ts';
 import { countOf } from './wording.ts';
@@ -77,7 +77,7 @@ function deliveryColumns(sinks: readonly SinkOverview[], now: Date): readonly Co
       label: 'State',
       of: (delivery) => [
         badge(delivery.state),
-        html` <small><bdi>${delivery.reason}</bdi> ${waitsFor(delivery, sinks, now)}</small>`,
+        html` <small><bdi>${delivery.reason}</bdi> ${whyItWaits(delivery, sinks, now)}</small>`,
       ],
     },
     { label: 'Attempts', of: ({ attempts }) => attempts, number: true },
@@ -93,7 +93,7 @@ function forWhat({ event, lead_version, replay }: Delivery): string {
 
 function settledOrNext(delivery: Delivery, sinks: readonly SinkOverview[], now: Date): Content {
   if (delivery.settled_at) return moment(delivery.settled_at);
-  if (!delivery.next_attempt_at || waitsFor(delivery, sinks, now)) return html`<span class="none">–</span>`;
+  if (!delivery.next_attempt_at || whyItWaits(delivery, sinks, now)) return html`<span class="none">–</span>`;
   const next = nextAttempt(delivery, now);
   return typeof next === 'string' ? next : html`next ${next}`;
 }

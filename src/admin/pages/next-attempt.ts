@@ -1,20 +1,18 @@
-import { HELD_BACK } from '../../leads/sink-health.ts';
 import type { DeliveryRow, SinkOverview } from '../model.ts';
 import type { Content } from './content.ts';
 import { moment } from './moment.ts';
 
 type Waiting = Pick<DeliveryRow, 'sink' | 'next_attempt_at'>;
 
-const WAITS: Readonly<Partial<Record<SinkOverview['state'], string>>> = HELD_BACK;
-
-/** What a delivery that is due waits for; undefined when it waits for nothing, or is not due. */
-export function waitsFor(
+/** Why a delivery that is due waits all the same: while its sink takes nothing, it goes nowhere. Undefined when that is not so. */
+export function whyItWaits(
   { sink: name, next_attempt_at }: Waiting,
   sinks: readonly Pick<SinkOverview, 'sink' | 'state'>[],
   now: Date,
 ): string | undefined {
   const sink = sinks.find((one) => one.sink === name);
-  return isDue(next_attempt_at, now) && sink ? WAITS[sink.state] : undefined;
+  if (!sink || sink.state === 'healthy' || !isDue(next_attempt_at, now)) return undefined;
+  return `waits: its sink is ${sink.state}`;
 }
 
 /** When a delivery is attempted next, as far as its sink takes anything. */

@@ -160,13 +160,13 @@ describe('One lead', () => {
       .locator('tr', { hasText: 'warehouse' });
     const cells = async () => (await ofWarehouse.locator('td').allInnerTexts()).map((text) => text.trim());
     expect((await cells()).slice(2, 6)).toEqual([
-      'pending waits until its sink works again',
+      'pending waits: its sink is held',
       '1',
       expect.stringMatching(/^22 Nov /),
       '–',
     ]);
     await go('/deliveries?state=pending&sink=warehouse');
-    await page.getByText('waits until its sink works again').first().waitFor();
+    await page.getByText('waits: its sink is held').first().waitFor();
     await operations.resume('warehouse');
     await go('/leads/main/48196');
     expect((await cells()).slice(2, 6)).toEqual([

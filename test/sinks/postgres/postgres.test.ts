@@ -394,8 +394,8 @@ describe('a database that cannot be used', () => {
   });
 
   test('because its table is locked is given up on, and goes on when it is free', async () => {
+    await deliver(open(), aDelivery()); // makes the schema, which may take longer than a batch is given here
     const sink = open({}, { timeoutMs: 300, concurrency: 1 });
-    await deliver(sink, aDelivery());
     const lock = database.query('BEGIN; LOCK TABLE leads; SELECT pg_sleep(1); COMMIT');
     await until('the table is locked', async () => {
       const [row] = await database.query(
