@@ -7,10 +7,11 @@ import type { Made, MadeOf, Wanted } from './piece-thread.ts';
 const THREADS = 2;
 
 /**
- * In MB. With V8's own much garbage would lie: 60 MB more in all. The old generation is given what two of the largest leads take
- * in text of two bytes a character: when V8 finds no room for so long a text, the whole process ends.
+ * In MB. With V8's own much garbage would lie: 60 MB more in all with a young generation of its size, and as much again with an old
+ * one twice as large. It has room for a lead of twice what `max_lead_size` is by itself, in text of two bytes a character: when V8
+ * finds none for so long a text, the whole process ends.
  */
-const HEAP = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 4096 };
+const HEAP = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 1024 };
 
 /** What was made of a part of what was wanted, and how many rows are in it. */
 export interface MadePart<W extends Wanted> {

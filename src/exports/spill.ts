@@ -69,7 +69,7 @@ export class Spill {
 
 /** The rows at some places of a spill's file, in parts. */
 export function spilledParts(path: string, places: readonly Place[]): Generator<Rows> {
-  return inParts(spilledRows(path, places), []);
+  return inParts(spilledRows(path, places));
 }
 
 function* spilledRows(path: string, places: readonly Place[]): Generator<Rows[number]> {

@@ -47,10 +47,10 @@ export class LedgerExtract {
    * no order to go on by is read in one transaction.
    */
   *parts(relation: Relation, since: Date | undefined, stretch = WHOLE): Generator<Rows> {
-    const order = extractionOf(relation.name).order.map((name) => columnAt(relation, name));
+    const { order } = extractionOf(relation.name);
     try {
-      if (order.length === 0) yield* inParts(this.#select(relation, since, stretch), order);
-      else yield* this.#shortParts(relation, since, stretch, order);
+      if (order.length === 0) yield* inParts(this.#select(relation, since, stretch));
+      else yield* this.#shortParts(relation, since, stretch);
     } catch (error) {
       throw toLedgerError(error, this.#file);
     }
@@ -79,11 +79,13 @@ export class LedgerExtract {
     relation: Relation,
     since: Date | undefined,
     { after: start, through }: Stretch,
-    order: readonly number[],
   ): Generator<Rows> {
+    const { order: names, ties } = extractionOf(relation.name);
+    const order = names.map((name) => columnAt(relation, name));
     let after = start;
     for (;;) {
-      const rows = firstOf(inParts(this.#select(relation, since, { after, through }), order));
+      const found = this.#select(relation, since, { after, through });
+      const rows = firstOf(ties ? inPartsWithTies(found, order) : inParts(found));
       if (rows === undefined) return;
       yield rows;
       after = order.map((at) => rows.at(-1)?.[at] ?? null);
@@ -150,20 +152,43 @@ function open(file: string): Database.Database {
   }
 }
 
-/** Rows in parts that memory has room for. Those that agree in their order, where they have one, stay together. */
-export function* inParts(found: Iterable<Rows[number]>, order: readonly number[]): Generator<Rows> {
-  let rows: Rows[number][] = [];
-  let text = 0;
+/** Rows in parts that memory has room for; none is read ahead, for it may be as large as a part. */
+export function* inParts(found: Iterable<Rows[number]>): Generator<Rows> {
+  let part = new Part();
   for (const row of found) {
-    const enough = rows.length >= PART_ROWS || text >= PART_TEXT;
-    if (enough && (order.length === 0 || order.some((at) => row[at] !== rows.at(-1)?.[at]))) {
-      yield rows;
-      [rows, text] = [[], 0];
-    }
-    rows.push(row);
-    for (const cell of row) if (typeof cell === 'string') text += cell.length;
+    part.add(row);
+    if (!part.isFull) continue;
+    yield part.rows;
+    part = new Part();
   }
-  if (rows.length > 0) yield rows;
+  if (part.rows.length > 0) yield part.rows;
+}
+
+/** The same of rows of which some agree in their order: those stay together. */
+function* inPartsWithTies(found: Iterable<Rows[number]>, order: readonly number[]): Generator<Rows> {
+  let part = new Part();
+  for (const row of found) {
+    if (part.isFull && order.some((at) => row[at] !== part.rows.at(-1)?.[at])) {
+      yield part.rows;
+      part = new Part();
+    }
+    part.add(row);
+  }
+  if (part.rows.length > 0) yield part.rows;
+}
+
+class Part {
+  readonly rows: Rows[number][] = [];
+  #text = 0;
+
+  get isFull(): boolean {
+    return this.rows.length >= PART_ROWS || this.#text >= PART_TEXT;
+  }
+
+  add(row: Rows[number]): void {
+    this.rows.push(row);
+    for (const cell of row) if (typeof cell === 'string') this.#text += cell.length;
+  }
 }
 
 /** Ends the reading behind the first of them, and with it the transaction. */

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { queries, relations } from '../../src/store/documented.ts';
+import { extractionOf } from '../../src/store/extraction.ts';
 import type { Parameter, Query } from '../../src/store/query.ts';
 import { storeReference } from '../../src/store/reference.ts';
 import type { ColumnType, Relation } from '../../src/store/relation.ts';
@@ -153,3 +154,16 @@ function required({ columns }: Relation, rows: readonly Row[]): string[] {
 function postgresValue({ type }: Parameter, value: string): string {
   return type === 'id' ? value : type === 'time' ? `'${value}'::timestamptz` : `'${value}'`;
 }
+
+it('rows that agree in the order in which they are taken away are those of which that is said: a part may end between others', async () => {
+  const { disk } = await eventful();
+  const inOrder = relations.filter(({ name }) => extractionOf(name).order.length > 0);
+  const agreeing = inOrder.filter(({ name }) => {
+    const { order } = extractionOf(name);
+    const sql = `SELECT EXISTS (SELECT 1 FROM ${name} GROUP BY ${order.join(', ')} HAVING count(*) > 1)`;
+    return disk.other((db) => db.prepare(sql).pluck().get()) === 1;
+  });
+  expect(agreeing.map(({ name }) => name)).toEqual(
+    inOrder.filter(({ name }) => extractionOf(name).ties).map(({ name }) => name),
+  );
+});
