@@ -106,18 +106,36 @@ test('what a file holds that a secret comes from is taken over, also where it ca
   expect([reported.of('reloaded').length, reported.of('reload-failed').length]).toEqual([3, 1]);
 });
 
-test('a change is taken over that is saved while leadsync starts', async () => {
-  const { folder, write, load } = aFile();
-  const lines: string[] = [];
+/** A daemon that has been started on a file, with what is done `meanwhile`. */
+async function started({ folder, load }: ReturnType<typeof aFile>, meanwhile: () => void): Promise<Daemon> {
   const starting = Daemon.start({
     config: { ...load(), dataDir: join(folder, 'data') },
     load,
     role: { kind: 'run', deliver: true },
     admin: undefined,
-    log: { write: (line) => void lines.push(line) },
+    log: { write: () => {} },
   });
-  write('debug');
+  meanwhile();
   const daemon = await starting;
   onTestFinished(async () => void (await daemon.stop('the test', 1_000)));
+  return daemon;
+}
+
+test('a change is taken over that is saved while leadsync starts', async () => {
+  const configured = aFile();
+  const daemon = await started(configured, () => configured.write('debug'));
   await until('it is taken over', () => daemon.config.log.level === 'debug');
+});
+
+test('so is one of a file that holds a secret', async () => {
+  const configured = aFile();
+  const { folder, file, write } = configured;
+  const token = join(folder, 'client_secret');
+  writeFileSync(token, 'c');
+  write('info', file, { client_secret: { file: 'client_secret' } });
+  const daemon = await started(configured, () => writeFileSync(token, 'rotated'));
+  await until(
+    'it is taken over',
+    () => daemon.config.sources[0]?.options.client_secret.reveal() === 'rotated',
+  );
 });
