@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sendSignal } from '../test/support/server-process.ts';
 
 /** Linux counts CPU time for programs in hundredths of a second (USER_HZ), whatever its own clock is. */
 const MS_PER_TICK = 10;
@@ -65,7 +66,7 @@ export function resetPeak(pid: number | undefined): void {
 /** Asks every process that this one has started and that still runs to end. */
 export function endChildren(): void {
   const pids = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean);
-  for (const pid of pids) process.kill(Number(pid), 'SIGTERM');
+  for (const pid of pids) sendSignal(Number(pid), 'SIGTERM');
 }
 
 function endedChildrenCpuMs(): number {

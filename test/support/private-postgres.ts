@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { noteProcess } from './run-folder.ts';
-import { ended, firstExecutable, freePort, reachable, stopProcess } from './server-process.ts';
+import { ended, firstExecutable, freePort, reachable, sendSignal, stopProcess } from './server-process.ts';
 
 /** A PostgreSQL server of our own on loopback, with an empty database. */
 export interface PrivatePostgres {
@@ -117,20 +117,22 @@ class PostgresServer {
   }
 
   freeze(): void {
-    for (const pid of this.#pids()) process.kill(pid, 'SIGSTOP');
+    this.#sendToAll('SIGSTOP');
   }
 
   thaw(): void {
-    for (const pid of this.#pids()) process.kill(pid, 'SIGCONT');
+    this.#sendToAll('SIGCONT');
   }
 
-  /** The server and, on Linux, the process that it keeps for each connection. */
-  #pids(): number[] {
+  /** To the server and, on Linux, to the process that it keeps for each connection: these come and go by themselves. */
+  #sendToAll(signal: NodeJS.Signals): void {
     const { pid, exitCode, signalCode } = this.process;
-    if (pid === undefined || exitCode !== null || signalCode !== null) return [];
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    // First: a stopped server starts no more.
+    sendSignal(pid, signal);
     const list = `/proc/${pid}/task/${pid}/children`;
     const children = existsSync(list) ? readFileSync(list, 'utf8').trim().split(' ').filter(Boolean) : [];
-    return [pid, ...children.map(Number)];
+    for (const child of children) sendSignal(Number(child), signal);
   }
 }
 

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sendSignal } from './server-process.ts';
 
 /** Where processes in a group of their own are noted: no signal of a terminal reaches them, and a dead test cannot end them. */
 const NOTES = 'LEADSYNC_TEST_PROCESSES';
@@ -82,7 +83,7 @@ async function endNoted(notes: string): Promise<void> {
 }
 
 function send(note: Note, signal: NodeJS.Signals): void {
-  if (runs(note)) process.kill(note.pid, signal);
+  if (runs(note)) sendSignal(note.pid, signal);
 }
 
 function runs({ pid, startedAt }: Note): boolean {

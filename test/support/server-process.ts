@@ -47,6 +47,15 @@ export function ended(child: ChildProcess, name: string): Promise<never> {
   });
 }
 
+/** Sends a signal; a process that has ended meanwhile needs none. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
 /** Sends the signal and waits for the end; after 5 s it insists. */
 export async function stopProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
