@@ -17,6 +17,7 @@ declare module 'fastify' {
 /** Holds the id of a session. */
 export const SESSION_COOKIE = 'leadsync_session';
 
+/** By what `Access` decides who may ask. Sessions and wrong tokens are timed by `monotonicMs`, in ms. */
 export interface Protection {
   /** What has to be shown; undefined: nothing, on loopback. A reload may change it. */
   readonly token: () => string | undefined;

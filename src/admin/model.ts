@@ -92,6 +92,9 @@ const SpeedToLead = z.object({
   created_to_delivered_p95_seconds: z.number().nullable(),
 });
 
+/**
+ * How everything is as of `at`, which may be a moment ago: one answer is shared by all who ask at about the same time.
+ */
 export const Overview = z.object({
   version: z.string(),
   at: time,
@@ -106,6 +109,10 @@ export const Overview = z.object({
   speed_to_lead: z.array(SpeedToLead),
 });
 
+/**
+ * Which leads are looked for: all that are given must hold. With a `service` and no `lead`, the times are of when a
+ * lead came to it.
+ */
 export const LeadSearch = z.object({
   source: z.string().optional(),
   lead: leadId.optional(),
@@ -163,6 +170,9 @@ const Version = z.object({
   changed_fields: z.array(z.string()).nullable(),
 });
 
+/**
+ * What became of one lead: versions and deliveries, the newest first, and each delivery's attempts, the oldest first.
+ */
 export const LeadDetail = z.object({
   lead: LeadRow,
   versions: z.array(Version),
@@ -191,6 +201,7 @@ export const Content = z.object({
   ),
 });
 
+/** Which deliveries are meant: all that are given must hold. A `lead` without a `source` is of every source. */
 export const DeliveryFilter = z.object({
   sink: z.string().optional(),
   source: z.string().optional(),
@@ -202,6 +213,7 @@ export const DeliveryFilter = z.object({
   until: time.optional(),
 });
 
+/** Which polls are meant: all that are given must hold. */
 export const PollFilter = z.object({
   source: z.string().optional(),
   status: PollStatus.optional(),

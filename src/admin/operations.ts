@@ -41,7 +41,7 @@ export interface Page<Row> {
 export interface Operations {
   overview(): Promise<Overview>;
   leads(search: LeadSearch, page: PageRequest): Promise<Page<LeadRow>>;
-  /** Undefined when no source has ever listed it. */
+  /** Undefined when the source has never listed it. */
   lead(source: string, lead: string): Promise<LeadDetail | undefined>;
   /** Personal data: `audited` writes down who asks before it is given. The present version when none is named. */
   reveal(source: string, lead: string, version?: number): Promise<Content | undefined>;

@@ -4,6 +4,10 @@ import { actor } from './actor.ts';
 import { plain } from './answer.ts';
 import { sharedFor } from './shared-for.ts';
 
+/**
+ * What the probes ask. An answer is shared by all who ask at about the same time; a `ready` that does not end is itself
+ * a reason.
+ */
 export interface Probed {
   /** Why leadsync cannot do its work now, each in one plain sentence; none: it can. */
   readonly ready: () => readonly string[] | Promise<readonly string[]>;

@@ -19,6 +19,10 @@ import { trustIn } from './proxies.ts';
 import { Refusal } from './refusal.ts';
 import { sharedFor } from './shared-for.ts';
 
+/**
+ * Where the admin server listens, whom it answers, and what it shows and does. What a reload may change is a function,
+ * and asked anew.
+ */
 export interface AdminOptions extends Probed {
   /** A name or an address, without brackets. */
   readonly host: string;
@@ -45,6 +49,7 @@ export interface AdminOptions extends Probed {
   readonly monotonicMs?: () => number;
 }
 
+/** A server that listens already; closing it waits for nobody. */
 export interface AdminServer {
   /** Where it listens, with the port that it got. */
   readonly url: string;

@@ -10,6 +10,7 @@ import { openDestination } from './open-destination.ts';
 import type { AlertOptions } from './options.ts';
 import { Outbox, type Sent } from './outbox.ts';
 
+/** What the alerts work with. `file` is theirs alone: of the processes on a data directory, one has alerts. */
 export interface AlertParts {
   readonly clock: Clock;
   readonly files: Files;

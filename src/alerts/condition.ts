@@ -14,6 +14,7 @@ export const CONDITIONS = [
   'export_fails',
 ] as const;
 
+/** A name of `CONDITIONS`. With `-` for `_` it is an anchor of the operating manual: see `runbookOf`. */
 export type Condition = (typeof CONDITIONS)[number];
 
 /** How long each condition has to last, or what its limit is, in ms; undefined: it is switched off. */

@@ -13,6 +13,7 @@ export interface Judged {
   readonly over: string;
 }
 
+/** A condition that holds now, in whole sentences. Whether somebody was told already is the book's to know. */
 export interface Wrong {
   /** Since when; undefined: since it was first found. */
   readonly since: Date | undefined;

@@ -20,6 +20,7 @@ interface Reason {
   readonly hint: string;
 }
 
+/** A configured export, as its last runs left it. */
 export interface ObservedExport {
   readonly name: string;
   /** When the last one that was made began. */
@@ -28,6 +29,7 @@ export interface ObservedExport {
   readonly failure: (Reason & { readonly times: number }) | undefined;
 }
 
+/** A configured source, by its polls and by when its leads came in the last weeks. */
 export interface ObservedSource {
   readonly name: string;
   /** When the first poll was due after the last complete one; undefined when none is due yet. */
@@ -39,6 +41,7 @@ export interface ObservedSource {
   readonly silence: { readonly since: Date; readonly until: Date; readonly probability: number } | undefined;
 }
 
+/** An enabled sink that the ledger knows. `pending` and `dead` count deliveries. */
 export interface ObservedSink {
   readonly name: string;
   readonly health: SinkHealth;

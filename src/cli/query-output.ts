@@ -4,14 +4,17 @@ import { table } from './table.ts';
 
 /** How an answer is written. `table` is for people: it waits for all rows, to know how wide columns are. */
 export const FORMATS = ['table', 'csv', 'jsonl'] as const;
+/** What `--format` of `leadsync query` takes. */
 export type Format = (typeof FORMATS)[number];
 
+/** How an answer is written, and how much of it. Travels to the process of the query: data alone, no functions. */
 export interface OutputOptions {
   readonly format: Format;
   /** At most so many rows. */
   readonly limit: number;
-  /** How wide the terminal is, where it is one: then what a terminal would obey is shown, not obeyed. */
+  /** How wide a `table` may be, in characters; undefined: as wide as it likes. */
   readonly room: number | undefined;
+  /** Whether a terminal reads it: then `csv`, as the others always do, shows what that would obey. */
   readonly terminal: boolean;
 }
 

@@ -28,6 +28,7 @@ export interface SupportFile {
   readonly leftOut: string | undefined;
 }
 
+/** What decides on a bundle's contents; where it is written is the command's own option. */
 export interface SupportOptions extends GlobalOptions {
   /** A file with leadsync's log, or `-` for standard input. */
   readonly log?: string;

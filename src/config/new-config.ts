@@ -9,6 +9,7 @@ export interface NewConfig {
   readonly sinks: Readonly<Partial<Record<NewSinkType, string>>>;
 }
 
+/** What `init` can write. It asks for every registered type of sink, so each has to be here. */
 export type NewSinkType = 'webhook' | 'csv' | 'parquet' | 'postgres';
 
 /** The beginning of every configuration that leadsync writes. */

@@ -32,6 +32,7 @@ export interface Checked {
   readonly hint: string;
 }
 
+/** Where time and chance come from while sources, sinks and alerts are opened to be looked at. */
 export interface CheckParts {
   readonly clock: Clock;
   readonly random: Random;

@@ -30,6 +30,10 @@ export type Role =
   /** Polls once, and does not wait for batches to fill. */
   | { readonly kind: 'sync' };
 
+/**
+ * What a leadsync is started with. A reload puts what `load` gives in the place of `config`; the others stay until the
+ * end.
+ */
 export interface DaemonOptions {
   readonly config: Config;
   readonly role: Role;

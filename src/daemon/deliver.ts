@@ -24,6 +24,7 @@ export interface SinkChoice {
   use<T>(name: string, attempt: (open: OpenSink) => Promise<T>): Promise<T | undefined>;
 }
 
+/** What all attempts of a process share. Sinks come and go with the configuration, the rest lasts. */
 export interface DeliverParts {
   readonly ledger: Ledger;
   /** What is open to be delivered to. */

@@ -7,6 +7,7 @@ import { reach } from '../platform/failpoint.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { Wake } from './wake.ts';
 
+/** What one sink's dispatch works with: ledger and carrier are those of all sinks, the wake is its own. */
 export interface DispatchParts {
   readonly ledger: Ledger;
   readonly carrier: Carrier;

@@ -19,6 +19,7 @@ import { formerExports } from './exporting.ts';
 const PATIENCE_MS = 60_000;
 const LOOK_AGAIN_MS = 200;
 
+/** For the wait for an export that is being made. The signal ends that, and the reading of files. */
 export interface LookParts {
   readonly clock: Clock;
   readonly signal: AbortSignal;

@@ -15,10 +15,13 @@ import { formerPlaces, leftPlaces, toldOfErasures, toldPlace, withoutFiles } fro
 
 /** How long is waited for attempts that are under way, and for readers of the ledger, in ms. */
 const PATIENCE_MS = 60_000;
-/** How long is waited for a leadsync that is running to tell sinks that can only be told. */
+/** How long is waited for a leadsync that is running to tell sinks that can only be told, in ms. */
 const TELL_MS = 5_000;
 const LOOK_AGAIN_MS = 200;
 
+/**
+ * What an erasure works with. The signal ends every wait; what was not done by then stays noted for a later erasure.
+ */
 export interface EraseParts {
   readonly ledger: Ledger;
   readonly clock: Clock;

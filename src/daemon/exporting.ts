@@ -25,6 +25,10 @@ const WHEN: ReadonlySet<string> = new Set(['every', 'at', 'timezone', 'keep']);
 /** In the place of its configuration, where an export has none any more. */
 const FORMER = '';
 
+/**
+ * What runs of exports work with, the daemon's and those of `leadsync export --name`: in `states` each finds the
+ * others' results.
+ */
 export interface ExportParts {
   readonly states: ExportStates;
   readonly dataDir: string;

@@ -22,8 +22,13 @@ export interface LedgerChange {
   readonly reason: string | undefined;
 }
 
+/** Something that has happened, `at` a time; `kind` says what. */
 export type Happening = NewsEntry | SinkChange | LedgerChange;
 
+/**
+ * What following works with. `open` is called at the start, and each time the ledger was away or replaced; what it
+ * gives is closed here.
+ */
 export interface FollowParts {
   readonly open: () => Ledger;
   readonly clock: Clock;

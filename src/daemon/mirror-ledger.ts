@@ -12,12 +12,13 @@ const REST = 3;
 /** How long nothing is tried after the destination did not work, in ms. */
 const AFTER_FAILURE_MS = 30_000;
 
+/** What one sink's mirror is brought from, and who is told of rows that it refuses. */
 export interface MirrorParts {
   readonly sink: string;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Whether there are deliveries to come first. */
+  /** Whether it rests between its parts, for deliveries to come first. */
   readonly rests: boolean;
 }
 

@@ -78,10 +78,13 @@ function unusable(dataDir: string, cause: unknown): DataDirUnusable {
   return new DataDirUnusable(`The data directory ${dataDir} cannot be used (${String(code)}).`, code, cause);
 }
 
+/** What a process opens its ledger with, beside what the configuration says. */
 export interface LedgerParts {
   readonly clock: Clock;
   readonly random: Random;
+  /** Whether a missing ledger is made, or an error. */
   readonly create: boolean;
+  /** Names this process among those that attempt. Absent: it attempts nothing. */
   readonly holder?: string;
   /** The sinks at this moment, whose retry policies count. Absent: those of the configuration. */
   readonly sinks?: () => LedgerConfig['sinks'];

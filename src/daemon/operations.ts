@@ -36,6 +36,10 @@ const HOURS = 48;
 /** Leads of the last so many ms are measured for their speed. */
 const SPEED_MS = 24 * 3_600_000;
 
+/**
+ * What the operations stand on. Questions go to `reader`, a thread of its own; the ledger of `parts` is for changes
+ * alone.
+ */
 export interface OperationParts {
   readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates'>;
   readonly reader: LedgerReader;

@@ -41,12 +41,14 @@ export type PlannedSink =
       readonly pending: number;
     };
 
+/** What a configuration would do to one source; the leads of a removed one stay. `options`: what differs. */
 export type PlannedSource =
   /** `leads`: what it listed when it was there before. */
   | { readonly kind: 'added'; readonly name: string; readonly leads: number }
   | { readonly kind: 'removed'; readonly name: string; readonly leads: number }
   | { readonly kind: 'altered'; readonly name: string; readonly options: readonly string[] };
 
+/** What a configuration would do to one export; the files of a removed one stay. `options`: what differs. */
 export type PlannedExport =
   | { readonly kind: 'added'; readonly name: string }
   | { readonly kind: 'removed'; readonly name: string }

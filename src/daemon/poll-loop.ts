@@ -16,6 +16,7 @@ const STUBBORN_BACK_OFF_MS = 60_000;
 const LAST_LEDGER_BACK_OFF_MS = 10_000;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
+/** What a source is polled with again and again, until `retired` aborts; a new schedule needs a new loop. */
 export interface PollLoopParts extends PollParts {
   readonly schedule: PollSchedule;
   readonly random: Random;

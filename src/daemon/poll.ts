@@ -9,6 +9,7 @@ import { type ChangedListing, type Source, SourceError } from '../source/source.
 import type { Emit, Event } from '../telemetry/events.ts';
 import { pollError } from './poll-error.ts';
 
+/** What every poll of one source works with, as long as its configuration is the same. */
 export interface PollParts {
   readonly source: Source;
   readonly ledger: Ledger;

@@ -32,6 +32,9 @@ export interface Reconciled {
   readonly foreign: number;
 }
 
+/**
+ * What is compared, and whether it is mended. Of differences, `onDifference` hears the foreign first, then the missing.
+ */
 export interface ReconcileParts {
   readonly sink: string;
   readonly ledger: Ledger;

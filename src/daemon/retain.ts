@@ -7,6 +7,7 @@ const EVERY_MS = 3_600_000;
 /** How many times as long as a part has taken nothing is done after it: deliveries come first. */
 const REST = 3;
 
+/** What removing works with. One event tells of a whole round; of one that removed nothing there is none. */
 export interface RetainParts {
   readonly ledger: Ledger;
   readonly clock: Clock;

@@ -24,6 +24,7 @@ import type { SinkView, SourceView } from './status-view.ts';
 
 /** How pages and API name what the ledger knows. */
 
+/** A source in the overview. One that the ledger does not know yet has zeros and nulls; freshness is never negative. */
 export function shownSource({ name, status }: SourceView, now: Date): Overview['sources'][number] {
   const poll = status?.lastPoll;
   const successAt = status?.lastSuccessAt;
@@ -40,6 +41,10 @@ export function shownSource({ name, status }: SourceView, now: Date): Overview['
   };
 }
 
+/**
+ * A sink; `new` and `retrying` are shown as healthy. Reason and time are those of the pause while it is paused, else of
+ * the hold.
+ */
 export function shownSink({ name, state, config, status }: SinkView): SinkOverview {
   const health = status?.health;
   const [reason, since] =
@@ -63,6 +68,7 @@ export function shownSink({ name, state, config, status }: SinkView): SinkOvervi
   };
 }
 
+/** An export with what is remembered of its runs; `next_at` lies in the past where it is overdue. */
 export function shownExport(view: ExportView): Overview['exports'][number] {
   const { config, state, dueAt } = view;
   const { done, failed } = state ?? {};
@@ -95,6 +101,7 @@ function targetOf(target: ExportTarget): string {
   return target.type === 's3' ? `s3://${target.bucket}/${target.prefix}` : target.directory;
 }
 
+/** How fast a sink got leads: seconds, where the ledger has ms; null where there is nothing to tell from. */
 export function shownSpeed({
   sink,
   leads,
@@ -111,6 +118,7 @@ export function shownSpeed({
   };
 }
 
+/** A lead without its content; times, in ms since 1970, become text. */
 export function shownLead({
   source,
   lead,
@@ -131,6 +139,7 @@ export function shownLead({
   };
 }
 
+/** What became of a lead, in the order of the ledger. Neither a content nor an answer of a destination is in it. */
 export function shownHistory({ lead, versions, deliveries }: LeadHistory): LeadDetail {
   return {
     lead: shownLead(lead),
@@ -163,6 +172,7 @@ function shownAttempt({ startedAt, durationMs, outcome, httpStatus, error, times
   };
 }
 
+/** One content and the answers to it: personal data. Which lead it is of, whoever asked adds. */
 export function shownContent(content: LeadContent): Omit<Content, 'source' | 'lead_id'> {
   const { raw, rawBefore, answers } = content;
   return {
@@ -180,6 +190,7 @@ export function shownContent(content: LeadContent): Omit<Content, 'source' | 'le
   };
 }
 
+/** A delivery without its attempts; what is undefined becomes null. */
 export function shownDelivery(row: DeliveryRow): DeliveryModel {
   return {
     delivery_id: row.delivery,
@@ -198,6 +209,7 @@ export function shownDelivery(row: DeliveryRow): DeliveryModel {
   };
 }
 
+/** A poll with how long it took, in ms: null while it runs, and never negative. The error loses its code. */
 export function shownPoll(poll: KeptPoll): PollModel {
   const { started_at, finished_at, error } = poll;
   const durationMs =

@@ -33,7 +33,7 @@ export function viewSinks(config: LedgerConfig, status: LedgerStatus): SinkView[
   return allSinks(config, status).filter((sink) => sink.state !== 'orphaned' || sink.status?.pending !== 0);
 }
 
-/** Those that are history among them. */
+/** The same with those that are history. */
 export function allSinks(config: LedgerConfig, { sinks }: LedgerStatus): SinkView[] {
   return pair(config.sinks, sinks, ({ sink }) => sink).map((view) => ({
     ...view,

@@ -4,6 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 
+/** What a watchdog looks at: what the ledger has waiting, and what the workers of this process begin. */
 export interface WatchedParts {
   readonly ledger: Pick<Ledger, 'waiting'>;
   readonly carrier: Pick<Carrier, 'offer' | 'unready' | 'workers'>;

@@ -10,6 +10,7 @@ import { LEADS_WAIT, type RedisFailure, redisFailure } from './redis-failure.ts'
 import { RedisLink } from './redis-link.ts';
 import { RunningAttempts } from './running-attempts.ts';
 
+/** How this process takes part in the queues of a ledger: all that share `redisUrl` and `prefix` have the same ones. */
 export interface BullmqOptions {
   readonly redisUrl: Secret;
   /** Goes before every key; differs between ledgers, so that two installations can share a Redis. */

@@ -12,6 +12,10 @@ export interface JobData {
   readonly lease: number;
 }
 
+/**
+ * Whose queue is worked on, under the carrier's `prefix`. A job is done when `start` resolves, whatever became of the
+ * attempt.
+ */
 export interface BullmqWorkerOptions {
   readonly redisUrl: Secret;
   readonly prefix: string;

@@ -11,6 +11,7 @@ const LOOK_MS = 5_000;
 const LOOK_AGAIN_MS = 1_000;
 const NOT_YET = 'Redis is not connected yet';
 
+/** Which Redis is watched, and who is told. A link begins as not usable, and says nothing of that. */
 export interface LinkOptions {
   readonly url: Secret;
   /** A key of our own, which is written to find out whether Redis takes writes. */

@@ -34,6 +34,7 @@ export const fileFormats = {
   },
 } as const satisfies Readonly<Record<string, FileFormat>>;
 
+/** The name of a `FileFormat`. An export as `sqlite` has none: `PublicCopy` makes it. */
 export type FileFormatName = keyof typeof fileFormats;
 
 function text(lines: readonly string[]): Piece {

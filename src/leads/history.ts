@@ -17,6 +17,7 @@ export interface Overview {
   readonly renamed: readonly Renamed[];
 }
 
+/** A sink by its present name, and the name in its deliveries' ids. */
 export interface Renamed {
   readonly sink: string;
   readonly named: string;

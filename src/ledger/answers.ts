@@ -26,19 +26,19 @@ export interface LeadSearch {
   readonly until?: Date | undefined;
 }
 
-/** A lead as it is now, without its content. */
+/** A lead as it is now, without its content. Times are ms since 1970. */
 export interface LeadRow {
   readonly source: string;
   readonly lead: string;
   readonly service: string | null;
   readonly version: number;
-  /** When the client asked, in ms since 1970; null where the text does not tell. */
+  /** When the client asked; null where the text does not tell. */
   readonly createdAt: number | null;
   readonly firstSeenAt: number;
   readonly changedAt: number;
 }
 
-/** One content that a lead has had; the first has no changed fields. */
+/** One content that a lead has had, from `validFrom` on, in ms since 1970; the first has no changed fields. */
 export interface KeptVersion {
   readonly version: number;
   readonly validFrom: number;
@@ -65,7 +65,7 @@ export interface LeadContent extends KeptVersion {
   readonly answers: readonly KeptAnswer[];
 }
 
-/** What a destination answered to an attempt, as much as is kept of it. */
+/** What a destination answered to an attempt that began at `startedAt`, in ms since 1970; as much as is kept of it. */
 export interface KeptAnswer {
   readonly delivery: string;
   readonly sink: string;

@@ -20,6 +20,7 @@ export interface News {
   readonly more: boolean;
 }
 
+/** Something that has happened; `kind` says what. A lead's text is in it only where that was asked for. */
 export type NewsEntry = PollNews | LeadNews | RejectionNews | AttemptNews;
 
 /** A poll has ended. */

@@ -36,6 +36,9 @@ export interface SourceStatus {
 
 /** How a poll ended, or that it has not. */
 export const POLL_STATUSES = ['running', 'success', 'unchanged', 'partial', 'failed'] as const;
+/**
+ * `unchanged` found the last listing again; `partial` broke off after some of the listing was read, `failed` before.
+ */
 export type PollStatus = (typeof POLL_STATUSES)[number];
 
 /** A poll as it is shown to people. */
@@ -99,7 +102,7 @@ export interface PolledHours {
   readonly hours: readonly { readonly hour: Date; readonly leads: number }[];
   /** When the last of them began that found a new lead. */
   readonly lastNewAt: Date | undefined;
-  /** When the last of them began. */
+  /** When the last of them began that read the listing to its end. */
   readonly until: Date | undefined;
   /** To ask for those after them; undefined when there were none. */
   readonly through: PollId | undefined;

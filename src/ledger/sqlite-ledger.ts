@@ -16,6 +16,7 @@ import { personsOf } from './sqlite-persons.ts';
 import { pollingOf } from './sqlite-polling.ts';
 import { upkeepOf } from './sqlite-upkeep.ts';
 
+/** Where the ledger is, and what it decides by: `judge` says what an attempt's outcomes mean, `random` makes leases. */
 export interface LedgerOptions {
   readonly file: string;
   readonly clock: Clock;

@@ -16,6 +16,7 @@ import type { Tokens } from './tokens.ts';
 /** A lead does not wait longer than this, in ms, for its block to end: the rest of the listing may be slow. */
 const BLOCK_WAIT_MS = 500;
 
+/** What the readings of one source share. `last` is filled by each that comes to its end, and lost with the process. */
 export interface ListingParts {
   readonly options: SourceOptions;
   readonly connection: ServiceConnection;

@@ -6,6 +6,7 @@ import { SourceError } from './source.ts';
 /** The wait between two looks at a lock that another process holds, in ms; with jitter of the same length. */
 const LOOK_EVERY_MS = 50;
 
+/** The lock of one source's token: the file at `path`, the same for all processes on a data directory. */
 export interface RenewalLockParts {
   readonly source: string;
   readonly path: string;

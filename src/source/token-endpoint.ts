@@ -34,6 +34,7 @@ export interface LoginSecrets {
   readonly verifier: string;
 }
 
+/** Whose endpoint it is, and over which connections it is asked: those of the listing. */
 export interface TokenEndpointParts {
   /** The source's name, for messages. */
   readonly source: string;

@@ -39,6 +39,7 @@ const content = z.strictObject({
 /** How the names of files end that were set aside. */
 const UNUSABLE = '.unusable';
 
+/** Whose token is kept, and where. All processes on a data directory have the same file. */
 export interface TokenFileParts {
   /** The source's name; the file is named after it. */
   readonly name: string;

@@ -13,6 +13,7 @@ export const sealedText = z.strictObject({
   data: z.base64(),
 });
 
+/** An encrypted text, with all that opening it takes but the key and the subject. */
 export type SealedText = z.output<typeof sealedText>;
 
 /** The text cannot be opened: the key is another one, or the file was changed. */

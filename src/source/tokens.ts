@@ -7,6 +7,10 @@ import type { TokenEndpoint } from './token-endpoint.ts';
 import type { StoredToken, TokenFile } from './token-file.ts';
 import { GrantRefused } from './token-refusal.ts';
 
+/**
+ * Where one source's tokens come from and where they are kept. `emit` hears of each renewal, and of a stored one that
+ * is of no use.
+ */
 export interface TokensParts {
   readonly source: string;
   readonly endpoint: TokenEndpoint;

@@ -79,7 +79,7 @@ export type Event =
       durationMs: number;
       /** Why the first of those that failed did. */
       reason?: string | undefined;
-      /** First listed → delivered, in seconds, for each delivered lead. */
+      /** For each delivered lead: since its content was first listed, or since it was erased, in seconds. */
       secondsToDelivery: readonly number[];
     }
   | ({ type: 'delivery-refused' } & FailedDelivery)
@@ -149,6 +149,7 @@ export interface FailedDelivery {
   readonly reason: string;
 }
 
+/** The name of an event; a line of the log has it as `event`. */
 export type EventType = Event['type'];
 
 /** Takes an event; never throws and never waits. */

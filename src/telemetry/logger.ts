@@ -13,6 +13,7 @@ export interface LogStream {
   on?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
+/** Where and from which level on the log is written. `time` is for what repeats; each line bears the machine's time. */
 export interface LoggerOptions {
   readonly level: LogLevel;
   /** Absent: `pretty` on a terminal, `json` elsewhere. */

@@ -7,7 +7,7 @@ import { Instruments } from './instruments.ts';
 import { SinkMetrics } from './sink-metrics.ts';
 import { SourceMetrics } from './source-metrics.ts';
 
-/** `sources` and `sinks` are shown from the start. */
+/** What is named is shown from the start. */
 export interface MetricsOptions extends MetricNames {
   readonly version: string;
   readonly now: () => Date;
@@ -31,6 +31,7 @@ export interface MetricNames {
   readonly exports: readonly string[];
 }
 
+/** The metrics of this process. `observe` takes every event; one of a name that is not shown counts for nothing. */
 export interface Metrics {
   readonly registry: Registry;
   readonly observe: (event: Event) => void;

@@ -3,6 +3,7 @@ import type { Emit } from './events.ts';
 import { createLogger, type Logger, type LoggerOptions } from './logger.ts';
 import { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
 
+/** What log and metrics are made with. An event goes to the log, then to the metrics, then to each subscriber. */
 export interface TelemetryOptions extends MetricsOptions {
   readonly log: LoggerOptions;
   /** Others who want every event: progress on a terminal, a test. */

@@ -25,6 +25,7 @@ export interface TracedBatch {
   readonly deliveries: readonly { readonly poll?: number | undefined }[];
 }
 
+/** What traces are made with. `emit` hears when they cannot be sent. */
 export interface TracingParts {
   /** The environment: OTEL_… says whether, where and how. */
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -40,11 +40,15 @@ const page = {
   after: z.string().max(40).optional().describe('The `next` of the answer before: goes on where it ends.'),
 };
 
+/** What `GET /leads` takes: all that is given must hold. Times come out as RFC 3339 in UTC, to the ms. */
 export const leadQuery = inOrder(
   z.strictObject({ ...LeadSearch.shape, ...moments, lead: lead.optional(), ...page }),
 );
+/** What `GET /deliveries` takes: `since` and `until` are of when a delivery was owed. */
 export const deliveryQuery = inOrder(z.strictObject({ ...filter, ...page }));
+/** The same filter for a number in place of rows, which has no pages. */
 export const deliveryCountQuery = inOrder(z.strictObject(filter));
+/** What `GET /polls` takes. Polls are not asked for by time: older ones are on later pages. */
 export const pollQuery = z.strictObject({ ...PollFilter.shape, ...page });
 
 /** Which deliveries are retried: at least one of the choices, or `all`. */
@@ -64,12 +68,17 @@ export const retryBody = inOrder(
   },
 );
 
+/** Names a lead. The id has 1 to 19 digits; that it is in the range of ids is the operation's to check. */
 export const leadPath = z.strictObject({ source: z.string(), lead });
+/** Names one content that a lead has had, counted from 1. */
 export const versionPath = leadPath.extend({
   version: z.coerce.number("must be a version's number").int("must be a version's number").min(1),
 });
+/** Names a sink; whether there is one of that name is the operation's to say. */
 export const sinkPath = z.strictObject({ sink: z.string() });
+/** One sink a request; whether there is one of that name is the operation's to say. */
 export const replayBody = z.strictObject({ sink: z.string().describe('Where the lead goes once more.') });
+/** Why a sink is paused, in 1 to 200 characters. No body, or null, is as good as `{}`. */
 export const pauseBody = z
   .strictObject({ reason: z.string().trim().min(1).max(200).default('paused through the API') })
   .nullish()

@@ -16,6 +16,7 @@ const files = {
   'uplot.css': import.meta.resolve('uplot/dist/uPlot.min.css'),
 };
 
+/** What a page calls an asset. The address is another for each content: `serveAssets` gives it. */
 export type AssetName = keyof typeof files;
 
 const TYPES: Readonly<Record<string, string>> = {

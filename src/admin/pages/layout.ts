@@ -36,6 +36,10 @@ export interface Page {
   readonly status?: number;
 }
 
+/**
+ * What stands around a page, as of one request. At `address` the live part is asked for again; a `signedIn` reader can
+ * log out.
+ */
 export interface Frame {
   readonly addressOf: (name: AssetName) => string;
   readonly refreshMs: number;

@@ -15,6 +15,10 @@ import {
 import type { PageName } from './layout.ts';
 import type { Site } from './site.ts';
 
+/**
+ * A page of rows that a filter narrows. A Refusal of `rows` below 500 is shown in their place; the form at `path` stays
+ * above it.
+ */
 export interface ListPage<Filter, Row> {
   readonly name: PageName;
   readonly path: string;

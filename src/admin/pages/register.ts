@@ -32,6 +32,7 @@ const addPages = [
   addConfiguration,
 ] as const;
 
+/** What the login needs of the pages: it is open to strangers, and they are not. */
 export interface RegisteredPages {
   /** Answers with the page that asks for the token. Its assets, under `/assets/`, are for everybody. */
   sendLogin(reply: FastifyReply, page: LoginPage): FastifyReply;

@@ -11,6 +11,9 @@ import { layout, type Page } from './layout.ts';
 import { marked } from './marked.ts';
 import { leaveNotice, type Notice, takeNotice } from './notice.ts';
 
+/**
+ * What the server hands to all pages. Its `operations` note in the audit log what is revealed or done, before it is.
+ */
 export interface PageParts {
   /** Its overview is asked for with every page, whose title and icon tell the state. */
   readonly operations: Operations;
@@ -99,6 +102,10 @@ export class Site {
   }
 }
 
+/**
+ * Why there is no page, for its reader: `what` and `next` are whole sentences, marked as `marked` reads them; `status`
+ * is HTTP's.
+ */
 export interface Failure {
   readonly title: string;
   readonly what: string;

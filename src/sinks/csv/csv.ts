@@ -11,6 +11,10 @@ import { neutraliseCell } from './formulas.ts';
 import { heldIn } from './held.ts';
 import { csvFile } from './rows.ts';
 
+/**
+ * What a csv sink has beside the options of every sink. A relative `directory` is taken from the configuration's
+ * folder.
+ */
 export const csvOptions = z.strictObject({
   directory: z
     .string()
@@ -29,6 +33,7 @@ export const csvOptions = z.strictObject({
     .describe('Begins each file with a byte-order mark, by which Excel recognises UTF-8.'),
 });
 
+/** One file a batch. Its files can be read again (`holds`), and are never changed: nobody is erased from them. */
 export const csv = defineSink({
   type: 'csv',
   summary: 'Drops leads as CSV files, each complete the moment it appears.',

@@ -19,6 +19,10 @@ import {
 import { heldIn } from './held.ts';
 import { columns, shownRow, tableRow } from './rows.ts';
 
+/**
+ * What a parquet sink has beside the options of every sink. A relative `directory` is taken from the configuration's
+ * folder.
+ */
 export const parquetOptions = z.strictObject({
   directory: z
     .string()
@@ -27,6 +31,7 @@ export const parquetOptions = z.strictObject({
     .describe('The folder that files are dropped in, one folder a day; made when it is missing.'),
 });
 
+/** One file a batch, in the folder of its day (UTC). Its files can be read again (`holds`), and are never changed. */
 export const parquet = defineSink({
   type: 'parquet',
   summary: 'Drops leads as Parquet files in a folder for each day, each complete the moment it appears.',

@@ -49,6 +49,10 @@ const postgresOptions = z.strictObject({
     ),
 });
 
+/**
+ * One row a lead, and its answers, in tables that it makes itself. It can tell what it holds, erase, and have the
+ * mirror.
+ */
 export const postgres = defineSink({
   type: 'postgres',
   summary: 'Keeps the current content of every lead in PostgreSQL tables.',

@@ -23,6 +23,10 @@ function signingSecret() {
   );
 }
 
+/**
+ * What a webhook sink has beside the options of every sink. All of it is secret but a header's name and the url's
+ * origin.
+ */
 export const webhookOptions = z.strictObject({
   url: secret()
     .refine(byValue(isWebhookUrl), WRONG_URL)

@@ -21,6 +21,10 @@ import { webhookOptions } from './options.ts';
 import { readStart } from './read-start.ts';
 import { readSigningKey, sign } from './signature.ts';
 
+/**
+ * One request a lead, or a batch where batches are asked for. It cannot tell what it holds; that a lead is erased is an
+ * event to it.
+ */
 export const webhook = defineSink({
   type: 'webhook',
   summary: 'Posts leads as JSON to an address, signed by the Standard Webhooks scheme.',

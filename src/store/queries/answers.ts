@@ -1,5 +1,6 @@
 import { type Query, since } from '../query.ts';
 
+/** A row for each service, question and answer; of a question, the most frequent answer first. */
 export const answers: Query = {
   name: 'answers',
   asks: 'What do clients answer?',

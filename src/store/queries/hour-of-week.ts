@@ -1,5 +1,6 @@
 import { type Query, since } from '../query.ts';
 
+/** A row for each hour of the week that has leads: 168 at most. */
 export const hourOfWeek: Query = {
   name: 'hour-of-week',
   asks: 'At which hours of the week do leads come?',

@@ -1,5 +1,6 @@
 import type { Query } from '../query.ts';
 
+/** One row at most: a content holds from `valid_from` until, and without, `valid_to`. */
 export const leadAsOf: Query = {
   name: 'lead-as-of',
   asks: 'What did a lead say at a certain time?',

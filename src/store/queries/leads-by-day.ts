@@ -1,5 +1,6 @@
 import { type Query, since } from '../query.ts';
 
+/** A row for each day and service that have leads. */
 export const leadsByDay: Query = {
   name: 'leads-by-day',
   asks: 'How many leads came per day and service?',

@@ -1,5 +1,6 @@
 import { type Query, since } from '../query.ts';
 
+/** A row for each lead and sink that has none of its contents, whatever events the sink asks for. */
 export const missing: Query = {
   name: 'missing',
   asks: 'Which leads does a sink not have?',

@@ -1,5 +1,6 @@
 import type { Query } from '../query.ts';
 
+/** A row for each source and each sink, in the same columns: a source has nothing pending and nothing dead. */
 export const pipeAlive: Query = {
   name: 'pipe-alive',
   asks: 'Is the pipe alive?',

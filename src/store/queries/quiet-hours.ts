@@ -1,5 +1,6 @@
 import { type Query, since } from '../query.ts';
 
+/** A row for each gap of a source, and in it the number of hours of the clock that have no lead. */
 export const quietHours: Query = {
   name: 'quiet-hours',
   asks: 'When did no lead come for an hour or more?',

@@ -1,5 +1,6 @@
 import { type Query, since } from '../query.ts';
 
+/** A row for each service. It counts leads: a client who came twice is in it twice. */
 export const reachability: Query = {
   name: 'reachability',
   asks: 'How many clients can be reached, and how?',

@@ -1,5 +1,6 @@
 import type { Query } from '../query.ts';
 
+/** A row for each source, reason and path, the most frequent first. */
 export const rejects: Query = {
   name: 'rejects',
   asks: 'What does the service list that breaks its own description?',

@@ -1,5 +1,6 @@
 import type { Query } from '../query.ts';
 
+/** A row for each number of leads that some client has, of all sources and time. */
 export const repeatClients: Query = {
   name: 'repeat-clients',
   asks: 'How many clients come again, without knowing who they are?',

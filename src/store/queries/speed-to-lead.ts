@@ -1,5 +1,6 @@
 import { type Query, since } from '../query.ts';
 
+/** A row for each sink that got leads. Percentiles are times that some lead took (nearest rank), in seconds. */
 export const speedToLead: Query = {
   name: 'speed-to-lead',
   asks: 'How long does a lead take from its creation to each sink?',

@@ -1,5 +1,6 @@
 import type { Query } from '../query.ts';
 
+/** A row for each sink, state and reason, the most deliveries first. */
 export const stuck: Query = {
   name: 'stuck',
   asks: 'What is stuck, and why?',
