@@ -103,7 +103,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'sink.ts',
       'registry.ts',
       'attempt-parts.ts',
-      'disk-failure.ts',
+      'folder-failure.ts',
       'file-drop.ts',
       'lead-row.ts',
       'test-batch.ts',

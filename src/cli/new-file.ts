@@ -1,20 +1,24 @@
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { codeOf } from '../platform/error-code.ts';
 import { ExitCode } from './exit-code.ts';
 import { CommandFailure } from './failure.ts';
+import { outputFailure } from './output-failure.ts';
 import { printable } from './printable.ts';
 
-/** Writes a file that is not there yet. `hint` says what to do when it is. @throws CommandFailure */
+/** Writes a file that is not there yet, whole or not at all. `hint` says what to do when it is. @throws CommandFailure */
 export function writeNewFile(file: string, content: string | Buffer, hint: string, mode = 0o666): void {
   try {
-    writeFileSync(file, content, { flag: 'wx', mode });
+    const open = openSync(file, 'wx', mode);
+    try {
+      writeFileSync(open, content);
+    } catch (error) {
+      rmSync(file);
+      throw error;
+    } finally {
+      closeSync(open);
+    }
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw alreadyThere(file, hint);
-    throw new CommandFailure(
-      ExitCode.notDone,
-      `${printable(file)} cannot be written (${code}).`,
-      'See whether its folder exists and belongs to you.',
-    );
+    throw codeOf(error) === 'EEXIST' ? alreadyThere(file, hint) : (outputFailure(file, error) ?? error);
   }
 }
 

@@ -10,6 +10,7 @@ import { ExportStates } from '../exports/export-states.ts';
 import { openDestination as openExportDestination } from '../exports/open-destination.ts';
 import type { ExportConfig } from '../exports/options.ts';
 import type { Clock, Random } from '../platform/clock.ts';
+import { codeOf } from '../platform/error-code.ts';
 import { disk } from '../platform/files.ts';
 import { countOf } from '../platform/in-words.ts';
 import type { Secret } from '../platform/secret.ts';
@@ -104,9 +105,8 @@ async function checkDataDir(dataDir: string): Promise<string> {
       await requireRoom(folder);
       return folder === dataDir ? `${dataDir} can be written.` : `${dataDir} will be made by the first run.`;
     } catch (error) {
-      const { code } = error as { code?: unknown };
-      if (code === 'ENOENT' && dirname(folder) !== folder) continue;
-      throw new DataDirUnusable(`${folder} cannot be written (${String(code)}).`, code, error);
+      if (codeOf(error) === 'ENOENT' && dirname(folder) !== folder) continue;
+      throw new DataDirUnusable(folder, error);
     }
   }
 }

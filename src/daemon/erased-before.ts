@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { LeadKey } from '../leads/person.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { codeOf } from '../platform/error-code.ts';
 import { disk } from '../platform/files.ts';
 import { DataDirUnusable } from './open-ledger.ts';
 import { toldOfErasures } from './tell-erasure.ts';
@@ -76,7 +75,6 @@ async function onDisk<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const code = codeOf(error);
-    throw new DataDirUnusable(`${fileOf(dataDir)} cannot be used (${String(code)}).`, code, error);
+    throw new DataDirUnusable(fileOf(dataDir), error);
   }
 }

@@ -4,6 +4,8 @@ import { judgeBy } from '../delivery/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { openLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
+import { diskFailure } from '../platform/disk-failure.ts';
+import { codeOf } from '../platform/error-code.ts';
 import { makeFolderSync } from '../platform/files.ts';
 import { acquireLock, isLocked, LockHeld } from '../platform/lock.ts';
 
@@ -20,22 +22,16 @@ export class DataDirUnusable extends Error {
   /** What to do next. */
   readonly hint: string;
 
-  constructor(message: string, code: unknown, cause?: unknown) {
-    super(message, { cause });
-    this.hint = HINTS[String(code)] ?? HINT;
+  /** @param what the folder or file: `The data directory /data` */
+  constructor(what: string, cause: unknown) {
+    const failure = diskFailure(cause) ?? { what: `cannot be used (${codeOf(cause)})`, hint: HINT };
+    super(`${what} ${failure.what}.`, { cause });
+    this.hint = failure.hint;
   }
 }
 
 const HINT =
   'Make sure that the folder exists or can be made, and belongs to the user that leadsync runs as.';
-const A_FILE = 'A file stands where a folder has to be: move it away, or name another data_dir.';
-const HINTS: Readonly<Record<string, string>> = {
-  EEXIST: A_FILE,
-  ENOTDIR: A_FILE,
-  EROFS:
-    'The file system is read-only: name a data_dir on one that can be written, in a container on a volume.',
-  ENOSPC: 'Free some space; a leadsync that runs goes on by itself.',
-};
 
 /** Somebody who looks whether the lock is held keeps it from being taken for a moment, which this outlasts, in ms. */
 const LOOK_MS = 250;
@@ -74,8 +70,7 @@ function lockFile(dataDir: string): string {
 }
 
 function unusable(dataDir: string, cause: unknown): DataDirUnusable {
-  const { code } = cause as { code?: unknown };
-  return new DataDirUnusable(`The data directory ${dataDir} cannot be used (${String(code)}).`, code, cause);
+  return new DataDirUnusable(`The data directory ${dataDir}`, cause);
 }
 
 /** What a process opens its ledger with, beside what the configuration says. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { codeOf } from '../platform/error-code.ts';
 import { disk, makeFolderDurably } from '../platform/files.ts';
 import type { Destination } from './destination.ts';
-import { diskFailure } from './export-failed.ts';
+import { folderFailure } from './export-failed.ts';
 import { inOrder, inTheMaking, isInTheMaking, isOf } from './export-name.ts';
 
 /** Exports are personal data mostly: whoever else should read them shares the group. */
@@ -26,7 +26,7 @@ export class Directory implements Destination {
         return;
       } catch (error) {
         if (codeOf(error) === 'ENOENT' && dirname(folder) !== folder) continue;
-        throw diskFailure(folder, error) ?? error;
+        throw folderFailure(folder, error) ?? error;
       }
     }
   }
@@ -90,7 +90,7 @@ export class Directory implements Destination {
     try {
       return await work();
     } catch (error) {
-      throw diskFailure(this.folder, error) ?? error;
+      throw folderFailure(this.folder, error) ?? error;
     }
   }
 }

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { acquireLock, isLocked } from '../platform/lock.ts';
-import { diskFailure } from './export-failed.ts';
+import { folderFailure } from './export-failed.ts';
 
 /** In ms: whoever only looks whether it is held is gone by then. */
 const LOOK_MS = 20;
@@ -12,7 +12,7 @@ export function lockExport(folder: string, name: string): { release(): void } {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     return acquireLock(lockFile(folder, name), LOOK_MS);
   } catch (error) {
-    throw diskFailure(folder, error) ?? error;
+    throw folderFailure(folder, error) ?? error;
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { codeOf } from '../platform/error-code.ts';
 import { type Files, writeFileDurably } from '../platform/files.ts';
-import { diskFailure } from './export-failed.ts';
+import { folderFailure } from './export-failed.ts';
 
 const time = z.coerce.date();
 
@@ -71,7 +71,7 @@ export class ExportStates {
       await writeFileDurably(this.#files, this.#pathOf(name), Buffer.from(JSON.stringify(state)), 0o600);
       this.#unwritten.delete(name);
     } catch (error) {
-      if (!diskFailure(this.folder, error)) throw error;
+      if (!folderFailure(this.folder, error)) throw error;
     }
   }
 

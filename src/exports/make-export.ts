@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { relations } from '../store/documented.ts';
 import type { Destination } from './destination.ts';
 import { type ExportRequest, exportTables } from './export.ts';
-import { diskFailure, ExportFailed } from './export-failed.ts';
+import { ExportFailed, folderFailure } from './export-failed.ts';
 import { fileNameOf } from './export-name.ts';
 import type { ExportConfig } from './options.ts';
 import { AlreadyThere } from './whole-or-not.ts';
@@ -68,7 +68,7 @@ async function write(request: ExportRequest, destination: Destination, signal: A
   } catch (error) {
     if (error instanceof AlreadyThere)
       throw new ExportFailed(error.message, 'It is made again under the name of a later second.', error);
-    throw diskFailure(destination.folder, error) ?? error;
+    throw folderFailure(destination.folder, error) ?? error;
   }
   return counts.values().reduce((sum, rows) => sum + rows, 0);
 }

@@ -17,7 +17,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import type { Secret } from '../platform/secret.ts';
 import type { Destination } from './destination.ts';
-import { diskFailure, ExportFailed } from './export-failed.ts';
+import { ExportFailed, folderFailure } from './export-failed.ts';
 import { inOrder, isInTheMaking, isOf } from './export-name.ts';
 import type { ExportTarget } from './options.ts';
 import { storageFailure } from './storage-failure.ts';
@@ -67,7 +67,7 @@ export class S3 implements Destination {
     try {
       await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
     } catch (error) {
-      throw diskFailure(this.folder, error) ?? error;
+      throw folderFailure(this.folder, error) ?? error;
     }
   }
 
@@ -172,7 +172,7 @@ export class S3 implements Destination {
         if (isOf(this.#name, name.replace(READ, '')) || isInTheMaking(this.#name, name))
           await rm(join(this.folder, name), { recursive: true, force: true });
     } catch (error) {
-      throw diskFailure(this.folder, error) ?? error;
+      throw folderFailure(this.folder, error) ?? error;
     }
   }
 

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
 import { codeOf } from '../platform/error-code.ts';
 import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../platform/files.ts';
-import { diskFailure, makingFailure } from './disk-failure.ts';
+import { folderFailure, makingFailure } from './folder-failure.ts';
 import { type SinkParts, SinkUnavailable } from './sink.ts';
 
 /** Leads are personal data: whoever else should read them shares the group. */
@@ -108,7 +108,7 @@ export class FileDrop {
     } catch (error) {
       const directory = this.#directory;
       if (codeOf(error) === 'ENOENT' && dirname(folder) !== folder) await this.#probe(dirname(folder));
-      else throw folder === directory ? diskFailure(directory, error) : makingFailure(directory, error);
+      else throw folder === directory ? folderFailure(directory, error) : makingFailure(directory, error);
     }
   }
 
@@ -120,7 +120,7 @@ export class FileDrop {
       if (stop.aborted)
         throw new SinkUnavailable(`Writing to ${directory} was cut off.`, { hint: '', cause });
       if (cause instanceof SinkUnavailable) throw cause;
-      if (!(cause instanceof DeadlinePassed)) throw diskFailure(directory, cause);
+      if (!(cause instanceof DeadlinePassed)) throw folderFailure(directory, cause);
       const message = `Writing to ${directory} took longer than ${this.#parts.timeoutMs / 1000} s.`;
       throw new SinkUnavailable(message, { hint: 'See whether it is a network mount that hangs.', cause });
     }

@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../support/server-process.ts';
+import { SmallDisk } from '../support/small-disk.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { Install } from './an-install.ts';
 
@@ -36,7 +37,22 @@ describe('leadsync init', () => {
     const file = join(tempDir(), 'no', 'such', 'folder.yaml');
     const { code, stderr } = await new Install().run(['init', file]);
     expect(code).toBe(1);
-    expect(stderr).toContain(`${file} cannot be written (ENOENT).`);
+    expect(stderr).toContain(`${file} cannot be written (ENOENT).\nMake the folder that it is to lie in.`);
+  });
+
+  test('leaves nothing half on a full disk', async (context) => {
+    const install = new Install();
+    const disk = new SmallDisk(join(install.folder, 'small'), 4);
+    onTestFinished(() => disk.close());
+    if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
+    disk.fill();
+    const file = join(install.folder, 'small', 'new.yaml');
+    const { code, stderr } = await install.run(['init', file]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /new\.yaml is on a full disk \(ENOSPC\)\.\nMake room;.* Nothing was left behind\.\n$/,
+    );
+    expect(existsSync(file)).toBe(false);
   });
 });
 

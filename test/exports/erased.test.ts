@@ -164,5 +164,7 @@ test('an export whose lock cannot be had counts as not reached, and says where t
   mkdirSync(lock);
   const said = await install.run(['erase', 'ada@example.com', '--yes']);
   expect(said).toMatchObject({ code: 1, stderr: '' });
-  expect(said.stdout).toMatch(/NOT REACHED {2}nightly .*exports cannot be written \(SQLITE_CANTOPEN\)\./);
+  expect(said.stdout).toMatch(
+    /NOT REACHED {2}nightly .*exports must not be written to \(SQLITE_CANTOPEN\)\./,
+  );
 });

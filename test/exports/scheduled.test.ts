@@ -191,10 +191,10 @@ describe('an export that fails', () => {
     writeFileSync(join(install.folder, 'out'), 'no folder');
     const failed = await install.run(['export', '--name', 'nightly']);
     expect(failed.code).toBe(1);
-    expect(failed.stderr).toMatch(/out cannot be written \(E\w+\)\.\nWhat it is to lie in is no folder/);
-    expect((await install.run(['check'])).stdout).toMatch(
-      /FAILED {2}export nightly: .*out cannot be written/,
+    expect(failed.stderr).toMatch(
+      /out is not a folder, or lies beneath a file \(E\w+\)\.\nA file stands where/,
     );
+    expect((await install.run(['check'])).stdout).toMatch(/FAILED {2}export nightly: .*out is not a folder/);
     const { stdout } = await install.run(['status']);
     expect(stdout).toContain('Export nightly failed, and none was ever made: ');
     expect(stdout).toContain('export --name nightly` makes it now.');
@@ -210,7 +210,7 @@ describe('an export that fails', () => {
     mkdirSync(join(install.folder, 'data', 'exports', 'nightly.lock'), { recursive: true });
     const { code, stderr } = await install.run(['export', '--name', 'nightly']);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/exports cannot be written \(SQLITE_CANTOPEN\)\.\nGive the user/);
+    expect(stderr).toMatch(/exports must not be written to \(SQLITE_CANTOPEN\)\.\nGive the user/);
   });
 
   test('into a folder that was there and is gone does not make it anew: it may be a mount point', async () => {
@@ -220,7 +220,7 @@ describe('an export that fails', () => {
     rmSync(join(install.folder, 'out'), { recursive: true });
     install.clock.jump(1000);
     const said = await install.run(['export', '--name', 'nightly']);
-    expect(said.stderr).toContain('Mount or make it');
+    expect(said.stderr).toContain('Mount it or make it again');
     expect(existsSync(join(install.folder, 'out'))).toBe(false);
   });
 });

@@ -16,6 +16,7 @@ import { ExitCode } from '../exit-code.ts';
 import { ExportProgress } from '../export-progress.ts';
 import { CommandFailure } from '../failure.ts';
 import { readMoment } from '../moment.ts';
+import { outputFailure } from '../output-failure.ts';
 import { printable } from '../printable.ts';
 import { makeScheduled } from '../scheduled-export.ts';
 
@@ -174,20 +175,5 @@ function explained(error: unknown, output: string, stop: AbortSignal): unknown {
     return new CommandFailure(ExitCode.notDone, 'The export was stopped. Nothing was left behind.');
   if (error instanceof AlreadyThere)
     return new CommandFailure(ExitCode.notDone, printable(error.message), 'Name another output.');
-  const code = (error as NodeJS.ErrnoException).code;
-  const known = code === undefined ? undefined : DISK[code];
-  if (known === undefined) return error;
-  return new CommandFailure(ExitCode.notDone, `${printable(output)} cannot be written (${code}).`, known);
+  return outputFailure(output, error) ?? error;
 }
-
-/** What to do about an error of the disk. */
-const DISK: Readonly<Record<string, string>> = {
-  ENOENT: 'Make the folder that it is to lie in.',
-  ENOTDIR: 'What it is to lie in is no folder.',
-  EACCES: 'Choose a folder that this user may write to.',
-  EPERM: 'Choose a folder that this user may write to.',
-  EROFS: 'The file system is mounted read-only: choose another folder.',
-  ENOSPC: 'The disk is full. Nothing was left behind.',
-  EDQUOT: 'The disk quota is used up. Nothing was left behind.',
-  ENAMETOOLONG: 'Choose a shorter name.',
-};

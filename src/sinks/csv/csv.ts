@@ -4,8 +4,8 @@ import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import { codeOf } from '../../platform/error-code.ts';
 import { disk, type Files } from '../../platform/files.ts';
-import { diskFailure } from '../disk-failure.ts';
 import { FileDrop, printedTime } from '../file-drop.ts';
+import { folderFailure } from '../folder-failure.ts';
 import { defineSink, type HeldLead, type Preview, type Sink, type SinkParts, type Tested } from '../sink.ts';
 import { neutraliseCell } from './formulas.ts';
 import { heldIn } from './held.ts';
@@ -93,7 +93,7 @@ export class CsvSink implements Sink {
       }
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return; // nothing was written yet
-      throw signal.aborted ? error : diskFailure(directory, error);
+      throw signal.aborted ? error : folderFailure(directory, error);
     }
   }
 

@@ -5,8 +5,8 @@ import type { Outcome } from '../../leads/outcome.ts';
 import { ParquetFile } from '../../parquet/parquet-file.ts';
 import { codeOf } from '../../platform/error-code.ts';
 import { disk, type Files } from '../../platform/files.ts';
-import { diskFailure } from '../disk-failure.ts';
 import { FileDrop, printedTime } from '../file-drop.ts';
+import { folderFailure } from '../folder-failure.ts';
 import {
   defineSink,
   type HeldLead,
@@ -93,7 +93,7 @@ export class ParquetSink implements Sink {
     } catch (error) {
       if (signal.aborted || error instanceof SinkUnavailable) throw error;
       if (codeOf(error) === 'ENOENT') return; // nothing was written yet
-      throw diskFailure(directory, error);
+      throw folderFailure(directory, error);
     }
   }
 
