@@ -103,7 +103,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'sink.ts',
       'registry.ts',
       'attempt-parts.ts',
-      'folder-failure.ts',
+      'held-files.ts',
       'file-drop.ts',
       'lead-row.ts',
       'test-batch.ts',

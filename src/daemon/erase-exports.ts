@@ -84,6 +84,8 @@ async function lookInto(
       lock.release();
     }
   } catch (error) {
+    if (parts.signal.aborted)
+      return { reached: false, again: true, what: 'Stopped before all its files were looked into.' };
     if (!(error instanceof ExportFailed)) throw error;
     return { reached: false, again: true, what: `${error.message} ${error.hint}` };
   } finally {
@@ -96,6 +98,7 @@ async function lookAtAll(destination: Destination, person: Person, signal: Abort
   const files: string[] = [];
   let unread = 0;
   for (const file of await destination.list(signal)) {
+    signal.throwIfAborted();
     const held = await destination
       .read(file, (path) => holdsAnyOf(person, path), signal)
       .catch((error: unknown) => {
@@ -119,7 +122,8 @@ async function untilFree(
   lock: () => { release(): void },
   { clock, signal }: LookParts,
 ): Promise<{ release(): void } | undefined> {
-  for (const startMs = clock.monotonicMs(); !signal.aborted; await clock.sleep(LOOK_AGAIN_MS, signal)) {
+  for (const startMs = clock.monotonicMs(); ; await clock.sleep(LOOK_AGAIN_MS, signal)) {
+    signal.throwIfAborted();
     try {
       return lock();
     } catch (error) {
@@ -127,5 +131,4 @@ async function untilFree(
       if (clock.monotonicMs() - startMs > PATIENCE_MS) return undefined;
     }
   }
-  return undefined;
 }

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { copiedTables } from '../ledger/copied-rows.ts';
 import { parquetColumns, readParquet } from '../parquet/read-parquet.ts';
+import { csvRecords } from '../platform/csv-records.ts';
 
 /** Columns of a row by their names: integers of any size as bigint or text, absent ones as null or undefined. */
 export type ExportedRow = Readonly<Record<string, unknown>>;
@@ -17,7 +18,7 @@ export async function* exportedRows(path: string, choose: Choose): AsyncGenerato
   if (path.endsWith('.parquet')) {
     const columns = choose(await parquetColumns({ path }));
     if (columns.length > 0) yield* readParquet({ path }, columns);
-  } else if (path.endsWith('.csv')) yield* fromRecords(csvRecords(path), choose);
+  } else if (path.endsWith('.csv')) yield* fromRecords(csvRecords(createReadStream(path)), choose);
   else if (path.endsWith('.jsonl')) yield* jsonRows(path, choose);
   else for (const { columns, rows } of copiedTables(path)) yield* fromRecords(rows, choose, columns);
 }
@@ -59,30 +60,4 @@ async function* jsonRows(path: string, choose: Choose): AsyncGenerator<ExportedR
 
 function digitsOf(name: string, line: string): string | undefined {
   return new RegExp(`[{,]"${name}":(\\d+)[,}]`).exec(line)?.[1];
-}
-
-/** The records of a CSV file (RFC 4180). */
-async function* csvRecords(path: string): AsyncGenerator<readonly string[]> {
-  let record: string[] = [];
-  let cell = '';
-  let state: 'plain' | 'quoted' | 'quote' = 'plain';
-  for await (const chunk of createReadStream(path, 'utf8'))
-    for (const char of chunk as string) {
-      if (state === 'quoted') {
-        if (char === '"') state = 'quote';
-        else cell += char;
-      } else if (char === '"') {
-        if (state === 'quote') cell += char; // doubled: it is one of the text
-        state = 'quoted';
-      } else {
-        state = 'plain';
-        if (char === ',' || char === '\n') {
-          record.push(cell);
-          cell = '';
-        } else if (char !== '\r') cell += char;
-        if (char !== '\n') continue;
-        yield record;
-        record = [];
-      }
-    }
 }

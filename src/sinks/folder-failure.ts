@@ -20,9 +20,21 @@ const MAKING: Readonly<Record<string, DiskFailure>> = {
   EPERM: NO_RIGHT,
 };
 
+const NOT_FOR_US: DiskFailure = {
+  what: 'must not be read',
+  hint: 'Give the user that leadsync runs as the right to read and list there, and what is in it.',
+};
+/** What some codes mean while a folder is read. */
+const READING: typeof MAKING = { EACCES: NOT_FOR_US, EPERM: NOT_FOR_US };
+
 /** A folder that cannot be written to: which one, what is wrong with it, what to do. */
 export function folderFailure(folder: string, cause: unknown): SinkUnavailable {
   return inWords(folder, cause);
+}
+
+/** The same for a folder that cannot be read. */
+export function readingFailure(folder: string, cause: unknown): SinkUnavailable {
+  return inWords(folder, cause, READING, 'cannot be read');
 }
 
 /** The same for a folder that is not there, and cannot be made. */
@@ -30,9 +42,14 @@ export function makingFailure(folder: string, cause: unknown): SinkUnavailable {
   return inWords(folder, cause, MAKING);
 }
 
-function inWords(folder: string, cause: unknown, special?: typeof MAKING): SinkUnavailable {
+function inWords(
+  folder: string,
+  cause: unknown,
+  special?: typeof MAKING,
+  otherwise = 'cannot be written to',
+): SinkUnavailable {
   const { what, hint } = diskFailure(cause, special) ?? {
-    what: `cannot be written to (${codeOf(cause) ?? 'unknown error'})`,
+    what: `${otherwise} (${codeOf(cause) ?? 'unknown error'})`,
     hint: "See the system's log.",
   };
   return new SinkUnavailable(`The folder ${folder} ${what}.`, { hint, cause });

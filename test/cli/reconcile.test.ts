@@ -59,6 +59,30 @@ test('what was delivered before the clock was set back is compared as well', asy
   );
 });
 
+test('a lead with a text of 20 MB is found, and the one after it', async () => {
+  const install = new Install();
+  const long = 'a "long" story, '.repeat(1_250_000);
+  const leads = [aListedLead({ id: 1, all_details_one_liner: long }), aListedLead({ id: 2 }, 1)];
+  await deliverBySink(install, await install.recorded(leads), 'drop');
+  expect(await install.run(['reconcile', '--sink', 'drop'])).toEqual({
+    code: 0,
+    stdout: 'drop: 2 leads delivered, 2 held, 0 missing, 0 foreign.\n',
+    stderr: '',
+  });
+});
+
+test('a CSV file that was cut off is said by name, and nobody is certified as gone', async () => {
+  const { install, file } = await withFiles();
+  const content = readFileSync(file, 'utf8');
+  writeFileSync(file, content.slice(0, content.indexOf('leads"')));
+  const asked = await install.run(['reconcile', '--sink', 'drop']);
+  expect(asked).toMatchObject({ code: 69, stdout: '' });
+  expect(asked.stderr).toContain(`${file} cannot be read as CSV.`);
+  const { code, stdout } = await install.run(['erase', '1', '--yes']);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/NOT REACHED {2}drop \(csv\): \S+ cannot be read as CSV\./);
+});
+
 test('everything is missing where the folder is gone', async () => {
   const { install, file } = await withFiles();
   rmSync(join(file, '..'), { recursive: true });

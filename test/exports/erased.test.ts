@@ -2,12 +2,13 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { erase, personToErase } from '../../src/daemon/erase.ts';
 import { exportOnSchedule } from '../../src/daemon/exporting.ts';
 import { ExportStates } from '../../src/exports/export-states.ts';
 import { disk } from '../../src/platform/files.ts';
 import { acquireLock } from '../../src/platform/lock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
-import { Install } from '../cli/an-install.ts';
+import { deliverBySink, Install } from '../cli/an-install.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { until } from '../support/until.ts';
 
@@ -167,4 +168,27 @@ test('an export whose lock cannot be had counts as not reached, and says where t
   expect(said.stdout).toMatch(
     /NOT REACHED {2}nightly .*exports must not be written to \(SQLITE_CANTOPEN\)\./,
   );
+});
+
+test('an erasure that is stopped while it looks where the person is certifies what it reached, and the next one does the rest', async () => {
+  const { install } = await exported({});
+  install.configure({
+    sinks: { drop: { type: 'csv', directory: './drop' } },
+    exports: { nightly: { type: 'directory', directory: './out', every: '1d' } },
+  });
+  const ledger = await install.ledger();
+  await deliverBySink(install, ledger, 'drop');
+  const config = loadConfig(install.configFile, { sinkTypes, env: {} });
+  const person = await personToErase(ledger, { kind: 'lead', lead: LARGEST }, undefined);
+  const { places } = await erase(config, person, {
+    ledger,
+    clock: install.clock,
+    signal: AbortSignal.abort(),
+  });
+  expect(places).toMatchObject([
+    { place: 'ledger' },
+    { place: 'drop', reached: false, again: true, what: expect.stringContaining('was cut off') },
+    { place: 'nightly', reached: false, again: true, what: expect.stringContaining('Stopped before') },
+  ]);
+  expect((await install.run(['erase'])).stderr).toContain(`This would be: main ${LARGEST}.`);
 });

@@ -227,6 +227,21 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       expect(await destination.arrived()).toEqual([]);
     });
 
+    test('what it holds is read until an abort, which ends that as it ends an attempt', async () => {
+      const sink = opened(destination.open());
+      if (!sink.holds) return expect(sink.erase).toBeUndefined();
+      const held = [1n, 2n].map((leadId) => aDelivery({ leadId, id: `sink:main:${leadId}:1:0123abcd` }));
+      await sink.deliver(aBatch(held), NEVER);
+      const abort = new AbortController();
+      const reading = sink.holds(abort.signal)[Symbol.asyncIterator]();
+      expect((await reading.next()).done).toBe(false);
+      abort.abort();
+      const failed = (async () => {
+        while (!(await reading.next()).done);
+      })();
+      await expect(failed).rejects.toBeInstanceOf(SinkUnavailable);
+    });
+
     test('what an error says names no text of a lead', async () => {
       const canary = 'canary-7f3a';
       const raw = aLead({ client_name: canary, client_email: `${canary}@example.com`, created_at: canary });

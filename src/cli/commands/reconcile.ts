@@ -61,6 +61,7 @@ export const command = defineCommand<Options>({
         return found.missing + found.foreign === 0 ? ExitCode.done : ExitCode.notDone;
       });
     } catch (error) {
+      if (stop.signal.aborted) throw new CommandFailure(ExitCode.notDone, 'Stopped before all was compared.');
       throw error instanceof SinkUnavailable ? unavailable(options.sink, error) : error;
     } finally {
       stop.release();

@@ -2,13 +2,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
-import { codeOf } from '../../platform/error-code.ts';
 import { disk, type Files } from '../../platform/files.ts';
 import { FileDrop, printedTime } from '../file-drop.ts';
-import { folderFailure } from '../folder-failure.ts';
+import { heldInFiles } from '../held-files.ts';
 import { defineSink, type HeldLead, type Preview, type Sink, type SinkParts, type Tested } from '../sink.ts';
 import { neutraliseCell } from './formulas.ts';
-import { heldIn } from './held.ts';
+import { heldFormat } from './held.ts';
 import { csvFile } from './rows.ts';
 
 /**
@@ -84,17 +83,8 @@ export class CsvSink implements Sink {
     return [{ target, fields: {}, content: this.#contentOf(batch).toString() }];
   }
 
-  async *holds(signal: AbortSignal): AsyncIterable<HeldLead> {
-    const { directory } = this.#options;
-    try {
-      for await (const lead of heldIn(this.#files, directory)) {
-        signal.throwIfAborted();
-        yield lead;
-      }
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return; // nothing was written yet
-      throw signal.aborted ? error : folderFailure(directory, error);
-    }
+  holds(signal: AbortSignal): AsyncIterable<HeldLead> {
+    return heldInFiles(this.#files, this.#options.directory, heldFormat, signal);
   }
 
   async close(): Promise<void> {

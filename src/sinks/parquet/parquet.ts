@@ -3,20 +3,11 @@ import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import { ParquetFile } from '../../parquet/parquet-file.ts';
-import { codeOf } from '../../platform/error-code.ts';
 import { disk, type Files } from '../../platform/files.ts';
 import { FileDrop, printedTime } from '../file-drop.ts';
-import { folderFailure } from '../folder-failure.ts';
-import {
-  defineSink,
-  type HeldLead,
-  type Preview,
-  type Sink,
-  type SinkParts,
-  SinkUnavailable,
-  type Tested,
-} from '../sink.ts';
-import { heldIn } from './held.ts';
+import { heldInFiles } from '../held-files.ts';
+import { defineSink, type HeldLead, type Preview, type Sink, type SinkParts, type Tested } from '../sink.ts';
+import { heldFormat } from './held.ts';
 import { columns, shownRow, tableRow } from './rows.ts';
 
 /**
@@ -83,18 +74,8 @@ export class ParquetSink implements Sink {
     return [{ target, fields: {}, content: batch.deliveries.map(shownRow).join('') }];
   }
 
-  async *holds(signal: AbortSignal): AsyncIterable<HeldLead> {
-    const directory = this.#directory;
-    try {
-      for await (const lead of heldIn(this.#files, directory)) {
-        signal.throwIfAborted();
-        yield lead;
-      }
-    } catch (error) {
-      if (signal.aborted || error instanceof SinkUnavailable) throw error;
-      if (codeOf(error) === 'ENOENT') return; // nothing was written yet
-      throw folderFailure(directory, error);
-    }
+  holds(signal: AbortSignal): AsyncIterable<HeldLead> {
+    return heldInFiles(this.#files, this.#directory, heldFormat, signal);
   }
 
   async close(): Promise<void> {
