@@ -1,7 +1,8 @@
-import type { NewConfig, NewSinkType } from '../config/new-config.ts';
+import type { NewConfig } from '../config/new-config.ts';
 import { sourceEntry } from '../config/source-entry.ts';
 import { didYouMean } from '../config/suggest.ts';
 import { sinkTypes } from '../sinks/registry.ts';
+import type { SinkType } from '../sinks/sink.ts';
 import { printable } from './printable.ts';
 
 /** Somebody at a terminal. */
@@ -31,32 +32,13 @@ export async function askForConfig(conversation: Conversation): Promise<NewConfi
   );
   const every = await one('How often to look for new leads', '30s', everyJudge);
   const types = await one(`Where leads go, by commas: ${TYPES.join(', ')}; or none`, 'csv', typesJudge);
-  const sinks: Partial<Record<NewSinkType, string>> = {};
-  for (const type of typesIn(types) as NewSinkType[]) {
-    const { question, standard, option } = WHERE[type];
-    sinks[type] = await one(question, standard, sinkJudge(type, option));
+  const sinks: Record<string, string> = {};
+  for (const sinkType of typesIn(types)) {
+    const { type, setup } = sinkType;
+    sinks[type] = await one(`${type}: ${setup.question}`, setup.standard, sinkJudge(sinkType));
   }
   return { serviceUrl, every, sinks };
 }
-
-const WHERE: Readonly<Record<NewSinkType, { question: string; standard: string; option: string }>> = {
-  webhook: {
-    question: 'webhook: address to post leads to',
-    standard: 'https://crm.example.com/hooks/leads',
-    option: 'url',
-  },
-  csv: { question: 'csv: the folder that files are dropped in', standard: './drop', option: 'directory' },
-  parquet: {
-    question: 'parquet: the folder that files are dropped in, one folder a day',
-    standard: './archive',
-    option: 'directory',
-  },
-  postgres: {
-    question: 'postgres: its address (it has a password: name a variable)',
-    standard: '${DATABASE_URL}',
-    option: 'url',
-  },
-};
 
 async function answerTo(
   { ask, say }: Conversation,
@@ -80,10 +62,9 @@ const sourceJudge =
 const everyJudge: Judge = (answer) =>
   faultOf(answer, (value) => sourceEntry.shape.poll.safeParse({ every: value }));
 
-function sinkJudge(name: NewSinkType, option: string): Judge {
-  const type = sinkTypes.find((one) => one.type === name);
+function sinkJudge({ options, setup }: SinkType): Judge {
   return (answer) =>
-    faultOf(answer, (value) => type?.options.shape[option].safeParse(value)) ?? secretIn(answer);
+    faultOf(answer, (value) => options.shape[setup.option].safeParse(value)) ?? secretIn(answer);
 }
 
 /** What the option's own schema says; of a text with a variable in it nobody can tell yet. */
@@ -105,9 +86,9 @@ function secretIn(answer: string): string | undefined {
   return 'It may hold a secret, which does not belong into the file: write ${NAME}, and set that variable to the whole of it.';
 }
 
-function typesIn(answer: string): string[] {
-  const words = answer.split(/[\s,]+/).filter((word) => word !== '' && word !== 'none');
-  return TYPES.filter((type) => words.includes(type));
+function typesIn(answer: string): readonly SinkType[] {
+  const words = answer.split(/[\s,]+/);
+  return sinkTypes.filter(({ type }) => words.includes(type));
 }
 
 const typesJudge: Judge = (answer) => {

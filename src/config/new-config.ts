@@ -1,16 +1,14 @@
 import { stringify } from 'yaml';
+import type { SinkType } from '../sinks/sink.ts';
 
 /** What a new configuration is made of. Texts may hold `${NAME}`. */
 export interface NewConfig {
   readonly serviceUrl: string;
   /** A duration, as in `poll.every`. */
   readonly every: string;
-  /** Each type of sink that is wanted, with what its one question was answered with. */
-  readonly sinks: Readonly<Partial<Record<NewSinkType, string>>>;
+  /** What the question of each type of sink that is wanted was answered with. */
+  readonly sinks: Readonly<Record<string, string>>;
 }
-
-/** What `init` can write. It asks for every registered type of sink, so each has to be here. */
-export type NewSinkType = 'webhook' | 'csv' | 'parquet' | 'postgres';
 
 /** The beginning of every configuration that leadsync writes. */
 export const CONFIG_HEAD = `# yaml-language-server: $schema=./leadsync.schema.json
@@ -22,8 +20,11 @@ data_dir: ./data                     # ledger, tokens, lock; relative to this fi
 `;
 
 /** A commented configuration. Valid once its variables are set and what it is made of is valid. */
-export function newConfig({ serviceUrl, every, sinks }: NewConfig): string {
-  const wanted = Object.entries(sinks).map(([type, answer]) => SINKS[type as NewSinkType](yamlText(answer)));
+export function newConfig({ serviceUrl, every, sinks }: NewConfig, sinkTypes: readonly SinkType[]): string {
+  const wanted = sinkTypes.flatMap(({ type, setup }) => {
+    const answer = sinks[type];
+    return answer === undefined ? [] : setup.entry(yamlText(answer));
+  });
   const none = '{}                            # none yet: leads are only remembered in the ledger';
   return `${CONFIG_HEAD}
 sources:
@@ -42,35 +43,6 @@ export function variablesIn(config: string): string[] {
   const code = config.replaceAll(/(^|\s)#.*$/gm, '');
   return [...new Set([...code.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name = '']) => name))];
 }
-
-const SINKS: Readonly<Record<NewSinkType, (answer: string) => string>> = {
-  webhook: (url) => `  crm:                               # one signed request per lead
-    type: webhook
-    url: ${url}
-    secret: \${CRM_WEBHOOK_SECRET}    # the receiver has the same: echo "whsec_$(openssl rand -base64 32)" makes one
-`,
-  csv: (
-    directory,
-  ) => `  drop:                              # complete CSV files, made when 1000 leads wait or the oldest has waited 5 minutes
-    type: csv
-    directory: ${directory}
-    batch: { max: 1000, wait: 5m }
-`,
-  parquet: (
-    directory,
-  ) => `  archive:                           # complete Parquet files in a folder for each day
-    type: parquet
-    directory: ${directory}
-    batch: { max: 10000, wait: 15m }
-`,
-  postgres: (
-    url,
-  ) => `  warehouse:                         # tables leads and lead_answers, made and migrated by leadsync
-    type: postgres
-    url: ${url}
-    schema: leadsync
-`,
-};
 
 /** A text as a value of YAML, in one line. A dollar that begins no variable is doubled, as leadsync reads it. */
 function yamlText(text: string): string {

@@ -232,7 +232,9 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settled, now: Date): 
       unavailable: count('unavailable'),
       durationMs: Math.round(attempt.durationMs),
       reason: attempt.outcomes.find((outcome) => 'reason' in outcome)?.reason,
-      secondsToDelivery: delivered.map((delivery) => (now.getTime() - delivery.changedAt.getTime()) / 1000),
+      secondsToDelivery: delivered
+        .filter(({ replay, event }) => !replay && event !== 'erased')
+        .map(({ changedAt }) => (now.getTime() - changedAt.getTime()) / 1000),
     },
   ];
   for (const [index, delivery] of batch.deliveries.entries()) {
@@ -251,8 +253,6 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settled, now: Date): 
     events.push({ type: 'delivery-dead', ...shared, attempts: verdict.attempts });
   }
   if (settled.revived > 0) events.push({ type: 'deliveries-revived', sink, revived: settled.revived });
-  if (after.pausedSince && !before.pausedSince)
-    events.push({ type: 'sink-paused', sink, reason: after.pausedReason ?? '' });
   if (after.heldSince && !before.heldSince) {
     events.push({ type: 'sink-held', sink, reason: after.heldReason ?? '', probeAt: after.probeAt });
   }

@@ -32,6 +32,7 @@ export async function dispatch(
   signal: AbortSignal,
 ): Promise<void> {
   const { ledger, carrier, clock, emit, wake } = parts;
+  let paused: string | undefined;
   let offerAgainMs = clock.monotonicMs(); // at once: the process before this one may have offered to nobody
   while (!signal.aborted) {
     let until: Date | undefined;
@@ -40,6 +41,8 @@ export async function dispatch(
       if (carrier.unready() === undefined) {
         const claimed = await ledger.claim({ sink, ...requestNow() });
         until = claimed.nextAt;
+        sayWhetherPaused(sink, paused, claimed.paused, emit);
+        paused = claimed.paused;
         if (claimed.refs.length > 0) {
           reach('claimed');
           await carrier.offer(claimed.refs);
@@ -57,6 +60,17 @@ export async function dispatch(
     }
     await wake.sleep(earlier(until, new Date(clock.now().getTime() + OFFER_AGAIN_MS)), signal);
   }
+}
+
+/** Whoever has paused or resumed it: another process mostly. */
+function sayWhetherPaused(
+  sink: string,
+  before: string | undefined,
+  now: string | undefined,
+  emit: Emit,
+): void {
+  if (now !== undefined && before === undefined) emit({ type: 'sink-paused', sink, reason: now });
+  if (now === undefined && before !== undefined) emit({ type: 'sink-resumed', sink });
 }
 
 function reportFailure(error: unknown, sink: string, clock: Clock, emit: Emit): Date {

@@ -24,4 +24,6 @@ export interface Claimed {
   readonly refs: readonly BatchRef[];
   /** When there may be more to claim: the earliest due time, probe or end of a lease. Undefined: only news can tell. */
   readonly nextAt: Date | undefined;
+  /** Why the sink is paused; absent while it is not. */
+  readonly paused?: string | undefined;
 }

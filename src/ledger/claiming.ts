@@ -46,7 +46,9 @@ export class Claiming {
   /** `holder` is the process that begins the attempts, if it is to begin them at once. */
   claim(request: ClaimRequest, holder: string | null): Claimed {
     const sink = this.#rows.get(request.sink);
-    if (!sink?.active || sink.health.pausedSince) return { refs: [], nextAt: undefined };
+    if (!sink?.active) return { refs: [], nextAt: undefined };
+    if (sink.health.pausedSince)
+      return { refs: [], nextAt: undefined, paused: sink.health.pausedReason ?? '' };
     const now = this.#clock.now().getTime();
     const lease = { holder, until: now + (request.beginForMs ?? request.leaseMs) };
     const refs = sink.health.heldSince ? this.#probe(sink, lease, now) : this.#due(sink, request, lease, now);

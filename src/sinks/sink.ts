@@ -168,6 +168,18 @@ export interface SinkDefaults {
   readonly timeoutMs: number;
 }
 
+/** How `leadsync init` asks for a sink of a type, and what it writes into a first configuration. */
+export interface SinkSetup {
+  /** The option that has to be asked for; its schema judges the answer. */
+  readonly option: string;
+  /** What is asked: `the folder that files are dropped in`. */
+  readonly question: string;
+  /** The answer that an empty line stands for. It may name a variable: `${NAME}`. */
+  readonly standard: string;
+  /** The entry in `sinks`, in lines that begin with two spaces. The answer is YAML already. */
+  entry(answer: string): string;
+}
+
 /** A type of sink: its name in the YAML, its options and how to make one. */
 export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   readonly type: string;
@@ -178,6 +190,7 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   /** Which options are paths; relative ones are taken from the configuration's folder. */
   readonly paths?: readonly string[];
   readonly defaults: SinkDefaults;
+  readonly setup: SinkSetup;
   open(options: z.output<Options>, parts: SinkParts): Sink;
 }
 

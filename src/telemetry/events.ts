@@ -79,7 +79,7 @@ export type Event =
       durationMs: number;
       /** Why the first of those that failed did. */
       reason?: string | undefined;
-      /** For each delivered lead: since its content was first listed, or since it was erased, in seconds. */
+      /** For each delivered lead since its content was first listed, in seconds. Not of replays, nor of the word of an erasure. */
       secondsToDelivery: readonly number[];
     }
   | ({ type: 'delivery-refused' } & FailedDelivery)

@@ -33,7 +33,7 @@ export class SinkMetrics {
     );
     this.#toDelivery = make.histogram(
       'leadsync_lead_to_delivery_seconds',
-      'From when a lead was first listed until it was delivered.',
+      'From when what a lead contains was first listed until it was delivered. Replays do not count.',
       by,
       DELIVERY_SECONDS,
     );

@@ -111,7 +111,8 @@ describe('what a future sink takes', () => {
     concurrency: 1,
     timeoutMs: 1000,
   };
-  const types = [{ type: 'castle', summary: '', options, defaults, open: () => expect.fail() }];
+  const setup = { option: 'door', question: '', standard: '', entry: () => '' };
+  const types = [{ type: 'castle', summary: '', options, defaults, setup, open: () => expect.fail() }];
   const castle = (more: string) => `${SOURCE}sinks:\n  c:\n    type: castle\n    ${more}\n`;
 
   test.each([

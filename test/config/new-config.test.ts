@@ -6,7 +6,7 @@ import { exampleConfig } from '../../src/config/example-config.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
 import { type NewConfig, newConfig, variablesIn } from '../../src/config/new-config.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
-import { faultsOf } from './reading.ts';
+import { faultsOf, pigeons } from './reading.ts';
 
 const env = {
   LEADS_CLIENT_ID: 'client',
@@ -31,7 +31,13 @@ describe('a new configuration', () => {
     ['with every type of sink', all],
     ['with one', { ...plain, sinks: { csv: '/var/drop' } }],
   ])('%s is valid', (_, given) => {
-    expect(faultsOf(newConfig(given), env, sinkTypes)).toEqual([]);
+    expect(faultsOf(newConfig(given, sinkTypes), env, sinkTypes)).toEqual([]);
+  });
+
+  test('has what a type of sink says for itself, whichever that is', () => {
+    const text = newConfig({ ...plain, sinks: { pigeon: './loft' } }, pigeons);
+    expect(parse(text).sinks).toEqual({ birds: { type: 'pigeon', loft: './loft' } });
+    expect(faultsOf(text, env, pigeons)).toEqual([]);
   });
 
   test('can have every type of sink that there is', () => {
@@ -39,7 +45,7 @@ describe('a new configuration', () => {
   });
 
   test('names every variable that it needs, and none of those in its comments', () => {
-    expect(variablesIn(newConfig(all))).toEqual([
+    expect(variablesIn(newConfig(all, sinkTypes))).toEqual([
       'LEADS_CLIENT_ID',
       'LEADS_CLIENT_SECRET',
       'CRM_WEBHOOK_SECRET',
@@ -52,7 +58,10 @@ describe('a new configuration', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'binary' }), (name) => {
         const folder = `/${name.replaceAll('\0', '').replaceAll('${', '').toWellFormed()}x`;
-        const config = parseConfig(newConfig({ ...plain, sinks: { csv: folder } }), '/f', { sinkTypes, env });
+        const config = parseConfig(newConfig({ ...plain, sinks: { csv: folder } }, sinkTypes), '/f', {
+          sinkTypes,
+          env,
+        });
         const [sink] = config.sinks;
         expect(sink?.options['directory']).toBe(resolve(folder));
       }),
@@ -63,7 +72,7 @@ describe('a new configuration', () => {
   test.each(['1e3', '0x1f', 'null', 'yes', '12', '~', 'a: b', '- a', 'a #b', '*a', '&a', "it's", '"'])(
     'takes %s for the name of a folder, and for nothing else of YAML',
     (folder) => {
-      const text = newConfig({ ...plain, sinks: { csv: folder } });
+      const text = newConfig({ ...plain, sinks: { csv: folder } }, sinkTypes);
       expect(parse(text).sinks.drop.directory).toBe(folder);
     },
   );

@@ -31,6 +31,12 @@ const pigeon = defineSink({
   }),
   paths: ['loft'],
   defaults: { events: ['created'], batchMax: 3, batchWaitMs: 0, concurrency: 2, timeoutMs: 15_000 },
+  setup: {
+    option: 'loft',
+    question: 'where the pigeons live',
+    standard: './loft',
+    entry: (loft) => `  birds: { type: pigeon, loft: ${loft} }\n`,
+  },
   open: () => {
     throw new Error('validation opens nothing');
   },

@@ -33,6 +33,17 @@ describe('from ledger to sink', () => {
     ]);
   });
 
+  it('a replay does not count for how fast leads arrive', async () => {
+    const bench = await Bench.open();
+    await bench.list(1);
+    await bench.clock.pass(MINUTE);
+    await bench.ledger.replay('crm', { source: 'main', lead: 1n });
+    await bench.clock.pass(MINUTE);
+    expect(bench.sink.attempts).toEqual(leads(1, 1));
+    const settled = bench.reported.of('batch-settled');
+    expect(settled.map(({ secondsToDelivery }) => secondsToDelivery)).toEqual([[0], []]);
+  });
+
   it('everything goes in order of age, never more at once than the sink may', async () => {
     const bench = await Bench.open({ concurrency: 3 });
     let [underWay, most] = [0, 0];

@@ -28,3 +28,17 @@ it('what became due while the carrier was not ready is offered within seconds, a
   await bench.clock.pass(5 * SECOND);
   expect(bench.sink.attempts).toEqual([[1n]]);
 });
+
+it('a sink that somebody pauses and resumes, in whatever process, is told once each', async () => {
+  const bench = await Bench.open();
+  await bench.ledger.pause('crm', 'The CRM is being moved');
+  await bench.list(1);
+  await bench.clock.pass(MINUTE);
+  expect(bench.reported.of('sink-paused')).toMatchObject([{ sink: 'crm', reason: 'The CRM is being moved' }]);
+  expect(bench.sink.attempts).toEqual([]);
+  await bench.ledger.resume('crm');
+  await bench.clock.pass(MINUTE);
+  expect(bench.reported.of('sink-resumed')).toMatchObject([{ sink: 'crm' }]);
+  expect(bench.reported.of('sink-paused')).toHaveLength(1);
+  expect(bench.sink.attempts).toEqual([[1n]]);
+});

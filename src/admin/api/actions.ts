@@ -3,7 +3,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { Content, ReloadResult, TestResult } from '../model.ts';
 import type { Operations } from '../operations.ts';
-import { leadPath, pauseBody, replayBody, retryBody, sinkPath, versionPath } from './inputs.ts';
+import { leadPath, PAUSED_HERE, pauseBody, replayBody, retryBody, sinkPath, versionPath } from './inputs.ts';
 import { noSuchLead, noSuchSink, noSuchVersion } from './not-found.ts';
 import { answers } from './outputs.ts';
 
@@ -86,7 +86,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
       },
     },
     async ({ params: { sink }, body }) =>
-      (await operations.pause(sink, body?.reason ?? 'paused through the API')) ? { sink } : noSuchSink(sink),
+      (await operations.pause(sink, body?.reason ?? PAUSED_HERE)) ? { sink } : noSuchSink(sink),
   );
   app.post(
     '/sinks/:sink/resume',

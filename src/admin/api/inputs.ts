@@ -78,9 +78,12 @@ export const versionPath = leadPath.extend({
 export const sinkPath = z.strictObject({ sink: z.string() });
 /** One sink a request; whether there is one of that name is the operation's to say. */
 export const replayBody = z.strictObject({ sink: z.string().describe('Where the lead goes once more.') });
+/** Why a sink is paused where nobody says. */
+export const PAUSED_HERE = 'paused through the API';
+
 /** Why a sink is paused, in 1 to 200 characters. No body, or null, is as good as `{}`. */
 export const pauseBody = z
-  .strictObject({ reason: z.string().trim().min(1).max(200).default('paused through the API') })
+  .strictObject({ reason: z.string().trim().min(1).max(200).default(PAUSED_HERE) })
   .nullish()
   .describe('Why, for whoever sees it paused.');
 

@@ -37,7 +37,8 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       schema: {
         operationId: 'leads',
         summary: 'Leads without their content, the newest first',
-        description: 'By id, source, service and time. With a service, the time is when the lead came to it.',
+        description:
+          'By id, source, service and time. With a service and without an id, the time is when the lead came to the service.',
         tags: ['leads'],
         querystring: leadQuery,
         response: answers(pageOf(LeadRow)),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { exampleConfig } from '../../config/example-config.ts';
 import { newConfig, variablesIn } from '../../config/new-config.ts';
+import { sinkTypes } from '../../sinks/registry.ts';
 import { defineCommand } from '../command.ts';
 import type { Surroundings } from '../context.ts';
 import { canAsk, converse } from '../conversation.ts';
@@ -28,7 +29,7 @@ export const command = defineCommand({
 });
 
 async function askForText(surroundings: Surroundings): Promise<string> {
-  return newConfig(await converse(surroundings, askForConfig));
+  return newConfig(await converse(surroundings, askForConfig), sinkTypes);
 }
 
 function nextSteps(file: string, text: string): string {

@@ -45,6 +45,18 @@ export const csv = defineSink({
     concurrency: 1,
     timeoutMs: 60_000,
   },
+  setup: {
+    option: 'directory',
+    question: 'the folder that files are dropped in',
+    standard: './drop',
+    entry: (
+      directory,
+    ) => `  drop:                              # complete CSV files, made when 1000 leads wait or the oldest has waited 5 minutes
+    type: csv
+    directory: ${directory}
+    batch: { max: 1000, wait: 5m }
+`,
+  },
   open: (options, parts) => new CsvSink(options, parts, disk),
 });
 

@@ -35,6 +35,18 @@ export const parquet = defineSink({
     concurrency: 1,
     timeoutMs: 60_000,
   },
+  setup: {
+    option: 'directory',
+    question: 'the folder that files are dropped in, one folder a day',
+    standard: './archive',
+    entry: (
+      directory,
+    ) => `  archive:                           # complete Parquet files in a folder for each day
+    type: parquet
+    directory: ${directory}
+    batch: { max: 10000, wait: 15m }
+`,
+  },
   open: (options, parts) => new ParquetSink(options, parts, disk),
 });
 

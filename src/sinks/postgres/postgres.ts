@@ -64,6 +64,18 @@ export const postgres = defineSink({
     concurrency: 2, // while one batch is written, the next is made
     timeoutMs: 60_000,
   },
+  setup: {
+    option: 'url',
+    question: 'its address (it has a password: name a variable)',
+    standard: '${DATABASE_URL}',
+    entry: (
+      url,
+    ) => `  warehouse:                         # tables leads and lead_answers, made and migrated by leadsync
+    type: postgres
+    url: ${url}
+    schema: leadsync
+`,
+  },
   open: (options, parts) => new PostgresSink(options, parts),
 });
 

@@ -36,6 +36,16 @@ export const webhook = defineSink({
     concurrency: 10,
     timeoutMs: 15_000,
   },
+  setup: {
+    option: 'url',
+    question: 'address to post leads to',
+    standard: 'https://crm.example.com/hooks/leads',
+    entry: (url) => `  crm:                               # one signed request per lead
+    type: webhook
+    url: ${url}
+    secret: \${CRM_WEBHOOK_SECRET}    # the receiver has the same: echo "whsec_$(openssl rand -base64 32)" makes one
+`,
+  },
   open: (options, parts) => new WebhookSink(options, parts),
 });
 

@@ -3,7 +3,7 @@ import { type Query, since } from '../query.ts';
 /** A row for each service. It counts leads: a client who came twice is in it twice. */
 export const reachability: Query = {
   name: 'reachability',
-  asks: 'How many clients can be reached, and how?',
+  asks: 'Of how many leads can the client be reached, and how?',
   notes:
     'Whether something was given, not whether it is right. A lead whose content `retention` has removed is not counted.',
   parameters: [since],

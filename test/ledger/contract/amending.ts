@@ -306,7 +306,7 @@ export function amendingContract(store: () => OpenLedger): void {
       const restarted = on.again();
       await restarted.declare('crm');
       await restarted.list([1, 2]);
-      expect(await restarted.claim('crm')).toEqual({ refs: [], nextAt: undefined });
+      expect(await restarted.claim('crm')).toEqual({ refs: [], nextAt: undefined, paused: 'maintenance' });
       expect((await restarted.ledger.status()).sinks[0]?.health).toMatchObject({
         pausedReason: 'maintenance',
       });
