@@ -13,10 +13,12 @@ const DAY_MS = 86_400_000;
 /** So many cells tell whether a column repeats itself. */
 const SAMPLE = 64;
 
+type Rows = readonly (readonly ParquetCell[])[];
+
 interface Typed {
   readonly element: Omit<SchemaElement, 'name' | 'repetition_type'>;
   /** Texts of which hardly two are alike: nobody looks for repeats, nor for the least and greatest. */
-  readonly various?: (cells: readonly ParquetCell[]) => boolean;
+  readonly various?: (rows: Rows, at: number) => boolean;
   readonly write: (cell: Exclude<ParquetCell, null>) => unknown;
 }
 
@@ -65,13 +67,10 @@ type RowGroup = ParquetWriter['row_groups'][number];
 const PREFIX_BYTES = 4;
 
 /** Makes a group of rows. The same rows give the same bytes. */
-export function parquetGroup(
-  columns: readonly Column[],
-  rows: readonly (readonly ParquetCell[])[],
-): ParquetGroup {
+export function parquetGroup(columns: readonly Column[], rows: Rows): ParquetGroup {
   const bytes = new ByteWriter();
   const writer = writerOf(columns, bytes);
-  const columnData = columns.map((column, at) => columnOf(column, () => rows.map((row) => row[at] ?? null)));
+  const columnData = columns.map((column, at) => columnOf(column, rows, at));
   writer.write({ columnData, rowGroupSize: rows.length });
   return { bytes: bytes.getBytes().slice(PREFIX_BYTES), described: writer.row_groups[0] as RowGroup };
 }
@@ -93,7 +92,7 @@ export class ParquetFile {
   }
 
   /** Writes rows as a group of their own. Gives the bytes that belong behind those it gave before. */
-  group(rows: readonly (readonly ParquetCell[])[]): Buffer {
+  group(rows: Rows): Buffer {
     return this.add(parquetGroup(this.#columns, rows));
   }
 
@@ -158,9 +157,10 @@ function schemaOf(columns: readonly Column[]): SchemaElement[] {
 }
 
 /** A column whose values are made when it is its turn, so that not all of them are in memory once more at the same time. */
-function columnOf({ name, type }: Column, cells: () => readonly ParquetCell[]): ColumnSource {
+function columnOf({ name, type }: Column, rows: Rows, at: number): ColumnSource {
   const { various, write } = types[type];
-  const plain = various?.(cells()) ?? false;
+  const plain = various?.(rows, at) ?? false;
+  const cells = () => rows.map((row) => row[at] ?? null);
   return {
     name,
     get data() {
@@ -203,9 +203,9 @@ function repeating(write: Typed['write']) {
   };
 }
 
-/** Whether most of some cells differ. */
-function hardlyRepeats(cells: readonly ParquetCell[]): boolean {
-  const some = cells.filter((_, at) => at % Math.ceil(cells.length / SAMPLE) === 0);
+/** Whether most of a column's cells differ, by a sample. */
+function hardlyRepeats(rows: Rows, column: number): boolean {
+  const some = rows.filter((_, at) => at % Math.ceil(rows.length / SAMPLE) === 0).map((row) => row[column]);
   return new Set(some).size > some.length * 0.75;
 }
 
