@@ -54,6 +54,9 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['leads', 'platform', 'store'],
     doors: [
       'ledger.ts',
+      'ledger-asking.ts',
+      'ledger-delivering.ts',
+      'ledger-polling.ts',
       'claim.ts',
       'declared.ts',
       'shown.ts',
@@ -192,6 +195,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['ledger', 'platform'],
   bullmq: ['delivery'],
   commander: ['cli', 'main.ts'],
+  'csv-parse': ['platform'],
   fastify: ['admin'],
   'fastify-type-provider-zod': ['admin'],
   htm: ['admin'],

@@ -1,7 +1,8 @@
 import type { AttemptBatch } from '../delivery/carrier.ts';
 import type { Batch, BatchRef } from '../leads/delivery.ts';
 import type { Outcome } from '../leads/outcome.ts';
-import type { Attempt, Ledger, Settled } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Attempt, Settled } from '../ledger/ledger-delivering.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';

@@ -8,7 +8,7 @@ import type {
 import { MOST_COUNTED, type Operations, type PageRequest } from '../admin/operations.ts';
 import { Refusal } from '../admin/refusal.ts';
 import { type LeadId, MAX_LEAD_ID } from '../leads/lead.ts';
-import type { DeliveryFilter } from '../ledger/ledger.ts';
+import type { DeliveryFilter } from '../ledger/ledger-asking.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import { LedgerBusy, type LedgerReader } from '../ledger/reader.ts';
 import type { LedgerStatus } from '../ledger/shown.ts';

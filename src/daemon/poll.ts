@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ListedElement, ListedItem } from '../leads/listed-lead.ts';
-import type { Ledger, PollSummary } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
+import type { PollSummary } from '../ledger/ledger-polling.ts';
 import type { PollId } from '../ledger/shown.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';

@@ -5,7 +5,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Rows } from './answers.ts';
 import type { Place } from './browsing.ts';
 import { DeliveryList } from './delivery-list.ts';
-import type { DeliveryFilter } from './ledger.ts';
+import type { DeliveryFilter } from './ledger-asking.ts';
 import { OVERTAKEN } from './order-sql.ts';
 import type { SinkRows } from './sink-rows.ts';
 

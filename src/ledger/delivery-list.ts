@@ -5,7 +5,7 @@ import type { Rows } from './answers.ts';
 import { beginningAt, newestOf, type Place } from './browsing.ts';
 import { type RawDelivery, toDeliveryRow } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
-import type { DeliveryFilter } from './ledger.ts';
+import type { DeliveryFilter } from './ledger-asking.ts';
 import { type Period, periodOf } from './period.ts';
 import type { DeliveryRow } from './shown.ts';
 import { deliveryId } from './views.ts';

@@ -1,5 +1,5 @@
 import { ERASURE } from './erasing.ts';
-import type { DeliveryFilter } from './ledger.ts';
+import type { DeliveryFilter } from './ledger-asking.ts';
 
 /** A filter as a condition, with the values of its parameters in order. */
 export interface FilterSql {

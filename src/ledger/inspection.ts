@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { DELIVERIES, dateOf, selectDeliveries } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
-import type { DeliveryFilter } from './ledger.ts';
+import type { DeliveryFilter } from './ledger-asking.ts';
 import type {
   Backlog,
   DeliveryRow,

@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import type { ListingMark } from '../leads/listing-mark.ts';
 import type { Clock } from '../platform/clock.ts';
 import { IdSet } from './id-set.ts';
-import type { PollEnd, PollSummary } from './ledger.ts';
+import type { PollEnd, PollSummary } from './ledger-polling.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { type BlockMemory, PollBlocks } from './poll-blocks.ts';
 import type { Recording } from './recording.ts';

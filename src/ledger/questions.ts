@@ -17,7 +17,7 @@ import { newestOf, type Place, readPlace } from './browsing.ts';
 import { DeliveryList } from './delivery-list.ts';
 import { Inspection } from './inspection.ts';
 import { LeadList } from './lead-list.ts';
-import type { DeliveryFilter } from './ledger.ts';
+import type { DeliveryFilter } from './ledger-asking.ts';
 import { LedgerError } from './ledger-error.ts';
 import { Measures } from './measures.ts';
 import { type DeliveryRow, type LedgerStatus, POLL_STATUSES, type PollStatus } from './shown.ts';

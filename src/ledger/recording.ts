@@ -11,7 +11,7 @@ import type {
 } from '../leads/listed-lead.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
-import type { Recorded } from './ledger.ts';
+import type { Recorded } from './ledger-polling.ts';
 import type { OpenPoll } from './open-poll.ts';
 import type { Owing } from './owing.ts';
 import { columnsOf, type LeadRow, prepareRecording, type SetAsideRow } from './recording-sql.ts';

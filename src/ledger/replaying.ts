@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../leads/lead.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { LeadChoice } from './ledger.ts';
+import type { LeadChoice } from './ledger-amending.ts';
 import type { Owing } from './owing.ts';
 import { type Period, periodOf } from './period.ts';
 import { HAS_CONTENT } from './retaining.ts';

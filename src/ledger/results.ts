@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type Database from 'better-sqlite3';
 import type { Verdict } from '../leads/judge.ts';
 import type { Outcome } from '../leads/outcome.ts';
-import type { Attempt } from './ledger.ts';
+import type { Attempt } from './ledger-delivering.ts';
 
 /** What became of one delivery. */
 export interface Result {

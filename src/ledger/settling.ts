@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { batchNumber } from './claiming.ts';
 import { ERASED, SKIP } from './erasing.ts';
-import type { Attempt, Settled } from './ledger.ts';
+import type { Attempt, Settled } from './ledger-delivering.ts';
 import { OVERTAKEN } from './order-sql.ts';
 import { Results } from './results.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';

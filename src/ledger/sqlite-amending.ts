@@ -6,8 +6,8 @@ import { NEWEST, readPlace } from './browsing.ts';
 import { ClientKeys } from './client-keys.ts';
 import { Declaring } from './declaring.ts';
 import { inTurns } from './in-turns.ts';
-import type { Ledger } from './ledger.ts';
 import type { LedgerAccess } from './ledger-access.ts';
+import type { LedgerAmending } from './ledger-amending.ts';
 import type { Owing } from './owing.ts';
 import { Replaying } from './replaying.ts';
 import { Retaining } from './retaining.ts';
@@ -107,5 +107,5 @@ export function amendingOf(
       const removed = rows.length > 0 ? await access.write(() => retaining.remove(kind, rows)) : 0;
       return { removed, next };
     },
-  } satisfies Partial<Ledger>;
+  } satisfies LedgerAmending;
 }

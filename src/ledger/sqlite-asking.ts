@@ -4,8 +4,8 @@ import { Comparing } from './comparing.ts';
 import { History } from './history.ts';
 import { Inspection } from './inspection.ts';
 import { LeadTrace } from './lead-trace.ts';
-import type { Ledger } from './ledger.ts';
 import type { LedgerAccess } from './ledger-access.ts';
+import type { LedgerAsking } from './ledger-asking.ts';
 import { NewsReader } from './news.ts';
 import type { SinkRows } from './sink-rows.ts';
 import { UpcomingDeliveries } from './upcoming.ts';
@@ -39,5 +39,5 @@ export function askingOf(db: Database.Database, access: LedgerAccess, rows: Sink
     heldStates: (sink, leads) => access.read(() => comparing.states(sink, leads)),
     deliveredLeads: (sink, butFor, after, limit) =>
       access.read(() => comparing.delivered(sink, butFor, after, limit)),
-  } satisfies Partial<Ledger>;
+  } satisfies LedgerAsking;
 }

@@ -5,6 +5,7 @@ import type { BegunAttempts } from './begun-attempts.ts';
 import { Claiming } from './claiming.ts';
 import type { Ledger } from './ledger.ts';
 import type { LedgerAccess } from './ledger-access.ts';
+import type { LedgerDelivering } from './ledger-delivering.ts';
 import { Settling } from './settling.ts';
 import type { SinkRows } from './sink-rows.ts';
 
@@ -61,5 +62,5 @@ export function deliveringOf(
         db.close();
       }
     },
-  } satisfies Partial<Ledger>;
+  } satisfies LedgerDelivering & Pick<Ledger, 'close'>;
 }

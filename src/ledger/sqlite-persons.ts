@@ -3,8 +3,8 @@ import type { Erased } from '../leads/person.ts';
 import type { Clock } from '../platform/clock.ts';
 import { Erasing } from './erasing.ts';
 import { inTurns } from './in-turns.ts';
-import type { Ledger } from './ledger.ts';
 import type { LedgerAccess } from './ledger-access.ts';
+import type { LedgerPersons } from './ledger-persons.ts';
 import { PersonSearch } from './person-search.ts';
 import type { SinkRows } from './sink-rows.ts';
 import { SubjectRows } from './subject-rows.ts';
@@ -65,5 +65,5 @@ export function personsOf(db: Database.Database, access: LedgerAccess, clock: Cl
     formerPlaces: (leads) => access.read(() => erasing.formerPlaces(leads)),
     unfinishedErasures: () => access.read(() => erasing.unfinished()),
     finishErasing: (leads) => access.write(() => erasing.finish(leads)),
-  } satisfies Partial<Ledger>;
+  } satisfies LedgerPersons;
 }

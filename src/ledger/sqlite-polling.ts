@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../platform/clock.ts';
-import type { Ledger } from './ledger.ts';
 import type { LedgerAccess } from './ledger-access.ts';
+import type { LedgerPolling } from './ledger-polling.ts';
 import type { Owing } from './owing.ts';
 import { Polls } from './polls.ts';
 import { Recording } from './recording.ts';
@@ -18,5 +18,5 @@ export function pollingOf(db: Database.Database, access: LedgerAccess, clock: Cl
     sift: (poll, block) => access.read(() => recording.sift(polls.underWay(poll), block)),
     record: (poll, items) => access.noted(async () => recording.record(polls.underWay(poll), items)),
     finishPoll: (poll, end) => access.noted(() => polls.finish(poll, end)),
-  } satisfies Partial<Ledger>;
+  } satisfies LedgerPolling;
 }

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { Ledger } from './ledger.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import { fileIdentity, scrub } from './ledger-file.ts';
+import type { LedgerUpkeep } from './ledger-upkeep.ts';
 
 /** What concerns the file itself: which one it is, who else writes to it, and what of it is in its final place. */
 export function upkeepOf(db: Database.Database, access: LedgerAccess) {
@@ -34,5 +34,5 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess) {
       }),
 
     scrub: () => access.guard(async () => scrub(db)),
-  } satisfies Partial<Ledger>;
+  } satisfies LedgerUpkeep;
 }

@@ -6,7 +6,9 @@ import type { ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
 import type { Delivered, Outcome, Refused, Unavailable } from '../../src/leads/outcome.ts';
 import type { ClaimRequest } from '../../src/ledger/claim.ts';
 import type { DeclaredSink } from '../../src/ledger/declared.ts';
-import type { Ledger, PollEnd, Settled } from '../../src/ledger/ledger.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Settled } from '../../src/ledger/ledger-delivering.ts';
+import type { PollEnd } from '../../src/ledger/ledger-polling.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { HeldClock } from '../support/held-clock.ts';
 

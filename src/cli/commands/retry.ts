@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { DeliveryFilter, Ledger } from '../../ledger/ledger.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { DeliveryFilter } from '../../ledger/ledger-asking.ts';
 import type { DeliveryRow } from '../../ledger/shown.ts';
 import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';

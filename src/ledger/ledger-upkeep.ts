@@ -1,0 +1,25 @@
+import type { LedgerError } from './ledger-error.ts';
+
+/** How much disk the ledger takes for what is written and not yet in its final place. */
+export interface Tidied {
+  /** All of it that is on disk; used again for what is written next, once nobody reads an older state. */
+  readonly logBytes: number;
+  /** What somebody's open query, begun before it was written, keeps out. Grows with every write until that query ends. */
+  readonly heldUpBytes: number;
+}
+
+/** What concerns the file itself: which one it is, who else writes to it, and what of it is in its final place. */
+export interface LedgerUpkeep {
+  /** Names this ledger among others, for ever. Letters and digits. */
+  readonly id: string;
+  /** Why nothing can be recorded at present: what the last write failed of, until something has been recorded again. */
+  failing(): LedgerError | undefined;
+  /** Whether the file that was opened is no longer the one under its name: it was removed, or another was put there. */
+  isReplaced(): boolean;
+  /** True once after another process has written to the ledger. */
+  changedElsewhere(): boolean;
+  /** Brings what was written to its final place, as far as nobody still reads an older state of the ledger. */
+  tidy(): Promise<Tidied>;
+  /** Brings what was overwritten to the disk. False while somebody reads an older state of the ledger: then its log still holds it. */
+  scrub(): Promise<boolean>;
+}
