@@ -1,4 +1,4 @@
-import { countOf } from '../platform/in-words.ts';
+import { countOf, sentence } from '../platform/in-words.ts';
 import type { Condition, Limits } from './condition.ts';
 import { printSpan } from './notice.ts';
 import type { Observed, ObservedExport, ObservedSink, ObservedSource } from './observed.ts';
@@ -261,11 +261,6 @@ function ledgerFails({ ledger }: Observed, afterMs: number): Wrong | undefined {
     what: `The ledger fails, so nothing is recorded or delivered: ${ledger.reason}`,
     next: ledger.hint || 'See what leadsync logs, and whether the disk is full.',
   };
-}
-
-/** What somebody typed may end without a full stop, and the next sentence follows. */
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function waiting(pending: number): string {

@@ -32,3 +32,8 @@ export function countOf(n: number, what: string): string {
   if (n === 1) return `1 ${what}`;
   return `${n.toLocaleString('en')} ${what.replace(/y$/, 'ie')}s`;
 }
+
+/** What somebody typed may end without a full stop, and the next sentence follows. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

@@ -1,3 +1,4 @@
+import { sentence } from '../platform/in-words.ts';
 import { type Event, type FailedDelivery, NEEDS_SOMEBODY } from './events.ts';
 
 /** How loud a line is; the names are those of the configuration's `log.level`. */
@@ -179,7 +180,7 @@ function messageOf(event: Event): string {
     case 'sink-recovered':
       return `Sink ${event.sink} works again after ${seconds(event.heldMs)}.`;
     case 'sink-paused':
-      return `Sink ${event.sink} is paused, its leads wait. Why: ${/[.!?]$/.test(event.reason) ? event.reason : `${event.reason}.`} To go on: leadsync resume ${event.sink}.`;
+      return `Sink ${event.sink} is paused, its leads wait. Why: ${sentence(event.reason)} To go on: leadsync resume ${event.sink}.`;
     case 'sink-resumed':
       return `Sink ${event.sink} is resumed.`;
     case 'carrier-unavailable':
