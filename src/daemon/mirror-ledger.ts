@@ -54,7 +54,7 @@ export async function bringAll(mirror: Mirror, parts: MirrorParts, signal: Abort
   const former = await mirror.formerNames(ledger.id, renamed, signal);
   for (const { name, columns } of mirrored) {
     const isAnew = former.length > 0 && columns.some((column) => column.name === 'sink');
-    const known = isAnew ? 0 : await mirror.lastNumber(ledger.id, name, signal);
+    const known = isAnew ? 0 : await lastCommon(mirror, ledger, name, signal);
     await inParts(parts, signal, known, async (after) => {
       const rows = await ledger.historyAfter(name, after, AT_ONCE);
       await write(mirror, name, rows, parts, signal);
@@ -73,6 +73,25 @@ export async function bringAll(mirror: Mirror, parts: MirrorParts, signal: Abort
   // A sink that was renamed meanwhile must not be there by its new name before what was brought of it: the next round sees to both.
   if (isSameRenamed(overview.renamed, renamed))
     await mirror.writeOverview(ledger.id, overview, former, signal);
+}
+
+/**
+ * The number of the last row that both know, behind which it goes on. A disk that was set back has a ledger that knows less than it
+ * has brought, and uses its numbers once more: what it brought and knows no longer stays there, as that of a ledger that was lost.
+ */
+async function lastCommon(
+  mirror: Mirror,
+  ledger: Ledger,
+  name: string,
+  signal: AbortSignal,
+): Promise<number> {
+  for (;;) {
+    const last = await mirror.lastNumber(ledger.id, name, signal);
+    if (last === 0) return 0;
+    const [row] = await ledger.historyNow(name, [last]);
+    if (row && (await mirror.has(ledger.id, name, row, signal))) return last;
+    await mirror.disown(ledger.id, name, AT_ONCE, signal);
+  }
 }
 
 function isSameRenamed(one: Overview['renamed'], other: Overview['renamed']): boolean {

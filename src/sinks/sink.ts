@@ -59,6 +59,10 @@ export interface Mirror {
   readonly everyMs: number;
   /** The greatest number of a ledger's row that is there; 0 when none is. */
   lastNumber(ledger: string, table: string, signal: AbortSignal): Promise<number>;
+  /** Whether the ledger's row of that number is this one, in what never changes of it. */
+  has(ledger: string, table: string, row: HistoryRow, signal: AbortSignal): Promise<boolean>;
+  /** Makes the last rows of a ledger those of another one, which was lost. `count`: how many at most. */
+  disown(ledger: string, table: string, count: number, signal: AbortSignal): Promise<void>;
   /** The numbers of rows that may have changed since, in order. */
   unsettled(
     table: string,

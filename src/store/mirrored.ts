@@ -8,27 +8,48 @@ export interface Mirrored {
   readonly number: string;
   /** The columns that name a row for ever, also where a ledger was made anew and counts from 1 again. */
   readonly key: readonly string[];
+  /** Columns that never change: where they differ from a row of the same number, that one is of a ledger that went another way. */
+  readonly fixed: readonly string[];
   readonly columns: readonly Column[];
+  /** Reckoned from other rows: what the ledger no longer knows of it is of no use to anybody. */
+  readonly derived?: true;
   /** SQL that holds for rows which may still change, and are looked at again each time. */
   readonly unsettled?: string;
 }
 
 /** What is brought, in this order: what happened last is asked for first, so that nothing settles unseen in between. */
 export const mirrored: readonly Mirrored[] = [
-  { ...table('polls'), number: 'poll_id', unsettled: "status = 'running'" },
-  { ...table('rejected_leads'), number: 'rejected_id', unsettled: 'resolved_at IS NULL' },
-  { ...table('lead_versions'), number: '_leadsync_no' },
+  { ...table('polls'), number: 'poll_id', fixed: ['source', 'started_at'], unsettled: "status = 'running'" },
+  {
+    ...table('rejected_leads'),
+    number: 'rejected_id',
+    fixed: ['source', 'hash'],
+    unsettled: 'resolved_at IS NULL',
+  },
+  {
+    ...table('lead_versions'),
+    number: '_leadsync_no',
+    fixed: ['source', 'lead_id', 'version', 'valid_from', '_leadsync_hash'],
+  },
   {
     ...table('attempts'),
     number: '_leadsync_no',
+    fixed: ['delivery_id', 'started_at'],
     unsettled:
       "outcome = 'unavailable' AND delivery_id IN (SELECT delivery_id FROM deliveries WHERE state = 'pending')",
   },
-  { ...table('deliveries'), number: '_leadsync_no', unsettled: "state IN ('pending', 'dead')" },
+  {
+    ...table('deliveries'),
+    number: '_leadsync_no',
+    fixed: ['source', 'lead_id', 'owed_at'],
+    unsettled: "state IN ('pending', 'dead')",
+  },
   {
     name: '_client_keys',
     number: 'key_no',
     key: ['source', 'id'],
+    fixed: ['source', 'id'],
+    derived: true,
     columns: [
       always('key_no', 'bigint', ''),
       always('source', 'text', ''),
@@ -42,6 +63,7 @@ export const mirrored: readonly Mirrored[] = [
     name: '_erased',
     number: 'erased_no',
     key: ['source', 'id'],
+    fixed: ['source', 'id'],
     columns: [
       always('erased_no', 'bigint', ''),
       always('source', 'text', ''),

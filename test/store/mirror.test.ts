@@ -1,12 +1,21 @@
 import Database from 'better-sqlite3';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { aSink, delivered, HOUR, ids, refused, unavailable } from '../ledger/ledger-under-test.ts';
+import {
+  aSink,
+  delivered,
+  HOUR,
+  ids,
+  LedgerUnderTest,
+  refused,
+  unavailable,
+} from '../ledger/ledger-under-test.ts';
 import { openPostgres } from '../sinks/postgres/database.ts';
 import { aListedLead } from '../support/a-lead.ts';
+import { HeldClock } from '../support/held-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { TwoStores } from './two-stores.ts';
+import { comparable, TwoStores } from './two-stores.ts';
 
 const STATES = 'SELECT lead_id, state, attempts, reason FROM deliveries ORDER BY lead_id';
 const CRM = `${STATES.replace(' ORDER', " WHERE sink = 'crm' ORDER")}`;
@@ -177,6 +186,63 @@ it('knows one current content of a lead, that of the ledger that was restored an
     'SELECT version FROM lead_versions WHERE valid_to IS NULL OR valid_to > valid_from ORDER BY 1';
   expect(await stores.inPostgres(lasting)).toEqual([{ version: '1' }, { version: '2' }]);
   await restored.close();
+});
+
+it('brings what a ledger knows whose disk was set back, and leaves what was brought before as that of a lost one', async () => {
+  const stores = await TwoStores.open();
+  await stores.list(ids(1, 3));
+  await stores.attempt(1, delivered);
+  const setAside = {
+    ...aListedLead({ id: 90 }),
+    kind: 'rejected',
+    reason: 'is wrong',
+    path: '',
+    hash: 'r90',
+  } as const;
+  stores.on.clock.jump(HOUR);
+  await stores.on.list([...ids(1, 3), setAside]);
+  await stores.bring();
+  const file = `${tempDir()}/snapshot.db`;
+  const ledger = new Database(stores.disk.file);
+  await ledger.backup(file);
+  ledger.close();
+  for (const id of ids(4, 9)) {
+    stores.on.clock.jump(HOUR);
+    await stores.list([id, aListedLead({ id: 1, client_name: `Lost ${id}` })]);
+    await stores.attempt(1, refused);
+  }
+  await stores.bring();
+  const before = Number((await stores.inPostgres('SELECT count(*) AS n FROM polls'))[0]?.['n']);
+
+  // Opened as what it is: a snapshot of a disk keeps the file's number, and when it was made.
+  const after = new HeldClock();
+  after.jump(100 * HOUR);
+  const on = new LedgerUnderTest((parts) => openLedger({ ...parts, file, create: false }), after);
+  onTestFinished(() => on.ledger.close());
+  await on.list([4, 10, aListedLead({ id: 1, client_name: 'Kept' })]);
+  for (const ref of (await on.claim('crm', { window: 2 })).refs)
+    await on.settle((await on.begin(ref)).ref, unavailable);
+  await stores.bring(on.ledger);
+  const known = new Database(file, { readonly: true });
+  for (const [table, columns] of Object.entries({
+    polls: 'poll_id, started_at, status, leads_new',
+    lead_versions: '_leadsync_no, lead_id, version, valid_from',
+    deliveries: '_leadsync_no, lead_id, sink, state, owed_at',
+    attempts: '_leadsync_no, lead_id, sink, started_at, outcome',
+    rejected_leads: 'rejected_id, source, hash',
+  })) {
+    const own = `SELECT ${columns} FROM ${table} WHERE _leadsync_ledger = '${on.ledger.id}' ORDER BY 1`;
+    const rows = known.prepare(`SELECT ${columns} FROM ${table} ORDER BY 1`).all();
+    expect(rows.length).toBeGreaterThan(0);
+    expect(await stores.inPostgres(own)).toEqual(
+      rows.map((row) => comparable(row as Record<string, unknown>)),
+    );
+  }
+  known.close();
+  expect(await stores.inPostgres('SELECT count(*) AS n FROM polls')).toEqual([{ n: String(before + 1) }]);
+  const current = "SELECT version FROM lead_versions WHERE is_current AND lead_id = '1'";
+  expect(await stores.inPostgres(current)).toEqual([{ version: '2' }]);
+  expect(stores.events).toEqual([]);
 });
 
 it('leaves out what PostgreSQL refuses, says so, and brings the rest', async () => {

@@ -36,6 +36,46 @@ export async function lastNumber(
   return Number(rows[0].no);
 }
 
+/** Whether the row that a ledger has brought under that number is this one, in what never changes of it. */
+export async function hasRow(
+  client: ClientBase,
+  schema: string,
+  table: string,
+  ledger: string,
+  { no, values }: HistoryRow,
+): Promise<boolean> {
+  const { number, fixed, columns } = described(table);
+  const named = columns.map((column, at) => ({ column, value: values[at] ?? null }));
+  const compared = named.filter(({ column }) => fixed.includes(column.name));
+  const conditions = compared.map(
+    ({ column: { name, type } }, at) => `${name} IS NOT DISTINCT FROM ($${at + 3}::${TYPES[type]}[])[1]`,
+  );
+  const { rowCount } = await client.query(
+    `SELECT FROM ${quoted(schema)}.${table} WHERE _leadsync_ledger = $1 AND ${number} = $2 AND ${conditions.join(' AND ')}`,
+    [ledger, no, ...compared.map(({ column, value }) => parameter(column, [value]))],
+  );
+  return rowCount === 1;
+}
+
+/** Makes the last rows that a ledger has brought those of another one, which was lost; what is derived is removed. */
+export async function disownRows(
+  client: ClientBase,
+  schema: string,
+  table: string,
+  ledger: string,
+  count: number,
+): Promise<void> {
+  const { number, derived } = described(table);
+  const rows = `${quoted(schema)}.${table}`;
+  await client.query(
+    `${derived ? `DELETE FROM ${rows}` : `UPDATE ${rows} SET _leadsync_ledger = $1 || '-lost'`} WHERE _leadsync_ledger = $1 AND ${number} >= (
+      SELECT min(${number}) FROM (
+        SELECT ${number} FROM ${rows} WHERE _leadsync_ledger = $1 ORDER BY ${number} DESC LIMIT $2
+      ) last)`,
+    [ledger, count],
+  );
+}
+
 /** The numbers of rows that may have changed since they were brought, in order. */
 export async function unsettledNumbers(
   client: ClientBase,

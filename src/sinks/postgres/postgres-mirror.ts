@@ -1,7 +1,15 @@
 import type { FormerName, HistoryRow, Overview, Renamed } from '../../leads/history.ts';
 import type { Mirror } from '../sink.ts';
 import type { Database } from './database.ts';
-import { formerNames, lastNumber, unsettledNumbers, writeOverview, writeRows } from './mirror.ts';
+import {
+  disownRows,
+  formerNames,
+  hasRow,
+  lastNumber,
+  unsettledNumbers,
+  writeOverview,
+  writeRows,
+} from './mirror.ts';
 
 /** The ledger's history in the sink's schema, over a connection of its own. */
 export class PostgresMirror implements Mirror {
@@ -25,6 +33,16 @@ export class PostgresMirror implements Mirror {
   async lastNumber(ledger: string, table: string, signal: AbortSignal): Promise<number> {
     await this.#prepare(signal);
     return this.#database.read(signal, (client) => lastNumber(client, this.#schema, table, ledger));
+  }
+
+  has(ledger: string, table: string, row: HistoryRow, signal: AbortSignal): Promise<boolean> {
+    return this.#database.read(signal, (client) => hasRow(client, this.#schema, table, ledger, row));
+  }
+
+  async disown(ledger: string, table: string, count: number, signal: AbortSignal): Promise<void> {
+    await this.#database.surely('READ WRITE', signal, (client) =>
+      disownRows(client, this.#schema, table, ledger, count),
+    );
   }
 
   unsettled(
