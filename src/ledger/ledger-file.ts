@@ -55,15 +55,13 @@ export function fileIdentity(file: string): string | undefined {
 
 /**
  * A ledger that was copied, or restored from a backup, gets another id: what a queue still holds for the one that it was made of is
- * not meant for it, nor does a mirror that has come further than the copy. Only for whoever holds the data directory.
+ * not meant for it. Only for whoever holds the data directory.
  */
 export function renameCopy(db: Database.Database): void {
-  const identity = fileIdentity(db.name);
   const noted = db.prepare<[], string | null>('SELECT file FROM _ledger').pluck().get();
-  const born = birthOf(db.name);
-  const now = born === undefined ? identity : `${identity}:${born}`;
-  if (noted === now || (born === undefined && noted?.startsWith(`${identity}:`))) return;
-  const isCopy = noted != null && noted !== identity;
+  const { now, names } = namesOf(db.name);
+  if (noted === now) return;
+  const isCopy = noted != null && !names.some((name) => name.test(noted));
   db.transaction(() => {
     db.prepare('UPDATE _ledger SET id = iif(?, lower(hex(randomblob(8))), id), file = ?').run(
       Number(isCopy),
@@ -72,6 +70,21 @@ export function renameCopy(db: Database.Database): void {
     // Nobody attempts anything of a copy: what was on its way when it was made is due at once, as the same batches.
     if (isCopy) db.exec('UPDATE _batches SET lease = 0, holder = NULL, leased_until = 0');
   }).immediate();
+}
+
+/**
+ * How a file is noted: by its number and when it was made, since a volume may get another device number each time that it is mounted;
+ * by number and device where that is not known. And all that may have been noted of it, by earlier versions as well.
+ */
+function namesOf(file: string): { readonly now: string; readonly names: readonly RegExp[] } {
+  const { dev, ino } = statSync(file, { bigint: true });
+  const born = birthOf(file);
+  if (born === undefined)
+    return { now: `${dev}:${ino}`, names: [new RegExp(`^${dev}:${ino}(:|$)`), new RegExp(`^${ino}@`)] };
+  return {
+    now: `${ino}@${born}`,
+    names: [new RegExp(`^${dev}:${ino}$`), new RegExp(`^\\d+:${ino}:${born}$`)],
+  };
 }
 
 /**

@@ -1,4 +1,12 @@
-import { copyFileSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  copyFileSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -202,10 +210,24 @@ describe('a ledger file in trouble', () => {
     const { id } = first.ledger;
     await first.ledger.close();
     expect(await idAfter((now) => now)).toBe(id);
-    // As a version noted it that did not look when the file was made; after this it is noted as well.
-    expect(await idAfter((now) => now.split(':').slice(0, 2).join(':'))).toBe(id);
+    const { dev, ino } = statSync(file, { bigint: true });
+    // As versions noted it that did not look when the file was made, or looked at its device as well; after this it is noted anew.
+    expect(await idAfter(() => `${dev}:${ino}`)).toBe(id);
+    expect(await idAfter((now) => `${dev}:${now.replace('@', ':')}`)).toBe(id);
+    expect(await idAfter((now) => `${dev + 1n}:${now.replace('@', ':')}`)).toBe(id);
     expect(await idAfter((now) => now)).toBe(id);
-    expect(await idAfter((now) => now.replace(/:\d+$/, ':1'))).not.toBe(id);
+    expect(await idAfter((now) => now.replace(/\d+$/, '1'))).not.toBe(id);
+  });
+
+  it('keeps its id where its volume is mounted with another device number', async () => {
+    const file = join(tempDir(), 'ledger.db');
+    const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
+    await on.ledger.close();
+    const db = new Database(file);
+    const noted = db.prepare<[], string>('SELECT file FROM _ledger').pluck().get() ?? '';
+    db.close();
+    const { dev, ino, birthtimeNs } = statSync(file, { bigint: true });
+    expect(noted).toBe(birthtimeNs === 0n ? `${dev}:${ino}` : `${ino}@${birthtimeNs}`);
   });
 
   it('tells when its file was removed, or another was put in its place', async () => {
