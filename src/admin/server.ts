@@ -105,6 +105,11 @@ function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
     if (request.raw.socket.destroyed) reply.hijack();
     else done();
   });
+  // Many a client names the type of a body that it does not send.
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) =>
+    body === '' ? done(null) : parseJson(request, body as string, done),
+  );
   makeRoom(app.server, MAX_CONNECTIONS);
   keepPace(app.server);
   app.setErrorHandler((error, request, reply) => refuse(request, reply, refusalFor(error, onFault)));

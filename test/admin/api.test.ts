@@ -32,6 +32,23 @@ function jsonOf({ status, text, headers }: Awaited<ReturnType<typeof ask>>) {
   return { status, body: JSON.parse(text) };
 }
 
+test('a request whose body is announced as JSON and is not sent is one without a body', async () => {
+  const { server, asked } = await start();
+  const empty = { method: 'POST', headers: { 'content-type': 'application/json' } };
+  expect((await ask(server, '/api/v1/sinks/crm/pause', empty)).status).toBe(200);
+  expect((await ask(server, '/api/v1/sinks/crm/resume', empty)).status).toBe(200);
+  expect((await ask(server, '/-/reload', empty)).status).toBe(200);
+  expect(jsonOf(await ask(server, '/api/v1/deliveries/retry', empty)).status).toBe(400);
+  const broken = { ...empty, body: '{"reason": ' };
+  expect(jsonOf(await ask(server, '/api/v1/sinks/crm/pause', broken)).status).toBe(400);
+  const proto = { ...empty, body: '{"__proto__": {"a": 1}}' };
+  expect(jsonOf(await ask(server, '/api/v1/sinks/crm/pause', proto)).status).toBe(400);
+  expect(asked).toEqual([
+    ['pause', 'crm', 'paused through the API'],
+    ['resume', 'crm'],
+  ]);
+});
+
 test('what is asked for reaches the operation, read and filled in', async () => {
   const { get, post, asked } = await start();
   await get('/leads?service=cleaning&since=2026-11-20&until=2026-11-20T12:00:00%2B02:00&limit=7&after=5.6');
