@@ -35,8 +35,9 @@ export const mirrored: readonly Mirrored[] = [
     ...table('attempts'),
     number: '_leadsync_no',
     fixed: ['delivery_id', 'started_at'],
+    // One that fails alike again is the same row: also a refusal, of a sink that refuses everything.
     unsettled:
-      "outcome = 'unavailable' AND delivery_id IN (SELECT delivery_id FROM deliveries WHERE state = 'pending')",
+      "outcome <> 'delivered' AND delivery_id IN (SELECT delivery_id FROM deliveries WHERE state = 'pending')",
   },
   {
     ...table('deliveries'),

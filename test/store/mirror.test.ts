@@ -46,6 +46,23 @@ it('follows a delivery through everything that becomes of it', async () => {
   ]);
 });
 
+it('counts the attempts that failed alike, also those of a sink that refuses everything', async () => {
+  const attempts =
+    "SELECT lead_id, outcome, times, last_started_at FROM attempts WHERE sink = 'crm' ORDER BY lead_id, started_at";
+  for (const outcome of [refused, unavailable]) {
+    const stores = await TwoStores.open();
+    await stores.list(ids(1, 6));
+    for (let round = 0; round < 12; round += 1) {
+      await stores.attempt(1, outcome);
+      await stores.bring();
+      stores.on.clock.jump(HOUR);
+    }
+    const inLedger = stores.inLedger(attempts);
+    expect(inLedger.filter(({ times }) => Number(times) > 1)).not.toEqual([]);
+    expect(await stores.inPostgres(attempts)).toEqual(inLedger);
+  }
+});
+
 it('knows a delivery by its new name alone when its lead changes before it was attempted', async () => {
   const stores = await TwoStores.open();
   const names = "SELECT delivery_id, lead_version FROM deliveries WHERE sink = 'crm'";
