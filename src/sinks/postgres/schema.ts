@@ -124,6 +124,8 @@ const MIRROR_RIGHTS = {
       ['SELECT', 'INSERT', 'UPDATE'],
     ]),
   ),
+  // The name that a delivery had before it was attempted, and keys that no longer hold, are removed.
+  deliveries: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   _client_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
 };
 

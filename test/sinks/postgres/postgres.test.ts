@@ -387,6 +387,37 @@ describe('a database that cannot be used', () => {
     }
   });
 
+  test('because the mirror lacks one of the rights that the page names is told by the check, which is content with just these', async () => {
+    const role = uniqueName('role');
+    const url = new URL(database.url);
+    url.username = role;
+    const { schema } = database;
+    await deliver(open(), aDelivery());
+    await database.query(`CREATE ROLE ${role} LOGIN`);
+    try {
+      const grants = [
+        'USAGE ON SCHEMA',
+        'SELECT ON _leadsync_migrations',
+        'SELECT, INSERT, UPDATE ON leads, lead_versions, polls, deliveries, attempts, rejected_leads, _client_keys, _erased, _sinks, _sources',
+        'SELECT, INSERT, DELETE ON lead_answers',
+        'DELETE ON leads, _client_keys',
+      ];
+      for (const grant of grants)
+        await database.query(
+          `SET search_path = ${schema}; GRANT ${grant}${grant.endsWith('SCHEMA') ? ` ${schema}` : ''} TO ${role}`,
+        );
+      const sink = open({ url: url.href, mirror: '10s' });
+      expect((await failure(sink.check(NEVER))).hint).toBe(
+        `GRANT DELETE ON TABLE "${schema}".deliveries TO it.`,
+      );
+      await database.query(`GRANT DELETE ON ${schema}.deliveries TO ${role}`);
+      await sink.check(NEVER);
+    } finally {
+      await database.query(`DROP OWNED BY ${role}`);
+      await database.query(`DROP ROLE ${role}`);
+    }
+  });
+
   test('because it does not exist is unavailable', async () => {
     const url = new URL(database.url);
     url.pathname = '/no_such_database';
