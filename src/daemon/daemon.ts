@@ -220,6 +220,12 @@ export class Daemon {
     return this.#installation.mirrorOnce(signal);
   }
 
+  /** Gives every lead the key of its client, once; a running daemon does so again and again. */
+  async keyClientsOnce(signal: AbortSignal): Promise<void> {
+    const { ledger } = this.#parts;
+    while (!signal.aborted && !(await ledger.keyClients(this.config.clientKey?.reveal())));
+  }
+
   /**
    * Resolves when everything is owed that is to be, nothing is on its way and nothing more is due now; when the carrier
    * stays away, so that none of it can travel; or when the signal aborts.

@@ -12,6 +12,17 @@ test.each(carriers)('sync brings everything everywhere and says so with exit 0 (
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
 });
 
+test('a first sync gives every lead the key of its client, in both stores', async () => {
+  const config = { store: { client_key: 'a secret of some length' } };
+  const scene = await aScene('in-process', { stub: { leads: 300 }, config });
+  await scene.run('sync');
+  const keyed = 'SELECT count(*) AS leads, count(client_key) AS keyed FROM v_leads_no_pii';
+  expect((await scene.run('query', keyed)).stdout).toBe('leads,keyed\r\n300,300\r\n');
+  expect(await scene.query(keyed.replace('v_', `${scene.schema}.v_`))).toEqual([
+    { leads: '300', keyed: '300' },
+  ]);
+});
+
 test('sync with a sink that is down brings the others their leads and ends with 1', async () => {
   const scene = await aScene('in-process', { stub: { leads: 5 } });
   scene.receiver.answerAlways(503);

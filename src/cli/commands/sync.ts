@@ -47,6 +47,7 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
   try {
     const failures = await daemon.pollOnce(signal);
     await daemon.drained(signal);
+    await daemon.keyClientsOnce(signal);
     await daemon.mirrorOnce(signal);
     return { failures, status: await daemon.status() };
   } finally {
