@@ -5,6 +5,18 @@ export function normalisedEmail(text: unknown): string {
     .toLowerCase();
 }
 
+/** Whether two spellings are one phone number: also where one has the `(0)` that is not dialled from abroad. */
+export function isSamePhone(one: unknown, other: unknown): boolean {
+  return (
+    normalisedPhone(one) === normalisedPhone(other) ||
+    normalisedPhone(withoutTrunk(one)) === normalisedPhone(withoutTrunk(other))
+  );
+}
+
+function withoutTrunk(text: unknown): string {
+  return String(text ?? '').replace(/^(\s*(?:\+|00)[\d\s.-]*)\(0\)/, '$1');
+}
+
 /** A phone number without spaces and signs, with `+` for a leading `00`; empty where there is none. */
 export function normalisedPhone(text: unknown): string {
   return String(text ?? '')

@@ -51,6 +51,47 @@ export function erasingContract(store: () => OpenLedger): void {
       expect((await on.ledger.findPerson(ada)).rejected).toEqual([]);
     });
 
+    it.each([
+      ['a number of JSON', '{"id":7,"client_phone_number":442079460018}'],
+      ['spelled apart, in a field of another name', '{"id":7,"phone":"0044 (0)20 7946-0018"}'],
+      ['nested', '{"id":7,"client_phone_number":{"mobile":["+44.20.7946.0018"]}}'],
+      ['amid words', '"call +44 20 7946 0018, please"'],
+      ['with a (0) that is not dialled', '{"id":7,"client_phone_number":"+44 (0)20 7946 0018"}'],
+      ['an address written with escapes', '{"id":7,"client":{"email":"Ren\\u00e9\\u0040example.com"}}'],
+      ['in a text that was cut off', '{"id":7,"client_email":"ren\\u00e9@example.com","client_ph'],
+    ])('finds who was set aside, however it is written: %s', async (_, raw) => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const wrong = { kind: 'rejected', reason: 'It is wrong.', path: '' } as const;
+      await on.list([{ ...aListedLead({ id: 7 }), raw, ...wrong }]);
+      const subjects: readonly Subject[] = [
+        { kind: 'phone', contact: '+442079460018' },
+        { kind: 'phone', contact: '00 44 20 7946 0018' },
+        { kind: 'email', contact: 'RENÉ@example.com' },
+        { kind: 'phone', contact: '+442079460019' },
+        { kind: 'email', contact: 'ada@example.com' },
+      ];
+      const found = await Promise.all(subjects.map((subject) => on.ledger.findPerson(subject)));
+      const byPhone = !raw.includes('example');
+      expect(found.map(({ rejected }) => rejected.length > 0)).toEqual([
+        byPhone,
+        byPhone,
+        !byPhone,
+        false,
+        false,
+      ]);
+    });
+
+    it('an id that reads like a phone number is none', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const raw = '{"id":442079460018}';
+      const wrong = { kind: 'rejected', reason: 'It is wrong.', path: '' } as const;
+      await on.list([{ ...aListedLead({ id: 442079460018 }), raw, ...wrong }]);
+      expect(await on.ledger.findPerson({ kind: 'phone', contact: '+442079460018' })).toEqual({
+        leads: [],
+        rejected: [],
+      });
+    });
+
     it('keeps out a lead that was only ever set aside, also when it comes right', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const wrong = { kind: 'rejected', reason: 'It is wrong.', path: 'created_at' } as const;
