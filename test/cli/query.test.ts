@@ -118,6 +118,14 @@ describe('leadsync query', () => {
     expect(stdout).toContain('9223372036854775807');
   });
 
+  it("gives one's own SQL what was set as it is, and how long ago as a time where documented queries have one", async () => {
+    const install = await withLeads();
+    const set = ['since=2h', 'at=2026-11-20', 'name=7d'];
+    const { stdout } = await install.run(['query', 'SELECT :since, :at, :name', '--set', ...set]);
+    const since = install.clock.in(-7_200_000).toISOString();
+    expect(stdout.split('\r\n')[1]).toBe(`${since},2026-11-20,7d`);
+  });
+
   it.each([
     ['SELECT * FROM nowhere', 'SQLite says: no such table: nowhere.'],
     ['SELEC 1', 'This is no query.'],

@@ -10,7 +10,7 @@ import { readableConfigOf, type Surroundings, widthOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import { readLeadId } from '../filter.ts';
-import { readMoment } from '../moment.ts';
+import { isAge, readMoment } from '../moment.ts';
 import { printable } from '../printable.ts';
 import { FORMATS, type Format } from '../query-output.ts';
 import { runQuery } from '../run-query.ts';
@@ -46,7 +46,10 @@ export const command = defineCommand<Options>({
       .option('--list', 'show the tables, views and documented queries')
       .addOption(new Option('--format <format>', 'table on a terminal, else csv').choices(FORMATS))
       .option('--limit <n>', `at most so many rows; ${ROWS_SHOWN} on a terminal, else all`, readCount)
-      .option('--set <name=value...>', 'the value of a :name in the query; a time as 2026-11-20 or 7d')
+      .option(
+        '--set <name=value...>',
+        'the value of a :name in the query, as text; of :since and :at also how long ago: 7d',
+      )
       .option('--timeout <seconds>', 'how long it may take', readSeconds, 30);
   },
   run: async (options, surroundings, [asked]) => {
@@ -103,7 +106,8 @@ function valuesOf(
   now: Date,
 ): QueryValues {
   const values = new Map(given.map(pairOf));
-  if (parameters === undefined) return Object.fromEntries(values);
+  if (parameters === undefined)
+    return Object.fromEntries([...values].map(([name, text]) => [name, ownValue(name, text, now)]));
   const known = parameters.map(({ name }) => name);
   const unknown = [...values.keys()].find((name) => !known.includes(name));
   if (unknown !== undefined)
@@ -115,6 +119,14 @@ function valuesOf(
   return Object.fromEntries(
     parameters.map((one) => [one.name, readValue(one, values.get(one.name), now)] as const),
   );
+}
+
+/** In SQL of one's own a value is the text that was given, but for how long ago where a documented query has a time. */
+function ownValue(name: string, text: string, now: Date): string {
+  const isTime = queries.some(({ parameters }) =>
+    parameters.some((one) => one.name === name && one.type === 'time'),
+  );
+  return isTime && isAge(text, now) ? readMoment(text, now).toISOString() : text;
 }
 
 function pairOf(text: string): [string, string] {
