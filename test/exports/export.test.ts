@@ -288,6 +288,8 @@ describe('leadsync export', () => {
   it.each([
     [['--table', 'leds', 'a.csv'], 2, 'did you mean "leads"'],
     [['a.xlsx'], 2, 'What format is .xlsx?'],
+    [[''], 2, 'Where to?'],
+    [['-'], 2, 'Where to?'],
     [['--partition', 'day', 'a.sqlite'], 2, 'An SQLite file has no partitions.'],
     [['--all', '--table', 'leads', 'a'], 2, 'Give one of the two.'],
     [['--since', 'yesterday', 'a.csv'], 2, 'Write a date'],

@@ -63,7 +63,7 @@ export const command = defineCommand<Options>({
       refuseOthers(options, output);
       return makeScheduled({ ...options, name: options.name }, surroundings);
     }
-    if (output === undefined) throw NO_OUTPUT;
+    if (output === undefined || output === '' || output === '-') throw NO_OUTPUT;
     const request = requestOf(output, options, surroundings);
     const { stdout, stderr } = surroundings;
     const progress = new ExportProgress(stderr);
@@ -87,7 +87,7 @@ export const command = defineCommand<Options>({
 const NO_OUTPUT = new CommandFailure(
   ExitCode.usage,
   'Where to?',
-  'Name a file or a folder that is not there yet, or a configured export with --name.',
+  'Name a file or a folder that is not there yet, or a configured export with --name. Rows on standard output are what `leadsync query` gives.',
 );
 
 function refuseOthers({ table, all, format, partition, since }: Options, output: string | undefined): void {
