@@ -120,7 +120,7 @@ export const tables: readonly Relation[] = [
       always(
         'leads_listed',
         'bigint',
-        'Elements in the listing: of a partial one those that were read, of an unchanged one those of the poll before.',
+        'Leads in the listing, each once, without what was rejected: of a partial one those that were read, of an unchanged one those of the poll before.',
       ),
       always('leads_new', 'bigint', 'Leads listed for the first time.'),
       always('leads_changed', 'bigint', 'Leads listed with another content than before.'),

@@ -161,7 +161,11 @@ export const views: readonly Relation[] = [
       source,
       maybe('last_success_at', 'time', 'When a listing was last known to its end.'),
       maybe('age_seconds', 'double', 'Seconds since last_success_at.'),
-      always('leads_listed', 'bigint', 'Elements in the last complete listing.'),
+      always(
+        'leads_listed',
+        'bigint',
+        'Leads in the last complete listing, each once, without what was rejected.',
+      ),
       always(
         'leads_rejected',
         'bigint',
