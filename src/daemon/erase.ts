@@ -18,6 +18,9 @@ const PATIENCE_MS = 60_000;
 /** How long is waited for a leadsync that is running to tell sinks that can only be told, in ms. */
 const TELL_MS = 5_000;
 const LOOK_AGAIN_MS = 200;
+/** Nobody keeps an address or a number for it. */
+const ASK_AGAIN =
+  'Then erase by the address or number once more: leads of which the ledger has no content are found there alone.';
 
 /**
  * What an erasure works with. The signal ends every wait; what was not done by then stays noted for a later erasure.
@@ -28,18 +31,54 @@ export interface EraseParts {
   readonly signal: AbortSignal;
 }
 
-/** Whom an erasure takes: whoever is meant, and whatever an earlier one that was cut off, or did not reach every place, has left. */
+/** Whom an erasure takes, and the names of the sinks that could not be asked whom of the person they hold. */
+export interface Sought extends Person {
+  readonly unasked: readonly string[];
+}
+
+/**
+ * Whom an erasure takes: whoever is meant, and whatever an earlier one that was cut off, or did not reach every place, has left. Sinks
+ * that can be asked may hold leads of the person whose content the ledger no longer has.
+ */
 export async function personToErase(
-  ledger: Ledger,
+  sinks: readonly SinkConfig[],
   subject: Subject | undefined,
   source: string | undefined,
-): Promise<Person> {
+  parts: EraseParts,
+): Promise<Sought> {
+  const { ledger } = parts;
   const found = subject ? await ledger.findPerson(subject, source) : { leads: [], rejected: [] };
+  const asked = subject && subject.kind !== 'lead' ? sinks : [];
+  const { held, unasked } = subject ? await heldOf(asked, subject, parts) : { held: [], unasked: [] };
   const left = await ledger.unfinishedErasures();
+  const meant = held.filter((lead) => source === undefined || lead.source === source);
   const named = new Map(
-    [...left, ...found.leads].map(({ source, leadId }) => [`${source} ${leadId}`, { source, leadId }]),
+    [...left, ...found.leads, ...meant].map(({ source, leadId }) => [
+      `${source} ${leadId}`,
+      { source, leadId },
+    ]),
   );
-  return { leads: [...named.values()], rejected: found.rejected };
+  return { leads: [...named.values()], rejected: found.rejected, unasked };
+}
+
+async function heldOf(
+  sinks: readonly SinkConfig[],
+  subject: Subject,
+  { clock, signal }: EraseParts,
+): Promise<{ held: readonly LeadKey[]; unasked: readonly string[] }> {
+  const [held, unasked]: [LeadKey[], string[]] = [[], []];
+  for (const config of sinks) {
+    const sink = openSink(config, clock);
+    try {
+      held.push(...((await sink.findPerson?.(subject, signal)) ?? []));
+    } catch (error) {
+      if (!(error instanceof SinkUnavailable)) throw error;
+      unasked.push(config.name);
+    } finally {
+      await sink.close();
+    }
+  }
+  return { held, unasked };
 }
 
 /**
@@ -151,7 +190,7 @@ async function eraseFromSink(
       ...placeOf(config),
       reached: false,
       again: true,
-      what: [error.message, error.hint].filter(Boolean).join(' '),
+      what: [error.message, error.hint, sink.findPerson && ASK_AGAIN].filter(Boolean).join(' '),
     };
   } finally {
     await sink.close();

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Batch, LeadEvent } from '../leads/delivery.ts';
 import type { FormerName, HistoryRow, Overview, Renamed } from '../leads/history.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
-import type { LeadKey, Person } from '../leads/person.ts';
+import type { LeadKey, Person, Subject } from '../leads/person.ts';
 import type { Clock } from '../platform/clock.ts';
 
 /** A configured, named destination. Made without opening a connection; connects when first used. */
@@ -35,6 +35,11 @@ export interface Sink {
    * @throws SinkUnavailable
    */
   holds?(signal: AbortSignal): AsyncIterable<HeldLead>;
+  /**
+   * The leads that the destination holds, in any content, of whoever has this email address or phone number; where it can be asked.
+   * One may be named more than once. @throws SinkUnavailable
+   */
+  findPerson?(subject: Subject, signal: AbortSignal): Promise<readonly LeadKey[]>;
   /** Removes what the destination holds of these; where it can. Gives how many rows that were. @throws SinkUnavailable */
   erase?(what: ErasedFrom, signal: AbortSignal): Promise<number>;
 }

@@ -179,7 +179,11 @@ test('an erasure that is stopped while it looks where the person is certifies wh
   const ledger = await install.ledger();
   await deliverBySink(install, ledger, 'drop');
   const config = loadConfig(install.configFile, { sinkTypes, env: {} });
-  const person = await personToErase(ledger, { kind: 'lead', lead: LARGEST }, undefined);
+  const person = await personToErase(config.sinks, { kind: 'lead', lead: LARGEST }, undefined, {
+    ledger,
+    clock: install.clock,
+    signal: new AbortController().signal,
+  });
   const { places } = await erase(config, person, {
     ledger,
     clock: install.clock,

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { refused } from '../ledger/ledger-under-test.ts';
+import type { Subject } from '../../src/leads/person.ts';
+import { ids, refused } from '../ledger/ledger-under-test.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { TwoStores } from './two-stores.ts';
 
@@ -82,4 +83,26 @@ it('erased once more, the mirror removes what came behind the first time', async
   await stores.on.ledger.erase(person, []);
   await stores.bring();
   expect(await everything(stores)).not.toMatch(/Ada/);
+});
+
+it('finds a person in PostgreSQL by every content and whatever was set aside, in tables of any size', async () => {
+  const stores = await TwoStores.open();
+  const ada = { client_email: ' Ada@Example.com', client_phone_number: '0044 20 7946-0018' };
+  const large = ids(10, 14).map((id) => aListedLead({ id, note: 'x'.repeat(1_500_000) }));
+  await stores.list([
+    ...ids(100, 1_400),
+    ...large,
+    aListedLead({ id: 2n ** 63n - 1n, ...ada, note: '\\u0000' }),
+    1_401,
+  ]);
+  await stores.list([aListedLead({ id: 3, ...ada })]);
+  await stores.list([aListedLead({ id: 3, client_email: 'new@example.com', client_phone_number: '' })]);
+  const wrong = { kind: 'rejected', reason: 'no', path: '' } as const;
+  await stores.on.list([{ ...aListedLead({ id: 5, client_email: 'ada@example.com' }), ...wrong }]);
+  await stores.bring();
+  const found = async (subject: Subject) =>
+    [...new Set((await stores.sink.findPerson?.(subject, NEVER))?.map(({ leadId }) => leadId))].sort();
+  expect(await found({ kind: 'email', contact: 'ADA@example.com' })).toEqual([2n ** 63n - 1n, 3n, 5n].sort());
+  expect(await found({ kind: 'phone', contact: '+442079460018' })).toEqual([2n ** 63n - 1n, 3n].sort());
+  expect(await found({ kind: 'email', contact: 'nobody@example.com' })).toEqual([]);
 });

@@ -1,6 +1,5 @@
 import type { Certificate } from '../../daemon/certificate.ts';
-import { erase as eraseEverywhere, personToErase } from '../../daemon/erase.ts';
-import type { Person } from '../../leads/person.ts';
+import { erase as eraseEverywhere, personToErase, type Sought } from '../../daemon/erase.ts';
 import { countOf } from '../../platform/in-words.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
@@ -28,7 +27,7 @@ export const command = defineCommand<Options>({
     'leadsync erase --yes',
   ],
   notes:
-    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it.\nWithout --yes it says what would be erased, and erases nothing. Ids and hashes are kept, so that no poll brings the\nleads back. Webhooks that got the leads are owed lead.erased, which a leadsync that is running brings. What an earlier\nerase did not reach is taken along; without a person, that alone is done.\nIt works beside a leadsync that is running. Exit 0 when every place was reached, 1 when some were not.',
+    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it,\nalso those that PostgreSQL alone still has the content of.\nWithout --yes it says what would be erased, and erases nothing. Ids and hashes are kept, so that no poll brings the\nleads back. Webhooks that got the leads are owed lead.erased, which a leadsync that is running brings. What an earlier\nerase did not reach is taken along; without a person, that alone is done.\nIt works beside a leadsync that is running. Exit 0 when every place was reached, 1 when some were not.',
   declare: (command) =>
     command
       .option('--source <name>', 'only leads of this source')
@@ -40,8 +39,10 @@ export const command = defineCommand<Options>({
     const { clock, stdout } = surroundings;
     return withLedger(config, surroundings, async (ledger) => {
       requireName('source', options.source, sourceNames(config, await ledger.status()));
-      const person = await personToErase(ledger, subject, options.source);
-      if (person.leads.length + person.rejected.length === 0) throw nobody(given);
+      // Nothing is changed while it looks: a signal ends it.
+      const looking = { ledger, clock, signal: new AbortController().signal };
+      const person = await personToErase(config.sinks, subject, options.source, looking);
+      if (person.leads.length + person.rejected.length === 0) throw nobody(given, person);
       if (!options.yes) throw unconfirmed(person);
       const stop = listenForStop(() => process.exit(ExitCode.notDone));
       const certificate = await eraseEverywhere(config, person, { ledger, clock, signal: stop.signal });
@@ -52,7 +53,7 @@ export const command = defineCommand<Options>({
   },
 });
 
-function nobody(given: string | undefined): CommandFailure {
+function nobody(given: string | undefined, { unasked }: Sought): CommandFailure {
   return given === undefined
     ? new CommandFailure(
         ExitCode.usage,
@@ -61,17 +62,21 @@ function nobody(given: string | undefined): CommandFailure {
       )
     : new CommandFailure(
         ExitCode.notDone,
-        'The ledger holds nobody of that id, address or number.',
+        `The ledger holds nobody of that id, address or number.${notAsked(unasked)}`,
         'If it was erased before, or its content was removed by `retention`, only its lead id is left: look that up where the person still is, and erase it.',
       );
 }
 
-function unconfirmed({ leads, rejected }: Person): CommandFailure {
+function notAsked(sinks: readonly string[]): string {
+  return sinks.map((sink) => ` Sink ${printable(sink)} could not be asked.`).join('');
+}
+
+function unconfirmed({ leads, rejected, unasked }: Sought): CommandFailure {
   const names = leads.map(({ source, leadId }) => `${printable(source)} ${leadId}`);
   const what = [...names, ...(rejected.length > 0 ? [countOf(rejected.length, 'rejected lead')] : [])];
   return new CommandFailure(
     ExitCode.notDone,
-    `Nothing was erased. This would be: ${what.join(', ')}.`,
+    `Nothing was erased. This would be: ${what.join(', ')}.${notAsked(unasked)}`,
     'It cannot be undone. The same with --yes erases it.',
   );
 }

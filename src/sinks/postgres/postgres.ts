@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
+import type { LeadKey, Subject } from '../../leads/person.ts';
 import { duration, secret } from '../../platform/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { rowOf } from '../lead-row.ts';
@@ -16,6 +17,7 @@ import {
 } from '../sink.ts';
 import { Database } from './database.ts';
 import { eraseLeads, eraseRejected } from './erase.ts';
+import { findIn, received } from './find-person.ts';
 import { heldAfter } from './held.ts';
 import { isSchemaName, quoted } from './identifier.ts';
 import { PostgresMirror } from './postgres-mirror.ts';
@@ -147,6 +149,21 @@ class PostgresSink implements Sink {
       last = rows.at(-1);
       if (!last) return;
     }
+  }
+
+  async findPerson(subject: Subject, signal: AbortSignal): Promise<readonly LeadKey[]> {
+    await this.#prepareSchema(signal);
+    const all: LeadKey[] = [];
+    for (const table of received)
+      for (let after: readonly string[] | undefined; ; ) {
+        const { found, next } = await this.#database.read(signal, (client) =>
+          findIn(client, this.#schema, table, subject, after),
+        );
+        all.push(...found);
+        after = next;
+        if (after === undefined) break;
+      }
+    return all;
   }
 
   /** Also from the tables of the mirror, whether it is on or not. */

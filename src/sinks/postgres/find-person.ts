@@ -1,0 +1,83 @@
+import type { ClientBase } from 'pg';
+import { isOfPerson } from '../../leads/is-of-person.ts';
+import type { LeadKey, Subject } from '../../leads/person.ts';
+import { quoted } from './identifier.ts';
+
+/** Rows of one part; fewer where they are megabytes long. */
+const ROWS_AT_ONCE = 500;
+const BYTES_AT_ONCE = 4_000_000;
+
+/** A table with leads as they were received. */
+interface Received {
+  readonly table: string;
+  readonly id: string;
+  readonly raw: string;
+  /** Its key in order, each with its type. */
+  readonly key: readonly (readonly [column: string, type: string])[];
+}
+
+/** Where a lead may be of which the ledger knows no more: `retention` has emptied it there, or the ledger was made anew. */
+export const received: readonly Received[] = [
+  {
+    table: 'leads',
+    id: 'id',
+    raw: '_leadsync_raw',
+    key: [
+      ['source', 'text'],
+      ['id', 'bigint'],
+    ],
+  },
+  {
+    table: 'lead_versions',
+    id: 'lead_id',
+    raw: 'raw',
+    key: [
+      ['source', 'text'],
+      ['lead_id', 'bigint'],
+      ['version', 'integer'],
+    ],
+  },
+  {
+    table: 'rejected_leads',
+    id: 'lead_id',
+    raw: 'raw',
+    key: [
+      ['source', 'text'],
+      ['hash', 'text'],
+    ],
+  },
+];
+
+/** What a part of a table has of a person, and the key behind which the next one begins; undefined when it was the last. */
+export interface FoundPart {
+  readonly found: readonly LeadKey[];
+  readonly next: readonly string[] | undefined;
+}
+
+/** Looks for a person in the next rows of a table behind a key, as the ledger looks for one. */
+export async function findIn(
+  client: ClientBase,
+  schema: string,
+  { table, id, raw, key }: Received,
+  subject: Subject,
+  after: readonly string[] | undefined,
+): Promise<FoundPart> {
+  const order = key.map(([column]) => column).join(', ');
+  const behind = key.map(([, type], at) => `$${at + 1}::${type}`).join(', ');
+  const { rows } = await client.query<{ source: string; lead: string; raw: string; key: string[] }>(
+    `SELECT source, lead, raw, key FROM (
+      SELECT source, ${id}::text AS lead, ${raw}::text AS raw, ARRAY[${key.map(([column]) => `${column}::text`).join(', ')}] AS key,
+        row_number() OVER part AS place, sum(octet_length(${raw}::text)) OVER part - octet_length(${raw}::text) AS bytes_before
+      FROM (SELECT * FROM ${quoted(schema)}.${table} WHERE ${id} IS NOT NULL AND ($1::text IS NULL OR (${order}) > (${behind}))
+        ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}) t
+      WINDOW part AS (ORDER BY ${order})
+    ) p WHERE bytes_before < ${BYTES_AT_ONCE} ORDER BY place`,
+    key.map(([, type], at) => after?.[at] ?? (type === 'text' ? null : '0')),
+  );
+  return {
+    found: rows
+      .filter((row) => isOfPerson(row.raw, subject))
+      .map(({ source, lead }) => ({ source, leadId: BigInt(lead) })),
+    next: rows.at(-1)?.key,
+  };
+}
