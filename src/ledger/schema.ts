@@ -1,4 +1,4 @@
-import type Database from 'better-sqlite3';
+import Database from 'better-sqlite3';
 import { relations } from '../store/documented.ts';
 import { commentOf } from '../store/relation.ts';
 import { browseIndexes } from './browse-indexes.ts';
@@ -267,7 +267,10 @@ export function requireThisShape(db: Database.Database): void {
 
 /** Brings a ledger to this version's shape: all steps that are missing and the views, in one transaction. */
 export function migrate(db: Database.Database): void {
-  if (appliedSteps(db) === migrations.length) return;
+  if (appliedSteps(db) === migrations.length) {
+    refreshComments(db);
+    return;
+  }
   addFunctions(db);
   db.transaction(() => {
     // Read once more: another process may have taken the same steps while this one waited for it.
@@ -293,11 +296,28 @@ function makeViews(db: Database.Database): void {
   db.exec(publicViews);
 }
 
+/** What is said of every table, view and column: as rows of `_comments`. */
+const COMMENTS = relations.flatMap((relation) => [
+  [relation.name, null, commentOf(relation)],
+  ...relation.columns.map(({ name, means }) => [relation.name, name, means]),
+]);
+
 function writeComments(db: Database.Database): void {
   db.exec('DELETE FROM _comments');
   const add = db.prepare('INSERT INTO _comments VALUES (?, ?, ?)');
-  for (const relation of relations) {
-    add.run(relation.name, null, commentOf(relation));
-    for (const { name, means } of relation.columns) add.run(relation.name, name, means);
+  for (const comment of COMMENTS) add.run(comment);
+}
+
+/** Words may change without a step. Those of a version before are no reason not to open a ledger. */
+function refreshComments(db: Database.Database): void {
+  try {
+    const written = db
+      .prepare('SELECT relation, "column", comment FROM _comments ORDER BY rowid')
+      .raw()
+      .all();
+    if (JSON.stringify(written) !== JSON.stringify(COMMENTS))
+      db.transaction(() => writeComments(db)).immediate();
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error;
   }
 }

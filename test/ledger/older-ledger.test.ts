@@ -53,3 +53,13 @@ it('says of every table, view and column what it means', async () => {
     relations.flatMap(({ name, columns }) => [[name, null], ...columns.map((one) => [name, one.name])]),
   );
 });
+
+it('brings what is said of tables and columns to its own words, where the shape is the same', async () => {
+  const disk = new SqliteFile();
+  const on = await LedgerUnderTest.with(disk.open, 'crm');
+  const comments = () => disk.other((db) => db.prepare('SELECT * FROM _comments').raw().all());
+  const before = comments();
+  disk.other((db) => db.exec("UPDATE _comments SET comment = 'old' WHERE relation = 'polls'"));
+  await on.again().ledger.close();
+  expect(comments()).toEqual(before);
+});
