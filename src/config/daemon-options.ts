@@ -166,7 +166,9 @@ export const daemonOptions = z.strictObject({
       ),
       versions: kept('Contents that a lead had before, since they were first listed'),
       attempts: kept('Attempts and what destinations answered, of deliveries that are settled'),
-      rejected_leads: kept('What was set aside, since it came right or was last listed'),
+      rejected_leads: kept(
+        'What was set aside, since it came right or was last listed; the newest one goes with the next',
+      ),
     })
     .prefault({})
     .describe(

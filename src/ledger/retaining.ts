@@ -16,7 +16,8 @@ interface Look {
 interface Sql {
   readonly end: Database.Statement<[number, number], number | null>;
   readonly old: Database.Statement<[{ after: number; end: number; before: number; time: string }], number>;
-  readonly remove: Database.Statement<[string]>;
+  /** Each takes the same rows. */
+  readonly remove: readonly Database.Statement<[string]>[];
 }
 
 /**
@@ -41,7 +42,8 @@ export class Retaining {
 
   /** Inside the caller's transaction. What came to be owed since it was looked at keeps its content. */
   remove(kind: Retained, rows: readonly number[]): number {
-    return this.#sql[kind].remove.run(JSON.stringify(rows)).changes;
+    const given = JSON.stringify(rows);
+    return this.#sql[kind].remove.reduce((sum, sql) => sum + sql.run(given).changes, 0);
   }
 }
 
@@ -64,25 +66,33 @@ function prepare(db: Database.Database): Record<Retained, Sql> {
        AND ${current} (SELECT 1 FROM _leads l WHERE l.source = v.source AND l.id = v.id AND l.version_no = v.version_no)
        AND v.raw <> json_object('id', v.id) AND NOT ${OWED}`,
     ),
-    remove: db.prepare<[string]>(
-      `UPDATE _versions AS v SET raw = json_object('id', id), readable = NULL
-       WHERE version_no IN (SELECT value FROM json_each(?)) AND NOT ${OWED}`,
-    ),
+    remove: [
+      db.prepare<[string]>(
+        `UPDATE _versions AS v SET raw = json_object('id', id), readable = NULL
+         WHERE version_no IN (SELECT value FROM json_each(?)) AND NOT ${OWED}`,
+      ),
+    ],
   });
   return {
     leads: versions('EXISTS'),
     versions: versions('NOT EXISTS'),
     attempts: {
       end: end('_attempts', 'attempt_no'),
-      // The last stays: its number would be given to another, which a mirror would take for it.
+      // The last stays, without its text: its number would be given to another, which a mirror would take for it.
       old: old(
         `SELECT a.attempt_no FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no
          WHERE a.attempt_no > :after AND a.attempt_no <= :end AND coalesce(a.last_at, a.started_at) < :before AND d.state <> 'pending'
-         AND a.attempt_no < (SELECT max(attempt_no) FROM _attempts)`,
+         AND (a.attempt_no < (SELECT max(attempt_no) FROM _attempts) OR a.answer IS NOT NULL OR a.error IS NOT NULL)`,
       ),
-      remove: db.prepare<[string]>(
-        'DELETE FROM _attempts WHERE attempt_no IN (SELECT value FROM json_each(?))',
-      ),
+      remove: [
+        db.prepare<[string]>(
+          `DELETE FROM _attempts WHERE attempt_no IN (SELECT value FROM json_each(?))
+           AND attempt_no < (SELECT max(attempt_no) FROM _attempts)`,
+        ),
+        db.prepare<[string]>(
+          'UPDATE _attempts SET answer = NULL, error = NULL WHERE attempt_no IN (SELECT value FROM json_each(?))',
+        ),
+      ],
     },
     rejected_leads: {
       end: end('rejected_leads', 'rejected_id'),
@@ -94,9 +104,11 @@ function prepare(db: Database.Database): Record<Retained, Sql> {
            AND r.last_poll_id < (SELECT s.complete_poll FROM _sources s WHERE s.source = r.source)
            AND (SELECT p.started_at FROM polls p WHERE p.poll_id = r.last_poll_id) < :time)`,
       ),
-      remove: db.prepare<[string]>(
-        'DELETE FROM rejected_leads WHERE rejected_id IN (SELECT value FROM json_each(?))',
-      ),
+      remove: [
+        db.prepare<[string]>(
+          'DELETE FROM rejected_leads WHERE rejected_id IN (SELECT value FROM json_each(?))',
+        ),
+      ],
     },
   };
 }

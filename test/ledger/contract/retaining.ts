@@ -65,7 +65,7 @@ export function retainingContract(store: () => OpenLedger): void {
       await on.list([1]);
       await on.attemptAll('dead', refused);
       on.clock.jump(2 * DAY);
-      expect(await retained(on)).toEqual([]);
+      expect(await retained(on)).toEqual([{ ...nothing, attempts: 1 }]);
       const { batch } = await on.take('crm');
       expect(batch.deliveries[0]?.raw).toContain('client_name');
     });
@@ -94,6 +94,18 @@ export function retainingContract(store: () => OpenLedger): void {
       expect((await on.ledger.removeOld('leads', on.clock.now(), 0)).removed).toBe(500);
       expect(await retained(on, { leads: DAY })).toEqual([{ ...nothing, leads: 700 }]);
       expect(await retained(on, { attempts: DAY })).toEqual([{ ...nothing, attempts: 1_199 }]);
+    });
+
+    it('the last attempt keeps its number, and nothing of what the destination said', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await on.attemptAll('crm', refused);
+      on.clock.jump(2 * DAY);
+      expect(await retained(on, { attempts: DAY })).toEqual([{ ...nothing, attempts: 1 }]);
+      expect((await rowsOf(on, 1n))['attempts']).toMatchObject([
+        { outcome: 'refused', error: null, answer: null },
+      ]);
+      expect(await retained(on, { attempts: DAY })).toEqual([]);
     });
 
     it('what was erased does not come back with its text when the service lists it again', async () => {
