@@ -57,3 +57,14 @@ it('says that PostgreSQL cannot be reached, and finds nothing missing', async ()
   }).rejects.toThrow(SinkUnavailable);
   await sink.close();
 });
+
+it('makes nothing where it only asks: a schema that is not there holds nobody', async () => {
+  const stores = await TwoStores.open();
+  await stores.list(ids(1, 3));
+  const schema = `${stores.postgres.schema}_misspelt`;
+  const sink = openPostgres({ url: stores.postgres.url, schema });
+  for await (const lead of sink.holds?.(NEVER) ?? []) expect(lead).toBeUndefined();
+  expect(await sink.findPerson?.({ kind: 'email', contact: 'ada@example.com' }, NEVER)).toEqual([]);
+  expect(await stores.inPostgres(`SELECT to_regnamespace('${schema}') AS found`)).toEqual([{ found: null }]);
+  await sink.close();
+});

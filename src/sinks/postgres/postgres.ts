@@ -23,7 +23,7 @@ import { isSchemaName, quoted } from './identifier.ts';
 import { PostgresMirror } from './postgres-mirror.ts';
 import { staleComments, writeComments } from './refresh-comments.ts';
 import { answerRows } from './rows.ts';
-import { checkSchema, migrate } from './schema.ts';
+import { checkSchema, madeOf, migrate } from './schema.ts';
 import { partsOf, upsert } from './upsert.ts';
 
 const postgresOptions = z.strictObject({
@@ -142,7 +142,7 @@ class PostgresSink implements Sink {
   }
 
   async *holds(signal: AbortSignal): AsyncIterable<HeldLead> {
-    await this.#prepareSchema(signal);
+    if ((await this.#made(['leads'], signal)).length === 0) return;
     for (let last: HeldLead | undefined; ; ) {
       const rows = await this.#database.read(signal, (client) => heldAfter(client, this.#schema, last));
       yield* rows;
@@ -152,9 +152,12 @@ class PostgresSink implements Sink {
   }
 
   async findPerson(subject: Subject, signal: AbortSignal): Promise<readonly LeadKey[]> {
-    await this.#prepareSchema(signal);
+    const made = await this.#made(
+      received.map(({ table }) => table),
+      signal,
+    );
     const all: LeadKey[] = [];
-    for (const table of received)
+    for (const table of received.filter((one) => made.includes(one.table)))
       for (let after: readonly string[] | undefined; ; ) {
         const { found, next } = await this.#database.read(signal, (client) =>
           findIn(client, this.#schema, table, subject, after),
@@ -180,6 +183,11 @@ class PostgresSink implements Sink {
 
   async close(): Promise<void> {
     await Promise.all([this.#database.close(), this.mirror?.close()]);
+  }
+
+  /** Whoever only asks makes nothing: a schema that is misspelt would be there from then on. */
+  #made(tables: readonly string[], signal: AbortSignal): Promise<string[]> {
+    return this.#database.read(signal, (client) => madeOf(client, this.#schema, tables));
   }
 
   #prepareSchema(signal: AbortSignal): Promise<void> {

@@ -53,6 +53,20 @@ export async function checkSchema(client: ClientBase, schema: string, mirrors: b
   await requireRights(client, neededRights(schema, found, mirrors));
 }
 
+/**
+ * Of these tables those that leadsync has made in the schema, which may be missing or an older one. Changes nothing.
+ * @throws SinkUnavailable when the schema is a newer leadsync's or somebody else's
+ */
+export async function madeOf(
+  client: ClientBase,
+  schema: string,
+  tables: readonly string[],
+): Promise<string[]> {
+  const { version } = await inspect(client, schema);
+  const made = namesByStep.slice(0, version).flat();
+  return tables.filter((table) => made.includes(table));
+}
+
 async function inspect(client: ClientBase, schema: string): Promise<Found> {
   const { rows } = await client.query(
     `SELECT to_regnamespace($1) IS NOT NULL AS schema_exists,
