@@ -11,6 +11,7 @@ import {
   refused,
   unavailable,
 } from '../ledger/ledger-under-test.ts';
+import { sqliteStore } from '../ledger/sqlite-store.ts';
 import { openPostgres } from '../sinks/postgres/database.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { HeldClock } from '../support/held-clock.ts';
@@ -174,6 +175,31 @@ it('keeps what an earlier ledger brought, beside what one made anew brings from 
     { poll_id: '1', status: 'running' },
   ]);
   await anew.close();
+});
+
+it('counts once how fast a lead came to a sink, also where a ledger was lost and brings it as a new one again', async () => {
+  const stores = await TwoStores.open();
+  await stores.list([1, 2]);
+  await stores.attempt(2, delivered);
+  await stores.bring();
+  const speed = 'SELECT lead_id, sink, delivered_at FROM v_speed_to_lead ORDER BY 1, 2';
+  const before = await stores.inPostgres(speed);
+  expect(before).toHaveLength(4);
+  const later = new HeldClock();
+  later.jump(HOUR);
+  const anew = new LedgerUnderTest(sqliteStore(), later);
+  await anew.declare(aSink('crm'));
+  await anew.list([aListedLead({ id: 1, client_name: 'Changed' }), 2]);
+  for (const ref of (await anew.claim('crm', { window: 2 })).refs)
+    await anew.settle((await anew.begin(ref)).ref, delivered);
+  await stores.bring(anew.ledger);
+  const known = 'SELECT count(*) AS n FROM deliveries WHERE lead_id = 1';
+  expect(await stores.inPostgres(known)).toEqual([{ n: '3' }]);
+  const after = await stores.inPostgres(speed);
+  expect(after.map(({ lead_id, sink }) => `${lead_id} ${sink}`)).toEqual(
+    before.map(({ lead_id, sink }) => `${lead_id} ${sink}`),
+  );
+  expect(after[0]).toEqual(before[0]);
 });
 
 it('knows one current content of a lead, that of the ledger that was restored and not that of the one that was lost', async () => {

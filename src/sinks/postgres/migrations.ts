@@ -238,6 +238,20 @@ export const migrations: readonly string[] = [
   );
   CREATE INDEX _erased_number ON _erased (_leadsync_ledger, erased_no);
   `,
+  `
+  -- A ledger that was made anew, or set back, brings leads as new ones once more. What that costs is paid where there was another ledger.
+  CREATE OR REPLACE VIEW v_speed_to_lead AS SELECT d.source, d.lead_id, d.sink, l.service_slug, l.created_at,
+    l._leadsync_first_seen_at AS first_seen_at, d.settled_at AS delivered_at,
+    extract(epoch FROM l._leadsync_first_seen_at - date_trunc('milliseconds', l.created_at))::double precision AS created_to_seen_seconds,
+    extract(epoch FROM d.settled_at - l._leadsync_first_seen_at)::double precision AS seen_to_delivered_seconds,
+    extract(epoch FROM d.settled_at - date_trunc('milliseconds', l.created_at))::double precision AS created_to_delivered_seconds
+  FROM deliveries d JOIN leads l ON l.source = d.source AND l.id = d.lead_id
+  WHERE d.state = 'delivered' AND d.event = 'created' AND NOT d.replay
+    AND ((SELECT min(_leadsync_ledger) = max(_leadsync_ledger) FROM deliveries) OR NOT EXISTS (
+      SELECT FROM deliveries e WHERE e.source = d.source AND e.lead_id = d.lead_id AND e.sink = d.sink
+        AND e.state = 'delivered' AND e.event = 'created' AND NOT e.replay
+        AND (e.settled_at, e.delivery_id) < (d.settled_at, d.delivery_id)));
+  `,
 ];
 
 /** The names that each step makes in the schema. */
