@@ -118,6 +118,13 @@ describe('leadsync query', () => {
     expect(stdout).toContain('9223372036854775807');
   });
 
+  it("says that one's own SQL does not have the name that is set", async () => {
+    const install = await withLeads();
+    const asked = ['query', 'SELECT :since, @to', '--set', 'since=2h', 'until=1h'];
+    const { code, stderr } = await install.run(asked);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: 'The query has no :until.\nIt takes since, to.\n' });
+  });
+
   it("gives one's own SQL what was set as it is, and how long ago as a time where documented queries have one", async () => {
     const install = await withLeads();
     const set = ['since=2h', 'at=2026-11-20', 'name=7d'];

@@ -63,8 +63,9 @@ export const command = defineCommand<Options>({
         'No query was given.',
         'Give SQL in quotes, @ and the name of a documented query, or - to read SQL from standard input; --list shows what there is.',
       );
-    const { sql, parameters } = await queryOf(asked, surroundings);
-    const values = valuesOf(options.set ?? [], parameters, surroundings.clock.now());
+    const query = await queryOf(asked, surroundings);
+    const values = valuesOf(options.set ?? [], query, surroundings.clock.now());
+    const { sql } = query;
     const file = ledgerFile(readableConfigOf(options, surroundings).dataDir);
     const { stdout, stderr } = surroundings;
     const terminal = stdout.isTTY === true;
@@ -102,13 +103,11 @@ function documented(name: string): Query {
 /** What stands for each `:name`; of a documented query, which says what it takes, as the ledger writes it. @throws CommandFailure */
 function valuesOf(
   given: readonly string[],
-  parameters: readonly Parameter[] | undefined,
+  { sql, parameters }: Pick<Query, 'sql'> & Partial<Query>,
   now: Date,
 ): QueryValues {
   const values = new Map(given.map(pairOf));
-  if (parameters === undefined)
-    return Object.fromEntries([...values].map(([name, text]) => [name, ownValue(name, text, now)]));
-  const known = parameters.map(({ name }) => name);
+  const known = parameters?.map(({ name }) => name) ?? namesIn(sql);
   const unknown = [...values.keys()].find((name) => !known.includes(name));
   if (unknown !== undefined)
     throw new CommandFailure(
@@ -116,9 +115,16 @@ function valuesOf(
       `The query has no :${printable(unknown)}.`,
       known.length === 0 ? 'It takes nothing.' : `It takes ${known.join(', ')}.`,
     );
-  return Object.fromEntries(
-    parameters.map((one) => [one.name, readValue(one, values.get(one.name), now)] as const),
-  );
+  return parameters === undefined
+    ? Object.fromEntries([...values].map(([name, text]) => [name, ownValue(name, text, now)]))
+    : Object.fromEntries(
+        parameters.map((one) => [one.name, readValue(one, values.get(one.name), now)] as const),
+      );
+}
+
+/** What may be a parameter in SQL (https://www.sqlite.org/lang_expr.html#varparam); a text that looks like one as well. */
+function namesIn(sql: string): string[] {
+  return [...new Set([...sql.matchAll(/[:@$]([A-Za-z_]\w*)/g)].map(([, name = '']) => name))];
 }
 
 /** In SQL of one's own a value is the text that was given, but for how long ago where a documented query has a time. */
