@@ -16,6 +16,7 @@ export interface Conversation {
 type Judge = (answer: string) => string | undefined;
 
 const TYPES = sinkTypes.map(({ type }) => type);
+const WIDTH = 78;
 const VARIABLES = /\$\{[A-Za-z_]\w*\}/g;
 
 /** Asks for what a first configuration needs. Wrong answers are asked for again. Nothing secret is asked for. */
@@ -31,13 +32,26 @@ export async function askForConfig(conversation: Conversation): Promise<NewConfi
     sourceJudge('base_url'),
   );
   const every = await one('How often to look for new leads', '30s', everyJudge);
-  const types = await one(`Where leads go, by commas: ${TYPES.join(', ')}; or none`, 'csv', typesJudge);
+  conversation.say(`${inLines(['Leads', 'can', 'go', 'to', ...separated(TYPES)])}\n`);
+  const types = await one('Where leads go, by commas, or none', 'csv', typesJudge);
   const sinks: Record<string, string> = {};
   for (const sinkType of typesIn(types)) {
     const { type, setup } = sinkType;
     sinks[type] = await one(`${type}: ${setup.question}`, setup.standard, sinkJudge(sinkType));
   }
   return { serviceUrl, every, sinks };
+}
+
+function separated(words: readonly string[]): string[] {
+  return words.map((word, at) => (at === words.length - 1 ? word : `${word},`));
+}
+
+/** Words in lines of a terminal's width. */
+function inLines(words: readonly string[]): string {
+  return words.reduce((text, word) => {
+    const line = text.slice(text.lastIndexOf('\n') + 1);
+    return text + (line.length + 1 + word.length > WIDTH ? '\n  ' : ' ') + word;
+  });
 }
 
 async function answerTo(

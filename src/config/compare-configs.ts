@@ -126,9 +126,8 @@ export function describeSink(sink: SinkConfig): string {
 }
 
 /** Where a sink brings leads, as far as that is no secret: `csv /var/drop`, `postgres leadsync`, `webhook`. */
-export function placeOf(sink: SinkConfig): string {
-  const { type, directory, schema }: Record<string, unknown> = JSON.parse(describeSink(sink));
-  return [type, directory, schema].filter(Boolean).join(' ');
+export function placeOf({ type, options }: SinkConfig): string {
+  return [type.type, ...(type.place ?? []).map((option) => options[option])].filter(Boolean).join(' ');
 }
 
 /** The same of a source. */

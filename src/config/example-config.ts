@@ -1,32 +1,26 @@
-import { CONFIG_HEAD } from './new-config.ts';
+import type { SinkType } from '../sinks/sink.ts';
+import { newConfig, sinkEntry } from './new-config.ts';
 
-/** A commented configuration to begin with. Valid once the variables in it are set. */
-export function exampleConfig(): string {
-  return EXAMPLE;
+/**
+ * A commented configuration to begin with: the first type of sink that needs no more than a folder is in force, the
+ * others are shown. Valid once the variables in it are set.
+ */
+export function exampleConfig(sinkTypes: readonly SinkType[]): string {
+  const shown = sinkTypes.find(({ paths, setup }) => paths?.includes(setup.option));
+  const begun = newConfig(
+    {
+      serviceUrl: 'https://leads.example.com',
+      every: '30s',
+      sinks: shown ? { [shown.type]: shown.setup.standard } : {},
+    },
+    sinkTypes,
+  );
+  const others = sinkTypes
+    .filter((type) => type !== shown)
+    .map((type) => sinkEntry(type, type.setup.standard));
+  return begun + others.map(commentedOut).join('');
 }
 
-const EXAMPLE = `${CONFIG_HEAD}
-sources:
-  main:                              # a name of your choice: it is in every log line, metric and table
-    base_url: https://leads.example.com
-    client_id: \${LEADS_CLIENT_ID}
-    client_secret: \${LEADS_CLIENT_SECRET}   # or  { file: /run/secrets/leads }
-    poll:
-      every: 30s
-
-sinks:
-  drop:                              # complete CSV files, made when 1000 leads wait or the oldest has waited 5 minutes
-    type: csv
-    directory: ./drop
-    batch: { max: 1000, wait: 5m }
-  # crm:                             # one signed request per lead
-  #   type: webhook
-  #   url: https://crm.example.com/hooks/leads
-  #   secret: \${CRM_WEBHOOK_SECRET}  # echo "whsec_$(openssl rand -base64 32)" makes one
-  # lake:                            # Parquet files, in a folder for each day
-  #   type: parquet
-  #   directory: ./lake
-  # warehouse:                       # tables leads and lead_answers
-  #   type: postgres
-  #   url: \${DATABASE_URL}
-`;
+function commentedOut(entry: string): string {
+  return entry.replaceAll(/^ {2}(?=.)/gm, '  # ');
+}

@@ -11,7 +11,7 @@ export interface NewConfig {
 }
 
 /** The beginning of every configuration that leadsync writes. */
-export const CONFIG_HEAD = `# yaml-language-server: $schema=./leadsync.schema.json
+const CONFIG_HEAD = `# yaml-language-server: $schema=./leadsync.schema.json
 # The line above gives an editor completion and checks, once \`leadsync schema > leadsync.schema.json\` has made that file.
 #
 # leadsync.yaml: what to read, and where to bring it. \`leadsync validate\` says what is wrong with it.
@@ -21,9 +21,9 @@ data_dir: ./data                     # ledger, tokens, lock; relative to this fi
 
 /** A commented configuration. Valid once its variables are set and what it is made of is valid. */
 export function newConfig({ serviceUrl, every, sinks }: NewConfig, sinkTypes: readonly SinkType[]): string {
-  const wanted = sinkTypes.flatMap(({ type, setup }) => {
-    const answer = sinks[type];
-    return answer === undefined ? [] : setup.entry(yamlText(answer));
+  const wanted = sinkTypes.flatMap((type) => {
+    const answer = sinks[type.type];
+    return answer === undefined ? [] : sinkEntry(type, answer);
   });
   const none = '{}                            # none yet: leads are only remembered in the ledger';
   return `${CONFIG_HEAD}
@@ -36,6 +36,11 @@ sources:
       every: ${yamlText(every)}
 
 sinks:${wanted.length === 0 ? ` ${none}\n` : `\n${wanted.join('')}`}`;
+}
+
+/** An entry in `sinks`, in lines that begin with two spaces; what was answered is a text. */
+export function sinkEntry({ setup }: SinkType, answer: string): string {
+  return setup.entry(yamlText(answer));
 }
 
 /** The variables that a configuration needs, in order. */

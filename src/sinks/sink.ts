@@ -198,6 +198,11 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   readonly options: Options;
   /** Which options are paths; relative ones are taken from the configuration's folder. */
   readonly paths?: readonly string[];
+  /**
+   * Which options say where leads are brought, none of them a secret. Where one was another, an erasure says of the earlier
+   * place that it was not reached.
+   */
+  readonly place?: readonly string[];
   readonly defaults: SinkDefaults;
   readonly setup: SinkSetup;
   open(options: z.output<Options>, parts: SinkParts): Sink;

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { sinkTypes } from '../../src/sinks/registry.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { Terminal } from '../support/terminal.ts';
 import { until } from '../support/until.ts';
@@ -58,9 +59,10 @@ describe('init at a terminal', () => {
   test('asks no question that is wider than 80 columns', async () => {
     const { terminal, answer } = await begin();
     await answer('', '[30s]:');
+    const [first, ...others] = sinkTypes.map(({ setup }) => `[${setup.standard}]:`);
     await answer('', '[csv]:');
-    await answer('webhook,csv,parquet,postgres', 'leads]:');
-    for (const end of ['[./drop]:', '[./archive]:', '[${DATABASE_URL}]:']) await answer('', end);
+    await answer(sinkTypes.map(({ type }) => type).join(','), first ?? '');
+    for (const end of others) await answer('', end);
     for (const line of terminal.text.split('\n'))
       expect(line.replace(/\]: .*/, ']: ').length, line).toBeLessThanOrEqual(80);
   });

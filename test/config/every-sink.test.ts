@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -28,8 +28,8 @@ const env = {
 
 describe.each([
   ...shipped.map((name) => [`config/${name}`, readFileSync(`${root}config/${name}`, 'utf8')]),
-  ['what `leadsync init` writes', exampleConfig()],
-  ['what `leadsync init` writes, with every comment in it used', uncommented(exampleConfig())],
+  ['what `leadsync init` writes', exampleConfig(sinkTypes)],
+  ['what `leadsync init` writes, with every comment in it used', uncommented(exampleConfig(sinkTypes))],
 ])('%s', (_, text = '') => {
   test('is valid', () => {
     expect(faultsOf(text, env, sinkTypes)).toEqual([]);
@@ -57,6 +57,19 @@ describe.each(sinkTypes.map((type) => [type.type, type] as const))('the sink typ
   test('has no option of a name that every sink has', () => {
     const common = ['type', ...Object.keys(sinkOptions(type).shape)];
     expect(Object.keys(type.options.shape).filter((option) => common.includes(option))).toEqual([]);
+  });
+
+  test('has a README, and a row in that of leadsync', () => {
+    expect(readFileSync(`${root}README.md`, 'utf8')).toContain(`| [${name}](src/sinks/${name}/README.md) |`);
+    expect(existsSync(`${root}src/sinks/${name}/README.md`)).toBe(true);
+  });
+
+  test('says where it brings leads by options that are no secrets', () => {
+    for (const option of type.place ?? []) {
+      const schema = sinkSchema(type).properties?.[option];
+      expect(JSON.stringify(schema)).toContain('"type":"string"');
+      expect(JSON.stringify(schema)).not.toContain('"file"');
+    }
   });
 
   test('describes each of its options', () => {

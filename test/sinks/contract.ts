@@ -227,6 +227,20 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       expect(await destination.arrived()).toEqual([]);
     });
 
+    test('what it holds is told by source, id and version, once and to the last digit', async () => {
+      const sink = opened(destination.open());
+      if (!sink.holds) return;
+      const ids = [1n, 9_223_372_036_854_775_807n];
+      const held = ids.map((leadId) =>
+        aDelivery({ leadId, version: 3, id: `sink:main:${leadId}:3:0123abcd` }),
+      );
+      await sink.deliver(aBatch(held), NEVER);
+      const told: unknown[] = [];
+      for await (const { source, leadId, version } of sink.holds(NEVER)) told.push([source, leadId, version]);
+      expect(told).toHaveLength(ids.length);
+      expect(told).toEqual(expect.arrayContaining(ids.map((leadId) => ['main', leadId, 3])));
+    });
+
     test('what it holds is read until an abort, which ends that as it ends an attempt', async () => {
       const sink = opened(destination.open());
       if (!sink.holds) return expect(sink.erase).toBeUndefined();

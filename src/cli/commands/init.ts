@@ -21,7 +21,7 @@ export const command = defineCommand({
     'On a terminal it asks a few questions: the address of the service, and where leads go. Elsewhere it writes an example.',
   run: async ({ config }, surroundings, [file = config]) => {
     if (existsSync(file)) throw alreadyThere(file, HINT); // before anybody answers questions in vain
-    const text = canAsk(surroundings) ? await askForText(surroundings) : exampleConfig();
+    const text = canAsk(surroundings) ? await askForText(surroundings) : exampleConfig(sinkTypes);
     writeNewFile(file, text, HINT);
     surroundings.stderr.write(nextSteps(file, text));
     return ExitCode.done;
@@ -34,7 +34,7 @@ async function askForText(surroundings: Surroundings): Promise<string> {
 
 function nextSteps(file: string, text: string): string {
   const option = file === 'leadsync.yaml' ? '' : ` -c ${printable(file)}`;
-  const example = text === exampleConfig();
+  const example = text === exampleConfig(sinkTypes);
   const steps = [
     ...(example ? ['Put the address of your service and your destinations into it.'] : []),
     `Set the variables that it names: ${listed(variablesIn(text))}.`,

@@ -38,6 +38,7 @@ export const csv = defineSink({
   summary: 'Drops leads as CSV files, each complete the moment it appears.',
   options: csvOptions,
   paths: ['directory'],
+  place: ['directory'],
   defaults: {
     events: ['created'],
     batchMax: 1000,

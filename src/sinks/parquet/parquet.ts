@@ -28,6 +28,7 @@ export const parquet = defineSink({
   summary: 'Drops leads as Parquet files in a folder for each day, each complete the moment it appears.',
   options: parquetOptions,
   paths: ['directory'],
+  place: ['directory'],
   defaults: {
     events: ['created', 'updated'],
     batchMax: 10_000,

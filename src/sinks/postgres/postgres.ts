@@ -59,6 +59,7 @@ export const postgres = defineSink({
   type: 'postgres',
   summary: 'Keeps the current content of every lead in PostgreSQL tables.',
   options: postgresOptions,
+  place: ['schema'],
   defaults: {
     events: ['created', 'updated'],
     batchMax: 1000,
