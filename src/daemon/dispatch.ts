@@ -1,4 +1,5 @@
 import { type Carrier, CarrierUnavailable } from '../delivery/carrier.ts';
+import type { SinkHealth } from '../leads/sink-health.ts';
 import type { ClaimRequest } from '../ledger/claim.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
@@ -32,7 +33,7 @@ export async function dispatch(
   signal: AbortSignal,
 ): Promise<void> {
   const { ledger, carrier, clock, emit, wake } = parts;
-  let paused: string | undefined;
+  let health: SinkHealth | undefined;
   let offerAgainMs = clock.monotonicMs(); // at once: the process before this one may have offered to nobody
   while (!signal.aborted) {
     let until: Date | undefined;
@@ -41,8 +42,8 @@ export async function dispatch(
       if (carrier.unready() === undefined) {
         const claimed = await ledger.claim({ sink, ...requestNow() });
         until = claimed.nextAt;
-        sayWhetherPaused(sink, paused, claimed.paused, emit);
-        paused = claimed.paused;
+        saySteps(sink, health, claimed.health, emit);
+        health = claimed.health;
         if (claimed.refs.length > 0) {
           reach('claimed');
           await carrier.offer(claimed.refs);
@@ -62,15 +63,25 @@ export async function dispatch(
   }
 }
 
-/** Whoever has paused or resumed it: another process mostly. */
-function sayWhetherPaused(
+/** What somebody did with the sink, in another process mostly. That an attempt holds it, or ends that, is told by the attempt. */
+function saySteps(
   sink: string,
-  before: string | undefined,
-  now: string | undefined,
+  before: SinkHealth | undefined,
+  now: SinkHealth | undefined,
   emit: Emit,
 ): void {
-  if (now !== undefined && before === undefined) emit({ type: 'sink-paused', sink, reason: now });
-  if (now === undefined && before !== undefined) emit({ type: 'sink-resumed', sink });
+  if (now?.pausedSince && !before?.pausedSince)
+    emit({ type: 'sink-paused', sink, reason: now.pausedReason ?? '' });
+  if (now?.pausedSince || now?.heldSince) return;
+  if (before?.pausedSince || (before?.heldSince && !hasAnswered(now, before.heldSince)))
+    emit({ type: 'sink-resumed', sink });
+}
+
+/** Whether the destination has taken or refused a lead since, of which nothing is left where somebody has resumed the sink. */
+function hasAnswered(health: SinkHealth | undefined, since: Date): boolean {
+  if (!health) return true;
+  const { lastDeliveredAt, refusals } = health;
+  return refusals > 0 || (lastDeliveredAt !== undefined && lastDeliveredAt >= since);
 }
 
 function reportFailure(error: unknown, sink: string, clock: Clock, emit: Emit): Date {

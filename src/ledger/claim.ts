@@ -1,4 +1,5 @@
 import type { BatchRef } from '../leads/delivery.ts';
+import type { SinkHealth } from '../leads/sink-health.ts';
 
 /** What dispatch asks to claim for a sink. */
 export interface ClaimRequest {
@@ -24,6 +25,6 @@ export interface Claimed {
   readonly refs: readonly BatchRef[];
   /** When there may be more to claim: the earliest due time, probe or end of a lease. Undefined: only news can tell. */
   readonly nextAt: Date | undefined;
-  /** Why the sink is paused; absent while it is not. */
-  readonly paused?: string | undefined;
+  /** How the sink was doing; absent where it is none that leads are brought to. */
+  readonly health?: SinkHealth | undefined;
 }

@@ -47,13 +47,13 @@ export class Claiming {
   claim(request: ClaimRequest, holder: string | null): Claimed {
     const sink = this.#rows.get(request.sink);
     if (!sink?.active) return { refs: [], nextAt: undefined };
-    if (sink.health.pausedSince)
-      return { refs: [], nextAt: undefined, paused: sink.health.pausedReason ?? '' };
+    const { health } = sink;
+    if (health.pausedSince) return { refs: [], nextAt: undefined, health };
     const now = this.#clock.now().getTime();
     const lease = { holder, until: now + (request.beginForMs ?? request.leaseMs) };
-    const refs = sink.health.heldSince ? this.#probe(sink, lease, now) : this.#due(sink, request, lease, now);
+    const refs = health.heldSince ? this.#probe(sink, lease, now) : this.#due(sink, request, lease, now);
     const nextAt = this.#nextAt(sink, request, now);
-    return { refs, nextAt: nextAt === undefined ? undefined : new Date(nextAt) };
+    return { refs, nextAt: nextAt === undefined ? undefined : new Date(nextAt), health };
   }
 
   /**

@@ -124,6 +124,22 @@ export function kindOf(event: Event, level: LogLevel): string | undefined {
   return JSON.stringify(about).replace(VARYING, '#');
 }
 
+/** What an event tells the state of, if it does: the next of the same makes it untrue. */
+export function stateOf(event: Event): string | undefined {
+  switch (event.type) {
+    case 'sink-held':
+    case 'sink-recovered':
+    case 'sink-paused':
+    case 'sink-resumed':
+      return `sink ${event.sink}`;
+    case 'carrier-unavailable':
+    case 'carrier-recovered':
+      return 'carrier';
+    default:
+      return undefined;
+  }
+}
+
 /** So many faults of a configuration stand in a line. */
 const FAULTS_SHOWN = 3;
 

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { OBEYED } from '../platform/obeyed.ts';
 import type { Event } from './events.ts';
-import { kindOf, type LogLevel, logLine } from './log-line.ts';
+import { kindOf, type LogLevel, logLine, stateOf } from './log-line.ts';
 import { ownTime, Repeats, type Time } from './repeats.ts';
 
 /** Where the log goes: standard error, since standard output is data. Its writes are taken to be synchronous. */
@@ -59,7 +59,8 @@ export function createLogger({ level, format, stream, time = ownTime }: LoggerOp
       const fields = { event: event.type, ...line.fields };
       const kind = kindOf(event, line.level);
       if (kind === undefined) log[line.level](fields, clean(line.message, MAX_MESSAGE));
-      else repeats.take(kind, (more) => log[line.level](...counted(fields, line.message, more)));
+      else
+        repeats.take(kind, (more) => log[line.level](...counted(fields, line.message, more)), stateOf(event));
     },
     fault(doing, error) {
       const fields = { event: 'fault', doing, ...describe(error) };

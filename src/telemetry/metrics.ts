@@ -112,6 +112,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
         backlog.paused(event.sink, true);
         break;
       case 'sink-resumed':
+        backlog.held(event.sink, false);
         backlog.paused(event.sink, false);
         break;
       case 'carrier-unavailable':

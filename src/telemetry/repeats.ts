@@ -28,6 +28,8 @@ interface Kind {
   /** The last line that was left out, and how many were since one was written. */
   last: Write | undefined;
   leftOut: number;
+  /** What it tells the state of. */
+  state: string | undefined;
 }
 
 /**
@@ -43,9 +45,14 @@ export class Repeats {
     this.#time = time;
   }
 
-  /** Writes the line now or, when many of its kind came before it, later. */
-  take(name: string, write: Write): void {
+  /**
+   * Writes the line now or, when many of its kind came before it, later. Where it tells the state of something, what waits of
+   * that thing's earlier states is written no more, for it would stand behind this and be taken for how things are.
+   */
+  take(name: string, write: Write, state?: string): void {
     const kind = this.#kindOf(name);
+    kind.state = state;
+    if (state !== undefined) this.#forgetEarlier(state, kind);
     if (kind.last === undefined && kind.room >= 1) {
       kind.room -= 1;
       write(0);
@@ -74,12 +81,18 @@ export class Repeats {
       countedMs: this.#time.monotonicMs(),
       last: undefined,
       leftOut: 0,
+      state: undefined,
     };
     this.#refill(kind);
     this.#kinds.delete(name);
     this.#kinds.set(name, kind);
     if (this.#kinds.size > MOST_KINDS) this.#forgetOldest();
     return kind;
+  }
+
+  #forgetEarlier(state: string, now: Kind): void {
+    for (const kind of this.#kinds.values())
+      if (kind !== now && kind.state === state) Object.assign(kind, { last: undefined, leftOut: 0 });
   }
 
   #refill(kind: Kind): void {

@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { CarrierUnavailable } from '../../src/delivery/carrier.ts';
 import { Bench, MINUTE, SECOND } from './bench.ts';
+import { delivering, failing } from './fakes.ts';
 
 it('while the carrier is not ready nothing is claimed, and everything goes in order of age once it is', async () => {
   const bench = await Bench.open({ concurrency: 5 });
@@ -41,4 +42,20 @@ it('a sink that somebody pauses and resumes, in whatever process, is told once e
   expect(bench.reported.of('sink-resumed')).toMatchObject([{ sink: 'crm' }]);
   expect(bench.reported.of('sink-paused')).toHaveLength(1);
   expect(bench.sink.attempts).toEqual([[1n]]);
+});
+
+it('a held sink that somebody resumes is told once, and not one that recovers by itself', async () => {
+  const bench = await Bench.open();
+  bench.sink.answer = failing;
+  await bench.list(1);
+  await bench.clock.pass(MINUTE);
+  expect(bench.reported.of('sink-held')).toHaveLength(1);
+  await bench.ledger.resume('crm');
+  await bench.clock.pass(SECOND * 10);
+  expect(bench.reported.of('sink-resumed')).toMatchObject([{ sink: 'crm' }]);
+  await bench.clock.pass(5 * MINUTE);
+  bench.sink.answer = delivering;
+  await bench.clock.pass(5 * MINUTE);
+  expect(bench.reported.of('sink-recovered')).toHaveLength(1);
+  expect(bench.reported.of('sink-resumed')).toHaveLength(1);
 });

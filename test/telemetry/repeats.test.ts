@@ -93,6 +93,18 @@ test('what goes and comes back all the time is told so that the log ends with ho
   expect(log.lines.at(-1)).toMatchObject({ event: 'carrier-unavailable' });
 });
 
+test('what a sink was like is not told behind what it has become', () => {
+  const log = new Log();
+  const held = (reason: string) => anEvent('sink-held', { sink: 'crm', reason });
+  for (let round = 0; round < 7; round += 1) {
+    log.event(held('It answered with HTTP 429.'));
+    log.event(round < 6 ? held('It hangs.') : anEvent('sink-recovered', { sink: 'crm' }));
+    log.pass(SECOND);
+  }
+  log.pass(10 * MINUTE);
+  expect(log.lines.at(-1)).toMatchObject({ event: 'sink-recovered' });
+});
+
 test('what was left out is told at the end, and before leadsync says that it stops', () => {
   const log = new Log();
   for (let n = 0; n < 9; n += 1) log.event(down());

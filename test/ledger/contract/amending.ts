@@ -306,7 +306,8 @@ export function amendingContract(store: () => OpenLedger): void {
       const restarted = on.again();
       await restarted.declare('crm');
       await restarted.list([1, 2]);
-      expect(await restarted.claim('crm')).toEqual({ refs: [], nextAt: undefined, paused: 'maintenance' });
+      const claimed = await restarted.claim('crm');
+      expect(claimed).toMatchObject({ refs: [], nextAt: undefined, health: { pausedReason: 'maintenance' } });
       expect((await restarted.ledger.status()).sinks[0]?.health).toMatchObject({
         pausedReason: 'maintenance',
       });

@@ -112,7 +112,7 @@ export function claimingContract(store: () => OpenLedger): void {
       const request = { max: 3, waitMs: 5 * MINUTE };
       await on.list([1, 2]);
       const early = await on.claim('drop', request);
-      expect(early).toEqual({ refs: [], nextAt: on.clock.in(5 * MINUTE) });
+      expect(early).toMatchObject({ refs: [], nextAt: on.clock.in(5 * MINUTE) });
       on.clock.jump(MINUTE);
       await on.list(ids(1, 4));
       expect(await on.attemptAll('drop', delivered, request)).toEqual([[1n, 2n, 3n]]);
@@ -143,7 +143,7 @@ export function claimingContract(store: () => OpenLedger): void {
       await on.settle(first.ref, unavailable);
       const waiting = await on.claim('mirror');
       // The newer one is due and blocked: it must not be given as a reason to come back at once.
-      expect(waiting).toEqual({ refs: [], nextAt: on.clock.in(5_000) });
+      expect(waiting).toMatchObject({ refs: [], nextAt: on.clock.in(5_000) });
       on.clock.jump(5_000);
       const again = await on.take('mirror');
       expect(again.batch.deliveries.map((delivery) => delivery.version)).toEqual([1]);
@@ -155,8 +155,8 @@ export function claimingContract(store: () => OpenLedger): void {
       const on = await LedgerUnderTest.with(store(), 'crm', 'old');
       await on.list([1]);
       await on.declare('crm');
-      expect(await on.claim('old')).toEqual({ refs: [], nextAt: undefined });
-      expect(await on.claim('nobody')).toEqual({ refs: [], nextAt: undefined });
+      expect(await on.claim('old')).toMatchObject({ refs: [], nextAt: undefined });
+      expect(await on.claim('nobody')).toMatchObject({ refs: [], nextAt: undefined });
       expect(await on.owed('old')).toEqual(['1 v1 pending']);
       await on.declare('crm', 'old');
       expect(await on.attemptAll('old')).toEqual([[1n]]);
@@ -203,7 +203,7 @@ export function claimingContract(store: () => OpenLedger): void {
       const [ref] = (await on.claim('crm')).refs as [BatchRef];
       await on.ledger.begin(ref, 10 * MINUTE);
       on.clock.jump(10 * MINUTE - 1);
-      expect(await on.claim('crm')).toEqual({ refs: [], nextAt: on.clock.in(1) });
+      expect(await on.claim('crm')).toMatchObject({ refs: [], nextAt: on.clock.in(1) });
       on.clock.jump(1);
       expect((await on.claim('crm')).refs).toHaveLength(1);
     });
@@ -242,7 +242,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.again().ledger.endLeasesOf('somebody else')).toBe(0);
       expect(await on.again().ledger.endLeasesOf(HOLDER)).toBe(1);
       expect((await on.claim('crm')).refs).toMatchObject([{ batch: lost.ref.batch }]);
-      expect(await on.claim('drop')).toEqual({ refs: [], nextAt: on.clock.in(5_000) });
+      expect(await on.claim('drop')).toMatchObject({ refs: [], nextAt: on.clock.in(5_000) });
     });
   });
 
@@ -391,14 +391,14 @@ export function claimingContract(store: () => OpenLedger): void {
   describe('a sink that is held', () => {
     it('gets one probe at a time, of one lead, when it is time for it', async () => {
       const on = await heldSink(store(), ids(1, 5));
-      expect(await on.claim('crm')).toEqual({ refs: [], nextAt: on.clock.in(5_000) });
+      expect(await on.claim('crm')).toMatchObject({ refs: [], nextAt: on.clock.in(5_000) });
       on.clock.jump(5_000);
       const { refs } = await on.claim('crm', { max: 10 });
       expect(refs).toHaveLength(1);
       const { batch } = await on.begin(refs[0] as BatchRef);
       expect(batch.deliveries).toHaveLength(1);
       const during = await on.claim('crm');
-      expect(during).toEqual({ refs: [], nextAt: on.clock.in(MINUTE) });
+      expect(during).toMatchObject({ refs: [], nextAt: on.clock.in(MINUTE) });
     });
 
     it('is probed with one lead after the other, so that one that always fails keeps nobody waiting', async () => {
@@ -422,7 +422,7 @@ export function claimingContract(store: () => OpenLedger): void {
       await on.begin(refs[0] as BatchRef);
       await on.settle(refs[0] as BatchRef, { ...unavailable, retryAfterMs: 1 });
       for (const ref of refs.slice(1)) expect(await on.ledger.begin(ref, MINUTE)).toBeUndefined();
-      expect(await on.claim('crm')).toEqual({ refs: [], nextAt: on.clock.in(5_000) });
+      expect(await on.claim('crm')).toMatchObject({ refs: [], nextAt: on.clock.in(5_000) });
       on.clock.jump(5_000);
       await on.attemptAll('crm');
       const again = await on.claim('crm');
