@@ -23,6 +23,23 @@ export interface BullmqWorkerOptions {
   readonly start: (ref: BatchRef) => Promise<void>;
 }
 
+/** One connection is given up no more often than this, in ms. */
+const GIVE_UP_AGAIN_MS = 500;
+
+/**
+ * After a fail-over the name may mean another server: https://github.com/redis/ioredis#reconnect-on-error. Once in a while:
+ * each reply in the pipe would ask for it anew, and put a listener more on a socket that is being closed, until Node.js warns
+ * of a leak on standard error.
+ */
+export function whenReadOnly(monotonicMs: () => number): (error: Error) => boolean {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    if (redisCodeOf(error) !== 'READONLY' || monotonicMs() - lastMs < GIVE_UP_AGAIN_MS) return false;
+    lastMs = monotonicMs();
+    return true;
+  };
+}
+
 /** Takes the jobs of one sink off its queue, over connections of its own. */
 export class BullmqWorker {
   readonly #connection: Redis;
@@ -34,8 +51,7 @@ export class BullmqWorker {
       connectTimeout: COMMAND_MS,
       maxLoadingRetryTime: 1_000,
       retryStrategy,
-      // After a fail-over the name may mean another server: https://github.com/redis/ioredis#reconnect-on-error
-      reconnectOnError: (error) => redisCodeOf(error) === 'READONLY',
+      reconnectOnError: whenReadOnly(() => performance.now()),
     });
     this.#connection.on('error', () => undefined); // the producer's connection, to the same Redis, reports it
     const attempt = (job: Job<JobData>) =>
