@@ -55,14 +55,20 @@ export interface Readiness {
   readonly unready: readonly string[];
 }
 
-/** Asks the leadsync that holds the data directory how it is. Never rejects. */
-export async function askReadiness(address: Address, token: Token): Promise<Readiness> {
+/**
+ * Asks the leadsync that holds the data directory how it is. Of a configuration with faults the address may be none that
+ * it ever had. Never rejects.
+ */
+export async function askReadiness(address: Address, token: Token, isFaulty = false): Promise<Readiness> {
   const answer = await askDaemon(address, '/readyz', { token });
   const unready = 'failure' in answer ? undefined : reasonsIn(answer.body);
   if (unready) return { answers: true, unready };
   const shown = hostAndPort(reachable(address));
   const why = 'failure' in answer ? answer.failure : `something else answers (${answer.status})`;
-  const silence = `A leadsync holds the data directory and does not answer at ${shown}: ${why}. It may be starting or stopping, or admin.listen may have changed since it started; if it stays so, its process hangs or is frozen, and nothing is polled or delivered: end that process and start leadsync again. Nothing is lost by that.`;
+  const cause = isFaulty
+    ? 'The configuration has faults, so this may not be where it listens, and says nothing about how it is: correct them, and ask again.'
+    : 'It may be starting or stopping, or admin.listen may have changed since it started; if it stays so, its process hangs or is frozen, and nothing is polled or delivered: end that process and start leadsync again. Nothing is lost by that.';
+  const silence = `A leadsync holds the data directory and does not answer at ${shown}: ${why}. ${cause}`;
   return { answers: false, unready: [silence] };
 }
 

@@ -17,10 +17,11 @@ export async function askTheHolder({
   dataDir,
   admin,
   adminToken,
-}: Pick<LedgerConfig, 'dataDir' | 'admin' | 'adminToken'>): Promise<Holder> {
+  faults = [],
+}: Pick<LedgerConfig, 'dataDir' | 'admin' | 'adminToken' | 'faults'>): Promise<Holder> {
   if (!isDataDirHeld(dataDir)) return NOBODY;
   if (!admin) return { ...NOBODY, running: true };
-  const readiness = await askReadiness(admin, adminToken);
+  const readiness = await askReadiness(admin, adminToken, faults.length > 0);
   // One that was stopping gives no answer, and is gone by now.
   if (!readiness.answers && !isDataDirHeld(dataDir)) return NOBODY;
   const stale = readiness.answers ? await staleConfig(admin, adminToken) : undefined;

@@ -137,6 +137,16 @@ describe('leadsync status', () => {
     }
   });
 
+  test('does not call a leadsync frozen that it looks for where a faulty configuration leads', async () => {
+    const install = new Install({ admin: { listen: `127.0.0.1:${closedPort}` } });
+    await install.listed(1);
+    install.running();
+    writeFileSync(install.configFile, `${readFileSync(install.configFile, 'utf8')}wacth: true\n`);
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain('so this may not be where it listens, and says nothing about how it is');
+    expect(stdout).not.toContain('end that process');
+  });
+
   test('of a leadsync that ends while it is asked says that none is running', async () => {
     const server = createServer();
     const install = new Install({ admin: { listen: `127.0.0.1:${await portOf(server)}` } });

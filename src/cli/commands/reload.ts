@@ -62,7 +62,7 @@ function notAsked(faults: readonly Fault[], address: string, why: string): Comma
   return new CommandFailure(
     ExitCode.configuration,
     faults.map(formatFault).join('\n'),
-    `Nothing has changed. The running leadsync was looked for at ${address}: ${why}.`,
+    `Nothing has changed. The running leadsync was looked for at ${address}, which may be wrong for the faults above: ${why}.`,
   );
 }
 
