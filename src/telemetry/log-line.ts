@@ -143,6 +143,10 @@ export function stateOf(event: Event): string | undefined {
 /** So many faults of a configuration stand in a line. */
 const FAULTS_SHOWN = 3;
 
+function withoutStop(text: string): string {
+  return text.replace(/\.$/, '');
+}
+
 function messageOf(event: Event): string {
   switch (event.type) {
     case 'started':
@@ -172,7 +176,7 @@ function messageOf(event: Event): string {
     case 'listing-emptied':
       return `Source ${event.source}: the listing is empty and had ${count(event.before, 'lead')} before. Nothing is removed; ask the service if that is right.`;
     case 'leads-rejected':
-      return `Source ${event.source}: ${count(event.rejected, 'lead')} set aside for breaking the service's description: ${event.reasons.join('; ')}.`;
+      return `Source ${event.source}: ${count(event.rejected, 'lead')} set aside for breaking the service's description: ${event.reasons.map(withoutStop).join('; ')}.`;
     case 'token-renewed':
       return `Source ${event.source}: new access token by ${event.grant}, ${event.expiresAt === undefined ? 'with no stated end' : `good until ${event.expiresAt.toISOString()}`}.`;
     case 'token-fallback':

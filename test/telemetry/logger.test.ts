@@ -55,6 +55,7 @@ test('the sentences read as an operator would say them', () => {
   write(anEvent('delivery-refused', { ofErased: true }));
   write(anEvent('delivery-dead', { ofErased: true }));
   write(anEvent('ledger-failed'));
+  write(anEvent('leads-rejected', { reasons: ['id: It stands there twice.', 'client_name: is missing'] }));
   expect(lines().map((line) => line['msg'])).toEqual([
     'leadsync 1.2.3 runs: 1 source, 2 sinks, carrier bullmq, data in /data.',
     'Source main: 2 new and 1 changed of 3 leads, 1 set aside, in 0.8 s.',
@@ -64,6 +65,7 @@ test('the sentences read as an operator would say them', () => {
     'Sink crm refused the word that lead 42 of main is erased. It answered 422.',
     'Sink crm: gave up the word that lead 42 of main is erased after 9 attempts. It answered 422. What it answered is not kept, for it may name the person: ask whoever runs it. Once mended: leadsync retry d1.',
     'The ledger failed while claiming deliveries of crm. There is no room on the disk. Free some space.',
+    "Source main: 1 lead set aside for breaking the service's description: id: It stands there twice; client_name: is missing.",
   ]);
 });
 
