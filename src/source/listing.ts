@@ -16,14 +16,20 @@ import type { Tokens } from './tokens.ts';
 /** A lead does not wait longer than this, in ms, for its block to end: the rest of the listing may be slow. */
 const BLOCK_WAIT_MS = 500;
 
+/**
+ * So often, in ms, the listing is asked for as if none were known. A service or cache whose tag stays the same while the
+ * listing changes would otherwise hide new leads for ever.
+ */
+const WHOLE_EVERY_MS = 3_600_000;
+
 /** What the readings of one source share. `last` is filled by each that comes to its end, and lost with the process. */
 export interface ListingParts {
   readonly options: SourceOptions;
   readonly connection: ServiceConnection;
   readonly tokens: Tokens;
   readonly clock: Clock;
-  /** The last listing that was read to its end. */
-  readonly last: { blocks: BlockSequence };
+  /** The last listing that was read to its end, and when that was or, before the first, when the source was opened. */
+  readonly last: { blocks: BlockSequence; wholeMs: number };
 }
 
 /** Asks for the listing, and recognises it when it is the last one again. @throws SourceError */
@@ -64,7 +70,7 @@ class Reading {
     const url = this.#firstUrl();
     const { signal } = this.#time;
     const last = this.#parts.options.pagination === 'none' && previous?.url === url ? previous : undefined;
-    const response = await this.#requests.ask(url, last?.etag, signal);
+    const response = await this.#requests.ask(url, this.#isWholeDue() ? undefined : last?.etag, signal);
     const etag = response.headers.get('etag') ?? undefined;
     if (response.status === 304)
       return { kind: 'unchanged', httpStatus: 304, bytes: 0, mark: last && renewed(last, etag ?? last.etag) };
@@ -76,6 +82,11 @@ class Reading {
     };
   }
 
+  #isWholeDue(): boolean {
+    const { clock, last } = this.#parts;
+    return clock.monotonicMs() - last.wholeMs >= WHOLE_EVERY_MS;
+  }
+
   async *#blocks(url: string, response: ServiceAnswer): AsyncGenerator<ListedBlock, void, void> {
     const { options, last } = this.#parts;
     try {
@@ -84,6 +95,7 @@ class Reading {
         this.#mark = { url, etag: response.headers.get('etag') ?? undefined };
       } else yield* this.#readPages(url, response);
       last.blocks = this.#sequence.learned;
+      last.wholeMs = this.#parts.clock.monotonicMs();
     } finally {
       this.#time.end();
       dropBody(response); // when the reader leaves early, the connection goes with it

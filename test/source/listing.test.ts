@@ -306,6 +306,21 @@ describe('the same listing again', () => {
     expect((await read(source, mark)).ids).toHaveLength(21);
   });
 
+  test('is read as a whole every hour, whatever its tag says', async () => {
+    const clock = new HeldClock();
+    const stub = await aStub({ leads: 5, etag: 'strong' });
+    const { source } = aSource(stub, { clock });
+    const { mark } = await read(source);
+    const statuses: (number | undefined)[] = [];
+    for (let minute = 0; minute < 130; minute += 10) {
+      await clock.pass(10 * 60_000);
+      await read(source, mark);
+      statuses.push(stub.requests.at(-1)?.status);
+    }
+    expect(statuses.filter((status) => status === 200)).toHaveLength(2);
+    expect(statuses.indexOf(200)).toBe(5);
+  });
+
   test('has a mark with its tag', async () => {
     const service = await aRawService(sends(`[${aLead()}]`, { etag: '"a"' }));
     expect((await read(aSource(service).source)).mark).toEqual({
