@@ -30,9 +30,10 @@ export class Inspection {
     return this.#rows.all().map((row) => this.#backlog(row));
   }
 
-  #backlog({ sinkNo, name, health, counts }: SinkRow): Backlog {
+  #backlog({ sinkNo, name, health, active, counts }: SinkRow): Backlog {
     const { pending, dead } = counts;
-    return { sink: name, pending, dead, oldestOwedAt: dateOf(this.#sql.oldest.get(sinkNo)), health };
+    const oldestOwedAt = dateOf(this.#sql.oldest.get(sinkNo));
+    return { sink: name, pending, dead, oldestOwedAt, health, active };
   }
 
   status(): LedgerStatus {
@@ -68,7 +69,6 @@ export class Inspection {
   #sinks(): SinkStatus[] {
     return this.#rows.all().map((row) => ({
       ...this.#backlog(row),
-      active: row.active,
       delivered: row.counts.delivered,
       skipped: row.counts.skipped,
       dueSince: dateOf(this.#sql.due.get(row.sinkNo, row.sinkNo)),

@@ -63,12 +63,12 @@ export interface Backlog {
   /** When the oldest pending delivery was owed. */
   readonly oldestOwedAt: Date | undefined;
   readonly health: SinkHealth;
+  /** False for a sink that the configuration no longer has; its pending deliveries are kept. */
+  readonly active: boolean;
 }
 
 /** What the ledger knows of a sink. */
 export interface SinkStatus extends Backlog {
-  /** False for a sink that the configuration no longer has; its pending deliveries are kept. */
-  readonly active: boolean;
   readonly delivered: number;
   readonly skipped: number;
   /** When the longest due of the pending deliveries became due, or the first of them will; undefined when none is pending. */

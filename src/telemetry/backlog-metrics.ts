@@ -9,6 +9,8 @@ export interface SinkBacklog {
   readonly oldestOwedAt: Date | undefined;
   /** Absent: held and paused are known from events alone, so only since this process started. */
   readonly health?: Pick<SinkHealth, 'heldSince' | 'pausedSince'> | undefined;
+  /** False where the configuration has it no more, or disabled: then nobody tries it, and it is neither held nor paused. */
+  readonly active?: boolean | undefined;
 }
 
 /**
@@ -84,13 +86,13 @@ export class BacklogMetrics {
     }
   }
 
-  #set({ sink, pending, dead, oldestOwedAt, health }: SinkBacklog): void {
+  #set({ sink, pending, dead, oldestOwedAt, health, active = true }: SinkBacklog): void {
     this.#pending.set({ sink }, pending);
     this.#dead.set({ sink }, dead);
     this.#owedAt.set(sink, oldestOwedAt);
     if (health === undefined) return;
-    this.held(sink, health.heldSince !== undefined);
-    this.paused(sink, health.pausedSince !== undefined);
+    this.held(sink, active && health.heldSince !== undefined);
+    this.paused(sink, active && health.pausedSince !== undefined);
   }
 }
 

@@ -222,6 +222,16 @@ describe('the backlog', () => {
     expect(series.get('leadsync_sink_paused{sink="crm"}')).toBe(0);
   });
 
+  test('of a sink that the configuration has no more counts what waits, and calls it neither held nor paused', async () => {
+    const gone = { ...waiting, health: { ...HEALTHY, heldSince: now, pausedSince: now }, active: false };
+    const { observe, scrape } = metrics({ backlog: async () => [gone] });
+    observe(anEvent('sink-held', { sink: 'crm' }));
+    const series = await scrape();
+    expect(series.get('leadsync_backlog_pending{sink="crm"}')).toBe(5);
+    expect(series.get('leadsync_sink_held{sink="crm"}')).toBe(0);
+    expect(series.get('leadsync_sink_paused{sink="crm"}')).toBe(0);
+  });
+
   test('without the sinks’ health tells what the events told', async () => {
     const { observe, scrape } = metrics();
     observe(anEvent('sink-held'));
