@@ -43,7 +43,7 @@ export function shownSource({ name, status }: SourceView, now: Date): Overview['
 
 /**
  * A sink; `new` and `retrying` are shown as healthy. Reason and time are those of the pause while it is paused, else of
- * the hold.
+ * the hold. What is paused, disabled or not in the configuration has no next attempt.
  */
 export function shownSink({ name, state, config, status }: SinkView): SinkOverview {
   const health = status?.health;
@@ -51,6 +51,8 @@ export function shownSink({ name, state, config, status }: SinkView): SinkOvervi
     state === 'paused'
       ? [health?.pausedReason, health?.pausedSince]
       : [health?.heldReason, health?.heldSince];
+  const isTried = state === 'held' || state === 'retrying' || state === 'healthy';
+  const nextAttemptAt = isTried ? (health?.probeAt ?? status?.retrying?.nextAttemptAt) : undefined;
   return {
     sink: name,
     type: config?.type.type ?? null,
@@ -64,7 +66,7 @@ export function shownSink({ name, state, config, status }: SinkView): SinkOvervi
     skipped: status?.skipped ?? 0,
     oldest_owed_at: iso(status?.oldestOwedAt),
     last_delivered_at: iso(health?.lastDeliveredAt),
-    next_attempt_at: iso(health?.probeAt ?? status?.retrying?.nextAttemptAt),
+    next_attempt_at: iso(nextAttemptAt),
   };
 }
 

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { shownSink } from '../../src/daemon/shown.ts';
+import type { SinkView } from '../../src/daemon/status-view.ts';
+import { HEALTHY } from '../../src/leads/sink-health.ts';
+
+const probeAt = new Date('2026-11-20T10:01:00.000Z');
+const nextAttemptAt = new Date('2026-11-20T10:05:00.000Z');
+
+function aView(state: SinkView['state'], isHeld: boolean): SinkView {
+  const status = {
+    sink: 'crm',
+    active: true,
+    pending: 2,
+    dead: 0,
+    delivered: 0,
+    skipped: 0,
+    oldestOwedAt: probeAt,
+    dueSince: undefined,
+    health: isHeld ? { ...HEALTHY, heldSince: probeAt, probeAt } : HEALTHY,
+    retrying: { deliveries: 2, reason: 'It is down.', nextAttemptAt },
+  };
+  return { name: 'crm', state, config: undefined, status };
+}
+
+test.each([
+  ['held', true, probeAt],
+  ['retrying', false, nextAttemptAt],
+  ['paused', true, undefined],
+  ['disabled', true, undefined],
+  ['disabled', false, undefined],
+  ['orphaned', true, undefined],
+] as const)('the next attempt of a sink that is %s is when there is one (held: %s)', (state, isHeld, at) => {
+  expect(shownSink(aView(state, isHeld)).next_attempt_at).toBe(at?.toISOString() ?? null);
+});
