@@ -4,4 +4,6 @@ export interface ListingMark {
   readonly url: string;
   /** Verbatim, weak ones too (RFC 9110, section 8.8.3). */
   readonly etag: string | undefined;
+  /** When that listing was read, in ms since 1970: a service or cache that says "unchanged" ever since is not believed for ever. */
+  readonly readAt?: number | undefined;
 }

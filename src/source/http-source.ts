@@ -50,14 +50,13 @@ class OpenSource implements HttpSource {
   readonly #agent: Agent;
   readonly #endpoint: TokenEndpoint;
   readonly #tokens: Tokens;
-  readonly #last: ListingParts['last'];
+  readonly #last: ListingParts['last'] = { blocks: new Map() };
 
   constructor(name: string, options: SourceOptions, parts: SourceParts) {
     this.name = name;
     this.origin = originOf(options);
     this.#options = options;
     this.#parts = parts;
-    this.#last = { blocks: new Map(), wholeMs: parts.clock.monotonicMs() };
     const { timeout } = options;
     this.#agent = new Agent({ headersTimeout: timeout, bodyTimeout: timeout, connect: { timeout } });
     const { clock, random, emit, dataDir, tokenKey: key, files = disk, trial = false } = parts;

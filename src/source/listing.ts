@@ -28,8 +28,8 @@ export interface ListingParts {
   readonly connection: ServiceConnection;
   readonly tokens: Tokens;
   readonly clock: Clock;
-  /** The last listing that was read to its end, and when that was or, before the first, when the source was opened. */
-  readonly last: { blocks: BlockSequence; wholeMs: number };
+  /** The last listing that was read to its end. */
+  readonly last: { blocks: BlockSequence };
 }
 
 /** Asks for the listing, and recognises it when it is the last one again. @throws SourceError */
@@ -70,7 +70,7 @@ class Reading {
     const url = this.#firstUrl();
     const { signal } = this.#time;
     const last = this.#parts.options.pagination === 'none' && previous?.url === url ? previous : undefined;
-    const response = await this.#requests.ask(url, this.#isWholeDue() ? undefined : last?.etag, signal);
+    const response = await this.#requests.ask(url, this.#isBelieved(last) ? last.etag : undefined, signal);
     const etag = response.headers.get('etag') ?? undefined;
     if (response.status === 304)
       return { kind: 'unchanged', httpStatus: 304, bytes: 0, mark: last && renewed(last, etag ?? last.etag) };
@@ -82,9 +82,10 @@ class Reading {
     };
   }
 
-  #isWholeDue(): boolean {
-    const { clock, last } = this.#parts;
-    return clock.monotonicMs() - last.wholeMs >= WHOLE_EVERY_MS;
+  /** Also where a clock was set back meanwhile. */
+  #isBelieved(last: ListingMark | undefined): last is ListingMark {
+    const agoMs = this.#parts.clock.now().getTime() - (last?.readAt ?? Number.NEGATIVE_INFINITY);
+    return Math.abs(agoMs) < WHOLE_EVERY_MS;
   }
 
   async *#blocks(url: string, response: ServiceAnswer): AsyncGenerator<ListedBlock, void, void> {
@@ -92,10 +93,11 @@ class Reading {
     try {
       if (options.pagination === 'none') {
         yield* this.#readPage(new ListingBody(response, this.#time.signal, { hashed: false }));
-        this.#mark = { url, etag: response.headers.get('etag') ?? undefined };
+        const etag = response.headers.get('etag') ?? undefined;
+        const readAt = this.#parts.clock.now().getTime();
+        this.#mark = etag === undefined ? { url, etag } : { url, etag, readAt };
       } else yield* this.#readPages(url, response);
       last.blocks = this.#sequence.learned;
-      last.wholeMs = this.#parts.clock.monotonicMs();
     } finally {
       this.#time.end();
       dropBody(response); // when the reader leaves early, the connection goes with it

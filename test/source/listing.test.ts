@@ -306,19 +306,26 @@ describe('the same listing again', () => {
     expect((await read(source, mark)).ids).toHaveLength(21);
   });
 
-  test('is read as a whole every hour, whatever its tag says', async () => {
+  test('is read as a whole every hour, whatever its tag says, and also where each poll is a process of its own', async () => {
     const clock = new HeldClock();
     const stub = await aStub({ leads: 5, etag: 'strong' });
-    const { source } = aSource(stub, { clock });
-    const { mark } = await read(source);
+    let { mark } = await read(aSource(stub, { clock }).source);
     const statuses: (number | undefined)[] = [];
     for (let minute = 0; minute < 130; minute += 10) {
       await clock.pass(10 * 60_000);
-      await read(source, mark);
+      mark = (await read(aSource(stub, { clock }).source, mark)).mark ?? mark;
       statuses.push(stub.requests.at(-1)?.status);
     }
-    expect(statuses.filter((status) => status === 200)).toHaveLength(2);
-    expect(statuses.indexOf(200)).toBe(5);
+    expect(statuses.flatMap((status, at) => (status === 200 ? at : []))).toEqual([5, 11]);
+  });
+
+  test('is read as a whole after the clock was set back by far', async () => {
+    const clock = new HeldClock();
+    const stub = await aStub({ leads: 5, etag: 'strong' });
+    const { mark } = await read(aSource(stub, { clock }).source);
+    clock.setBack(2 * 3_600_000);
+    await read(aSource(stub, { clock }).source, mark);
+    expect(stub.requests.at(-1)).toMatchObject({ status: 200 });
   });
 
   test('has a mark with its tag', async () => {
@@ -326,6 +333,7 @@ describe('the same listing again', () => {
     expect((await read(aSource(service).source)).mark).toEqual({
       url: `${service.url}/api/v1/leads`,
       etag: '"a"',
+      readAt: expect.closeTo(Date.now(), -5),
     });
   });
 
