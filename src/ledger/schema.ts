@@ -1,7 +1,6 @@
-import Database from 'better-sqlite3';
-import { relations } from '../store/documented.ts';
-import { commentOf } from '../store/relation.ts';
+import type Database from 'better-sqlite3';
 import { browseIndexes } from './browse-indexes.ts';
+import { refreshComments, writeComments } from './comments.ts';
 import { erasures, erasuresTold } from './erasing.ts';
 import { LedgerError } from './ledger-error.ts';
 import { addFunctions } from './sql-functions.ts';
@@ -294,30 +293,4 @@ function makeViews(db: Database.Database): void {
   const views = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all() as string[];
   for (const view of views) db.exec(`DROP VIEW ${view}`);
   db.exec(publicViews);
-}
-
-/** What is said of every table, view and column: as rows of `_comments`. */
-const COMMENTS = relations.flatMap((relation) => [
-  [relation.name, null, commentOf(relation)],
-  ...relation.columns.map(({ name, means }) => [relation.name, name, means]),
-]);
-
-function writeComments(db: Database.Database): void {
-  db.exec('DELETE FROM _comments');
-  const add = db.prepare('INSERT INTO _comments VALUES (?, ?, ?)');
-  for (const comment of COMMENTS) add.run(comment);
-}
-
-/** Words may change without a step. Those of a version before are no reason not to open a ledger. */
-function refreshComments(db: Database.Database): void {
-  try {
-    const written = db
-      .prepare('SELECT relation, "column", comment FROM _comments ORDER BY rowid')
-      .raw()
-      .all();
-    if (JSON.stringify(written) !== JSON.stringify(COMMENTS))
-      db.transaction(() => writeComments(db)).immediate();
-  } catch (error) {
-    if (!(error instanceof Database.SqliteError)) throw error;
-  }
 }
