@@ -31,7 +31,7 @@ const PLACES = [
   'token-received',
   /** It is on disk, and was never used. */
   'token-saved',
-  /** In PostgreSQL's transaction, before and after its COMMIT. */
+  /** In a transaction of PostgreSQL that may have written something, before and after its COMMIT. */
   'postgres-commit',
   'postgres-committed',
   /** The steps of writing a file. */

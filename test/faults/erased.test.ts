@@ -105,7 +105,7 @@ describe('leadsync is frozen', () => {
   test.each([
     ['between reading the person with another content and recording it', 'listing-read=freeze'],
     ['when the webhook has that and the ledger does not know', 'accepted=freeze'],
-    // The check at the start, deliveries, and parts of the mirror: which comes when is not said.
+    // The making of the schema, deliveries, and parts of the mirror: which comes when is not said.
     ['before the second commit of PostgreSQL', 'postgres-commit=freeze@2'],
     ['before the third commit of PostgreSQL', 'postgres-commit=freeze@3'],
     ['before the fourth commit of PostgreSQL', 'postgres-commit=freeze@4'],

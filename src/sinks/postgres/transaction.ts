@@ -29,9 +29,9 @@ export async function inTransaction<T>(
     try {
       await client.query(begin(mode === 'TRY' ? 'READ WRITE' : mode, timeoutMs));
       const result = await work(client.client);
-      reach('postgres-commit');
+      if (mode === 'READ WRITE') reach('postgres-commit');
       await client.query(mode === 'TRY' ? CHECK_AND_ROLL_BACK : 'COMMIT');
-      reach('postgres-committed');
+      if (mode === 'READ WRITE') reach('postgres-committed');
       client.release('good');
       return result;
     } catch (error) {
