@@ -9,7 +9,7 @@ import { eraseAgain } from './erased-before.ts';
 import { exportOnSchedule, tellOfExports } from './exporting.ts';
 import { freeTheDead } from './free-the-dead.ts';
 import { Installation } from './installation.ts';
-import { keyClients } from './key-clients.ts';
+import { keyClients, keyClientsOnce } from './key-clients.ts';
 import { Loops } from './loops.ts';
 import type { PollFailure } from './poll.ts';
 import { Reloading, type ReloadResult, type ReloadTrigger } from './reloading.ts';
@@ -221,9 +221,8 @@ export class Daemon {
   }
 
   /** Gives every lead the key of its client, once; a running daemon does so again and again. */
-  async keyClientsOnce(signal: AbortSignal): Promise<void> {
-    const { ledger } = this.#parts;
-    while (!signal.aborted && !(await ledger.keyClients(this.config.clientKey?.reveal())));
+  keyClientsOnce(signal: AbortSignal): Promise<void> {
+    return keyClientsOnce(this.#parts.ledger, this.config.clientKey, signal);
   }
 
   /**

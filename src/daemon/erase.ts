@@ -48,8 +48,8 @@ export async function personToErase(
 ): Promise<Sought> {
   const { ledger } = parts;
   const found = subject ? await ledger.findPerson(subject, source) : { leads: [], rejected: [] };
-  const asked = subject && subject.kind !== 'lead' ? sinks : [];
-  const { held, unasked } = subject ? await heldOf(asked, subject, parts) : { held: [], unasked: [] };
+  const { held, unasked } =
+    subject && subject.kind !== 'lead' ? await heldOf(sinks, subject, parts) : { held: [], unasked: [] };
   const left = await ledger.unfinishedErasures();
   const meant = held.filter((lead) => source === undefined || lead.source === source);
   const named = new Map(

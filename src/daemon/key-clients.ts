@@ -18,3 +18,12 @@ export async function keyClients(
     await clock.sleep(done ? EVERY_MS : REST_MS, signal);
   }
 }
+
+/** Does so once, without a rest. */
+export async function keyClientsOnce(
+  ledger: Ledger,
+  key: Secret | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && !(await ledger.keyClients(key?.reveal())));
+}
