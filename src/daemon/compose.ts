@@ -19,6 +19,7 @@ import { showOwnLife } from './free-the-dead.ts';
 import { holdDataDir, openConfiguredLedger } from './open-ledger.ts';
 import { OpenSinks } from './open-sinks.ts';
 import { PollFailures } from './poll-failures.ts';
+import { tellOpening } from './tell-opening.ts';
 import { Wakes } from './wake.ts';
 
 /** What this process is to do. */
@@ -111,6 +112,7 @@ export async function compose(
   };
   const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, tokenExpiresAt, exportRuns });
   const { emit } = telemetry;
+  tellOpening(ledger, config.dataDir, emit);
   const openSinks = new OpenSinks(clock);
   closers.push(() => openSinks.close());
   const onSettled = (sink: string) => wakes.notify(sink);

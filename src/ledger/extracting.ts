@@ -5,7 +5,7 @@ import { completing } from './lead-cells.ts';
 import { toLedgerError } from './ledger-error.ts';
 import { requireFile } from './ledger-file.ts';
 import type { Cell } from './reading.ts';
-import { requireThisShape } from './schema.ts';
+import { requireThisShape } from './upgrading.ts';
 import { leadRows } from './views.ts';
 
 /** A part ends after so many rows, or so much text, in UTF-16 units: what is held of it in memory is bounded by both. */

@@ -54,13 +54,13 @@ export function fileIdentity(file: string): string | undefined {
 }
 
 /**
- * A ledger that was copied, or restored from a backup, gets another id: what a queue still holds for the one that it was made of is
- * not meant for it. Only for whoever holds the data directory.
+ * Gives a ledger that was copied, or restored from a backup, another id: what a queue still holds for the original is not meant
+ * for it. Only for the process that holds the data directory. Returns whether it is a copy.
  */
-export function renameCopy(db: Database.Database): void {
+export function renameCopy(db: Database.Database): boolean {
   const noted = db.prepare<[], string | null>('SELECT file FROM _ledger').pluck().get();
   const { now, names } = namesOf(db.name);
-  if (noted === now) return;
+  if (noted === now) return false;
   const isCopy = noted != null && !names.some((name) => name.test(noted));
   db.transaction(() => {
     db.prepare('UPDATE _ledger SET id = iif(?, lower(hex(randomblob(8))), id), file = ?').run(
@@ -70,6 +70,7 @@ export function renameCopy(db: Database.Database): void {
     // Nobody attempts anything of a copy: what was on its way when it was made is due at once, as the same batches.
     if (isCopy) db.exec('UPDATE _batches SET lease = 0, holder = NULL, leased_until = 0');
   }).immediate();
+  return isCopy;
 }
 
 /**

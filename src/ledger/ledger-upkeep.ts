@@ -1,4 +1,5 @@
 import type { LedgerError } from './ledger-error.ts';
+import type { Upgrade } from './upgrading.ts';
 
 /** How much disk the ledger takes for what is written and not yet in its final place. */
 export interface Tidied {
@@ -8,10 +9,19 @@ export interface Tidied {
   readonly heldUpBytes: number;
 }
 
+/** What opening the ledger found and changed. */
+export interface Opening {
+  /** It was upgraded to this version's schema. */
+  readonly upgraded: Upgrade | undefined;
+  /** It is a copy, or was restored from one, and now has another id. */
+  readonly isCopy: boolean;
+}
+
 /** What concerns the file itself: which one it is, who else writes to it, and what of it is in its final place. */
 export interface LedgerUpkeep {
   /** Names this ledger among others, for ever. Letters and digits. */
   readonly id: string;
+  readonly opening: Opening;
   /** Why nothing can be recorded at present: what the last write failed of, until something has been recorded again. */
   failing(): LedgerError | undefined;
   /** Whether the file that was opened is no longer the one under its name: it was removed, or another was put there. */
@@ -20,6 +30,8 @@ export interface LedgerUpkeep {
   changedElsewhere(): boolean;
   /** Brings what was written to its final place, as far as nobody still reads an older state of the ledger. */
   tidy(): Promise<Tidied>;
-  /** Brings what was overwritten to the disk. False while somebody reads an older state of the ledger: then its log still holds it. */
+  /**
+   * Brings what was overwritten to the disk, and removes the copies that upgrades have left. False while somebody reads an older state of the ledger: then its log still holds it.
+   */
   scrub(): Promise<boolean>;
 }

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { LedgerError, toLedgerError } from './ledger-error.ts';
 import { requireFile } from './ledger-file.ts';
-import { requireThisShape } from './schema.ts';
+import { requireThisShape } from './upgrading.ts';
 
 /** How long a query waits for somebody's lock, in ms. Writers hold none against readers; recovery after a crash does. */
 const BUSY_MS = 5_000;

@@ -1,19 +1,12 @@
-import type Database from 'better-sqlite3';
 import { browseIndexes } from './browse-indexes.ts';
-import { refreshComments, writeComments } from './comments.ts';
 import { erasures, erasuresTold } from './erasing.ts';
-import { LedgerError } from './ledger-error.ts';
-import { addFunctions } from './sql-functions.ts';
-import { publicViews } from './views.ts';
-
-/** Marks the file as a ledger in its header (https://www.sqlite.org/pragma.html#pragma_application_id): `lead`. */
-const APPLICATION_ID = 0x6c656164;
 
 /**
+ * The steps that make a ledger's schema, in order; `PRAGMA user_version` counts those that were taken. Append, never edit.
  * Tables whose names begin with `_` are private: they change without notice, and hold times as milliseconds since 1970.
  * What people query are the views over them, and `polls` and `rejected_leads`.
  */
-const migrations: readonly string[] = [
+export const migrations: readonly string[] = [
   `
   CREATE TABLE _ledger (id TEXT PRIMARY KEY) STRICT;  -- one row
   INSERT INTO _ledger VALUES (lower(hex(randomblob(8))));
@@ -225,72 +218,3 @@ const migrations: readonly string[] = [
   ALTER TABLE _sinks ADD COLUMN former TEXT NOT NULL DEFAULT '[]';
   `,
 ];
-
-/**
- * Makes sure that a database is a ledger that this version understands, or empty. Changes nothing.
- * @throws LedgerError when the file is not a ledger, or a newer leadsync wrote it
- */
-export function recognise(db: Database.Database): void {
-  // In one transaction: another process may be making the ledger at this moment.
-  const { applied, tables, application } = db.transaction(() => ({
-    applied: appliedSteps(db),
-    tables: db.prepare('SELECT count(*) AS n FROM sqlite_schema').pluck().get(),
-    application: db.pragma('application_id', { simple: true }),
-  }))();
-  if (applied === 0 ? tables !== 0 : application !== APPLICATION_ID) {
-    throw new LedgerError(
-      'foreign',
-      `${db.name} is an SQLite database, but not a leadsync ledger.`,
-      'Point data_dir at another folder, or move that file away.',
-    );
-  }
-  if (applied > migrations.length) {
-    throw new LedgerError(
-      'newer',
-      `The ledger ${db.name} was written by a newer leadsync (schema ${applied}; this one knows ${migrations.length}).`,
-      'Install that newer leadsync, or restore the ledger from before the upgrade.',
-    );
-  }
-}
-
-/** Makes sure that a ledger need not be changed to be read. @throws LedgerError */
-export function requireThisShape(db: Database.Database): void {
-  recognise(db);
-  if (appliedSteps(db) === migrations.length) return;
-  throw new LedgerError(
-    'older',
-    `The ledger ${db.name} was written by an older leadsync (schema ${appliedSteps(db)} of ${migrations.length}).`,
-    'Any other command of this leadsync, such as `leadsync status`, brings it up to date.',
-  );
-}
-
-/** Brings a ledger to this version's shape: all steps that are missing and the views, in one transaction. */
-export function migrate(db: Database.Database): void {
-  if (appliedSteps(db) === migrations.length) {
-    refreshComments(db);
-    return;
-  }
-  addFunctions(db);
-  db.transaction(() => {
-    // Read once more: another process may have taken the same steps while this one waited for it.
-    const missing = migrations.slice(appliedSteps(db));
-    for (const step of missing) db.exec(step);
-    if (missing.length > 0) {
-      makeViews(db);
-      writeComments(db);
-    }
-    db.pragma(`application_id = ${APPLICATION_ID}`);
-    db.pragma(`user_version = ${migrations.length}`);
-  }).immediate();
-}
-
-function appliedSteps(db: Database.Database): number {
-  return Number(db.pragma('user_version', { simple: true }));
-}
-
-/** Views hold no data, so they are made anew whenever a migration has run. */
-function makeViews(db: Database.Database): void {
-  const views = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all() as string[];
-  for (const view of views) db.exec(`DROP VIEW ${view}`);
-  db.exec(publicViews);
-}

@@ -6,8 +6,8 @@ import type { Ledger } from './ledger.ts';
 import { LedgerAccess } from './ledger-access.ts';
 import { toLedgerError } from './ledger-error.ts';
 import { connect, prepareFile, renameCopy, requireFile } from './ledger-file.ts';
+import type { Opening } from './ledger-upkeep.ts';
 import { Owing } from './owing.ts';
-import { migrate, recognise } from './schema.ts';
 import { SinkRows } from './sink-rows.ts';
 import { amendingOf } from './sqlite-amending.ts';
 import { askingOf } from './sqlite-asking.ts';
@@ -15,6 +15,7 @@ import { deliveringOf } from './sqlite-delivering.ts';
 import { personsOf } from './sqlite-persons.ts';
 import { pollingOf } from './sqlite-polling.ts';
 import { upkeepOf } from './sqlite-upkeep.ts';
+import { migrate, recognise, requireThisShape } from './upgrading.ts';
 
 /** Where the ledger is, and what it decides by: `judge` says what an attempt's outcomes mean, `random` makes leases. */
 export interface LedgerOptions {
@@ -22,7 +23,10 @@ export interface LedgerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly judge: Judge;
-  /** Whether a missing ledger is made, or an error. */
+  /**
+   * Whether a missing ledger is made and an older one upgraded, or both are an error. Only for the process that holds the
+   * data directory: beside a daemon of another version nothing may change the schema.
+   */
   readonly create: boolean;
   /** Names this process among those that attempt; whoever finds it dead can end its leases. Absent: it attempts nothing. */
   readonly holder?: string;
@@ -30,18 +34,20 @@ export interface LedgerOptions {
   readonly connect?: (file: string) => Database.Database;
 }
 
-/** Opens the ledger and brings it to this version's shape. @throws LedgerError */
+/** Opens the ledger, and upgrades it if `create` allows that. @throws LedgerError */
 export function openLedger(options: LedgerOptions): Ledger {
   const { file, create } = options;
   if (!create) requireFile(file);
   let db: Database.Database | undefined;
   try {
     db = (options.connect ?? connect)(file);
-    recognise(db); // before anything is changed: a file that is not ours stays as it is
+    // Before anything is changed: a file that is not ours stays as it is.
+    if (create) recognise(db);
+    else requireThisShape(db);
     prepareFile(db);
-    migrate(db);
-    if (create) renameCopy(db);
-    return compose(db, options);
+    const upgraded = create ? migrate(db) : undefined;
+    const isCopy = create && renameCopy(db);
+    return compose(db, options, { upgraded, isCopy });
   } catch (error) {
     db?.close();
     throw toLedgerError(error, file);
@@ -49,14 +55,14 @@ export function openLedger(options: LedgerOptions): Ledger {
 }
 
 /** The ledger's parts on one connection, by who asks them. */
-function compose(db: Database.Database, options: LedgerOptions): Ledger {
+function compose(db: Database.Database, options: LedgerOptions, opening: Opening): Ledger {
   const { clock, random, judge, holder = 'nobody' } = options;
   const rows = new SinkRows(db);
   const access = new LedgerAccess(db, rows);
   const owing = new Owing(db, rows);
   const begun = new BegunAttempts();
   return {
-    ...upkeepOf(db, access),
+    ...upkeepOf(db, access, opening),
     ...pollingOf(db, access, clock, owing),
     ...deliveringOf(db, access, { clock, random, judge, rows, begun, holder }),
     ...askingOf(db, access, rows),

@@ -1,10 +1,11 @@
 import type Database from 'better-sqlite3';
 import type { LedgerAccess } from './ledger-access.ts';
 import { fileIdentity, scrub } from './ledger-file.ts';
-import type { LedgerUpkeep } from './ledger-upkeep.ts';
+import type { LedgerUpkeep, Opening } from './ledger-upkeep.ts';
+import { removeUpgradeCopies } from './upgrade-copy.ts';
 
 /** What concerns the file itself: which one it is, who else writes to it, and what of it is in its final place. */
-export function upkeepOf(db: Database.Database, access: LedgerAccess) {
+export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: Opening) {
   const opened = fileIdentity(db.name);
   const readId = () => String(db.prepare('SELECT id FROM _ledger').pluck().get());
   // Changes when another connection commits (https://www.sqlite.org/pragma.html#pragma_data_version).
@@ -13,6 +14,7 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess) {
   let dataVersion = readDataVersion();
   return {
     id,
+    opening,
     failing: () => access.failing(),
 
     isReplaced: () => access.checked(() => fileIdentity(db.name) !== opened || readId() !== id),
@@ -33,6 +35,10 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess) {
         };
       }),
 
-    scrub: () => access.guard(async () => scrub(db)),
+    scrub: () =>
+      access.guard(async () => {
+        removeUpgradeCopies(db.name);
+        return scrub(db);
+      }),
   } satisfies LedgerUpkeep;
 }

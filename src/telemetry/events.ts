@@ -98,6 +98,16 @@ export type Event =
   | { type: 'ledger-failed'; operation: string; reason: string; hint: string }
   /** The file was removed, or another put in its place; leadsync stops. */
   | { type: 'ledger-replaced'; dataDir: string }
+  /** The ledger has this version's schema now. `copy`: where it is kept as it was; or `reason`, why it is not. */
+  | {
+      type: 'ledger-upgraded';
+      fromSchema: number;
+      toSchema: number;
+      copy: string | undefined;
+      reason: string | undefined;
+    }
+  /** The ledger is a copy or was restored from a backup: deliveries made since then may go out again. */
+  | { type: 'ledger-restored'; dataDir: string }
   /** A query that somebody left open keeps so much of what was written out of the ledger's file. */
   | { type: 'ledger-held-up'; bytes: number }
   /** What was older than the configuration wants it kept, and is gone: how many of each kind. */

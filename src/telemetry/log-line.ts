@@ -47,6 +47,7 @@ function levelOf(event: Event): LogLevel {
     case 'alert-sent':
     case 'retained':
     case 'export-made':
+    case 'ledger-upgraded':
       return 'info';
     case 'stopped':
       return event.clean ? 'info' : 'warn';
@@ -62,6 +63,7 @@ function levelOf(event: Event): LogLevel {
     case 'carrier-replaced':
     case 'clock-set-back':
     case 'ledger-held-up':
+    case 'ledger-restored':
     case 'check-failed':
     case 'mirror-failed':
     case 'export-failed':
@@ -215,6 +217,10 @@ function messageOf(event: Event): string {
       return `The ledger failed while ${event.operation}. ${event.reason} ${event.hint}`;
     case 'ledger-replaced':
       return `The ledger in ${event.dataDir} was removed or replaced while leadsync ran. What is recorded now would be in no file that the next start finds, so leadsync ends. Start it again.`;
+    case 'ledger-upgraded':
+      return `The ledger was upgraded from schema ${event.fromSchema} to ${event.toSchema}. ${event.copy === undefined ? `No copy of it was kept as it was before: ${event.reason}.` : `${event.copy} is the ledger as it was before, in case you go back to the earlier leadsync.`}`;
+    case 'ledger-restored':
+      return `The ledger in ${event.dataDir} is a copy, or was restored from a backup. What was delivered after the backup was made may be delivered again, mostly under the same ids. There is nothing to do; leadsync reconcile compares the sinks with the ledger.`;
     case 'ledger-held-up':
       return `Somebody's query has held a state of the ledger for long: ${Math.round(event.bytes / 1024 ** 2)} MB beside its file wait for it to end. End it, or let it ask in shorter pieces; deliveries go on meanwhile.`;
     case 'retained':

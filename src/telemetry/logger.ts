@@ -109,6 +109,9 @@ const LISTED: ReadonlySet<string> = new Set([
   ],
   ...[
     'version',
+    'fromSchema',
+    'toSchema',
+    'copy',
     'sources',
     'sinks',
     'dataDir',

@@ -151,6 +151,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
       case 'carrier-warning':
       case 'clock-set-back':
       case 'ledger-held-up':
+      case 'ledger-upgraded':
+      case 'ledger-restored':
       case 'retained':
       case 'erased-again':
       case 'mirror-failed': // said in the store itself: v_freshness grows old

@@ -52,6 +52,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/ledger'],
   },
   {
+    name: 'a command that does not hold the data directory upgrades no ledger',
+    without: 'a look at the status changes the tables under a daemon of an older version',
+    file: 'src/ledger/sqlite-ledger.ts',
+    text: 'else requireThisShape(db);',
+    instead: 'else migrate(db);',
+    tests: ['test/ledger/older-ledger.test.ts', 'test/cli/older-ledger.test.ts'],
+  },
+  {
     name: 'a CSV file is synced before it is renamed',
     without: 'a power cut leaves an empty file under a good name',
     file: 'src/platform/files.ts',

@@ -1,7 +1,12 @@
-import { expect, it } from 'vitest';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
 import { browseIndexes } from '../../src/ledger/browse-indexes.ts';
+import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { relations } from '../../src/store/documented.ts';
 import { aListedLead } from '../support/a-lead.ts';
+import { HeldClock } from '../support/held-clock.ts';
 import { LedgerUnderTest } from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
 
@@ -23,7 +28,8 @@ const AS_BEFORE = `
   PRAGMA user_version = 2;
 `;
 
-it('an older ledger knows of its leads what it would if they came today', async () => {
+/** A ledger with the contents of three leads, as version 2 left it. */
+async function anOlderLedger() {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open, 'crm');
   await on.list([
@@ -40,6 +46,11 @@ it('an older ledger knows of its leads what it would if they came today', async 
     for (const [, index] of browseIndexes.matchAll(/CREATE INDEX (\w+)/g)) db.exec(`DROP INDEX ${index}`);
     db.exec(AS_BEFORE);
   });
+  return { disk, on, leads, before };
+}
+
+it('an older ledger knows of its leads what it would if they came today', async () => {
+  const { on, leads, before } = await anOlderLedger();
   await on.again().ledger.close();
   expect(leads()).toEqual(before);
   expect(before[0]).toMatchObject({ service_slug: 'gardening', created_at: '2026-11-20T09:00:00.000Z' });
@@ -63,3 +74,58 @@ it('brings what is said of tables and columns to its own words, where the shape 
   await on.again().ledger.close();
   expect(comments()).toEqual(before);
 });
+
+describe('an upgrade of the ledger', () => {
+  it('keeps the ledger as it was in a copy that only this user can read, and removes it with the next erasure', async () => {
+    const { disk, on } = await anOlderLedger();
+    const upgraded = on.again().ledger;
+    const copies = () => readdirSync(dirname(disk.file)).filter((name) => name.includes('before-schema'));
+    const [name = ''] = copies();
+    expect(name).toBe(`${basename(disk.file)}.before-schema-${upgraded.opening.upgraded?.to}`);
+    const path = join(dirname(disk.file), name);
+    expect(upgraded.opening).toEqual({
+      upgraded: { from: 2, to: expect.any(Number), copy: { path } },
+      isCopy: false,
+    });
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const copy = new Database(path, { readonly: true });
+    expect(copy.pragma('user_version', { simple: true })).toBe(2);
+    expect(copy.pragma('integrity_check', { simple: true })).toBe('ok');
+    expect(copy.prepare('SELECT count(*) FROM _versions').pluck().get()).toBe(3);
+    copy.close();
+    expect(await upgraded.scrub()).toBe(true);
+    expect(copies()).toEqual([]);
+    await upgraded.close();
+  });
+
+  it('goes on without a copy where none can be made, and says why', async () => {
+    const { disk, on } = await anOlderLedger();
+    mkdirSync(`${disk.file}.before-schema-${await latestSchema()}.part`);
+    const { ledger } = on.again();
+    expect(ledger.opening.upgraded).toMatchObject({
+      from: 2,
+      copy: { skipped: expect.stringContaining('EISDIR') },
+    });
+    await ledger.close();
+  });
+
+  it('is left to the process that holds the data directory: any other refuses an older ledger, and changes nothing', async () => {
+    const { disk } = await anOlderLedger();
+    const before = readFileSync(disk.file);
+    const judge = () => {
+      throw new Error('not asked');
+    };
+    const parts = { file: disk.file, clock: new HeldClock(), random: Math.random, judge, create: false };
+    expect(() => openLedger(parts)).toThrow(
+      expect.objectContaining({ code: 'older', hint: expect.stringContaining('leadsync run') }),
+    );
+    expect(readFileSync(disk.file)).toEqual(before);
+  });
+});
+
+/** The schema of a ledger that was made today. */
+async function latestSchema(): Promise<number> {
+  const disk = new SqliteFile();
+  await LedgerUnderTest.with(disk.open, 'crm');
+  return disk.other((db) => Number(db.pragma('user_version', { simple: true })));
+}
