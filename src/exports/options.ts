@@ -24,7 +24,7 @@ const common = {
     .enum(['all', 'new'])
     .default('all')
     .describe(
-      '`new`: what came or changed since the last one that was done, and an hour before it; recognise a row that comes again by its key.',
+      '`new`: rows that came or changed since the last run, and in the hour before it. The newest `_exported_at` of a row wins.',
     ),
   every: duration()
     .refine((ms) => ms >= SHORTEST_MS && ms <= LONGEST_MS, 'must be between 1m and 366d')
@@ -44,7 +44,9 @@ const common = {
     .int()
     .min(1)
     .optional()
-    .describe('So many of this export are kept, the newest; older ones are removed. Absent: all of them.'),
+    .describe(
+      'Keeps this many of the export, the newest, and removes older ones. Absent: keeps all. Not with `rows: new`, whose files build on each other.',
+    ),
 };
 
 const directoryOptions = {
@@ -158,7 +160,7 @@ function tablesOf(tables: readonly string[]): readonly string[] {
 }
 
 function faultsIn(options: Entry): { path: string[]; message: string }[] {
-  const { every, at, timezone } = options;
+  const { every, at, timezone, rows, keep } = options;
   const half =
     options.type === 's3' &&
     (options.access_key_id === undefined) !== (options.secret_access_key === undefined);
@@ -171,6 +173,15 @@ function faultsIn(options: Entry): { path: string[]; message: string }[] {
       : []),
     ...(timezone !== undefined && at === undefined
       ? [{ path: ['timezone'], message: 'means nothing without `at`: remove it' }]
+      : []),
+    ...(rows === 'new' && keep !== undefined
+      ? [
+          {
+            path: ['keep'],
+            message:
+              'would delete rows for good with `rows: new`: the oldest export holds what no newer one has. Remove `keep`, or set `rows: all`',
+          },
+        ]
       : []),
     ...(half
       ? [{ path: [], message: 'has one of `access_key_id` and `secret_access_key`: give both, or neither' }]

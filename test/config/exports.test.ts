@@ -4,14 +4,13 @@ import { faultsOf, pigeons, read, SOURCE } from './reading.ts';
 
 test('an export has its defaults, and its folder is that of the configuration', () => {
   const { exports } = read(`${SOURCE}exports:
-  nightly: { type: directory, directory: out, at: "03:00", timezone: Europe/Berlin }
+  nightly: { type: directory, directory: out, at: "03:00", timezone: Europe/Berlin, keep: 3 }
   lake:
     type: s3
     bucket: leads
     every: 1h
     rows: new
     tables: [leads, leads, polls]
-    keep: 3
 `);
   expect(exports).toMatchObject([
     {
@@ -20,7 +19,7 @@ test('an export has its defaults, and its folder is that of the configuration', 
       format: 'parquet',
       rows: 'all',
       schedule: { at: '03:00', timezone: 'Europe/Berlin' },
-      keep: undefined,
+      keep: 3,
       target: { type: 'directory', directory: '/etc/leadsync/out' },
     },
     {
@@ -28,7 +27,7 @@ test('an export has its defaults, and its folder is that of the configuration', 
       tables: ['leads', 'polls'],
       rows: 'new',
       schedule: { everyMs: 3_600_000 },
-      keep: 3,
+      keep: undefined,
       target: { type: 's3', bucket: 'leads', prefix: '', path_style: false, checksums: true },
     },
   ]);
@@ -47,6 +46,10 @@ test.each([
   [`a: { ${directory}, at: "03:00", timezone: Mars }`, 'exports.a.timezone: must be a time zone'],
   [`a: { ${directory}, every: 1s }`, 'exports.a.every: must be between 1m and 366d'],
   [`a: { ${directory}, every: 1d, keep: 0 }`, 'exports.a.keep: must be 1 or more'],
+  [
+    `a: { ${directory}, every: 1d, rows: new, keep: 2 }`,
+    'exports.a.keep: would delete rows for good with `rows: new`',
+  ],
   [`a: { ${directory}, every: 1d, tables: [] }`, 'exports.a.tables'],
   [`a: { ${directory}, every: 1d, tables: [leds] }`, 'did you mean "leads"?'],
   [`a: { ${directory}, every: 1d, format: xlsx }`, 'exports.a.format: must be one of'],
