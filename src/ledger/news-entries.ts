@@ -42,7 +42,7 @@ export interface LeadNews {
   readonly raw: string | undefined;
 }
 
-/** An element of a listing broke the service's description for the first time. */
+/** An element of a listing broke the service's description: for the first time, or again after it had come right. */
 export interface RejectionNews {
   readonly kind: 'rejection';
   readonly at: Date;

@@ -41,9 +41,11 @@ export function prepareRecording(db: Database.Database) {
     countKeptOut: db.prepare('UPDATE _erased SET kept_out = kept_out + 1 WHERE erased_no = ?'),
     relist: db.prepare('UPDATE _leads SET last_listed_at = NULL WHERE source = ? AND id = ?'),
     count: db.prepare('UPDATE _sources SET leads = leads + ?, current = current + ? WHERE source = ?'),
+    // A row that is reopened takes the next number: whoever reads on from the last number they know meets it again.
     reject: db.prepare(
       `INSERT INTO rejected_leads (source, poll_id, last_poll_id, position, lead_id, reason, path, hash, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (source, hash) DO UPDATE SET last_poll_id = excluded.last_poll_id, position = excluded.position, resolved_at = NULL`,
+       ON CONFLICT (source, hash) DO UPDATE SET last_poll_id = excluded.last_poll_id, position = excluded.position, resolved_at = NULL,
+         rejected_id = iif(resolved_at IS NULL, rejected_id, (SELECT max(rejected_id) + 1 FROM rejected_leads))`,
     ),
     isSetAside: db.prepare<[string, string], unknown>(
       'SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL',

@@ -19,6 +19,7 @@ import { tempDir } from '../support/temp-dir.ts';
 import { comparable, TwoStores } from './two-stores.ts';
 
 const STATES = 'SELECT lead_id, state, attempts, reason FROM deliveries ORDER BY lead_id';
+const WRONG = { kind: 'rejected', reason: 'is wrong', path: 'client_email' } as const;
 const CRM = `${STATES.replace(' ORDER', " WHERE sink = 'crm' ORDER")}`;
 
 it('follows a delivery through everything that becomes of it', async () => {
@@ -88,6 +89,19 @@ it('follows a poll to its end, and a rejected lead until it comes right', async 
   expect(await stores.inPostgres('SELECT status, http_status, error FROM polls')).toEqual([
     { status: 'failed', http_status: '500', error: 'It failed.' },
   ]);
+});
+
+it('shows a rejected lead as open again when it breaks the description once more', async () => {
+  const stores = await TwoStores.open();
+  const rejected = 'SELECT lead_id, poll_id, last_poll_id, resolved_at FROM rejected_leads';
+  const broken = { ...aListedLead({ id: 1, client_email: null }), ...WRONG };
+  for (const listing of [[broken], [1], [broken]]) {
+    stores.on.clock.jump(HOUR);
+    await stores.list(listing);
+    await stores.bring();
+    expect(await stores.inPostgres(rejected)).toEqual(stores.inLedger(rejected));
+  }
+  expect(await stores.inPostgres(rejected)).toMatchObject([{ last_poll_id: '3', resolved_at: null }]);
 });
 
 it('brings a lead’s versions, and closes the one that is no longer current although it came before', async () => {
