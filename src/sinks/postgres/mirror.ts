@@ -1,25 +1,11 @@
 import type { ClientBase } from 'pg';
-import { storable } from '../../leads/content-facts.ts';
 import type { FormerName, HistoryRow, Overview, Renamed, StoredValue } from '../../leads/history.ts';
 import { relations } from '../../store/documented.ts';
-import { type Mirrored, mirrored } from '../../store/mirrored.ts';
-import type { Column, ColumnType } from '../../store/relation.ts';
-import { arrayParameter } from './array-parameter.ts';
+import type { Mirrored } from '../../store/mirrored.ts';
 import { eraseLeads, type Key } from './erase.ts';
 import { quoted } from './identifier.ts';
-
-/** What the store calls its types, in PostgreSQL. */
-const TYPES: Readonly<Record<ColumnType, string>> = {
-  text: 'text',
-  bigint: 'bigint',
-  integer: 'integer',
-  double: 'double precision',
-  boolean: 'boolean',
-  time: 'timestamptz',
-  day: 'date',
-  json: 'json',
-  jsonb: 'jsonb',
-};
+import { described, parameter, TYPES } from './mirrored-columns.ts';
+import { closeVersions, dropFormerNames } from './superseded-rows.ts';
 
 /** The greatest number that has been brought of a ledger's table; 0 when nothing has. */
 export async function lastNumber(
@@ -117,7 +103,7 @@ export async function writeRows(
   ]);
   if (table === '_erased') await eraseLeads(client, schema, erasedKeys(unique));
   if (table === 'lead_versions') await closeVersions(client, schema, ledger, unique);
-  if (table === 'deliveries') await dropFormerNames(client, schema, ledger, unique, unique.map(keyOf));
+  if (table === 'deliveries') await dropFormerNames(client, schema, ledger, unique);
 }
 
 /**
@@ -181,12 +167,6 @@ function erasedKeys(rows: readonly HistoryRow[]): Key[] {
   return rows.map(({ values: [, source, id] }) => ({ source: String(source), id: String(id) }));
 }
 
-function described(table: string): Mirrored {
-  const found = mirrored.find(({ name }) => name === table);
-  if (!found) throw new Error(`the table ${table} is not mirrored`);
-  return found;
-}
-
 /** What differs is written, and nothing else: json cannot be compared, and does not change under a row's key. */
 function upsertSql(schema: string, { name, key, columns }: Mirrored, count: number): string {
   const names = columns.map((column) => column.name);
@@ -198,53 +178,6 @@ function upsertSql(schema: string, { name, key, columns }: Mirrored, count: numb
     ON CONFLICT (${key.join(', ')}) DO UPDATE SET
       ${names.map((one) => `${one} = excluded.${one}`).join(', ')}, _leadsync_ledger = excluded._leadsync_ledger
     WHERE (${row('stored')}, stored._leadsync_ledger) IS DISTINCT FROM (${row('excluded')}, excluded._leadsync_ledger)`;
-}
-
-/** JSON as it was received holds NUL as an escape, which the type json takes. */
-function parameter({ type }: Column, values: readonly StoredValue[]) {
-  const isText = type === 'text';
-  return arrayParameter(
-    TYPES[type],
-    values.map((value) => (value !== null && isText ? storable(value) : value)),
-  );
-}
-
-/** A version that came in an earlier part was the current one when it was brought; so was one of a ledger that went further, and was lost. */
-async function closeVersions(
-  client: ClientBase,
-  schema: string,
-  ledger: string,
-  rows: readonly HistoryRow[],
-): Promise<void> {
-  await client.query(
-    `UPDATE ${quoted(schema)}.lead_versions old SET valid_to = new.valid_from, is_current = false
-    FROM ${quoted(schema)}.lead_versions new
-    WHERE new._leadsync_ledger = $1 AND new._leadsync_no = ANY ($2) AND new.version > 1
-      AND old.source = new.source AND old.lead_id = new.lead_id AND old.version = new.version - 1 AND old.is_current`,
-    [ledger, rows.map(({ no }) => no)],
-  );
-  await client.query(
-    `UPDATE ${quoted(schema)}.lead_versions old SET valid_to = old.valid_from, is_current = false
-    FROM ${quoted(schema)}.lead_versions new
-    WHERE new._leadsync_ledger = $1 AND new._leadsync_no = ANY ($2) AND new.is_current AND old._leadsync_ledger <> $1
-      AND old.source = new.source AND old.lead_id = new.lead_id AND old.version > new.version AND old.is_current`,
-    [ledger, rows.map(({ no }) => no)],
-  );
-}
-
-/** A delivery that was never attempted takes another name when its lead changes: it must not stay under the one before as well. */
-async function dropFormerNames(
-  client: ClientBase,
-  schema: string,
-  ledger: string,
-  rows: readonly HistoryRow[],
-  names: readonly string[],
-): Promise<void> {
-  await client.query(
-    `DELETE FROM ${quoted(schema)}.deliveries old USING unnest($2::bigint[], $3::text[]) AS now (no, delivery_id)
-    WHERE old._leadsync_ledger = $1 AND old._leadsync_no = now.no AND old.delivery_id <> now.delivery_id`,
-    [ledger, rows.map(({ no }) => no), names],
-  );
 }
 
 /** Of what a view of the ledger shows, the columns that the table has: how long ago something is, PostgreSQL reckons itself. */

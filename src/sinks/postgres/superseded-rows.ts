@@ -1,0 +1,63 @@
+import type { ClientBase } from 'pg';
+import type { HistoryRow } from '../../leads/history.ts';
+import { quoted } from './identifier.ts';
+import { placeOf, valuesOf } from './mirrored-columns.ts';
+
+/**
+ * Closes versions that are no longer current: the one before each given version, and, where the row came from a ledger that
+ * was lost, the ones after it.
+ */
+export async function closeVersions(
+  client: ClientBase,
+  schema: string,
+  ledger: string,
+  rows: readonly HistoryRow[],
+): Promise<void> {
+  const versions = `${quoted(schema)}.lead_versions`;
+  const [version, isCurrent] = [placeOf('lead_versions', 'version'), placeOf('lead_versions', 'is_current')];
+  const changed = rows.filter(({ values }) => Number(values[version]) > 1);
+  const current = rows.filter(({ values }) => Number(values[isCurrent]) === 1);
+  const given = 'unnest($1::text[], $2::bigint[], $3::integer[]) AS new (source, lead_id, version)';
+  const sameLead = 'stored.source = new.source AND stored.lead_id = new.lead_id AND stored.is_current';
+  const keys = (some: readonly HistoryRow[]) =>
+    valuesOf('lead_versions', ['source', 'lead_id', 'version'], some);
+  if (changed.length > 0)
+    await client.query(
+      `UPDATE ${versions} old SET is_current = false, valid_to = (SELECT next.valid_from FROM ${versions} next
+        WHERE next.source = old.source AND next.lead_id = old.lead_id AND next.version = old.version + 1)
+      WHERE old.ctid = ${rowsByIndex(versions, given, `${sameLead} AND stored.version = new.version - 1`)}`,
+      keys(changed),
+    );
+  if (current.length > 0)
+    await client.query(
+      `UPDATE ${versions} old SET is_current = false, valid_to = old.valid_from
+      WHERE old.ctid = ${rowsByIndex(versions, given, `${sameLead} AND stored.version > new.version AND stored._leadsync_ledger <> $4`)}`,
+      [...keys(current), ledger],
+    );
+}
+
+/** Removes deliveries that have another name by now: one that was never attempted gets a new one when its lead changes. */
+export async function dropFormerNames(
+  client: ClientBase,
+  schema: string,
+  ledger: string,
+  rows: readonly HistoryRow[],
+): Promise<void> {
+  const deliveries = `${quoted(schema)}.deliveries`;
+  const given = 'unnest($2::bigint[], $3::text[]) AS now (no, delivery_id)';
+  const renamed =
+    'stored._leadsync_ledger = $1 AND stored._leadsync_no = now.no AND stored.delivery_id <> now.delivery_id';
+  await client.query(
+    `DELETE FROM ${deliveries} old WHERE old.ctid = ${rowsByIndex(deliveries, given, renamed)}`,
+    [ledger, rows.map(({ no }) => no), ...valuesOf('deliveries', ['delivery_id'], rows)],
+  );
+}
+
+/**
+ * SQL for the stored rows that match the given ones, each looked up by itself through an index. As a plain join,
+ * PostgreSQL reads the whole table for every part until it has statistics, and a first round fills new tables.
+ */
+function rowsByIndex(table: string, given: string, condition: string): string {
+  return `ANY (ARRAY(SELECT found.ctid FROM ${given}
+    CROSS JOIN LATERAL (SELECT stored.ctid FROM ${table} stored WHERE ${condition} OFFSET 0) found))`;
+}
