@@ -2,12 +2,14 @@ import type { HistoryRow, Overview } from '../leads/history.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Mirror, SinkUnavailable } from '../sinks/sink.ts';
-import { mirrored } from '../store/mirrored.ts';
+import { type Mirrored, mirrored } from '../store/mirrored.ts';
 import type { Emit } from '../telemetry/events.ts';
 
 /** Rows in one transaction: small enough that reading them stops nobody for long. */
 const AT_ONCE = 500;
-/** How many times as long as a part has taken nothing is done after it. */
+/** How many parts of each table a pass brings. */
+const PARTS_IN_A_PASS = 4;
+/** Duty cycle: after each part, the mirror sleeps this many times as long as the part took. */
 const REST = 3;
 /** How long nothing is tried after the destination did not work, in ms. */
 const AFTER_FAILURE_MS = 30_000;
@@ -47,32 +49,84 @@ export async function mirrorOnce(mirror: Mirror, parts: MirrorParts, signal: Abo
   }
 }
 
-/** Brings everything that is new, or may have changed, once. */
+/**
+ * Brings everything that is new, or may have changed, once. A long round goes through the tables in passes, a few parts of each,
+ * and ends every pass with how sinks and sources are: whoever asks meanwhile finds leads with their deliveries, and no pipe that
+ * looks dead.
+ */
 export async function bringAll(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<void> {
   const { ledger } = parts;
   const { renamed } = await ledger.overview();
   const former = await mirror.formerNames(ledger.id, renamed, signal);
-  for (const { name, columns } of mirrored) {
-    const isAnew = former.length > 0 && columns.some((column) => column.name === 'sink');
-    const known = isAnew ? 0 : await lastCommon(mirror, ledger, name, signal);
-    await inParts(parts, signal, known, async (after) => {
-      const rows = await ledger.historyAfter(name, after, AT_ONCE);
-      await write(mirror, name, rows, parts, signal);
-      return rows.at(-1)?.no;
-    });
-    await inParts(parts, signal, 0, async (after) => {
-      const numbers = (await mirror.unsettled(name, { ledger: ledger.id, after, limit: AT_ONCE }, signal))
-        // What is new has just been brought as it is.
-        .filter((no) => no <= known);
-      const rows = await ledger.historyNow(name, numbers);
-      await write(mirror, name, rows, parts, signal);
-      return rows.at(-1)?.no ?? numbers.at(-1);
-    });
+  const round: Progress[] = [];
+  for (const table of mirrored) {
+    const isAnew = former.length > 0 && table.columns.some((column) => column.name === 'sink');
+    const known = isAnew ? 0 : await lastCommon(mirror, ledger, table.name, signal);
+    round.push({ table, known, reached: known, ended: false });
   }
-  const overview = await ledger.overview();
-  // A sink that was renamed meanwhile must not be there by its new name before what was brought of it: the next round sees to both.
-  if (isSameRenamed(overview.renamed, renamed))
-    await mirror.writeOverview(ledger.id, overview, former, signal);
+  for (let first = true, ended = false; !ended; first = false) {
+    for (const progress of round) {
+      await bringNew(mirror, progress, parts, signal);
+      const { table, known, reached } = progress;
+      // What is new has just been brought as it is.
+      if (first) await bringUnsettled(mirror, table.name, known, parts, signal);
+      else if (table.fewUnsettled) await bringUnsettled(mirror, table.name, reached, parts, signal);
+    }
+    ended = round.every((progress) => progress.ended);
+    const overview = await ledger.overview();
+    // A renamed sink must not be there by its new name before all that was brought of it; nor may one that was renamed
+    // since the round began: the next round sees to that one.
+    if ((former.length === 0 || ended) && isSameRenamed(overview.renamed, renamed))
+      await mirror.writeOverview(ledger.id, overview, former, signal);
+  }
+}
+
+/** How far a round has come with a table. */
+interface Progress {
+  readonly table: Mirrored;
+  /** Rows up to this number were there before the round. */
+  readonly known: number;
+  /** Rows up to this number are there now. */
+  reached: number;
+  /** Whether the round has seen the end of the table. */
+  ended: boolean;
+}
+
+/** Brings the next parts of what is new in a table. */
+async function bringNew(
+  mirror: Mirror,
+  progress: Progress,
+  parts: MirrorParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name } = progress.table;
+  let left = PARTS_IN_A_PASS;
+  await inParts(parts, signal, progress.reached, async (after) => {
+    const rows = await parts.ledger.historyAfter(name, after, AT_ONCE);
+    await write(mirror, name, rows, parts, signal);
+    left -= 1;
+    progress.ended ||= rows.length === 0;
+    progress.reached = rows.at(-1)?.no ?? progress.reached;
+    return left > 0 ? rows.at(-1)?.no : undefined;
+  });
+}
+
+/** Brings, as they are now, the rows of a table up to that number that may have changed since they were brought. */
+async function bringUnsettled(
+  mirror: Mirror,
+  name: string,
+  upTo: number,
+  parts: MirrorParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { ledger } = parts;
+  await inParts(parts, signal, 0, async (after) => {
+    const unsettled = await mirror.unsettled(name, { ledger: ledger.id, after, limit: AT_ONCE }, signal);
+    const numbers = unsettled.filter((no) => no <= upTo);
+    const rows = await ledger.historyNow(name, numbers);
+    await write(mirror, name, rows, parts, signal);
+    return rows.at(-1)?.no ?? numbers.at(-1);
+  });
 }
 
 /**
@@ -109,7 +163,7 @@ async function inParts(
   while (after !== undefined) {
     const startMs = clock.monotonicMs();
     after = await bring(after);
-    if (after !== undefined && rests) await clock.sleep(REST * (clock.monotonicMs() - startMs), signal);
+    if (rests) await clock.sleep(REST * (clock.monotonicMs() - startMs), signal);
     signal.throwIfAborted();
   }
 }

@@ -15,11 +15,19 @@ export interface Mirrored {
   readonly derived?: true;
   /** SQL that holds for rows which may still change, and are looked at again each time. */
   readonly unsettled?: string;
+  /** Few rows are unsettled at a time: a long round looks at them again and again. */
+  readonly fewUnsettled?: true;
 }
 
 /** What is brought, in this order: what happened last is asked for first, so that nothing settles unseen in between. */
 export const mirrored: readonly Mirrored[] = [
-  { ...table('polls'), number: 'poll_id', fixed: ['source', 'started_at'], unsettled: "status = 'running'" },
+  {
+    ...table('polls'),
+    number: 'poll_id',
+    fixed: ['source', 'started_at'],
+    unsettled: "status = 'running'",
+    fewUnsettled: true,
+  },
   {
     ...table('rejected_leads'),
     number: 'rejected_id',

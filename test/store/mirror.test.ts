@@ -126,6 +126,32 @@ it('writes nothing when nothing has changed', async () => {
   expect(await stores.inPostgres(written)).toEqual(before);
 });
 
+it('shows that leads arrive while a long first round still goes on', async () => {
+  const stores = await TwoStores.open();
+  await stores.list(ids(1, 2500));
+  const poll = await stores.on.ledger.startPoll('main');
+  const { mirror } = stores;
+  const writeOverview = mirror.writeOverview.bind(mirror);
+  const shown: unknown[] = [];
+  mirror.writeOverview = async (...given) => {
+    await writeOverview(...given);
+    if (shown.length === 0)
+      await stores.on.ledger.finishPoll(poll, { status: 'failed', httpStatus: 500, error: 'It failed.' });
+    const [at] = await stores.inPostgres(
+      `SELECT (SELECT count(*) FROM v_freshness) AS sources, (SELECT count(*) FROM v_sink_health) AS sinks,
+        (SELECT count(*) > 0 FROM v_speed_to_lead) AS brought, (SELECT count(*) FROM lead_versions) AS versions,
+        (SELECT count(*) FROM polls WHERE status = 'running') AS running`,
+    );
+    shown.push(at);
+  };
+  await stores.bring();
+  expect(shown).toEqual([
+    { sources: '1', sinks: '2', brought: '1', versions: '2000', running: '1' },
+    { sources: '1', sinks: '2', brought: '1', versions: '2500', running: '0' },
+    { sources: '1', sinks: '2', brought: '1', versions: '2500', running: '0' },
+  ]);
+});
+
 it('goes on where it was, in parts, with another process', async () => {
   const stores = await TwoStores.open();
   await stores.list(ids(1, 1200));
