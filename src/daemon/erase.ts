@@ -1,5 +1,5 @@
 import type { Config, SinkConfig } from '../config/config.ts';
-import type { Erased, LeadKey, Person, Subject, ToldErasure } from '../leads/person.ts';
+import type { Erased, LeadKey, Person, RejectedKey, Subject, ToldErasure } from '../leads/person.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
@@ -21,6 +21,8 @@ const LOOK_AGAIN_MS = 200;
 /** Nobody keeps an address or a number for it. */
 const ASK_AGAIN =
   'Then erase by the address or number once more: leads of which the ledger has no content are found there alone.';
+
+const NOBODY: Person = { leads: [], rejected: [] };
 
 /**
  * What an erasure works with. The signal ends every wait; what was not done by then stays noted for a later erasure.
@@ -47,30 +49,35 @@ export async function personToErase(
   parts: EraseParts,
 ): Promise<Sought> {
   const { ledger } = parts;
-  const found = subject ? await ledger.findPerson(subject, source) : { leads: [], rejected: [] };
+  const found = subject ? await ledger.findPerson(subject, source) : NOBODY;
   const { held, unasked } =
-    subject && subject.kind !== 'lead' ? await heldOf(sinks, subject, parts) : { held: [], unasked: [] };
+    subject && subject.kind !== 'lead'
+      ? await heldOf(sinks, subject, parts)
+      : { held: [NOBODY], unasked: [] };
   const left = await ledger.unfinishedErasures();
-  const meant = held.filter((lead) => source === undefined || lead.source === source);
+  const isMeant = (one: LeadKey | RejectedKey) => source === undefined || one.source === source;
+  const meant = held.flatMap(({ leads }) => leads).filter(isMeant);
+  const setAside = [...found.rejected, ...held.flatMap(({ rejected }) => rejected).filter(isMeant)];
   const named = new Map(
     [...left, ...found.leads, ...meant].map(({ source, leadId }) => [
       `${source} ${leadId}`,
       { source, leadId },
     ]),
   );
-  return { leads: [...named.values()], rejected: found.rejected, unasked };
+  const rejected = new Map(setAside.map((one) => [`${one.source} ${one.hash}`, one]));
+  return { leads: [...named.values()], rejected: [...rejected.values()], unasked };
 }
 
 async function heldOf(
   sinks: readonly SinkConfig[],
   subject: Subject,
   { clock, signal }: EraseParts,
-): Promise<{ held: readonly LeadKey[]; unasked: readonly string[] }> {
-  const [held, unasked]: [LeadKey[], string[]] = [[], []];
+): Promise<{ held: readonly Person[]; unasked: readonly string[] }> {
+  const [held, unasked]: [Person[], string[]] = [[], []];
   for (const config of sinks) {
     const sink = openSink(config, clock);
     try {
-      held.push(...((await sink.findPerson?.(subject, signal)) ?? []));
+      held.push((await sink.findPerson?.(subject, signal)) ?? NOBODY);
     } catch (error) {
       if (!(error instanceof SinkUnavailable)) throw error;
       unasked.push(config.name);
@@ -208,8 +215,8 @@ async function eraseAt(
   { ledger, signal }: EraseParts,
 ): Promise<Pick<Reached, 'reached' | 'again' | 'what' | 'files'> | undefined> {
   if (sink.erase) {
-    const rows = await sink.erase({ ...person, ledger: ledger.id }, signal);
-    return { reached: true, again: false, what: `${rows} rows were removed or emptied.` };
+    const rows = await sink.erase(person, signal);
+    return { reached: true, again: false, what: erasedRows(rows) };
   }
   if (!sink.holds) return undefined;
   const files = await filesWith(sink.holds(signal), person.leads);
@@ -225,6 +232,12 @@ async function eraseAt(
     what: 'Its files are left as they are; these hold the leads.',
     files,
   };
+}
+
+/** A running leadsync erases at its mirror as well, and may have come first. */
+function erasedRows(rows: number): string {
+  const how = rows === 0 ? 'nothing was left to remove' : `${countOf(rows, 'row')} removed or emptied`;
+  return `Its tables hold nothing of these leads any more (${how}).`;
 }
 
 async function filesWith(

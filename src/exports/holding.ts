@@ -1,13 +1,8 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Person } from '../leads/person.ts';
 import { relations } from '../store/documented.ts';
 import { exportedRows } from './exported-rows.ts';
-
-/** Who is looked for: leads by source and id, and elements of listings that were set aside, by their numbers. */
-export interface Sought {
-  readonly leads: readonly { readonly source: string; readonly leadId: bigint }[];
-  readonly rejected: readonly number[];
-}
 
 /** Columns with something of a person. */
 const PERSONAL: ReadonlySet<string> = new Set(
@@ -16,19 +11,19 @@ const PERSONAL: ReadonlySet<string> = new Set(
   ),
 );
 /** Columns that say whose a row is, and what an erasure has emptied of it. */
-const OF_WHOM = ['source', 'id', 'lead_id', 'rejected_id', 'raw'];
+const OF_WHOM = ['source', 'id', 'lead_id', 'hash', 'raw'];
 
 /** Whether what an export has made, a file or a folder of files, holds anything of these. Throws when it cannot be read. */
-export async function holdsAnyOf(sought: Sought, path: string): Promise<boolean> {
+export async function holdsAnyOf(sought: Person, path: string): Promise<boolean> {
   if ((await lstat(path)).isDirectory()) {
     for (const name of await readdir(path)) if (await holdsAnyOf(sought, join(path, name))) return true;
     return false;
   }
   const leads = new Set(sought.leads.map(({ source, leadId }) => `${source} ${leadId}`));
-  const rejected = new Set(sought.rejected.map(String));
+  const rejected = new Set(sought.rejected.map(({ source, hash }) => `${source} ${hash}`));
   for await (const row of exportedRows(path, whose)) {
     const lead = String(row['lead_id'] ?? row['id'] ?? '');
-    const isTheirs = leads.has(`${row['source']} ${lead}`) || rejected.has(String(row['rejected_id']));
+    const isTheirs = leads.has(`${row['source']} ${lead}`) || rejected.has(`${row['source']} ${row['hash']}`);
     if (isTheirs && !isErased(row['raw'], lead)) return true;
   }
   return false;

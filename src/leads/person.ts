@@ -11,10 +11,16 @@ export interface LeadKey {
   readonly leadId: LeadId;
 }
 
-/** What a ledger holds of a person: leads, and elements of listings that were set aside, by their numbers. */
+/** An element of a listing that was set aside, by its source and the hash of its text: the same in every ledger and mirror. */
+export interface RejectedKey {
+  readonly source: string;
+  readonly hash: string;
+}
+
+/** What a store holds of a person: leads, and elements of listings that were set aside. */
 export interface Person {
   readonly leads: readonly LeadKey[];
-  readonly rejected: readonly number[];
+  readonly rejected: readonly RejectedKey[];
 }
 
 /** What was taken out of the ledger. */
@@ -61,6 +67,7 @@ export interface Unfinished extends LeadKey {
 }
 
 /** Everything that is held of a person: rows by table, their values by column. Personal data. */
-export type PersonRecord = Readonly<
-  Record<string, readonly Readonly<Record<string, string | number | null>>[]>
->;
+export type PersonRecord = Readonly<Record<string, readonly Readonly<Record<string, PersonValue>>[]>>;
+
+/** A value of such a row; from a column of JSON an array or object. */
+export type PersonValue = string | number | null | object;

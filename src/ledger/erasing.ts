@@ -65,7 +65,7 @@ export class Erasing {
       this.#sql.note.run(source, leadId, now);
       this.#sql.mark.run(source, leadId);
     }
-    return rejected.reduce((sum, one) => sum + this.#sql.clearRejected.run(one).changes, 0);
+    return rejected.reduce((sum, one) => sum + this.#sql.clearRejected.run(one.source, one.hash).changes, 0);
   }
 
   /**
@@ -211,8 +211,8 @@ function prepare(db: Database.Database) {
     clearRejectedOf: db.prepare<[string, bigint]>(
       "UPDATE rejected_leads SET raw = '' WHERE source = ? AND lead_id = ? AND raw <> ''",
     ),
-    clearRejected: db.prepare<[number]>(
-      "UPDATE rejected_leads SET raw = '' WHERE rejected_id = ? AND raw <> ''",
+    clearRejected: db.prepare<[string, string]>(
+      "UPDATE rejected_leads SET raw = '' WHERE source = ? AND hash = ? AND raw <> ''",
     ),
     clearAttempts: db.prepare<[string, bigint]>(
       `UPDATE _attempts SET answer = NULL, error = NULL WHERE delivery_no IN ${OF_LEAD}

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { isOfPerson } from '../leads/is-of-person.ts';
 import type { LeadId } from '../leads/lead.ts';
-import type { LeadKey, Subject } from '../leads/person.ts';
+import type { LeadKey, RejectedKey, Subject } from '../leads/person.ts';
 
 /** So many texts are read in one part, and fewer where they are megabytes long. */
 const AT_ONCE = 500;
@@ -20,9 +20,11 @@ interface VersionRow<Id = string> {
   raw: string;
 }
 
+type RejectedRow = VersionRow<string | null> & RejectedKey;
+
 /** An element that was set aside, and the lead that it would be; undefined where it has no id, or the lead is known without it. */
 interface RejectedFound {
-  readonly no: number;
+  readonly key: RejectedKey;
   readonly lead: LeadKey | undefined;
 }
 
@@ -40,7 +42,7 @@ export class PersonSearch {
       .map((row) => ({ source: row.source, leadId: BigInt(row.id) }));
   }
 
-  rejectedNamed(lead: LeadId, source: string | undefined): number[] {
+  rejectedNamed(lead: LeadId, source: string | undefined): RejectedKey[] {
     return this.#sql.rejectedNamed.all({ lead, of: source ?? null });
   }
 
@@ -54,8 +56,8 @@ export class PersonSearch {
     const { rows, next } = some(this.#sql.rejected.iterate({ after, of: source ?? null, limit: AT_ONCE }));
     const found = rows.filter(({ raw }) => isOfPerson(raw, subject));
     return {
-      found: found.map(({ no, source, id }) => ({
-        no,
+      found: found.map(({ source, hash, id }) => ({
+        key: { source, hash },
         lead: id === null ? undefined : { source, leadId: BigInt(id) },
       })),
       next,
@@ -86,17 +88,15 @@ function prepare(db: Database.Database) {
        WHERE (:of IS NULL OR s.source = :of) AND (EXISTS (SELECT 1 FROM _leads l WHERE l.source = s.source AND l.id = :lead)
          OR EXISTS (SELECT 1 FROM rejected_leads r WHERE r.source = s.source AND r.lead_id = :lead)) ORDER BY s.source`,
     ),
-    rejectedNamed: db
-      .prepare<[Of & { lead: LeadId }], number>(
-        'SELECT rejected_id FROM rejected_leads WHERE lead_id = :lead AND (:of IS NULL OR source = :of)',
-      )
-      .pluck(),
+    rejectedNamed: db.prepare<[Of & { lead: LeadId }], RejectedKey>(
+      'SELECT source, hash FROM rejected_leads WHERE lead_id = :lead AND (:of IS NULL OR source = :of)',
+    ),
     versions: db.prepare<[Of & { after: number; limit: number }], VersionRow>(
       `SELECT version_no AS no, source, CAST(id AS TEXT) AS id, raw FROM _versions
        WHERE version_no > :after AND (:of IS NULL OR source = :of) ORDER BY version_no LIMIT :limit`,
     ),
-    rejected: db.prepare<[Of & { after: number; limit: number }], VersionRow<string | null>>(
-      `SELECT rejected_id AS no, source, raw, iif(EXISTS (SELECT 1 FROM _leads l WHERE l.source = r.source AND l.id = r.lead_id),
+    rejected: db.prepare<[Of & { after: number; limit: number }], RejectedRow>(
+      `SELECT rejected_id AS no, source, hash, raw, iif(EXISTS (SELECT 1 FROM _leads l WHERE l.source = r.source AND l.id = r.lead_id),
          NULL, CAST(lead_id AS TEXT)) AS id FROM rejected_leads r
        WHERE rejected_id > :after AND (:of IS NULL OR source = :of) ORDER BY rejected_id LIMIT :limit`,
     ),

@@ -42,7 +42,7 @@ export function personsOf(db: Database.Database, access: LedgerAccess, clock: Cl
       const rejected = await allOf((after) => search.rejected(subject, source, after));
       const named = [...leads, ...rejected.flatMap(({ lead }) => lead ?? [])];
       const byName = new Map(named.map((lead) => [`${lead.source} ${lead.leadId}`, lead]));
-      return { leads: [...byName.values()], rejected: rejected.map(({ no }) => no) };
+      return { leads: [...byName.values()], rejected: rejected.map(({ key }) => key) };
     },
 
     personRecord: (person) => access.read(() => subjectRows.of(person)),

@@ -1,7 +1,12 @@
 import type Database from 'better-sqlite3';
-import type { LeadKey, Person, PersonRecord } from '../leads/person.ts';
+import type { LeadKey, Person, PersonRecord, PersonValue, RejectedKey } from '../leads/person.ts';
 
 type Row = Record<string, string | bigint | number | null>;
+
+/** Columns that identify a lead. */
+const IDS: ReadonlySet<string> = new Set(['id', 'lead_id']);
+/** Columns of JSON that are nested. */
+const NESTED: ReadonlySet<string> = new Set(['service_question_answers', 'answers', 'changed_fields']);
 
 /** Everything that the ledger holds of a person, table by table. Reads only. */
 export class SubjectRows {
@@ -31,7 +36,7 @@ export class SubjectRows {
       ),
     };
     this.#rejected = db
-      .prepare<[number], Row>('SELECT * FROM rejected_leads WHERE rejected_id = ?')
+      .prepare<[RejectedKey], Row>('SELECT * FROM rejected_leads WHERE source = :source AND hash = :hash')
       .safeIntegers();
   }
 
@@ -47,11 +52,15 @@ export class SubjectRows {
   }
 }
 
-/** Integers that JSON's readers would round become texts. */
-function plain(row: Row): Record<string, string | number | null> {
-  const values = Object.entries(row).map(([name, value]) => {
-    if (typeof value !== 'bigint') return [name, value];
-    return [name, Number.isSafeInteger(Number(value)) ? Number(value) : String(value)];
-  });
-  return Object.fromEntries(values);
+/**
+ * A row for JSON: ids are texts, as wherever leadsync prints JSON, since a reader may round them; columns of JSON are nested. The text
+ * of a lead stays the text that was received.
+ */
+function plain(row: Row): PersonRecord[string][number] {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plainValue(name, value)]));
+}
+
+function plainValue(name: string, value: Row[string]): PersonValue {
+  if (typeof value === 'bigint') return IDS.has(name) ? String(value) : Number(value);
+  return typeof value === 'string' && NESTED.has(name) ? JSON.parse(value) : value;
 }

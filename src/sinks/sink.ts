@@ -36,12 +36,12 @@ export interface Sink {
    */
   holds?(signal: AbortSignal): AsyncIterable<HeldLead>;
   /**
-   * The leads that the destination holds, in any content, of whoever has this email address or phone number; where it can be asked.
-   * One may be named more than once. @throws SinkUnavailable
+   * What the destination holds, in any content, of whoever has this email address or phone number; where it can be asked.
+   * A lead may be named more than once. @throws SinkUnavailable
    */
-  findPerson?(subject: Subject, signal: AbortSignal): Promise<readonly LeadKey[]>;
-  /** Removes what the destination holds of these; where it can. Gives how many rows that were. @throws SinkUnavailable */
-  erase?(what: ErasedFrom, signal: AbortSignal): Promise<number>;
+  findPerson?(subject: Subject, signal: AbortSignal): Promise<Person>;
+  /** Removes all that the destination holds of them; where it can. Returns how many rows that took. @throws SinkUnavailable */
+  erase?(person: Person, signal: AbortSignal): Promise<number>;
 }
 
 /** A lead at a destination. */
@@ -49,11 +49,6 @@ export interface HeldLead extends LeadKey {
   readonly version: number;
   /** The file that it is in, where there are several. */
   readonly file?: string;
-}
-
-/** Who is erased at a destination: leads, and rows of a ledger's `rejected_leads` by their numbers. */
-export interface ErasedFrom extends Person {
-  readonly ledger: string;
 }
 
 /**

@@ -28,10 +28,15 @@ test('prints all that is held of a person, found by what any content had, and of
   expect(stdout).not.toContain('\u001b');
   const record = JSON.parse(stdout);
   expect(record).toMatchObject({
-    leads: [{ id: String(BIG), client_email: 'new@example.com' }],
-    lead_versions: [{ version: 1 }, { version: 2 }],
+    leads: [
+      { id: String(BIG), client_email: 'new@example.com', service_question_answers: expect.any(Array) },
+    ],
+    lead_versions: [
+      { lead_id: String(BIG), version: 1, changed_fields: null },
+      { lead_id: String(BIG), version: 2, changed_fields: ['client_email'] },
+    ],
     attempts: [{ sink: 'crm', http_status: 422, answer: 'no Ada here' }],
-    rejected_leads: [{ lead_id: 9, path: 'created_at' }],
+    rejected_leads: [{ lead_id: '9', path: 'created_at' }],
     erased: [],
   });
   expect(record.lead_versions[0].raw).toBe(

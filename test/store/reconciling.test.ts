@@ -64,7 +64,10 @@ it('makes nothing where it only asks: a schema that is not there holds nobody', 
   const schema = `${stores.postgres.schema}_misspelt`;
   const sink = openPostgres({ url: stores.postgres.url, schema });
   for await (const lead of sink.holds?.(NEVER) ?? []) expect(lead).toBeUndefined();
-  expect(await sink.findPerson?.({ kind: 'email', contact: 'ada@example.com' }, NEVER)).toEqual([]);
+  expect(await sink.findPerson?.({ kind: 'email', contact: 'ada@example.com' }, NEVER)).toEqual({
+    leads: [],
+    rejected: [],
+  });
   expect(await stores.inPostgres(`SELECT to_regnamespace('${schema}') AS found`)).toEqual([{ found: null }]);
   await sink.close();
 });

@@ -110,10 +110,7 @@ it('a role that may only write leads delivers, and the check, the mirror and an 
     expect(await write?.catch((error: unknown) => error)).toMatchObject({
       message: expect.stringContaining('permission denied for table polls'),
     });
-    const erased = own.erase?.(
-      { leads: [{ source: 'main', leadId: 2n }], rejected: [], ledger: 'a-ledger' },
-      NEVER,
-    );
+    const erased = own.erase?.({ leads: [{ source: 'main', leadId: 2n }], rejected: [] }, NEVER);
     expect(await erased?.catch((error: unknown) => error)).toMatchObject({
       message: expect.stringMatching(/SQLSTATE 42501.*permission denied for table leads/),
       hint: 'Grant the user that right.',

@@ -93,7 +93,7 @@ function printed({ at, leads, erased, places }: Certificate): string {
       ...(files ?? []).map((file) => `               ${printable(file)}`),
     ]),
     '',
-    'Not looked at: files of leadsync export, backups of the ledger and of PostgreSQL, logs of receivers, copies that others made.',
+    "Not looked at: files of leadsync export, backups of the ledger and of PostgreSQL, PostgreSQL's WAL and free space, logs of receivers, copies that others made.",
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -105,6 +105,12 @@ function certificateJson({ at, leads, rejected, erased, places }: Certificate) {
     rejected_leads: rejected,
     erased,
     places: places.map(({ files, ...place }) => ({ ...place, files: files ?? [] })),
-    not_looked_at: ['files of leadsync export', 'backups', 'logs of receivers', 'copies that others made'],
+    not_looked_at: [
+      'files of leadsync export',
+      'backups',
+      "PostgreSQL's WAL and free space",
+      'logs of receivers',
+      'copies that others made',
+    ],
   };
 }

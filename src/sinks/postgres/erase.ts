@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import type { RejectedKey } from '../../leads/person.ts';
 import { quoted } from './identifier.ts';
 
 /** A lead as PostgreSQL is told of it. */
@@ -28,16 +29,16 @@ export async function eraseLeads(client: ClientBase, schema: string, leads: read
   return runAll(client, schema, statements, keys);
 }
 
-/** Empties rows of `rejected_leads`, by their numbers in that ledger. Gives how many. */
+/** Empties elements that were set aside, also those of a ledger that was lost. Returns how many rows it emptied. */
 export function eraseRejected(
   client: ClientBase,
   schema: string,
-  ledger: string,
-  rejected: readonly number[],
+  rejected: readonly RejectedKey[],
 ): Promise<number> {
-  const statement =
-    "UPDATE rejected_leads SET raw = '' WHERE _leadsync_ledger = $1 AND rejected_id = ANY ($2::bigint[]) AND raw <> ''";
-  return runAll(client, schema, [statement], [ledger, rejected]);
+  const statement = `UPDATE rejected_leads t SET raw = '' FROM unnest($1::text[], $2::text[]) AS g (source, hash)
+    WHERE t.source = g.source AND t.hash = g.hash AND t.raw <> ''`;
+  const keys = [rejected.map(({ source }) => source), rejected.map(({ hash }) => hash)];
+  return runAll(client, schema, [statement], keys);
 }
 
 async function runAll(

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { isOfPerson } from '../../leads/is-of-person.ts';
-import type { LeadKey, Subject } from '../../leads/person.ts';
+import type { Person, Subject } from '../../leads/person.ts';
 import { quoted } from './identifier.ts';
 
 /** Rows of one part; fewer where they are megabytes long. */
@@ -50,8 +50,15 @@ export const received: readonly Received[] = [
 
 /** What a part of a table has of a person, and the key behind which the next one begins; undefined when it was the last. */
 export interface FoundPart {
-  readonly found: readonly LeadKey[];
+  readonly found: Person;
   readonly next: readonly string[] | undefined;
+}
+
+interface FoundRow {
+  readonly source: string;
+  readonly lead: string | null;
+  readonly raw: string;
+  readonly key: readonly string[];
 }
 
 /** Looks for a person in the next rows of a table behind a key, as the ledger looks for one. */
@@ -64,20 +71,26 @@ export async function findIn(
 ): Promise<FoundPart> {
   const order = key.map(([column]) => column).join(', ');
   const behind = key.map(([, type], at) => `$${at + 1}::${type}`).join(', ');
-  const { rows } = await client.query<{ source: string; lead: string; raw: string; key: string[] }>(
+  const { rows } = await client.query<FoundRow>(
     `SELECT source, lead, raw, key FROM (
       SELECT source, ${id}::text AS lead, ${raw}::text AS raw, ARRAY[${key.map(([column]) => `${column}::text`).join(', ')}] AS key,
         row_number() OVER part AS place, sum(octet_length(${raw}::text)) OVER part - octet_length(${raw}::text) AS bytes_before
-      FROM (SELECT * FROM ${quoted(schema)}.${table} WHERE ${id} IS NOT NULL AND ($1::text IS NULL OR (${order}) > (${behind}))
+      FROM (SELECT * FROM ${quoted(schema)}.${table} WHERE $1::text IS NULL OR (${order}) > (${behind})
         ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}) t
       WINDOW part AS (ORDER BY ${order})
     ) p WHERE bytes_before < ${BYTES_AT_ONCE} ORDER BY place`,
     key.map(([, type], at) => after?.[at] ?? (type === 'text' ? null : '0')),
   );
+  const found = rows.filter((row) => isOfPerson(row.raw, subject));
+  const ofLeads = found.flatMap(({ source, lead }) =>
+    lead === null ? [] : { source, leadId: BigInt(lead) },
+  );
+  // What has no lead's id is known by its text alone.
+  const setAside = found.flatMap(({ source, lead, key: [, hash] }) =>
+    lead === null && hash !== undefined ? { source, hash } : [],
+  );
   return {
-    found: rows
-      .filter((row) => isOfPerson(row.raw, subject))
-      .map(({ source, lead }) => ({ source, leadId: BigInt(lead) })),
+    found: { leads: ofLeads, rejected: setAside },
     next: rows.at(-1)?.key,
   };
 }

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
-import type { LeadKey, Subject } from '../../leads/person.ts';
+import type { LeadKey, Person, RejectedKey, Subject } from '../../leads/person.ts';
 import { duration, secret } from '../../platform/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { rowOf } from '../lead-row.ts';
 import {
   defineSink,
-  type ErasedFrom,
   type HeldLead,
   type Mirror,
   type Preview,
@@ -152,32 +151,34 @@ class PostgresSink implements Sink {
     }
   }
 
-  async findPerson(subject: Subject, signal: AbortSignal): Promise<readonly LeadKey[]> {
+  async findPerson(subject: Subject, signal: AbortSignal): Promise<Person> {
     const made = await this.#made(
       received.map(({ table }) => table),
       signal,
     );
-    const all: LeadKey[] = [];
+    const leads: LeadKey[] = [];
+    const rejected: RejectedKey[] = [];
     for (const table of received.filter((one) => made.includes(one.table)))
       for (let after: readonly string[] | undefined; ; ) {
         const { found, next } = await this.#database.read(signal, (client) =>
           findIn(client, this.#schema, table, subject, after),
         );
-        all.push(...found);
+        leads.push(...found.leads);
+        rejected.push(...found.rejected);
         after = next;
         if (after === undefined) break;
       }
-    return all;
+    return { leads, rejected };
   }
 
   /** Also from the tables of the mirror, whether it is on or not. */
-  async erase({ leads, ledger, rejected }: ErasedFrom, signal: AbortSignal): Promise<number> {
+  async erase({ leads, rejected }: Person, signal: AbortSignal): Promise<number> {
     await this.#prepareSchema(signal);
     let rows = 0;
     await this.#database.surely('READ WRITE', signal, async (client) => {
       const keys = leads.map(({ source, leadId }) => ({ source, id: String(leadId) }));
       rows = await eraseLeads(client, this.#schema, keys);
-      rows += await eraseRejected(client, this.#schema, ledger, rejected);
+      rows += await eraseRejected(client, this.#schema, rejected);
     });
     return rows;
   }

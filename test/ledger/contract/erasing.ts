@@ -100,7 +100,7 @@ export function erasingContract(store: () => OpenLedger): void {
       const person = await on.ledger.findPerson({ kind: 'email', contact: 'ada@example.com' });
       expect(person).toMatchObject({
         leads: [{ source: 'main', leadId: lead.id }],
-        rejected: [expect.any(Number)],
+        rejected: [{ source: 'main', hash: expect.any(String) }],
       });
       await on.ledger.erase(person, ['crm']);
       await on.list([

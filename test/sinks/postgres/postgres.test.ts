@@ -289,7 +289,7 @@ describe('the schema', () => {
   test('of a newer leadsync is left alone', async () => {
     await deliver(open(), aDelivery());
     await database.query(`INSERT INTO _leadsync_migrations VALUES (1000, now(), 'leadsync/9')`);
-    const person = { leads: [{ source: 'main', leadId: 42n }], rejected: [], ledger: 'a-ledger' };
+    const person = { leads: [{ source: 'main', leadId: 42n }], rejected: [] };
     for (const work of [
       () => open().check(NEVER),
       () => deliver(open(), aDelivery()),
@@ -342,7 +342,7 @@ describe('a database that cannot be used', () => {
     await database.query(
       'CREATE TRIGGER keep BEFORE DELETE ON leads FOR EACH STATEMENT EXECUTE FUNCTION keep()',
     );
-    const person = { leads: [{ source: 'main', leadId: 42n }], rejected: [], ledger: 'a-ledger' };
+    const person = { leads: [{ source: 'main', leadId: 42n }], rejected: [] };
     const { message, hint } = await failure(Promise.resolve(sink.erase?.(person, NEVER)));
     expect(message).toContain("refused a statement of leadsync's own (SQLSTATE P0001");
     expect(hint).toContain('trigger');
