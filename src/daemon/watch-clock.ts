@@ -6,6 +6,8 @@ import type { Emit } from '../telemetry/events.ts';
 /** Less than this is a clock being kept in time, in ms. */
 const STEP_MS = 2_000;
 const LOOK_MS = 1_000;
+/** The longest pause after a failure that trying again at once would only repeat, in ms. */
+const LONGEST_PAUSE_MS = 3_600_000;
 
 /**
  * Notices that the wall clock was set back, while leadsync runs or since it last did, and tells the ledger: what was due
@@ -19,25 +21,28 @@ export async function watchClock(
 ): Promise<void> {
   const clockAt = (await ledger.clockAt()).getTime();
   let ahead = Math.max(clockAt, clock.now().getTime()) - clock.monotonicMs();
+  let pauseMs = LOOK_MS;
   while (!signal.aborted) {
     const aheadNow = clock.now().getTime() - clock.monotonicMs();
-    // What the ledger could not be told is told with the next look; it must not be forgotten.
-    if (await pullBack(ahead - aheadNow, ledger, emit)) ahead = aheadNow;
-    await clock.sleep(LOOK_MS, signal);
+    const failure = await pullBack(ahead - aheadNow, ledger, emit);
+    // What the ledger could not be told is told with a later look; it must not be forgotten.
+    if (!failure) ahead = aheadNow;
+    pauseMs = !failure || failure.passing ? LOOK_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    await clock.sleep(pauseMs, signal);
   }
 }
 
-/** False when the ledger does not know it yet. */
-async function pullBack(byMs: number, ledger: Ledger, emit: Emit): Promise<boolean> {
-  if (byMs < STEP_MS) return true;
+/** Gives why the ledger does not know it yet; undefined when it does, or when there is nothing to tell. */
+async function pullBack(byMs: number, ledger: Ledger, emit: Emit): Promise<LedgerError | undefined> {
+  if (byMs < STEP_MS) return undefined;
   try {
     const moved = await ledger.clockWentBack(byMs);
     emit({ type: 'clock-set-back', byMs: Math.round(byMs), moved });
-    return true;
+    return undefined;
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error;
     const { message: reason, hint } = error;
     emit({ type: 'ledger-failed', operation: 'noting that the clock was set back', reason, hint });
-    return false;
+    return error;
   }
 }

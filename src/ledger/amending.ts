@@ -11,14 +11,12 @@ import type { SinkRows } from './sink-rows.ts';
 
 /** What people change by hand. Runs inside its caller's transaction. */
 export class Amending {
-  readonly #db: Database.Database;
   readonly #clock: Clock;
   readonly #rows: SinkRows;
   readonly #deliveries: DeliveryList;
   readonly #sql;
 
   constructor(db: Database.Database, clock: Clock, rows: SinkRows) {
-    this.#db = db;
     this.#clock = clock;
     this.#rows = rows;
     this.#deliveries = new DeliveryList(db);
@@ -50,32 +48,6 @@ export class Amending {
       this.#rows.count(sink, 'pending', dead);
     }
     return retried.length;
-  }
-
-  clockWentBack(byMs: number): number {
-    const now = this.#clock.now().getTime();
-    const change = `next_attempt_at = max(:now, next_attempt_at - :by) WHERE state = 'pending' AND next_attempt_at > :now`;
-    const moved = this.#db.prepare(`UPDATE _deliveries SET ${change}`).run({ now, by: byMs }).changes;
-    this.#db
-      .prepare('UPDATE _batches SET leased_until = max(:now, leased_until - :by) WHERE leased_until > :now')
-      .run({ now, by: byMs });
-    for (const { name, health } of this.#rows.all()) {
-      const earlier = (date: Date | undefined) =>
-        date && new Date(Math.min(date.getTime(), Math.max(now, date.getTime() - byMs)));
-      this.#rows.setHealth(name, {
-        ...health,
-        probeAt: earlier(health.probeAt),
-        lastDeliveredAt: earlier(health.lastDeliveredAt),
-        refusingSince: earlier(health.refusingSince),
-      });
-    }
-    // In the same transaction: a set-back is reckoned with once, whoever dies when.
-    this.#db.prepare('UPDATE _ledger SET clock_at = ?').run(now);
-    return moved;
-  }
-
-  clockAt(): Date {
-    return new Date(Number(this.#db.prepare('SELECT clock_at FROM _ledger').pluck().get()));
   }
 
   pause(name: string, reason: string): boolean {

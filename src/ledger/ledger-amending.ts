@@ -52,8 +52,9 @@ export interface LedgerAmending {
   /** How far the clock had come when a poll last began, or `clockWentBack` was last told: what is due was reckoned by it. */
   clockAt(): Promise<Date>;
   /**
-   * The clock was set back by so many ms: pulls what is due in the future back by as much, so that nobody waits for times
-   * that come again. Gives how many deliveries that were.
+   * The clock was set back by so many ms, rounded to whole ones: pulls what is due in the future back by as much, so that
+   * nobody waits for times that come again. Gives how many deliveries that were. Many are done in parts; when the process is
+   * killed in the middle, whoever tells the ledger next pulls some of them twice, which makes them due early.
    */
   clockWentBack(byMs: number): Promise<number>;
   /**

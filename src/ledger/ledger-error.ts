@@ -67,9 +67,9 @@ export function toLedgerError(error: unknown, file: string): LedgerError {
   }
   if (code.startsWith('SQLITE_CONSTRAINT')) {
     return new LedgerError(
-      'damaged',
-      `The ledger ${file} contradicts itself (${code}).`,
-      `The sqlite3 command \`PRAGMA integrity_check\` shows whether the file is damaged. ${RESTORE} If it is whole, this is a fault in leadsync: please report it.`,
+      'unexpected',
+      `The ledger ${file} does not accept what leadsync wrote (${code}); nothing of it was kept.`,
+      'This is a fault in leadsync: please report it. It does not mean that the file is damaged: the sqlite3 command `PRAGMA integrity_check` shows whether it is, and only then is there something to restore.',
       error,
     );
   }

@@ -4,6 +4,7 @@ import { Amending } from './amending.ts';
 import type { BegunAttempts } from './begun-attempts.ts';
 import { NEWEST, readPlace } from './browsing.ts';
 import { ClientKeys } from './client-keys.ts';
+import { ClockSetting, type Moved } from './clock-setting.ts';
 import { Declaring } from './declaring.ts';
 import { inTurns } from './in-turns.ts';
 import type { LedgerAccess } from './ledger-access.ts';
@@ -31,6 +32,7 @@ export function amendingOf(
 ) {
   const declaring = new Declaring(db, clock, rows);
   const amending = new Amending(db, clock, rows);
+  const clockSetting = new ClockSetting(db, clock, rows);
   const replaying = new Replaying(db, clock, rows, owing);
   const clientKeys = new ClientKeys(db);
   const retaining = new Retaining(db);
@@ -52,10 +54,20 @@ export function amendingOf(
     backfill: (sink) => access.write(() => owing.backfill(sink, clock.now().getTime())),
     pause: (sink, reason) => access.write(() => amending.pause(sink, reason)),
     resume: (sink) => access.write(() => amending.resume(sink)),
-    clockAt: () => access.read(() => amending.clockAt()),
+    clockAt: () => access.read(() => clockSetting.clockAt()),
 
     clockWentBack: async (byMs) => {
-      const moved = await access.write(() => amending.clockWentBack(byMs));
+      // The clocks of a machine are read to fractions of a millisecond, and the ledger keeps whole ones.
+      const by = Math.round(byMs);
+      let moved = 0;
+      let after: Moved | undefined;
+      await inTurns(async () => {
+        const part = await access.write(() => clockSetting.movePart(by, after));
+        moved += part.moved;
+        after = part.next;
+        return after === undefined;
+      });
+      moved += await access.write(() => clockSetting.finish(by));
       // Their leases have been pulled back as well: whoever has not asked yet comes too late.
       begun.takeAll();
       return moved;

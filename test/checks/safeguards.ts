@@ -36,6 +36,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/ledger', 'test/simulation'],
   },
   {
+    name: 'a step of the clock in whole milliseconds',
+    without: 'a clock that is set back holds up every sink for as long as one lead waits beyond it',
+    file: 'src/ledger/sqlite-amending.ts',
+    text: 'const by = Math.round(byMs);',
+    instead: 'const by = byMs;',
+    tests: ['test/ledger/sqlite-ledger.test.ts', 'test/daemon/delivering.test.ts', 'test/simulation'],
+  },
+  {
     name: 'the answer only after the commit',
     without: 'something is reported as done that a crash undoes',
     file: 'src/ledger/group-commit.ts',

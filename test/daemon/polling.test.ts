@@ -17,7 +17,7 @@ import { listingOf, Reported, ScriptedSource } from './fakes.ts';
 class Polling {
   readonly clock = new HeldClock();
   readonly reported = new Reported();
-  readonly source = new ScriptedSource(() => this.clock.monotonicMs());
+  readonly source = new ScriptedSource(() => this.clock.passedMs);
   readonly ledger: Ledger;
   owed = 0;
   readonly #stop = new AbortController();

@@ -42,7 +42,7 @@ class Watched {
           unready: () => this.unready,
           workers: {
             pulse: () => this.pulse,
-            replace: () => void this.replaced.push(this.clock.monotonicMs()),
+            replace: () => void this.replaced.push(this.clock.passedMs),
           },
         },
         clock: this.clock,

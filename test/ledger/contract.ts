@@ -3,6 +3,7 @@ import { amendingContract } from './contract/amending.ts';
 import { backfillContract } from './contract/backfill.ts';
 import { blocksContract } from './contract/blocks.ts';
 import { claimingContract } from './contract/claiming.ts';
+import { clockSettingContract } from './contract/clock-setting.ts';
 import { declaringContract } from './contract/declaring.ts';
 import { erasingContract } from './contract/erasing.ts';
 import { newsContract } from './contract/news.ts';
@@ -25,6 +26,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     backfillContract(store);
     claimingContract(store);
     amendingContract(store);
+    clockSettingContract(store);
     erasingContract(store);
     retainingContract(store);
     twoSourcesContract(store);

@@ -138,6 +138,22 @@ describe('a ledger file in trouble', () => {
     await expect(ask()).rejects.toMatchObject({ code: 'damaged', hint: expect.stringMatching(/backup/) });
   });
 
+  it('does not accept what leadsync writes wrongly, says so, and advises nobody to restore a file that is sound', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    disk.other((db) =>
+      db.exec("CREATE TRIGGER no BEFORE UPDATE ON _ledger BEGIN SELECT RAISE(ABORT, 'no'); END"),
+    );
+    const failure = await on.ledger.clockWentBack(3_600_000).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'unexpected', passing: false });
+    const { message, hint } = failure as LedgerError;
+    expect(message).toMatch(/does not accept what leadsync wrote .*nothing of it was kept/);
+    expect(hint).toMatch(
+      /fault in leadsync.*report.*does not mean that the file is damaged.*integrity_check/,
+    );
+    expect(hint).not.toMatch(/Restore it from a backup/i);
+  });
+
   it('is missing for whoever may not make it, and unwritable where there is a folder in its place', () => {
     const file = join(tempDir(), 'ledger.db');
     expect(() => open(file, false)).toThrow(expect.objectContaining({ code: 'missing' }));

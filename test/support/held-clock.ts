@@ -31,8 +31,15 @@ export class HeldClock implements Clock {
     return new Date(this.#startMs + this.#passedMs + ms);
   }
 
-  monotonicMs(): number {
+  /** How long the test has let pass. */
+  get passedMs(): number {
     return this.#passedMs;
+  }
+
+  /** Has fractions, as that of a machine: the difference to the whole milliseconds of `now` changes from reading to reading. */
+  monotonicMs(): number {
+    const whole = Math.floor(this.#passedMs);
+    return whole + ((whole * 0.618_033_988_75) % 1);
   }
 
   /** How many sleep at this moment. */

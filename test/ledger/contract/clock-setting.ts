@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { HOUR, ids, LedgerUnderTest, MINUTE, type OpenLedger, unavailable } from '../ledger-under-test.ts';
+
+/** More than are moved in one transaction. */
+const MANY = 4_500;
+
+/** What every ledger promises when the clock of the machine is set back. */
+export function clockSettingContract(store: () => OpenLedger): void {
+  describe('a clock that is set back', () => {
+    it('by a fraction of a millisecond more leaves whole milliseconds, wherever something was due later', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
+      await on.list([1, 2, 3]);
+      // One waits by itself, one in its batch, one under a lease; and the sink waits for its probe.
+      await on.take('drop', { leaseMs: HOUR, window: 1 });
+      for (let failure = 0; failure < 3; failure += 1) {
+        await on.attemptAll('crm', unavailable, { window: 1, max: 2 });
+        on.clock.jump(10 * MINUTE);
+      }
+      on.clock.setBack(5 * HOUR);
+      await on.ledger.clockWentBack(5 * HOUR + 0.4);
+      const dues = (await on.ledger.deliveries({}, { limit: 10 })).map((row) => row.nextAttemptAt?.getTime());
+      expect(dues.filter((due) => due !== undefined && due > on.clock.in(0).getTime())).toEqual([]);
+      expect(await on.ledger.clockAt()).toEqual(on.clock.now());
+    });
+
+    it('leaves what waits for longer than that as long to wait as before', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const [ref] = (await on.claim('crm', { leaseMs: 5 * HOUR })).refs;
+      on.clock.setBack(HOUR);
+      await on.ledger.clockWentBack(HOUR + 0.7);
+      on.clock.jump(5 * HOUR - MINUTE);
+      expect((await on.claim('crm')).refs).toEqual([]);
+      on.clock.jump(2 * MINUTE);
+      expect((await on.claim('crm')).refs).toMatchObject([{ batch: ref?.batch }]);
+    });
+
+    it('moves a backlog of thousands, of every sink, each once', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'drop', 'warehouse');
+      on.clock.jump(3 * HOUR);
+      await on.list(ids(1, MANY));
+      on.clock.setBack(HOUR);
+      await on.ledger.clockWentBack(HOUR);
+      for (const sink of ['crm', 'drop', 'warehouse'])
+        expect((await on.claim(sink, { max: MANY })).refs).toHaveLength(1);
+      expect(await on.ledger.clockWentBack(HOUR)).toBe(0);
+    });
+  });
+}
