@@ -111,8 +111,10 @@ function failedPoll({ name, status }: SourceView, { running, command }: Circumst
   if (poll?.status !== 'failed' && poll?.status !== 'partial') return [];
   const { code = '', reason } = readPollError(poll.error ?? 'no reason was kept');
   const byItself = running ? 'leadsync tries again by itself; ' : '';
+  const login =
+    code === 'credentials' ? `, or ${command(`login ${name}`)} if a person has to log in again` : '';
   const before = NEEDS_SOMEBODY.has(code)
-    ? `Waiting does not mend this: correct what it names, then ${command('reload')}; `
+    ? `Waiting does not mend this: correct what it names, then ${command('reload')}${login}; `
     : byItself;
   const how = poll.status === 'failed' ? 'failed' : 'broke off';
   return [

@@ -62,7 +62,8 @@ class OpenSource implements HttpSource {
     const { clock, random, emit, dataDir, tokenKey: key, files = disk, trial = false } = parts;
     const closing = this.#closing.signal;
     this.#endpoint = new TokenEndpoint(options, { source: name, dispatcher: this.#agent, clock, closing });
-    const account = { baseUrl: options.base_url, clientId: options.client_id, scope: options.scope };
+    const { base_url: baseUrl, client_id: clientId, scope, grant } = options;
+    const account = { baseUrl, clientId, scope, grant };
     const file = new TokenFile({ name, account, dataDir, key, files });
     // Another process makes at most two requests: a refresh, and a new start.
     const patienceMs = 2 * timeout + 5_000;

@@ -22,6 +22,12 @@ export const sourceOptions = z.strictObject({
     .min(1, 'must not be empty; leave it out to ask for no scope')
     .optional()
     .describe('The scopes to ask for, separated by spaces. Absent: none are named, and the service decides.'),
+  grant: z
+    .enum(['client_credentials', 'authorization_code'])
+    .optional()
+    .describe(
+      'Who leadsync is to the service: `client_credentials`, the client itself; `authorization_code`, a person who has logged in (`leadsync login`). Absent: the person once somebody has logged in, else the client. leadsync never changes from the one to the other by itself.',
+    ),
   leads_path: z
     .string()
     .regex(/^\/[^#\s]*$/, 'must begin with / and have no fragment or space')

@@ -5,22 +5,18 @@ import { codeOf } from '../platform/error-code.ts';
 import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../platform/files.ts';
 import type { Secret } from '../platform/secret.ts';
 import { SourceError } from './source.ts';
+import { isBetter, isNewer, originOf, type StoredToken } from './stored-token.ts';
 import type { Token, TokenOrigin } from './token.ts';
 import { Seal, SealBroken, sealedText } from './token-seal.ts';
 
-/** Whose token it is. A token of another account, or for other scopes, is not used. */
+/** Whose token it is. A token of another account, for other scopes or by another grant is not used. */
 export interface Account {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly scope: string | undefined;
+  /** The grant that tokens must have begun with; undefined: a login once somebody has logged in, else either. */
+  readonly grant: TokenOrigin | undefined;
 }
-
-/** What was found in the file. */
-export type StoredToken =
-  | { readonly kind: 'token'; readonly token: Token }
-  | { readonly kind: 'none' }
-  /** There is a file, and no token in it that this configuration can use. `origin` is known when it could be read. */
-  | { readonly kind: 'unusable'; readonly reason: string; readonly origin: TokenOrigin | undefined };
 
 const time = z.iso.datetime().transform((text) => new Date(text));
 
@@ -53,6 +49,7 @@ export interface TokenFileParts {
 /**
  * The token of one source on disk: `<data_dir>/tokens/<source>.json`, for nobody else to read (mode 0600). One that does
  * not fit the configuration is kept beside it, as `<source>.json.<hash>.unusable`, until the configuration fits again.
+ * The first login leaves `<source>.login`, which outlives every token: the client's own tokens are not used after it.
  */
 export class TokenFile {
   readonly #name: string;
@@ -60,6 +57,7 @@ export class TokenFile {
   readonly #files: Files;
   readonly #folder: string;
   readonly #fileName: string;
+  readonly #loginName: string;
   readonly #seal: Seal | undefined;
 
   constructor({ name, account, dataDir, key, files }: TokenFileParts) {
@@ -68,11 +66,16 @@ export class TokenFile {
     this.#files = files;
     this.#folder = join(dataDir, 'tokens');
     this.#fileName = `${encodeURIComponent(name)}.json`;
+    this.#loginName = `${encodeURIComponent(name)}.login`;
     this.#seal = key && new Seal(key);
   }
 
   get #path(): string {
     return join(this.#folder, this.#fileName);
+  }
+
+  get #loginPath(): string {
+    return join(this.#folder, this.#loginName);
   }
 
   /** Stands for the right to renew; see `withRenewalLock`. */
@@ -88,6 +91,21 @@ export class TokenFile {
   /** @throws SourceError `token-file` when the disk refuses; what is wrong with the content is no error */
   read(): Promise<StoredToken> {
     return this.#read(this.#path);
+  }
+
+  /**
+   * Whether only a login's tokens may be used: the configuration says so, or somebody has logged in. Earlier versions left
+   * no trace of a login but its tokens. @throws SourceError `token-file`
+   */
+  async needsLogin(stored: StoredToken): Promise<boolean> {
+    const grant = await this.#grant();
+    return (grant ?? originOf(stored)) === 'authorization_code';
+  }
+
+  async #grant(): Promise<TokenOrigin | undefined> {
+    if (this.#account.grant !== undefined) return this.#account.grant;
+    const login = await this.#onDisk('read', () => this.#files.read(this.#loginPath));
+    return login && 'authorization_code';
   }
 
   /**
@@ -140,6 +158,9 @@ export class TokenFile {
       const { baseUrl, clientId, scope: ours } = this.#account;
       if (base_url !== baseUrl || client_id !== clientId || scope !== ours)
         return this.#unusable('belongs to another base_url, client_id or scope', origin);
+      const grant = await this.#grant();
+      if (grant !== undefined && grant !== origin)
+        return this.#unusable(`was got by another grant (${origin}) than the source uses (${grant})`, origin);
       const { received_at: receivedAt, expires_at: expiresAt } = stored.data;
       const token = { accessToken: access_token, refreshToken: refresh_token, origin, receivedAt, expiresAt };
       return { kind: 'token', token };
@@ -153,6 +174,7 @@ export class TokenFile {
 
   /** Survives a power cut once this has resolved. To be called under the lock. @throws SourceError `token-file` */
   async write(token: Token): Promise<void> {
+    if (token.origin === 'authorization_code') await this.#noteLogin(token.receivedAt);
     const { baseUrl, clientId, scope } = this.#account;
     const plain = JSON.stringify({
       version: 1,
@@ -188,9 +210,19 @@ export class TokenFile {
 
   async #write(path: string, plain: string): Promise<void> {
     const text = this.#seal ? JSON.stringify(await this.#seal.close(plain, this.#name)) : plain;
+    await this.#writeText(path, `${text}\n`);
+  }
+
+  /** Before the first token of the login, so that no token is there without it. Never encrypted: it must outlive the key. */
+  async #noteLogin(at: Date): Promise<void> {
+    const noted = await this.#onDisk('read', () => this.#files.read(this.#loginPath));
+    if (noted === undefined) await this.#writeText(this.#loginPath, loginNote(this.#name, at));
+  }
+
+  async #writeText(path: string, text: string): Promise<void> {
     await this.#onDisk('written', async () => {
       await this.#removeLeftovers();
-      await writeFileDurably(this.#files, path, Buffer.from(`${text}\n`), 0o600);
+      await writeFileDurably(this.#files, path, Buffer.from(text), 0o600);
     });
   }
 
@@ -210,8 +242,8 @@ export class TokenFile {
   /** A crash in the middle of writing leaves a temporary file, with a token in it. */
   async #removeLeftovers(): Promise<void> {
     for (const name of await this.#files.list(this.#folder)) {
-      const ours = TEMPORARY.test(name) && name.startsWith(`.${this.#fileName}.`);
-      if (ours) await this.#files.remove(join(this.#folder, name));
+      const ours = [this.#fileName, this.#loginName].some((own) => name.startsWith(`.${own}.`));
+      if (ours && TEMPORARY.test(name)) await this.#files.remove(join(this.#folder, name));
     }
   }
 
@@ -229,15 +261,12 @@ export class TokenFile {
   }
 }
 
-/** A login is worth more than what the client's own credentials bring at any time. */
-function isBetter(token: Token, stored: StoredToken): boolean {
-  if (stored.kind !== 'token') return true;
-  return token.origin === 'authorization_code' && stored.token.origin === 'client_credentials';
-}
-
-function isNewer(token: Token, other: Token): boolean {
-  if (token.origin !== other.origin) return token.origin === 'authorization_code';
-  return token.receivedAt.getTime() > other.receivedAt.getTime();
+/** Only that the file is there counts; the text is for whoever finds it. */
+function loginNote(source: string, at: Date): string {
+  return `Somebody logged in to source ${source} at ${at.toISOString()} (leadsync login).
+While this file is here, leadsync reads the source with a login's tokens and never with the client's own.
+To use the client's own, set \`grant: client_credentials\` at the source.
+`;
 }
 
 function isSealed(text: string): boolean {

@@ -23,6 +23,21 @@ export function accessRefused(error: string, source: string): SourceError {
   return new SourceError('credentials', `The service says that ${what} (${named}).`, { hint });
 }
 
+/** Only a person can go on from here. `why` is a whole sentence. */
+export function loginNeeded(source: string, why: string, cause?: unknown): SourceError {
+  return new SourceError('credentials', why, { hint: `Run ${loginHint(source)}`, cause });
+}
+
+/** The tokens of a login are there, and the configuration does not fit them. `why` is a whole sentence. */
+export function loginUnusable(source: string, why: string): SourceError {
+  const toFit = 'Put right what has changed in base_url, client_id, scope or tokens.encryption_key.';
+  return new SourceError('credentials', why, { hint: `${toFit} Or log in again: ${loginHint(source)}` });
+}
+
+function loginHint(source: string): string {
+  return `\`leadsync login ${source}\`. If the client itself is to read the listing, set \`grant: client_credentials\`.`;
+}
+
 function describe(oauthError: string | undefined, httpStatus: number, grant: string, source: string) {
   if (oauthError === 'invalid_grant' && grant === 'authorization_code') {
     const message = 'The service does not take this code: it is used up, too old, or from another login.';
@@ -31,8 +46,16 @@ function describe(oauthError: string | undefined, httpStatus: number, grant: str
   }
   const { code, what, hint } = (oauthError && REFUSALS[oauthError]) || UNNAMED;
   const named = oauthError ?? `status ${httpStatus}`;
-  return { code, message: `The token endpoint ${what} (${named}, grant ${grant}).`, hint };
+  const message = `The token endpoint ${what} (${named}, grant ${grant}).`;
+  if (grant === 'refresh_token' && oauthError && GRANT_NOT_ALLOWED.has(oauthError)) {
+    const toAllow = `Have the service allow the grant refresh_token to this client: the stored login is kept, and tried again. Or run \`leadsync login ${source}\`.`;
+    return { code, message, hint: toAllow };
+  }
+  return { code, message, hint };
 }
+
+/** What the service refuses is the way to ask, and not the token that was shown. */
+const GRANT_NOT_ALLOWED: ReadonlySet<string> = new Set(['unauthorized_client', 'unsupported_grant_type']);
 
 interface Refusal {
   readonly code: SourceErrorCode;

@@ -2,10 +2,11 @@ import type { Clock, Random } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { withRenewalLock } from './renewal-lock.ts';
+import { originOf, type StoredToken } from './stored-token.ts';
 import { HeldToken, type Token } from './token.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';
-import type { StoredToken, TokenFile } from './token-file.ts';
-import { GrantRefused } from './token-refusal.ts';
+import type { TokenFile } from './token-file.ts';
+import { GrantRefused, loginNeeded, loginUnusable } from './token-refusal.ts';
 
 /**
  * Where one source's tokens come from and where they are kept. `emit` hears of each renewal, and of a stored one that
@@ -26,7 +27,7 @@ export interface TokensParts {
   readonly trial: boolean;
 }
 
-/** A refresh token that the service refuses in one of these ways is of no use any more. */
+/** A refresh token of the client's own that the service refuses in one of these ways is of no use any more. */
 const SPENT: readonly (string | undefined)[] = [
   'invalid_grant',
   'unauthorized_client',
@@ -78,7 +79,8 @@ export class Tokens {
       async () => undefined,
       async () => {
         // A login of another account is not this one's to overwrite.
-        if ((await file.read()).kind === 'unusable') await file.setAside();
+        const stored = await file.read();
+        if (stored.kind === 'unusable' && stored.origin !== 'client_credentials') await file.setAside();
         await file.sealAll();
         await this.#save(token, 'authorization_code');
         return token.accessToken;
@@ -145,6 +147,8 @@ export class Tokens {
   /** @param stored read under the lock, because only the newest refresh token is worth anything */
   async #obtain(stored: StoredToken): Promise<string> {
     if (this.#unsaved !== undefined) return await this.#save(this.#unsaved, this.#unsaved.origin);
+    if (await this.#parts.file.needsLogin(stored))
+      return await this.#save(await this.#refreshLogin(stored), 'refresh_token');
     if (stored.kind === 'unusable') await this.#leaveAside(stored);
     const refreshed = stored.kind === 'token' ? await this.#refresh(stored.token) : undefined;
     if (refreshed !== undefined) return await this.#save(refreshed, 'refresh_token');
@@ -158,10 +162,33 @@ export class Tokens {
   async #leaveAside(stored: StoredToken & { kind: 'unusable' }): Promise<void> {
     const { source, file, emit, trial } = this.#parts;
     if (!trial) await file.setAside();
-    else if (stored.origin === 'client_credentials') return; // nobody misses it
+    else if (stored.origin !== undefined) return; // nobody misses it: the client's own, or not wanted by `grant`
     const fate = trial ? 'The next run sets it aside' : 'It was set aside';
     const reason = `${stored.reason} ${fate}, and takes it back when the configuration fits it again.`;
     emit({ type: 'token-fallback', source, reason });
+  }
+
+  /**
+   * Renews a person's tokens. Nothing takes their place but another login: as the client itself, leadsync may read another
+   * listing, or an empty one, and all would look well. @throws SourceError `credentials` when somebody has to log in
+   */
+  async #refreshLogin(stored: StoredToken): Promise<Token> {
+    const { source, endpoint, file, trial } = this.#parts;
+    if (originOf(stored) === 'client_credentials' || stored.kind === 'none')
+      throw loginNeeded(source, `Nobody has logged in to source ${source}.`);
+    if (stored.kind === 'unusable') throw loginUnusable(source, stored.reason);
+    const { refreshToken, origin } = stored.token;
+    const over = `The login of source ${source} has ended`;
+    if (refreshToken === undefined)
+      throw loginNeeded(source, `${over}: there is no refresh token to renew it with.`);
+    try {
+      return await endpoint.refresh(refreshToken, origin);
+    } catch (error) {
+      if (!(error instanceof GrantRefused) || error.oauthError !== 'invalid_grant') throw error;
+      // It would be refused on every poll.
+      if (!trial) await file.write({ ...stored.token, refreshToken: undefined });
+      throw loginNeeded(source, `${over}: the service refuses its refresh token (invalid_grant).`, error);
+    }
   }
 
   /** Undefined when there is nothing to refresh with, or the service has no use for it any more. */
@@ -172,14 +199,9 @@ export class Tokens {
       return await endpoint.refresh(refreshToken, origin);
     } catch (error) {
       if (!(error instanceof GrantRefused) || !SPENT.includes(error.oauthError)) throw error;
-      if (trial && origin === 'client_credentials') return undefined; // nobody misses it
-      if (!trial) await file.remove(); // it would be tried, and refused, on every poll
-      const login =
-        origin === 'authorization_code'
-          ? ` To act for a person again, run \`leadsync login ${source}\`.`
-          : '';
-      const reason = `${error.message}${login}`;
-      emit({ type: 'token-fallback', source, reason });
+      if (trial) return undefined; // nobody misses it
+      await file.remove(); // it would be tried, and refused, on every poll
+      emit({ type: 'token-fallback', source, reason: error.message });
       return undefined;
     }
   }

@@ -101,6 +101,23 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/source/tokens.test.ts', 'test/faults/killed-while-renewing.test.ts'],
   },
   {
+    name: 'a login gives way to nothing but another login',
+    without:
+      'a revoked login turns into the client itself, which may be shown an empty listing, and all looks well',
+    file: 'src/source/tokens.ts',
+    text: 'if (await this.#parts.file.needsLogin(stored))',
+    instead: "if (stored.kind === 'none' && (await this.#parts.file.needsLogin(stored)))",
+    tests: ['test/source/login.test.ts', 'test/faults/login-ended.test.ts'],
+  },
+  {
+    name: 'that somebody has logged in outlives the tokens',
+    without: 'a lost key or a damaged token file turns a person’s source into the client’s',
+    file: 'src/source/token-file.ts',
+    text: "return login && 'authorization_code';",
+    instead: 'return void login;',
+    tests: ['test/source/login.test.ts'],
+  },
+  {
     name: 'one renewal for any number of waiters',
     without: 'two renewals at once, of which the second ends the first one’s refresh token',
     file: 'src/source/tokens.ts',

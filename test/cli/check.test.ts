@@ -169,7 +169,7 @@ describe('leadsync check', () => {
       };
       const { code, stdout } = await new Install(changed).run(['check']);
       expect(code).toBe(69);
-      expect(stdout).toMatch(/FAILED {2}source main: .* The next run sets it aside/);
+      expect(stdout).toMatch(/FAILED {2}source main: .*`leadsync login main`/);
       expect(stdout).toContain(reason);
       expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
       expect(readdirSync(tokens).filter((name) => name.includes('.json'))).toEqual(['main.json']);

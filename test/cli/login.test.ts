@@ -92,6 +92,29 @@ describe('leadsync login', () => {
     expect(login.stderr).toContain('The login was stopped.');
   });
 
+  test('says how to be sure that a login is always needed, where the configuration does not', async () => {
+    for (const [more, said] of [
+      [{}, true],
+      [{ grant: 'authorization_code' }, false],
+    ] as const) {
+      const { install } = await anInstall({ redirect_uri: 'https://example.com/callback', ...more });
+      const stdin = new PassThrough();
+      const onStdout = async (address: string) => stdin.write(`${await sentTo(address.trim())}\n`);
+      const { stderr } = await install.run(['login', 'main'], { stdin, onStdout });
+      expect(stderr).toContain('main is logged in.');
+      expect(stderr.includes('Set `grant: authorization_code`')).toBe(said);
+    }
+  });
+
+  test('is refused where the configuration has no use for it, before a browser is opened', async () => {
+    const { install, tokenFile } = await anInstall({ grant: 'client_credentials' });
+    const { code, stdout, stderr } = await install.run(['login', 'main']);
+    expect(code).toBe(78);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('a login would not be used');
+    expect(existsSync(tokenFile)).toBe(false);
+  });
+
   test('takes an unknown source for wrong usage', async () => {
     const { install } = await anInstall();
     const { code, stderr } = await install.run(['login', 'mian']);

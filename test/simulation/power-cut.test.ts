@@ -95,7 +95,7 @@ describe('a CSV file and the power', () => {
 });
 
 describe('the token and the power', () => {
-  const account = { baseUrl: 'https://leads.test', clientId: 'me', scope: undefined };
+  const account = { baseUrl: 'https://leads.test', clientId: 'me', scope: undefined, grant: undefined };
 
   function aToken(name: string): Token {
     const receivedAt = new Date('2026-11-20T10:00:00.000Z');

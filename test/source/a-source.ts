@@ -15,7 +15,7 @@ export interface SourceSetting {
   readonly dataDir?: string;
   readonly clock?: Clock;
   readonly files?: Files;
-  readonly tokenKey?: string;
+  readonly tokenKey?: string | undefined;
   readonly name?: string;
   /** As in the YAML, on top of the address and the client. */
   readonly options?: Record<string, unknown>;

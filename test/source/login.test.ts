@@ -1,11 +1,12 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Login } from '../../src/source/login.ts';
+import type { Stub } from '../stub/stub.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { aSource, aStub, read, type SourceSetting } from './a-source.ts';
+import { aSource, aStub, failureOf, read, type SourceSetting } from './a-source.ts';
 
 describe('a login', () => {
   test('takes the code from the browser on this machine, and stores the tokens for the daemon', async () => {
@@ -122,59 +123,6 @@ describe('a login', () => {
     expect(source.tokenExpiresAt()).toEqual(daemon.source.tokenExpiresAt());
   });
 
-  test('whose refresh token ends gives way to the client credentials, and says so', async () => {
-    const { stub, source, login, events } = await aLogin();
-    await fetch(login.address);
-    await login.finish((await login.redirected) ?? expect.fail());
-    stub.revoke('all');
-    await read(source);
-    expect(events).toMatchObject([
-      { type: 'token-renewed', grant: 'authorization_code' },
-      { type: 'token-fallback', reason: expect.stringContaining('run `leadsync login main`') },
-      { type: 'token-renewed', grant: 'client_credentials' },
-    ]);
-  });
-
-  test('outlives a configuration that it does not fit: when that is undone, it is used again', async () => {
-    for (const mistake of [
-      { options: { scope: 'leads' } },
-      { tokenKey: 'another passphrase' },
-      { options: { scope: 'leads' }, tokenKey: 'another passphrase' },
-    ]) {
-      const { stub, source, login, dataDir } = await aLogin({ tokenKey: 'the right passphrase' });
-      await fetch(login.address);
-      await login.finish((await login.redirected) ?? expect.fail());
-      await read(source);
-      const mine = stub.requests.at(-1)?.headers.authorization;
-      for (let round = 0; round < 2; round++) {
-        const wrong = aSource(stub, { dataDir, tokenKey: 'the right passphrase', ...mistake });
-        await read(wrong.source);
-        expect(stub.requests.at(-1)?.headers.authorization).not.toBe(mine);
-        expect(wrong.events.length).toBe(round === 0 ? 2 : 0); // the second time its own token is there
-        const right = aSource(stub, { dataDir, tokenKey: 'the right passphrase' });
-        await read(right.source);
-        expect(stub.requests.at(-1)?.headers.authorization).toBe(mine);
-        expect(right.events).toEqual([]);
-      }
-    }
-  });
-
-  test('outlives a run without the key, and one of another account at the same time', async () => {
-    const setting = { tokenKey: 'the right passphrase' };
-    const { stub, source, login, dataDir } = await aLogin(setting);
-    await fetch(login.address);
-    await login.finish((await login.redirected) ?? expect.fail());
-    await read(source);
-    const mine = stub.requests.at(-1)?.headers.authorization;
-    await read(aSource(stub, { dataDir }).source);
-    await read(aSource(stub, { dataDir, options: { scope: 'leads' } }).source);
-    expect(stub.requests.at(-1)?.headers.authorization).not.toBe(mine);
-    await read(aSource(stub, { dataDir, ...setting }).source);
-    expect(stub.requests.at(-1)?.headers.authorization).toBe(mine);
-    for (const name of readdirSync(join(dataDir, 'tokens')).filter((name) => name.includes('.json')))
-      expect(readFileSync(join(dataDir, 'tokens', name), 'utf8')).not.toContain('access_token');
-  });
-
   test('for other scopes does not take the place of an earlier one', async () => {
     const { stub, source, login, dataDir } = await aLogin();
     await fetch(login.address);
@@ -198,8 +146,202 @@ describe('a login', () => {
   });
 });
 
+describe('a source that somebody has logged in to', () => {
+  const ENDED: readonly (readonly [string, string, (login: Done) => void | Promise<void>])[] = [
+    [
+      'was revoked',
+      'the service refuses its refresh token (invalid_grant)',
+      ({ stub }) => stub.revoke('all'),
+    ],
+    [
+      'brought no refresh token',
+      'there is no refresh token to renew it with',
+      ({ stub, tokens }) => {
+        rewrite(tokens, { refresh_token: undefined });
+        stub.revoke('all');
+      },
+    ],
+    [
+      'is gone from the disk',
+      'Nobody has logged in to source main.',
+      ({ tokens }) => rmSync(join(tokens, 'main.json')),
+    ],
+    [
+      'was damaged on the disk',
+      'is not JSON',
+      ({ tokens }) => writeFileSync(join(tokens, 'main.json'), '{"vers'),
+    ],
+    [
+      'gave way to a token of the client itself, when a login was cut off',
+      'Nobody has logged in to source main.',
+      ({ tokens }) => rewrite(tokens, { origin: 'client_credentials' }),
+    ],
+  ];
+
+  test.each(ENDED)(
+    'that %s: is read by nobody else, over restarts, until somebody logs in again',
+    async (_, why, end) => {
+      const login = await aDoneLogin();
+      const { stub, dataDir } = login;
+      await login.source.close();
+      await end(login);
+      for (let run = 0; run < 2; run++) {
+        const { source, events } = aSource(stub, { dataDir });
+        for (let poll = 0; poll < 2; poll++) {
+          const { error } = await failureOf(source);
+          expect(error).toMatchObject({
+            code: 'credentials',
+            hint: expect.stringContaining('`leadsync login main`'),
+          });
+          if (run + poll === 0) expect(error.message).toContain(why);
+        }
+        expect(events).toEqual([]);
+      }
+      expect(stub.grants).not.toContain('client_credentials');
+      // What is refused once as `invalid_grant` stays refused: it is not asked for on every poll.
+      expect(stub.grants.filter((grant) => grant === 'refresh_token').length).toBeLessThanOrEqual(1);
+      await logInAgain(stub, dataDir);
+      expect((await read(aSource(stub, { dataDir }).source)).ids).toHaveLength(2);
+    },
+  );
+
+  test('is read by nobody else after an earlier version has stored the login', async () => {
+    const { stub, source, dataDir, tokens } = await aDoneLogin();
+    await source.close();
+    rmSync(join(tokens, 'main.login'));
+    stub.revoke('all');
+    for (let run = 0; run < 2; run++)
+      expect((await failureOf(aSource(stub, { dataDir }).source)).error.code).toBe('credentials');
+    expect(stub.grants).not.toContain('client_credentials');
+  });
+
+  test.each(['refresh-unauthorized', 'refresh-unsupported'] as const)(
+    'keeps the login while the service does not allow to refresh it (%s), and goes on when it does',
+    async (token) => {
+      const { stub, source, dataDir, tokens } = await aDoneLogin();
+      await source.close();
+      rewrite(tokens, PAST);
+      stub.misbehave({ token });
+      const before = readFileSync(join(tokens, 'main.json'), 'utf8');
+      for (let run = 0; run < 2; run++) {
+        const { error } = await failureOf(aSource(stub, { dataDir }).source);
+        expect(error).toMatchObject({
+          code: 'credentials',
+          hint: expect.stringContaining('`leadsync login main`'),
+        });
+        expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
+      }
+      stub.behave();
+      const next = aSource(stub, { dataDir });
+      expect((await read(next.source)).ids).toHaveLength(2);
+      expect(next.events).toMatchObject([{ type: 'token-renewed', grant: 'refresh_token' }]);
+      expect(stub.grants).not.toContain('client_credentials');
+    },
+  );
+
+  test.each([
+    { options: { scope: 'leads' } },
+    { tokenKey: 'another passphrase' },
+    { tokenKey: undefined },
+    { options: { scope: 'leads' }, tokenKey: 'another passphrase' },
+  ])('waits for the configuration to fit the login again: %j', async (mistake) => {
+    const setting = { tokenKey: 'the right passphrase' };
+    const { stub, dataDir, tokens } = await aDoneLogin(setting);
+    const before = readFileSync(join(tokens, 'main.json'), 'utf8');
+    const asked = stub.requests.length;
+    for (let round = 0; round < 2; round++) {
+      const wrong = aSource(stub, { dataDir, ...setting, ...mistake });
+      const { error } = await failureOf(wrong.source);
+      expect(error.message).toMatch(/belongs to another|cannot be decrypted/);
+      expect(error).toMatchObject({
+        code: 'credentials',
+        hint: expect.stringContaining('`leadsync login main`'),
+      });
+    }
+    expect(stub.requests.length).toBe(asked);
+    expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
+    const right = aSource(stub, { dataDir, ...setting });
+    expect((await read(right.source)).ids).toHaveLength(2);
+    expect(right.events).toEqual([]);
+  });
+});
+
+describe('the grant', () => {
+  test('of a login keeps the client itself away, from the first poll on', async () => {
+    const stub = await aStub({ leads: 2, personal: true });
+    const options = { grant: 'authorization_code' };
+    const { source, dataDir } = aSource(stub, { options });
+    const { error } = await failureOf(source);
+    expect(error).toMatchObject({
+      code: 'credentials',
+      message: 'Nobody has logged in to source main.',
+      hint: expect.stringContaining('`leadsync login main`'),
+    });
+    expect(stub.requests).toEqual([]);
+    await logInAgain(stub, dataDir, options);
+    expect((await read(source)).ids).toHaveLength(2);
+  });
+
+  test('of a login does not use what the client itself was given before', async () => {
+    const stub = await aStub({ leads: 2 });
+    const { source, dataDir } = aSource(stub);
+    await read(source);
+    const asked = stub.requests.length;
+    const next = aSource(stub, { dataDir, options: { grant: 'authorization_code' } });
+    expect((await failureOf(next.source)).error.message).toBe('Nobody has logged in to source main.');
+    expect(stub.requests.length).toBe(asked);
+  });
+
+  test('of the client sets a login aside, and without it the login is used again', async () => {
+    const { stub, dataDir, tokens } = await aDoneLogin();
+    const mine = stub.requests.at(-1)?.headers.authorization;
+    const options = { grant: 'client_credentials' };
+    const { source, events } = aSource(stub, { dataDir, options });
+    for (let poll = 0; poll < 2; poll++) expect((await read(source)).ids).toEqual([]);
+    expect(events).toMatchObject([
+      { type: 'token-fallback', reason: expect.stringContaining('(authorization_code)') },
+      { type: 'token-renewed', grant: 'client_credentials' },
+    ]);
+    expect(readdirSync(tokens).filter((name) => name.endsWith('.unusable'))).toHaveLength(1);
+    const person = aSource(stub, { dataDir });
+    expect((await read(person.source)).ids).toHaveLength(2);
+    expect(stub.requests.at(-1)?.headers.authorization).toBe(mine);
+    expect(person.events).toEqual([]);
+  });
+});
+
+type Done = Awaited<ReturnType<typeof aDoneLogin>>;
+
+/** A login that has been used once, at a service where the client itself lists no lead. */
+async function aDoneLogin(setting: SourceSetting = {}) {
+  const opened = await aLogin(setting);
+  await fetch(opened.login.address);
+  await opened.login.finish((await opened.login.redirected) ?? expect.fail());
+  expect((await read(opened.source)).ids).toHaveLength(2);
+  return { ...opened, tokens: join(opened.dataDir, 'tokens') };
+}
+
+async function logInAgain(
+  stub: Stub,
+  dataDir: string,
+  options: SourceSetting['options'] = {},
+): Promise<void> {
+  const login = await aSource(stub, { dataDir, options }).source.startLogin();
+  await fetch(login.address);
+  await login.finish((await login.redirected) ?? expect.fail());
+  await login.close();
+}
+
+const PAST = { received_at: '2026-01-01T00:00:00.000Z', expires_at: '2026-01-01T02:00:00.000Z' };
+
+/** Changes fields of the stored token, as an earlier run or a crash would have left them. */
+function rewrite(tokens: string, change: Record<string, unknown>): void {
+  const path = join(tokens, 'main.json');
+  writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), ...change }));
+}
+
 async function aLogin(setting: SourceSetting = {}) {
-  const stub = await aStub({ leads: 2 });
+  const stub = await aStub({ leads: 2, personal: true });
   const opened = aSource(stub, setting);
   const login = await opened.source.startLogin();
   onTestFinished(() => login.close());

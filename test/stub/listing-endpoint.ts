@@ -23,6 +23,8 @@ export interface ListingEndpointOptions {
   readonly served: Served;
   /** A token without it gets a 403; undefined: every token will do. */
   readonly requiredScope: string | undefined;
+  /** The leads are those of a person: a token that no login began lists none. */
+  readonly personal: boolean;
   readonly etag: 'none' | 'strong' | 'weak';
   readonly gzip: boolean;
   /** Whether the length is announced, or the body comes in chunks of unknown number. */
@@ -46,9 +48,10 @@ export async function answerListingRequest(
   if (Number(req.headers['content-length'] ?? 0) > 0 || req.headers['transfer-encoding'] !== undefined) {
     return sendJson(res, 400, { error: 'the listing takes no body' });
   }
-  if (!(await isAllowed(req, res, options))) return;
+  const token = await allowedToken(req, res, options);
+  if (token === undefined) return;
   const snapshot = options.shown.snapshot();
-  const odd = misbehaviour && oddly(misbehaviour.name, snapshot);
+  const odd = options.personal && !token.forPerson ? [] : misbehaviour && oddly(misbehaviour.name, snapshot);
   const page = pageOf(() => odd ?? snapshot.elements(), url, options.paging);
   const headers: OutgoingHttpHeaders = {
     'content-type': 'application/json; charset=utf-8',
@@ -75,20 +78,22 @@ export async function answerListingRequest(
   if (complete) options.served.record(page.elements(), snapshot.revision);
 }
 
-async function isAllowed(
+/** Undefined when the request was refused. */
+async function allowedToken(
   req: IncomingMessage,
   res: ServerResponse,
   { tokens, manner, requiredScope }: ListingEndpointOptions,
-): Promise<boolean> {
+): Promise<{ forPerson: boolean } | undefined> {
   const bearer = /^bearer (\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
   const checked = bearer === undefined ? 'invalid' : await tokens.check(bearer);
   if (typeof checked === 'string') {
     manner.unauthorized(res, checked);
-    return false;
+    return undefined;
   }
   const allowed = requiredScope === undefined || checked.scope.split(' ').includes(requiredScope);
-  if (!allowed) manner.forbidden(res);
-  return allowed;
+  if (allowed) return checked;
+  manner.forbidden(res);
+  return undefined;
 }
 
 async function sendProperly(

@@ -38,6 +38,8 @@ export interface StubOptions {
   readonly scopes?: readonly string[];
   /** A token without this scope may not read the listing. */
   readonly requiredScope?: string;
+  /** Shows leads to tokens of a person's login alone: to a token of the client itself, the listing is empty. */
+  readonly personal?: boolean;
   /** Speaks as a Rails service with Doorkeeper does: weak ETags, its errors, no refresh token for client_credentials. */
   readonly doorkeeper?: boolean;
   /** `weak` with doorkeeper, else `none`. */
@@ -81,6 +83,8 @@ export interface Stub {
   readonly served: Served;
   readonly tokenRequests: number;
   readonly listingRequests: number;
+  /** The grant that each request for a token has named, oldest first. */
+  readonly grants: readonly string[];
   /** The last 1,000 requests, oldest first; control requests are not among them. */
   readonly requests: readonly StubRequest[];
   readonly shown: number;
@@ -121,6 +125,7 @@ class RunningStub implements Stub {
   url = '';
   tokenRequests = 0;
   listingRequests = 0;
+  readonly grants: string[] = [];
   readonly requests: StubRequest[] = [];
   readonly #now: () => Date;
   readonly #shown: ShownLeads;
@@ -158,6 +163,7 @@ class RunningStub implements Stub {
       manner,
       tokens: this.#tokens,
       authorization: this.#authorization,
+      onGrant: (grant) => this.grants.push(grant),
     };
     this.#listingEndpoint = {
       manner,
@@ -165,6 +171,7 @@ class RunningStub implements Stub {
       shown: this.#shown,
       served: this.served,
       requiredScope: options.requiredScope,
+      personal: options.personal ?? false,
       etag: options.etag ?? (options.doorkeeper ? 'weak' : 'none'),
       gzip: options.gzip ?? false,
       transfer: options.transfer ?? 'chunked',

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authorization } from './authorization.ts';
 import { type Manner, type OAuthError, readBody, sendJson } from './manner.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
-import { type TokenFault, type TokenFaultName, tokenFaults } from './token-faults.ts';
+import { late, type TokenFault, type TokenFaultName, tokenFaults } from './token-faults.ts';
 import type { Grant, IssuedTokens, Tokens } from './tokens.ts';
 
 export interface TokenEndpointOptions {
@@ -15,6 +15,8 @@ export interface TokenEndpointOptions {
   readonly manner: Manner;
   readonly tokens: Tokens;
   readonly authorization: Authorization;
+  /** Hears of the grant that a request names, whatever is answered. */
+  readonly onGrant: (grant: string) => void;
 }
 
 const GRANTS: readonly string[] = ['authorization_code', 'refresh_token', 'client_credentials'];
@@ -36,11 +38,13 @@ export async function answerTokenRequest(
   const fault: TokenFault | undefined = misbehaviour && tokenFaults[misbehaviour.name];
   const form = await readForm(req, url);
   const grant = form instanceof URLSearchParams ? form.get('grant_type') : undefined;
+  if (grant) options.onGrant(grant);
   if (misbehaviour && fault?.instead && (await fault.instead({ res, misbehaviour, grant, options }))) return;
   const issued = form instanceof URLSearchParams ? await grantTokens(form, options) : form;
   if ('error' in issued) return options.manner.tokenError(res, issued);
   // The tokens are issued and the old ones on their way out, but nobody hears of it.
   if (fault?.loseAnswer) return void res.socket?.destroy();
+  if (fault?.delayAnswer && (await late(res, misbehaviour?.delayMs ?? 2_000))) return;
   const answer = options.manner.tokenAnswer(issued, options.lifetimeSeconds);
   sendJson(res, 200, fault?.change?.(answer) ?? answer, { 'cache-control': 'no-store', pragma: 'no-cache' });
 }
@@ -106,7 +110,10 @@ async function redeem(form: URLSearchParams, options: TokenEndpointOptions) {
 }
 
 function issue(grant: Grant, scope: string | undefined, { tokens, manner, scopes }: TokenEndpointOptions) {
-  return tokens.issue(scope ?? scopes.join(' '), { withRefresh: manner.refreshTokenFor(grant) });
+  return tokens.issue(scope ?? scopes.join(' '), {
+    withRefresh: manner.refreshTokenFor(grant),
+    forPerson: grant === 'authorization_code',
+  });
 }
 
 function isGrant(text: string): text is Grant {

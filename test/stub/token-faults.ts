@@ -17,6 +17,8 @@ export interface TokenFault {
   readonly change?: (answer: Record<string, unknown>) => Record<string, unknown>;
   /** Issues the tokens and then breaks the connection. */
   readonly loseAnswer?: boolean;
+  /** Issues the tokens and then takes its time to say so. */
+  readonly delayAnswer?: boolean;
 }
 
 type Answer = Record<string, unknown>;
@@ -53,6 +55,20 @@ export const tokenFaults = {
     instead: ({ res, options, grant }) =>
       grant === 'refresh_token' && refused(res, options, 'invalid_grant', 'The refresh token was revoked.'),
   },
+  /** This client may not use refresh tokens, other grants work. */
+  'refresh-unauthorized': {
+    instead: ({ res, options, grant }) =>
+      grant === 'refresh_token' &&
+      refused(res, options, 'unauthorized_client', 'The client may not use this grant.'),
+  },
+  /** Refresh tokens are unknown to the service, other grants work. */
+  'refresh-unsupported': {
+    instead: ({ res, options, grant }) =>
+      grant === 'refresh_token' &&
+      refused(res, options, 'unsupported_grant_type', 'The grant type is not supported.'),
+  },
+  /** 404: nothing is at this address. */
+  'not-found': { instead: ({ res }) => status(res, 404) },
   'rate-limited': { instead: ({ res, misbehaviour }) => status(res, 429, misbehaviour.retryAfter ?? '2') },
   'server-error': { instead: ({ res }) => status(res, 500) },
   unavailable: { instead: ({ res, misbehaviour }) => status(res, 503, misbehaviour.retryAfter ?? '2') },
@@ -76,6 +92,8 @@ export const tokenFaults = {
   'refresh-null': { change: (answer) => ({ ...answer, refresh_token: null }) },
   /** The tokens are issued, a used refresh token is rotated, and the answer never arrives. */
   'answer-lost': { loseAnswer: true },
+  /** The tokens are issued, a used refresh token is rotated, and the answer arrives late. */
+  'answer-slow': { delayAnswer: true },
 } as const satisfies Record<string, TokenFault>;
 
 export type TokenFaultName = keyof typeof tokenFaults;
@@ -84,7 +102,8 @@ function done(_: unknown): true {
   return true;
 }
 
-async function late(res: ServerResponse, delayMs: number): Promise<boolean> {
+/** Waits before the endpoint answers. True: nobody waits for the answer any more. */
+export async function late(res: ServerResponse, delayMs: number): Promise<boolean> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, delayMs);
     res.once('close', () => {

@@ -32,6 +32,8 @@ export type TokenFault = 'invalid' | 'expired' | 'revoked';
 
 interface TokenRecord {
   readonly scope: string;
+  /** Whether the line of tokens began with a person's login. */
+  readonly forPerson: boolean;
   /** The refresh token that this one was got with; it dies when this one is first used. */
   replaces: TokenRecord | undefined;
   revoked: boolean;
@@ -48,8 +50,11 @@ export class Tokens {
     this.#options = options;
   }
 
-  async issue(scope: string, { withRefresh }: { withRefresh: boolean }): Promise<IssuedTokens> {
-    return this.#issue(scope, withRefresh ? opaque() : undefined, undefined);
+  async issue(
+    scope: string,
+    { withRefresh, forPerson }: { withRefresh: boolean; forPerson: boolean },
+  ): Promise<IssuedTokens> {
+    return this.#issue({ scope, forPerson, replaces: undefined }, withRefresh ? opaque() : undefined);
   }
 
   /** Undefined when the refresh token is unknown, used up or revoked. */
@@ -59,11 +64,12 @@ export class Tokens {
     const { rotation } = this.#options;
     if (rotation === 'at-once') used.revoked = true;
     const next = rotation === 'off' ? refreshToken : opaque();
-    return this.#issue(scope ?? used.scope, next, rotation === 'on-first-use' ? used : undefined);
+    const replaces = rotation === 'on-first-use' ? used : undefined;
+    return this.#issue({ scope: scope ?? used.scope, forPerson: used.forPerson, replaces }, next);
   }
 
   /** Checks a bearer token as the listing does. Its first use ends the token that it replaced. */
-  async check(accessToken: string): Promise<{ scope: string } | TokenFault> {
+  async check(accessToken: string): Promise<{ scope: string; forPerson: boolean } | TokenFault> {
     let jwtId: string | undefined;
     try {
       const { payload } = await jwtVerify(accessToken, this.#key, {
@@ -79,7 +85,7 @@ export class Tokens {
     if (record.revoked) return 'revoked';
     if (record.replaces !== undefined) record.replaces.revoked = true;
     record.replaces = undefined;
-    return { scope: record.scope };
+    return { scope: record.scope, forPerson: record.forPerson };
   }
 
   /** Ends every token issued so far, as a changed signing key or an administrator would. */
@@ -93,10 +99,10 @@ export class Tokens {
   }
 
   async #issue(
-    scope: string,
+    line: Pick<TokenRecord, 'scope' | 'forPerson' | 'replaces'>,
     refreshToken: string | undefined,
-    replaces: TokenRecord | undefined,
   ): Promise<IssuedTokens> {
+    const { scope } = line;
     const { issuer, clientId, lifetimeSeconds, now } = this.#options;
     const createdAt = now();
     const issuedAt = Math.floor(createdAt.getTime() / 1000);
@@ -109,7 +115,7 @@ export class Tokens {
       .setIssuedAt(issuedAt)
       .setExpirationTime(issuedAt + lifetimeSeconds)
       .sign(this.#key);
-    const record: TokenRecord = { scope, replaces, revoked: false };
+    const record: TokenRecord = { ...line, revoked: false };
     this.#byJwtId.set(jwtId, record);
     if (refreshToken !== undefined) this.#byRefreshToken.set(refreshToken, record);
     return { accessToken, refreshToken, createdAt, scope };

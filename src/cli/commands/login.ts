@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import type { SourceConfig } from '../../config/config.ts';
 import { withLogin } from '../../daemon/login.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import type { Login } from '../../source/login.ts';
@@ -16,7 +17,7 @@ export const command = defineCommand({
   summary: 'authorization code grant: prints the address to open, takes the code, stores the tokens',
   examples: ['leadsync login main'],
   notes:
-    'Only needed where leads are read on behalf of a person; with client credentials leadsync gets its tokens itself.\nThe answer is taken from the browser when it is on this machine, else from the address that you paste.',
+    'Only needed where leads are read on behalf of a person; with client credentials leadsync gets its tokens itself.\nOnce a person has logged in, leadsync never reads the source as the client itself: when the login ends, polls fail until\nsomebody logs in again. `grant` of the source says which of the two is meant.\nThe answer is taken from the browser when it is on this machine, else from the address that you paste.',
   run: async (options, surroundings, [name = '']) => {
     const config = configOf(options, surroundings);
     const { stdout, stderr, stdin } = surroundings;
@@ -27,6 +28,7 @@ export const command = defineCommand({
     );
     const source = config.sources.find((source) => source.name === name);
     if (!source) return ExitCode.usage;
+    requireWanted(source);
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     await withLogin(config, source, surroundings, async (login) => {
       stderr.write('Open this address in a browser, and agree there:\n');
@@ -35,9 +37,23 @@ export const command = defineCommand({
       await login.finish(await answerTo(login, stdin, stderr, stop.signal));
     }).finally(stop.release);
     stderr.write(`${name} is logged in. Its tokens are stored; leadsync uses and renews them from now on.\n`);
+    if (source.options.grant === undefined) stderr.write(TO_BE_SURE);
     return ExitCode.done;
   },
 });
+
+const TO_BE_SURE =
+  'Set `grant: authorization_code` at the source: then it waits for a login even where data_dir is lost or new.\n';
+
+/** @throws CommandFailure where the configuration has no use for a login */
+function requireWanted({ name, options }: SourceConfig): void {
+  if (options.grant !== 'client_credentials') return;
+  throw new CommandFailure(
+    ExitCode.configuration,
+    `Source ${name} is read by the client itself (grant: client_credentials): a login would not be used.`,
+    'Set `grant: authorization_code` at the source, or leave grant out. Then log in.',
+  );
+}
 
 const ON_THIS_MACHINE =
   'leadsync waits for the browser to come back. Where the browser runs on another machine, its last page will not load:\nthen paste the whole address of that page here.\n';

@@ -1,0 +1,73 @@
+// Points 10 and 39, where a person has logged in: the listing is that person's, and the client itself lists nothing. Whatever
+// ends the login, leadsync says so and asks for another. It never reads as somebody else.
+// The carrier has no part in it.
+import { expect, test } from 'vitest';
+import type { StubOptions } from '../stub/stub.ts';
+import { aScene } from '../support/a-scene.ts';
+import type { Daemon } from '../support/leadsync.ts';
+import { logIn } from '../support/log-in.ts';
+import type { Scene } from '../support/scene.ts';
+import { until } from '../support/until.ts';
+import { runUntilKilled } from './killing.ts';
+import { statusOf } from './telling.ts';
+
+const LEADS = 20;
+const MORE = 7;
+
+test('39. a login that the service revokes stops the polls until somebody logs in again, over restarts', async () => {
+  const scene = await aPersonsScene();
+  let daemon = await scene.start();
+  await until('the leads are everywhere', () => scene.complete(), 60_000);
+  scene.stub.revoke('all');
+  scene.stub.addLeads(MORE);
+  for (let run = 0; run < 2; run++) {
+    await expectLoginNeeded(scene, daemon);
+    expect(await daemon.kill()).toEqual({ code: 0, signal: null });
+    daemon = await scene.start();
+  }
+  await daemon.kill();
+  await expectLoginHelps(scene);
+}, 180_000);
+
+test('10. a login whose rotated refresh token a kill has lost stops the polls until somebody logs in again', async () => {
+  const scene = await aPersonsScene({ tokenLifetimeSeconds: 4, refreshRotation: 'at-once' });
+  await runUntilKilled(scene, 'token-received=kill', ['crm', 'drop', 'warehouse']);
+  scene.stub.addLeads(MORE);
+  const daemon = await scene.start();
+  await expectLoginNeeded(scene, daemon);
+  await daemon.kill();
+  await expectLoginHelps(scene);
+}, 180_000);
+
+/** A source that somebody has logged in to. */
+async function aPersonsScene(stub: StubOptions = {}): Promise<Scene> {
+  const scene = await aScene('in-process', { stub: { leads: LEADS, personal: true, ...stub } });
+  await logIn(scene.configFile);
+  return scene;
+}
+
+async function expectLoginNeeded(scene: Scene, daemon: Daemon): Promise<void> {
+  const failed = () => daemon.log.find(({ event }) => event === 'poll-failed');
+  const failure = await until('a poll fails', failed, 60_000);
+  expect(failure).toMatchObject({ code: 'credentials', level: 'error' });
+  expect(failure['hint']).toContain('`leadsync login main`');
+  expect(
+    daemon.log.filter(({ event, grant }) => event === 'token-fallback' || grant === 'client_credentials'),
+  ).toEqual([]);
+  // A source that is refused leaves the process able to do all of its own work.
+  expect((await fetch(`${daemon.adminUrl}/readyz`)).status).toBe(200);
+  expect((await statusOf(scene)).sources['main']).toMatchObject({ last_poll: { status: 'failed' } });
+  const overview = await scene.run('status');
+  expect(overview.stdout + overview.stderr).toContain('login main');
+  const checked = await scene.run('check');
+  expect(checked.code).toBe(69);
+  expect(checked.stdout).toMatch(/FAILED {2}source main: .*`leadsync login main`/);
+}
+
+async function expectLoginHelps(scene: Scene): Promise<void> {
+  await logIn(scene.configFile);
+  const daemon = await scene.start();
+  await until('the new leads are everywhere', () => scene.complete(), 60_000);
+  expect((await statusOf(scene)).sources['main']).toMatchObject({ leads: LEADS + MORE });
+  expect(await daemon.kill()).toEqual({ code: 0, signal: null });
+}

@@ -1,0 +1,15 @@
+import { startLeadsync } from './leadsync.ts';
+import { until } from './until.ts';
+
+/** Runs `leadsync login SOURCE`, with a browser whose person agrees at once. @throws Error when the login fails */
+export async function logIn(configFile: string, source = 'main'): Promise<void> {
+  const login = startLeadsync(['login', source, '-c', configFile]);
+  try {
+    const address = await until('the address is printed', () => /^http\S+$/m.exec(login.stdout)?.[0]);
+    await fetch(address);
+    const { code } = await login.exited;
+    if (code !== 0) throw new Error(`The login failed.\n${login.stderr}`);
+  } finally {
+    login.process.kill('SIGKILL');
+  }
+}
