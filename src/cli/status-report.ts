@@ -1,5 +1,6 @@
 import type { SinkView, SourceView } from '../daemon/status-view.ts';
-import { type Circumstances, type Trouble, troublesOf } from '../daemon/troubles.ts';
+import type { Circumstances, Trouble } from '../daemon/trouble.ts';
+import { troublesOf } from '../daemon/troubles.ts';
 import { countOf, printAge, printLength, printMoment, printMomentAndAge } from '../platform/in-words.ts';
 import { printable } from './printable.ts';
 import { table } from './table.ts';

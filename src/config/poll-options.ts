@@ -18,7 +18,9 @@ export const pollOptions = z
       .string()
       .refine((text) => isCron(text), 'must be a cron expression such as "*/5 8-18 * * 1-5"')
       .optional()
-      .describe('When to poll, as five cron fields, or six with seconds first; in place of `every`.'),
+      .describe(
+        'When to poll, as five cron fields, or six with seconds first; in place of `every`. A time that passed while leadsync was away is made up for at its start.',
+      ),
     timezone: z
       .string()
       .superRefine((zone, context) => {

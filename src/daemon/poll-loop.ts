@@ -1,10 +1,9 @@
-import { schedule as cronSchedule } from 'node-cron';
 import type { PollSchedule } from '../config/config.ts';
 import { backOffMs } from '../delivery/retry-policy.ts';
-import type { Clock, Random } from '../platform/clock.ts';
+import type { Random } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
+import { CronTimer } from './cron-timer.ts';
 import { type PollFailure, type PollParts, poll } from './poll.ts';
-import { Wake } from './wake.ts';
 
 const FIRST_BACK_OFF_MS = 1_000;
 const LAST_BACK_OFF_MS = 300_000;
@@ -27,26 +26,27 @@ export interface PollLoopParts extends PollParts {
 /**
  * Polls a source on its schedule until the signal aborts. Polls never overlap: one that takes longer than the interval
  * makes the next one late. After a failure it backs off with jitter, and waits as long as the service asks for, within limits.
+ * By cron, a time that passed since the last complete poll, during a poll or while leadsync did not run, is made up for at once.
  */
 export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promise<void> {
   const { clock, schedule, emit } = parts;
   const over = parts.retired ? AbortSignal.any([signal, parts.retired]) : signal;
-  const ticks = 'cron' in schedule ? startCron(schedule, clock) : undefined;
+  const timer =
+    'cron' in schedule
+      ? new CronTimer(schedule, clock, await parts.ledger.lastCompleteAt(parts.source.name))
+      : undefined;
+  await timer?.due(over);
   let failures = 0;
-  try {
-    if (ticks) await ticks.wake.sleep(undefined, over);
-    while (!over.aborted) {
-      const startMs = clock.monotonicMs();
-      const failure = await poll(parts, signal);
-      if (signal.aborted) return;
-      failures = failure ? failures + 1 : 0;
-      if (failure) await clock.sleep(report(failure, failures, parts.random, emit), over);
-      else if (ticks) await ticks.wake.sleep(undefined, over);
-      else if ('everyMs' in schedule)
-        await clock.sleep(Math.max(0, schedule.everyMs - (clock.monotonicMs() - startMs)), over);
-    }
-  } finally {
-    ticks?.stop();
+  while (!over.aborted) {
+    const startMs = clock.monotonicMs();
+    timer?.restart(clock.now());
+    const failure = await poll(parts, signal);
+    if (signal.aborted) return;
+    failures = failure ? failures + 1 : 0;
+    if (failure) await clock.sleep(report(failure, failures, parts.random, emit), over);
+    else if (timer) await timer.due(over);
+    else if ('everyMs' in schedule)
+      await clock.sleep(Math.max(0, schedule.everyMs - (clock.monotonicMs() - startMs)), over);
   }
 }
 
@@ -58,18 +58,4 @@ function report(failure: PollFailure, failures: number, random: Random, emit: Em
   const retryInMs = Math.max(asked, backOffMs(failures - 1, first, last, random));
   emit({ ...failure.report, retryInMs, failures });
   return retryInMs;
-}
-
-/** A tick during a poll is remembered once: a cron time that was missed is made up for right after. */
-function startCron(
-  schedule: { cron: string; timezone: string | undefined },
-  clock: Clock,
-): { wake: Wake; stop: () => void } {
-  const wake = new Wake(clock);
-  const task = cronSchedule(
-    schedule.cron,
-    () => wake.notify(),
-    schedule.timezone ? { timezone: schedule.timezone } : {},
-  );
-  return { wake, stop: () => void task.destroy() };
 }

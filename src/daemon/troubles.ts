@@ -1,47 +1,11 @@
-import { countOf, printAge, printLength, printMoment, printMomentAndAge } from '../platform/in-words.ts';
-import { NEEDS_SOMEBODY } from '../telemetry/events.ts';
+import { countOf, printAge, printMoment, printMomentAndAge } from '../platform/in-words.ts';
 import type { ExportView } from './exporting.ts';
-import { nextPollAfter } from './next-poll.ts';
-import { readPollError } from './poll-error.ts';
+import { sourceTroubles } from './source-troubles.ts';
 import type { SinkView, SourceView } from './status-view.ts';
-
-/**
- * A thing that is wrong, in whole sentences, with what to do next; `about` names the source, sink or export, or is null. Texts from
- * outside are in it as they came: whoever shows it makes it safe for where it is shown.
- */
-export interface Trouble {
-  readonly severity: 'warning' | 'critical';
-  readonly about: string | null;
-  readonly what: string;
-  readonly next: string;
-}
-
-/** What is known beside the ledger. */
-export interface Circumstances {
-  readonly now: Date;
-  /** A `run` or `sync` holds the data directory. */
-  readonly running: boolean;
-  /** Whether the running leadsync answers, where it can be asked. */
-  readonly answers: boolean;
-  /** Why the running leadsync cannot do its work, as it says itself; when it does not answer, that it does not. */
-  readonly unready: readonly string[];
-  /** It keeps to an earlier configuration: since when the file is not valid, and each fault. */
-  readonly stale: { readonly since: Date; readonly faults: readonly string[] } | undefined;
-  /** Deliveries travel through Redis, or may do so. */
-  readonly queued: boolean;
-  readonly exports: readonly ExportView[];
-  /** How a command is shown that is the next step, from its words: `status`. */
-  readonly command: (words: string) => string;
-}
+import { type Circumstances, critical, LATE_MS, SEE_LOG, type Trouble, warning } from './trouble.ts';
 
 type Told = Pick<Circumstances, 'now' | 'command'>;
 
-/** How long after its time a poll or a delivery is still not late, in ms: starting it takes a moment. */
-const LATE_MS = 60_000;
-/** A listing may be read for this long (the default `deadline`, and a little), in ms. */
-const LONGEST_POLL_MS = 15 * 60_000;
-/** A service may ask to be left alone for an hour, in ms. */
-const LATE_AFTER_FAILURE_MS = 75 * 60_000;
 const URGENCY = { critical: 0, warning: 1 } as const;
 /** So many faults of a configuration are said. */
 const FAULTS_SAID = 3;
@@ -82,75 +46,6 @@ function staleness({ stale, now, command }: Circumstances): Trouble[] {
       null,
       `leadsync keeps to an earlier configuration: ${since}${faults}`,
       `${command('validate')} shows every fault; ${command('reload')} takes it over once they are mended.`,
-    ),
-  ];
-}
-
-function sourceTroubles(source: SourceView, given: Circumstances): Trouble[] {
-  const { name, config, status, unread } = source;
-  const { command } = given;
-  if (!config && !unread)
-    return [
-      warning(
-        name,
-        `${name} is not in the configuration any more: it is not polled.`,
-        'Put it back to poll it again; its leads stay in the ledger either way.',
-      ),
-    ];
-  if (!status?.lastPoll)
-    return [warning(name, `${name} was never polled.`, `${command('run')} starts that.`)];
-  return [
-    ...failedPoll(source, given),
-    ...latePoll(source, given),
-    ...setAside(name, status.rejected, command),
-  ];
-}
-
-function failedPoll({ name, status }: SourceView, { running, command }: Circumstances): Trouble[] {
-  const poll = status?.lastPoll;
-  if (poll?.status !== 'failed' && poll?.status !== 'partial') return [];
-  const { code = '', reason } = readPollError(poll.error ?? 'no reason was kept');
-  const byItself = running ? 'leadsync tries again by itself; ' : '';
-  const login =
-    code === 'credentials' ? `, or ${command(`login ${name}`)} if a person has to log in again` : '';
-  const before = NEEDS_SOMEBODY.has(code)
-    ? `Waiting does not mend this: correct what it names, then ${command('reload')}${login}; `
-    : byItself;
-  const how = poll.status === 'failed' ? 'failed' : 'broke off';
-  return [
-    critical(name, `${name}: the last poll ${how}: ${reason}`, `${before}${command('check')} tries now.`),
-  ];
-}
-
-function latePoll({ name, config, status }: SourceView, { now, running }: Circumstances): Trouble[] {
-  const poll = status?.lastPoll;
-  if (!running || !config || !poll) return []; // when nothing runs, that is said once
-  const { poll: schedule } = config;
-  const graceMs = 'everyMs' in schedule ? schedule.everyMs + LATE_MS : 2 * LATE_MS;
-  const until = new Date(now.getTime() - Math.max(graceMs, roomOf(poll.status)));
-  if (nextPollAfter(schedule, poll.startedAt, until) === undefined) return [];
-  const when =
-    'everyMs' in schedule
-      ? `every ${printLength(schedule.everyMs)}`
-      : `by cron ${JSON.stringify(schedule.cron)}${schedule.timezone ? ` (${schedule.timezone})` : ''}`;
-  const last = printMomentAndAge(poll.startedAt, now);
-  return [critical(name, `${name} is polled ${when}, and was last polled ${last}.`, SEE_LOG)];
-}
-
-/** How late the next poll may be because of this one, in ms. */
-function roomOf(status: string): number {
-  if (status === 'running') return LONGEST_POLL_MS;
-  return status === 'failed' || status === 'partial' ? LATE_AFTER_FAILURE_MS : 0;
-}
-
-function setAside(name: string, rejected: number, command: Circumstances['command']): Trouble[] {
-  if (rejected === 0) return [];
-  const leads = `${countOf(rejected, 'lead')} of the last complete listing`;
-  return [
-    warning(
-      name,
-      `${name}: ${leads} broke the service's description and ${rejected === 1 ? 'was' : 'were'} set aside.`,
-      `${command('trace LEAD')} says why, and so does the table rejected_leads of the ledger. Each comes in when it comes right.`,
     ),
   ];
 }
@@ -265,16 +160,6 @@ function exportTroubles({ config: { name }, state }: ExportView, given: Circumst
   ];
 }
 
-const SEE_LOG = 'See what leadsync logs.';
-
 function since(at: Date | undefined, now: Date): string {
   return at ? printMomentAndAge(at, now) : 'an unknown time';
-}
-
-function critical(about: string | null, what: string, next: string): Trouble {
-  return { severity: 'critical', about, what, next };
-}
-
-function warning(about: string | null, what: string, next: string): Trouble {
-  return { severity: 'warning', about, what, next };
 }

@@ -1,3 +1,5 @@
+import { wallTime } from '../platform/timezone.ts';
+
 /** When an export is made: at an interval, or once a day at an hour (`HH:MM`) of a time zone. */
 export type ExportSchedule =
   | { readonly everyMs: number }
@@ -15,23 +17,6 @@ export function dueAfter(schedule: ExportSchedule, last: Date): Date {
   const ofDay = (day: number) => instantOf(midnight + day * DAY_MS + (hour * 60 + minute) * 60_000, timezone);
   const due = [0, 1, 2].map(ofDay).find((ms) => ms > last.getTime());
   return new Date(due ?? last.getTime() + DAY_MS);
-}
-
-/** What the clocks of a time zone show, as if it were UTC, in ms since 1970. */
-function wallTime(ms: number, timeZone: string): number {
-  const format = new Intl.DateTimeFormat('en-u-ca-gregory-nu-latn', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  const parts = Object.fromEntries(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-  return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
 /** When the clocks of a time zone show that. The offset before a change of the clocks is taken where they never show it. */

@@ -65,6 +65,8 @@ export class ClockSetting {
     const now = this.#clock.now().getTime();
     const moved = this.#sql.moveBatched.run(now, byMs, now).changes;
     this.#sql.moveBatches.run(now, byMs, now);
+    // What was complete in the future would count as fresh until the clock comes there again.
+    this.#sql.moveComplete.run(now, byMs, now);
     const earlier = (date: Date | undefined) =>
       date && new Date(Math.min(date.getTime(), Math.max(now, date.getTime() - byMs)));
     for (const { name, health } of this.#rows.all())
@@ -98,6 +100,9 @@ function prepare(db: Database.Database) {
     ),
     moveBatches: db.prepare(
       'UPDATE _batches SET leased_until = max(?, leased_until - ?) WHERE leased_until > ?',
+    ),
+    moveComplete: db.prepare(
+      'UPDATE _sources SET complete_at = min(?, complete_at - ?) WHERE complete_at > ?',
     ),
   };
 }

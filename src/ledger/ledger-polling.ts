@@ -30,6 +30,8 @@ export interface PollSummary extends Recorded {
 export interface LedgerPolling {
   /** The mark of the last listing of this source that was recorded to its end. */
   listingMark(source: string): Promise<ListingMark | undefined>;
+  /** Returns when a listing of this source was last known to its end. */
+  lastCompleteAt(source: string): Promise<Date | undefined>;
   /** Begins a poll; one of the same source that never ended is marked as failed. */
   startPoll(source: string): Promise<PollId>;
   /**

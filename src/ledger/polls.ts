@@ -43,6 +43,11 @@ export class Polls {
     return mark ? JSON.parse(mark) : undefined;
   }
 
+  lastCompleteAt(source: string): Date | undefined {
+    const at = this.#sql.source.get(source)?.complete_at;
+    return at == null ? undefined : new Date(at);
+  }
+
   /** Keeps where the leads of a source come from, unless something is kept already. Gives what is kept. */
   keepOrigin(source: string, origin: string): string {
     const kept = this.#sql.origin.get(source);

@@ -12,6 +12,7 @@ export function pollingOf(db: Database.Database, access: LedgerAccess, clock: Cl
   const polls = new Polls(db, access.transactions, clock, recording);
   return {
     listingMark: (source) => access.read(() => polls.listingMark(source)),
+    lastCompleteAt: (source) => access.read(() => polls.lastCompleteAt(source)),
     keepOrigin: (source, origin) => access.noted(async () => polls.keepOrigin(source, origin)),
     forgetOrigin: (source) => access.noted(async () => polls.forgetOrigin(source)),
     startPoll: (source) => access.recorded(async () => polls.start(source)),

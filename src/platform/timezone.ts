@@ -7,3 +7,33 @@ export function isTimezone(zone: string): boolean {
     return false; // a RangeError is how Intl says no
   }
 }
+
+const formats = new Map<string | undefined, Intl.DateTimeFormat>();
+
+/** Returns what the clocks of a time zone show at `ms`, as if it were UTC, in ms since 1970. Undefined: this machine's zone. */
+export function wallTime(ms: number, timezone: string | undefined): number {
+  const parts = Object.fromEntries(
+    formatOf(timezone)
+      .formatToParts(ms)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+function formatOf(timezone: string | undefined): Intl.DateTimeFormat {
+  const known = formats.get(timezone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat('en-u-ca-gregory-nu-latn', {
+    ...(timezone === undefined ? {} : { timeZone: timezone }),
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  formats.set(timezone, made);
+  return made;
+}

@@ -280,6 +280,22 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/daemon/dispatching.test.ts'],
   },
   {
+    name: 'cron is bounded by the monotonic clock',
+    without: 'a clock that is set back stops polling by cron for as long as it was set back',
+    file: 'src/daemon/cron-timer.ts',
+    text: 'this.#deadlineMs = Math.min(this.#deadlineMs, monotonicMs + this.#dueMs - wallMs);',
+    instead: '',
+    tests: ['test/daemon/cron-polling.test.ts'],
+  },
+  {
+    name: 'a poll by cron that was missed is made up for',
+    without: 'a process that is restarted or stands still at eight o’clock polls a daily source a day later',
+    file: 'src/daemon/cron-timer.ts',
+    text: 'if (last === undefined || last <= now) this.restart(last ?? now);',
+    instead: 'this.restart(now);',
+    tests: ['test/daemon/cron-polling.test.ts'],
+  },
+  {
     name: 'the daemon watches its workers',
     without: 'a worker whose connections have died without a word delivers nothing until the next restart',
     file: 'src/daemon/sink-unit.ts',

@@ -243,6 +243,38 @@ describe('leadsync status', () => {
     );
   });
 
+  test.each([
+    ['an interval', { every: '1h' }, 'every 60 min'],
+    ['cron', { cron: '0 * * * *', timezone: 'UTC' }, 'by cron "0 * * * *" (UTC)'],
+  ])('a poll by %s is late although the clock was set back since the last one', async (_, poll, words) => {
+    const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x', poll };
+    const install = new Install({ sources: { main: source }, sinks: {} });
+    await install.listed();
+    install.running().clock.setBack(10 * 3_600_000);
+    expect((await install.run(['status'])).stdout).toContain(
+      `main is polled ${words}, and no poll has begun since the clock was set back: the last one bears the time 2026-11-20T10:00:00Z.`,
+    );
+    await (await install.ledger()).clockWentBack(10 * 3_600_000);
+    expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
+    install.clock.jump(2 * 3_600_000 + 300_000);
+    expect((await install.run(['status'])).stdout).toContain(
+      `main is polled ${words}, and was last polled 2026-11-20T00:00:00Z (2 h ago)`,
+    );
+  });
+
+  test('a source that was never polled has its first poll by cron', async () => {
+    const poll = { cron: '0 8 * * *', timezone: 'UTC' };
+    const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x', poll };
+    const install = new Install({ sources: { main: source }, sinks: {} });
+    await install.ledger();
+    expect((await install.run(['status'])).stdout).toContain(
+      'main was never polled.\n  `leadsync run` starts that.',
+    );
+    expect((await install.running().run(['status'])).stdout).toContain(
+      'main was never polled.\n  Its first poll is at 2026-11-21T08:00:00Z (in 22 h).',
+    );
+  });
+
   test('a poll that is under way is not late', async () => {
     const install = new Install();
     await (await install.ledger()).startPoll('main');

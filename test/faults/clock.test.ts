@@ -3,22 +3,32 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { aScene } from '../support/a-scene.ts';
+import { runLeadsync } from '../support/leadsync.ts';
 import { accountOf, faultsOf } from '../support/oracle.ts';
-import { carriers, type Scene } from '../support/scene.ts';
+import type { CarrierName, Scene } from '../support/scene.ts';
 import { until } from '../support/until.ts';
 import { expectCalm } from './calm.ts';
 import { logged, statusOf, told } from './telling.ts';
 
+/** What is polled how, and over which carrier. */
+const ways: readonly [name: string, CarrierName, poll: Readonly<Record<string, string>>][] = [
+  ['polled every second over the in-process carrier', 'in-process', { every: '1s' }],
+  ['polled every second over the bullmq carrier', 'bullmq', { every: '1s' }],
+  ['polled by cron', 'in-process', { cron: '* * * * * *' }],
+];
+
 // Point 41, the machine's clock: a real process whose `Date` is set ahead and back from outside. (What the service's own
 // clock does is in service.test.ts.)
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const CLOCK = fileURLToPath(new URL('jumping-clock.ts', import.meta.url));
 
-describe.each(carriers)('a clock that is set, over the %s carrier', (carrier) => {
+describe.each(ways)('a clock that is set, with a source that is %s', (_, carrier, poll) => {
   test('41. a day ahead and two days back, there is no storm and no stall, and a sink that is held is probed all the same', async () => {
     const scene = await aScene(carrier, {
       stub: { leads: 10 },
+      source: { poll },
       sinks: { drop: { batch: { max: 100, wait: '1s' } } },
       receivers: { down: { retry: { schedule: ['200ms', '1s'] } } },
     });
@@ -57,6 +67,34 @@ describe.each(carriers)('a clock that is set, over the %s carrier', (carrier) =>
     expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
   }, 300_000);
 });
+
+test('41. a daily poll whose time passes while leadsync is away or stopped happens as soon as it is back', async () => {
+  const scene = await aScene('in-process', {
+    stub: { leads: 10 },
+    source: { poll: { cron: '0 0 8 * * *', timezone: 'UTC' } },
+  });
+  const { stub } = scene;
+  const toEightMs = Date.parse('2026-11-20T08:00:00Z') - Date.now();
+  const env = { NODE_OPTIONS: `--import=${CLOCK}`, CLOCK_OFFSET_FILE: clockOf(scene) };
+  setClock(scene, toEightMs - HOUR_MS);
+  const synced = await runLeadsync(['sync', '-c', scene.configFile], { env, timeoutMs: 60_000 });
+  expect(synced.code).toBe(0);
+  expect(stub.listingRequests).toBe(1);
+
+  setClock(scene, toEightMs + HOUR_MS);
+  stub.addLeads(3);
+  const daemon = await scene.start({ env });
+  await until('the new leads have arrived', () => haveArrived(scene), 60_000);
+  expect(stub.listingRequests).toBe(2);
+
+  daemon.process.kill('SIGSTOP');
+  setClock(scene, toEightMs + HOUR_MS + DAY_MS);
+  stub.addLeads(3);
+  daemon.process.kill('SIGCONT');
+  await until('the new leads have arrived', () => haveArrived(scene), 60_000);
+  expect(stub.listingRequests).toBe(3);
+  expect(daemon.stderr).not.toContain('NODE-CRON');
+}, 180_000);
 
 /** New leads arrive as ever, and for a while the service is asked once a second and gives one token at most. */
 async function expectNeitherStormNorStall(scene: Scene): Promise<void> {
