@@ -3,7 +3,7 @@ import { type Access, askForCredential, type Stranger } from './access.ts';
 import { actor } from './actor.ts';
 import { refuse } from './answer.ts';
 import type { Note } from './audited.ts';
-import { isOurHost } from './host-rule.ts';
+import { type HostRule, isOurHost } from './host-rule.ts';
 import { addressOf } from './proxies.ts';
 import { Refusal } from './refusal.ts';
 
@@ -18,17 +18,25 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 };
 
+/** RFC 9110, section 15.5.20: not a host that this server answers for. */
 const WRONG_HOST = new Refusal(
   421,
   'wrong-host',
   'This host name is not answered here.',
-  'If it is yours, put it into admin.hosts.',
+  'Ask by address or as localhost; or set admin.token, and put the name into admin.hosts.',
 );
 const OTHER_ORIGIN = new Refusal(
   403,
   'other-origin',
   'A page of another origin cannot ask for this.',
   'If this is the page itself, behind a proxy: the proxy has to pass the Host header on as it came.',
+);
+
+const BAD_ADDRESS = new Refusal(
+  400,
+  'wrong-request',
+  'This address cannot be read.',
+  'A % in it has to be followed by two hexadecimal digits.',
 );
 
 const TOO_MANY_GUESSES = new Refusal(
@@ -47,11 +55,11 @@ export function addGate(
   { hosts, access, note }: { hosts: () => readonly string[]; access: Access; note: Note },
 ): void {
   const routes = new Routes();
+  const ruleNow = (): HostRule => ({ configured: hosts(), guarded: access.needed });
   app.addHook('onRoute', (route) => routes.add(route));
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS);
-    // RFC 9110, section 15.5.20: not a host that this server answers for.
-    if (!isOurs(request, hosts()) && !isAsset(request)) return refuse(request, reply, WRONG_HOST);
+    if (!isOurs(request, ruleNow()) && !isAsset(request)) return refuse(request, reply, WRONG_HOST);
     if (request.method === 'POST' && !isOwnPage(request)) return refuse(request, reply, OTHER_ORIGIN);
     return undefined;
   });
@@ -66,6 +74,11 @@ export function addGate(
     if (allowed.length > 0) reply.header('allow', allowed.join(', '));
     return refuse(request, reply, noSuch(allowed));
   });
+}
+
+/** Answers a request whose path cannot be read: it comes to no hook, and gets the same headers as every other. */
+export function refuseBadAddress(request: FastifyRequest, reply: FastifyReply): void {
+  void refuse(request, reply.headers(HEADERS), BAD_ADDRESS);
 }
 
 /** Answers a stranger; false where they may ask as well. Who guesses the token is written down, and the guess is not. */
@@ -94,10 +107,10 @@ function isAsset({ routeOptions }: FastifyRequest): boolean {
 }
 
 /** A proxy that is trusted may name the host that it was asked for; the one that it asks for itself has to be ours too. */
-function isOurs({ headers, host, raw }: FastifyRequest, configured: readonly string[]): boolean {
+function isOurs({ headers, host, raw }: FastifyRequest, rule: HostRule): boolean {
   // Of two names, a proxy before us may have looked at the other one (RFC 9112, section 3.2).
   if ((raw.headersDistinct['host']?.length ?? 0) > 1) return false;
-  return isOurHost(headers.host, configured) && (host === '' || isOurHost(host, configured));
+  return isOurHost(headers.host, rule) && (host === '' || isOurHost(host, rule));
 }
 
 function noSuch(allowed: readonly string[]): Refusal {

@@ -7,7 +7,7 @@ import { refusalFor, refuse } from './answer.ts';
 import { addApi } from './api/register.ts';
 import { type Audit, audited, noteIn } from './audited.ts';
 import { addBoard, type BoardQueues } from './board.ts';
-import { addGate } from './gate.ts';
+import { addGate, refuseBadAddress } from './gate.ts';
 import { addLogin } from './login.ts';
 import { makeRoom } from './make-room.ts';
 import type { Configuration } from './model.ts';
@@ -16,7 +16,6 @@ import { keepPace } from './pace.ts';
 import { registerPages } from './pages/register.ts';
 import { addProbes, type Probed } from './probes.ts';
 import { trustIn } from './proxies.ts';
-import { Refusal } from './refusal.ts';
 import { sharedFor } from './shared-for.ts';
 
 /**
@@ -28,7 +27,7 @@ export interface AdminOptions extends Probed {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** Names by which it may be reached, beside those that are never public. A reload may change them. */
+  /** Names by which it may be reached, beside those that `isOurHost` answers by itself. A reload may change them. */
   readonly hosts: () => readonly string[];
   /** Proxies that may say for whom they ask: addresses and CIDR blocks. A reload may change them. */
   readonly proxies: () => readonly string[];
@@ -57,12 +56,6 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
-const BAD_ADDRESS = new Refusal(
-  400,
-  'wrong-request',
-  'This address cannot be read.',
-  'A % in it has to be followed by two hexadecimal digits.',
-);
 const MAX_CONNECTIONS = 256;
 /** How old what pages tell over and over may be, in ms: however many look at it. */
 const OVERVIEW_MS = 1_000;
@@ -98,7 +91,7 @@ function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
     keepAliveTimeout: 10_000,
     http: { maxHeaderSize: 8 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     forceCloseConnections: true,
-    frameworkErrors: (_error, request, reply) => void refuse(request, reply, BAD_ADDRESS),
+    frameworkErrors: (_error, request, reply) => refuseBadAddress(request, reply),
   });
   // What else came in the same read of a connection that was ended: nobody would get the answer.
   app.addHook('onRequest', (request, reply, done) => {

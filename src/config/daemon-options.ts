@@ -96,7 +96,7 @@ export const daemonOptions = z.strictObject({
         )
         .default([])
         .describe(
-          'Public names by which it is reached, such as that of a proxy before it; the proxy has to pass `Host` on as it came. Addresses, names without a dot and names that are never public (`….local`, `….internal`, `….svc`) need not be here. Needs `token`.',
+          'Public names by which it is reached, such as that of a proxy before it; the proxy has to pass `Host` on as it came. Addresses and `localhost` need not be here; nor, with a `token`, names without a dot and names that are never public (`….local`, `….internal`, `….svc`). Needs `token`.',
         ),
       trusted_proxies: z
         .array(z.string().refine(isNetwork, 'must be an address or a block of them such as 10.0.0.0/8'))

@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { AdminAddressError } from '../../src/admin/address-error.ts';
 import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
-import { type AdminOptions, ask, openOptions } from './asking.ts';
+import { type AdminOptions, type Answer, ask, openOptions } from './asking.ts';
 
 let open: AdminServer[] = [];
 afterEach(async () => {
@@ -140,12 +140,33 @@ test.each([
   '127.0.0.1:9464',
   '10.1.2.3',
   '[::1]:9464',
-  'leadsync:9464',
-  'leadsync.prod.svc.cluster.local',
   'LOCALHOST.',
+  'leadsync.localhost',
 ])('a request for the host %s is answered', async (host) => {
   const server = await start();
   expect((await ask(server, '/livez', { headers: { host } })).status).toBe(200);
+});
+
+test.each(['leadsync:9464', 'leadsync.prod.svc.cluster.local', 'printer.local'])(
+  'a name that anybody on the network can take is answered where a credential is needed, and nowhere else: %s',
+  async (host) => {
+    const asked = async (more: Partial<AdminOptions>) =>
+      (await ask(await start(more), '/livez', { headers: { host } })).status;
+    expect(await asked({ token: () => 'a'.repeat(32) })).toBe(200);
+    expect(await asked({ loopback: false })).toBe(200);
+    expect(await asked({})).toBe(421);
+  },
+);
+
+test('a path that cannot be read gets the same headers as every other answer', async () => {
+  const server = await start();
+  const [broken, whole] = [await ask(server, '/%zz'), await ask(server, '/nothing')];
+  expect([broken.status, whole.status]).toEqual([400, 404]);
+  const security = ({ headers }: Answer) =>
+    Object.fromEntries(
+      Object.entries(headers).filter(([name]) => !['date', 'content-length'].includes(name)),
+    );
+  expect(security(broken)).toEqual(security(whole));
 });
 
 test.each([
