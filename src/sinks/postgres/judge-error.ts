@@ -11,7 +11,10 @@ export type Judged = Refused | SinkUnavailable | 'again';
 const AGAIN: ReadonlySet<string> = new Set(['40001', '40P01']);
 /** Data exceptions, integrity constraints, RAISE in somebody's trigger, WITH CHECK OPTION, limits that a value exceeds. */
 const REFUSED = /^(22|23|P0|44|54)/;
-/** Classes whose messages name tables, roles and settings, and never a value. */
+/**
+ * Classes whose messages name tables, roles and settings, and no value: unless they come with a context, which a function of the
+ * database adds, whose own text may hold anything.
+ */
 const NAMES_ONLY = /^(28|3D|3F|42|53|57)/;
 
 /** By SQLSTATE, or by its class (PostgreSQL manual, appendix A). */
@@ -49,12 +52,21 @@ export function judgeError(where: string, error: unknown, what: string): Judged 
     const reason = `${where} refused ${what} (${[`SQLSTATE ${code}`, ...namesIn(error)].join(', ')}).`;
     return { kind: 'refused', reason, answer: textOf(error) };
   }
-  const said = NAMES_ONLY.test(code) ? `: ${message}` : '';
+  const said = NAMES_ONLY.test(code) && error.where === undefined ? `: ${message}` : '';
   return new SinkUnavailable(`${where} cannot be used (SQLSTATE ${code})${said}.`, {
-    hint: HINTS[code] ?? HINTS[code.slice(0, 3)] ?? HINTS[code.slice(0, 2)] ?? "See the server's log.",
+    hint: hintFor(error),
     answer: textOf(error),
     cause: error,
   });
+}
+
+/** With a context (`where`), a function such as a trigger may have raised the error, with a code that means something else. */
+function hintFor({ code = '', where }: pg.DatabaseError): string {
+  const hint = HINTS[code] ?? HINTS[code.slice(0, 3)] ?? HINTS[code.slice(0, 2)];
+  const inContext =
+    "If a function of the database raised it, such as a trigger, the server's log has its text.";
+  if (hint === undefined) return "See the server's log.";
+  return where === undefined ? hint : `${hint} ${inContext}`;
 }
 
 /** What the server names beside its message: never a value. */

@@ -333,6 +333,28 @@ describe('the schema', () => {
 });
 
 describe('a database that cannot be used', () => {
+  test.each([
+    [
+      'a code that leadsync reports with its message',
+      "RAISE 'blocked %', NEW.client_name USING ERRCODE = '42501'",
+    ],
+    ['a full disk', "RAISE 'blocked %', NEW.client_name USING ERRCODE = '53100'"],
+    ['SQL made of the text', "EXECUTE 'SELECT ' || quote_ident(NEW.client_name)"],
+  ])("because a trigger raises %s keeps the trigger's text to the answer", async (_, raise) => {
+    const sink = open();
+    await deliver(sink, aDelivery());
+    await database.query(
+      `CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${raise}; RETURN NEW; END $$;
+       CREATE TRIGGER stop BEFORE UPDATE OR INSERT ON leads FOR EACH ROW EXECUTE FUNCTION stop()`,
+    );
+    const error = await failure(
+      deliver(sink, aDelivery({ leadId: 7n, raw: aLead({ id: 7n, client_name: 'canary' }) })),
+    );
+    expect(`${error.message} ${error.hint}`).not.toContain('canary');
+    expect(error).toMatchObject({ answer: expect.stringContaining('canary') });
+    expect(error.hint).toContain('trigger');
+  });
+
   test('because a trigger refuses what is no lead says what it refused, and where to look', async () => {
     const sink = open();
     await deliver(sink, aDelivery());
