@@ -1,16 +1,20 @@
 import type { Command } from 'commander';
 import type { GlobalOptions, Surroundings } from './context.ts';
 
-/** What a command is: its words, and what it does. */
-interface CliCommand<Options extends object = object> {
-  /** Its name and arguments: `pause <sink>`. */
-  readonly usage: string;
+/** What the help of a command says beside its options. */
+export interface CommandHelp {
   /** One line for the list of commands. */
   readonly summary: string;
   /** Stand at the top of its help. */
   readonly examples: readonly string[];
   /** What else its help should say, at the end. */
   readonly notes?: string;
+}
+
+/** What a command is: its words, and what it does. */
+interface CliCommand<Options extends object = object> extends CommandHelp {
+  /** Its name and arguments: `pause <sink>`. */
+  readonly usage: string;
   /** Declares its own options, and describes its arguments. */
   readonly declare?: (command: Command, surroundings: Surroundings) => void;
   /** Does it, and gives the exit code. @throws what `explainFailure` can explain */
@@ -31,19 +35,32 @@ export function defineCommand<Options extends object>(command: CliCommand<Option
 
 function addCommand<Options extends object>(
   root: Command,
-  { usage, summary, examples, notes, declare, run }: CliCommand<Options>,
+  { usage, declare, run, ...help }: CliCommand<Options>,
   surroundings: Surroundings,
   exit: (code: number) => void,
 ): void {
-  const name = usage.split(' ', 1)[0];
-  const command = root
-    .command(usage)
-    .description(summary)
-    .addHelpText('before', `Examples:\n${examples.map((line) => `  $ ${line}\n`).join('')}`)
-    .showHelpAfterError(`\`leadsync ${name} --help\` shows examples.`);
-  if (notes !== undefined) command.addHelpText('after', `\n${notes}`);
+  const command = root.command(usage);
+  describeCommand(command, help);
   declare?.(command, surroundings);
   command.action(async () =>
     exit(await run(command.optsWithGlobals<Options & GlobalOptions>(), surroundings, command.args)),
   );
 }
+
+/** Gives a command its help: the examples at the top, the notes at the end. */
+export function describeCommand(command: Command, help: CommandHelp): void {
+  const { summary, examples, notes } = help;
+  command
+    .description(summary)
+    .addHelpText('before', `Examples:\n${examples.map((line) => `  $ ${line}\n`).join('')}`)
+    .showHelpAfterError(`\`leadsync ${command.name()} --help\` shows examples.`);
+  if (notes !== undefined) command.addHelpText('after', `\n${notes}`);
+  helps.set(command, help);
+}
+
+/** Returns what `describeCommand` gave a command: Commander itself does not hand it out. */
+export function helpOf(command: Command): CommandHelp | undefined {
+  return helps.get(command);
+}
+
+const helps = new WeakMap<Command, CommandHelp>();

@@ -10,3 +10,13 @@ export const ExitCode = {
   /** EX_CONFIG: the configuration is wrong. */
   configuration: 78,
 } as const;
+
+/** What each exit code means, in words for help and the manual page. */
+export const EXIT_CODE_MEANINGS: ReadonlyMap<number, string> = new Map([
+  [ExitCode.done, 'done'],
+  [ExitCode.notDone, 'not done'],
+  [ExitCode.usage, 'wrong usage'],
+  [ExitCode.unreachable, 'something could not be reached'],
+  [ExitCode.held, 'another leadsync holds the data directory'],
+  [ExitCode.configuration, 'the configuration is wrong'],
+]);

@@ -1,19 +1,16 @@
 import { Command } from 'commander';
-import { didYouMean } from '../config/suggest.ts';
 import { version } from '../platform/version.ts';
 import type { AddCommand } from './command.ts';
 import { defaultConfigFile, type Surroundings } from './context.ts';
-import { ExitCode } from './exit-code.ts';
-import { CommandFailure } from './failure.ts';
-import { printable, printableLines } from './printable.ts';
+import { EXIT_CODE_MEANINGS } from './exit-code.ts';
+import { addOwnCommands, OWN_COMMANDS } from './own-commands.ts';
+import { printableLines } from './printable.ts';
 
 type Load = () => Promise<{ readonly command: AddCommand }>;
 
-const SET_UP = 'Set up:';
-
 /** Every command, in the groups in which help lists them. */
 const commandGroups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
-  [SET_UP]: {
+  'Set up:': {
     init: () => import('./commands/init.ts'),
     validate: () => import('./commands/validate.ts'),
     config: () => import('./commands/config.ts'),
@@ -51,6 +48,9 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     moved: () => import('./commands/moved.ts'),
     'support-bundle': () => import('./commands/support-bundle.ts'),
   },
+  [OWN_COMMANDS]: {
+    version: () => import('./commands/version.ts'),
+  },
 };
 
 /**
@@ -82,11 +82,11 @@ export async function program(
       'before',
       'Examples:\n  $ leadsync init\n  $ leadsync check\n  $ leadsync run\n  $ leadsync status\n',
     )
-    .addHelpText('after', `\n${EXIT_CODES}`);
+    .addHelpText('after', `\n${exitCodes()}`);
 
   const [asked = ''] = root.parseOptions([...words]).operands;
-  root.commandsGroup(SET_UP).helpCommand(false); // its own says nothing about a command that does not exist
-  addHelp(root);
+  if (asked === 'complete-names')
+    (await import('./commands/complete-names.ts')).command(root, surroundings, exit);
   const isKnown = Object.values(commandGroups).some((commands) => Object.hasOwn(commands, asked));
   for (const [title, commands] of Object.entries(commandGroups)) {
     root.commandsGroup(title);
@@ -96,25 +96,12 @@ export async function program(
       add(root, surroundings, exit);
     }
   }
+  addOwnCommands(root, surroundings);
   return root;
 }
 
-function addHelp(root: Command): void {
-  root
-    .command('help [command]')
-    .description('shows how a command is used')
-    .action((name?: string) => {
-      const known = root.commands.map((command) => command.name());
-      const command = name === undefined ? root : root.commands.find((one) => one.name() === name);
-      if (command) command.help();
-      const nearest = didYouMean(String(name), known);
-      throw new CommandFailure(
-        ExitCode.usage,
-        `There is no command "${printable(String(name))}"${nearest ? `: ${nearest}` : '.'}`,
-        `The commands are: ${known.join(', ')}.`,
-      );
-    });
+/** In two lines, as wide as a terminal. */
+function exitCodes(): string {
+  const all = [...EXIT_CODE_MEANINGS].map(([code, meaning]) => `${code} ${meaning}`);
+  return `Exit codes: ${all.slice(0, 4).join(', ')},\n${all.slice(4).join(', ')}.`;
 }
-
-const EXIT_CODES = `Exit codes: 0 done, 1 not done, 2 wrong usage, 69 something could not be reached,
-75 another leadsync holds the data directory, 78 the configuration is wrong.`;

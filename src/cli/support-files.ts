@@ -4,9 +4,9 @@ import { ConfigError, formatFault } from '../config/config-error.ts';
 import { describeConfig } from '../config/load-config.ts';
 import { viewExports } from '../daemon/exporting.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { version } from '../platform/version.ts';
 import { sinkTypes } from '../sinks/registry.ts';
 import { askDaemon } from './ask-daemon.ts';
+import { buildInfo } from './build-info.ts';
 import {
   despiteFaults,
   exportStatesOf,
@@ -106,10 +106,11 @@ function json(value: unknown): string {
 }
 
 function versions() {
-  const { node, v8, openssl } = process.versions;
+  const { version, commit, built, node, sqlite } = buildInfo();
+  const { v8, openssl } = process.versions;
   const { platform, arch } = process;
   const machine = { platform, arch, release: release(), cpus: cpus().length, memory_bytes: totalmem() };
-  return { leadsync: version, node, v8, openssl, ...machine };
+  return { leadsync: version, commit, built, node, sqlite, v8, openssl, ...machine };
 }
 
 async function answerOf({ admin, adminToken: token }: LedgerConfig, path: string): Promise<string> {

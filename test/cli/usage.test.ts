@@ -6,7 +6,7 @@ import { runLeadsync } from '../support/leadsync.ts';
 import { Install } from './an-install.ts';
 
 const COMMANDS =
-  'init validate config plan check test-sink login schema run reload sync worker healthcheck status top tail trace deliveries preview retry replay pause resume forget moved support-bundle'.split(
+  'init validate config plan check test-sink login schema run reload sync worker healthcheck status top tail trace deliveries preview retry replay pause resume forget moved support-bundle version help completion man'.split(
     ' ',
   );
 
@@ -14,6 +14,7 @@ const COMMANDS =
 const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   replay: ['--sink', 'crm'],
   preview: ['--sink', 'crm', '--lead', '42'],
+  completion: ['bash'],
 };
 
 describe('the command line', () => {

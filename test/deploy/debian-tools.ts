@@ -23,6 +23,13 @@ export function findSystemdAnalyze(): string {
   return 'systemd-analyze';
 }
 
+/** Makes sure that a shell is there: bash, zsh or fish. @throws Error that says what to install */
+export function findShell(name: string): void {
+  if (findProgram(name) !== undefined) return;
+  aptGet(['update', '-qq'], name);
+  aptGet(['install', '-y', '-qq', '--no-install-recommends', name], name);
+}
+
 function findProgram(name: string): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));

@@ -1,0 +1,25 @@
+import { Argument } from 'commander';
+import { ConfigError } from '../../config/config-error.ts';
+import { defineCommand } from '../command.ts';
+import { CONFIGURED_NAMES, type ConfiguredName } from '../command-tree.ts';
+import { despiteFaults } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+
+/** `leadsync complete-names KIND`: what completion scripts ask. Silent when there is no configuration to read. */
+export const command = defineCommand({
+  usage: 'complete-names',
+  summary: 'prints the names of the configuration, a line each: for completion scripts',
+  examples: ['leadsync complete-names sink'],
+  declare: (command) =>
+    command.addArgument(new Argument('<kind>', 'what is named').choices(CONFIGURED_NAMES)),
+  run: async (options, surroundings, [kind]) => {
+    try {
+      const { sinks, sources, exports } = despiteFaults(options, surroundings);
+      const named = { sink: sinks, source: sources, export: exports }[kind as ConfiguredName];
+      surroundings.stdout.write(named.map(({ name }) => `${name}\n`).join(''));
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+    }
+    return ExitCode.done;
+  },
+});

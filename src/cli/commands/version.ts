@@ -1,0 +1,26 @@
+import { buildInfo } from '../build-info.ts';
+import { defineCommand } from '../command.ts';
+import { ExitCode } from '../exit-code.ts';
+import { printJson } from '../printable.ts';
+
+/** `leadsync version`: what this leadsync was made from, and what it runs on. */
+export const command = defineCommand<{ json?: boolean }>({
+  usage: 'version',
+  summary: 'prints the version, commit and build date, and the versions of Node and SQLite',
+  examples: ['leadsync version', 'leadsync version --json | jq -r .commit'],
+  notes: '`leadsync --version` prints the version alone.',
+  declare: (command) => command.option('--json', 'print it as JSON'),
+  run: async ({ json }, { stdout }) => {
+    const info = buildInfo();
+    const { version, commit, built, node, sqlite, platform } = info;
+    const text = [
+      `leadsync ${version}`,
+      `commit   ${commit}`,
+      `built    ${built ?? 'not built: this is a checkout'}`,
+      `Node     ${node} (${platform})`,
+      `SQLite   ${sqlite}`,
+    ];
+    stdout.write(json ? printJson(info) : `${text.join('\n')}\n`);
+    return ExitCode.done;
+  },
+});

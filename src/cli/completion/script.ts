@@ -1,0 +1,17 @@
+import type { Command } from 'commander';
+import { type CommandTree, commandTree } from '../command-tree.ts';
+import type { Shell } from '../shells.ts';
+import { bashCompletion } from './bash.ts';
+import { fishCompletion } from './fish.ts';
+import { zshCompletion } from './zsh.ts';
+
+const SCRIPTS: Readonly<Record<Shell, (tree: CommandTree) => string>> = {
+  bash: bashCompletion,
+  zsh: zshCompletion,
+  fish: fishCompletion,
+};
+
+/** Returns the completion script of a shell for the commands of `root`. */
+export function completionScript(shell: Shell, root: Command): string {
+  return SCRIPTS[shell](commandTree(root));
+}
