@@ -7,21 +7,27 @@ import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const wanted = 24;
+const checkout = new URL('../src/main.ts', import.meta.url);
+const isCheckout = existsSync(checkout);
 
 if (Number(process.versions.node.split('.')[0]) < wanted) {
+  const remedy = isCheckout
+    ? 'run it as `npm run -s leadsync -- COMMAND`, which brings the right Node'
+    : 'install a newer one from https://nodejs.org, or put it first on the PATH';
   process.stderr.write(
-    `leadsync needs Node ${wanted} or newer, and this is Node ${process.versions.node} (${process.execPath}).\n` +
-      'In a checkout, run it as `npm run -s leadsync -- COMMAND`, which brings the right Node; elsewhere install Node 24 from https://nodejs.org.\n',
+    `leadsync needs Node ${wanted} or newer, and this is Node ${process.versions.node} (${process.execPath}): ${remedy}.\n`,
   );
   process.exitCode = 1;
 } else {
   // Compiling the packages is half of a start. Kept beside them, where only who could change them can change it; where
   // nothing can be written, each start compiles anew.
   module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/leadsync', import.meta.url)));
-  const checkout = new URL('../src/main.ts', import.meta.url);
-  import(existsSync(checkout) ? checkout.href : '../dist/main.js').catch((error) => {
+  import(isCheckout ? checkout.href : '../dist/main.js').catch((error) => {
     const reason = error.code === 'ERR_MODULE_NOT_FOUND' ? error.message : error.stack;
-    process.stderr.write(`leadsync could not be loaded: ${reason}\nRun \`npm ci\`, then try again.\n`);
+    const remedy = isCheckout
+      ? 'Run `npm ci`, then try again.'
+      : 'Its installation is not complete: install it again.';
+    process.stderr.write(`leadsync could not be loaded: ${reason}\n${remedy}\n`);
     process.exitCode = 1;
   });
 }

@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { commitOf } from '../src/cli/build-info.ts';
+
+/** `npm run build`: compiles src/ to dist/, with the commit, the manual page and the completion scripts. */
+
+const root = join(import.meta.dirname, '..');
+const dist = join(root, 'dist');
+
+/** `LEADSYNC_COMMIT` names it where there is no git, as in the build of an image. */
+const commit = process.env['LEADSYNC_COMMIT'] || commitOf(root);
+/** `SOURCE_DATE_EPOCH`, in seconds, makes a build that can be repeated to the byte. */
+const epoch = process.env['SOURCE_DATE_EPOCH'];
+const built = (epoch ? new Date(Number(epoch) * 1000) : new Date()).toISOString().replace(/\.\d+Z$/, 'Z');
+
+/** Completion scripts by the name that each shell looks for. */
+const completions = { bash: 'leadsync', zsh: '_leadsync', fish: 'leadsync.fish' };
+
+function node(...args: readonly string[]): string {
+  return execFileSync(process.execPath, args, {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+function write(file: string, content: string): void {
+  mkdirSync(join(dist, file, '..'), { recursive: true });
+  writeFileSync(join(dist, file), content);
+}
+
+rmSync(dist, { recursive: true, force: true });
+process.stdout.write(node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'));
+cpSync(join(root, 'src/admin/assets'), join(dist, 'admin/assets'), { recursive: true });
+write('build.json', `${JSON.stringify({ commit, built })}\n`);
+write('man/leadsync.1', node('dist/main.js', 'man'));
+for (const [shell, file] of Object.entries(completions))
+  write(`completions/${file}`, node('dist/main.js', 'completion', shell));
