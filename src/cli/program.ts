@@ -46,6 +46,7 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     erase: () => import('./commands/erase.ts'),
     'export-subject': () => import('./commands/export-subject.ts'),
     moved: () => import('./commands/moved.ts'),
+    ledger: () => import('./commands/ledger.ts'),
     'support-bundle': () => import('./commands/support-bundle.ts'),
   },
   [OWN_COMMANDS]: {

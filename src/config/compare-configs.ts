@@ -60,6 +60,7 @@ const LIVE: readonly Option[] = [
   { name: 'admin.hosts', of: ({ adminHosts }) => adminHosts },
   { name: 'admin.trusted_proxies', of: ({ adminProxies }) => adminProxies },
   { name: 'watch', of: ({ watch }) => watch },
+  { name: 'ledger.create', of: ({ ledgerCreate }) => ledgerCreate },
   { name: 'stop.grace', of: ({ gracePeriodMs }) => gracePeriodMs },
 ];
 

@@ -65,6 +65,7 @@ export class ConfigReader {
       file: this.#file,
       secretFiles: this.secretFiles,
       dataDir: resolve(this.#folder, daemon.data_dir),
+      ledgerCreate: daemon.ledger.create,
       sources: sources.filter((source) => source !== undefined),
       sinks: sinks.filter((sink) => sink !== undefined),
       queue: { redisUrl: daemon.queue.redis_url, prefix: daemon.queue.prefix, board: daemon.queue.board },

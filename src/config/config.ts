@@ -14,6 +14,8 @@ export interface Config {
   /** The files that hold its secrets, absolute. */
   readonly secretFiles: readonly string[];
   readonly dataDir: string;
+  /** Whether a ledger that is missing is made where something shows that there was one. */
+  readonly ledgerCreate: 'ask' | 'always' | 'never';
   readonly sources: readonly SourceConfig[];
   /** The disabled ones too. */
   readonly sinks: readonly SinkConfig[];

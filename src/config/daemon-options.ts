@@ -28,6 +28,17 @@ export const daemonOptions = z.strictObject({
     .min(1)
     .default('./data')
     .describe('The folder of the ledger, the tokens and the lock; made if missing.'),
+  ledger: z
+    .strictObject({
+      create: z
+        .enum(['ask', 'always', 'never'])
+        .default('ask')
+        .describe(
+          'Whether a missing ledger is made. `ask`: only if nothing shows that there was one; otherwise leadsync ends and says what it found, since with a new ledger every lead would go to every sink again. `always`: without asking. `never`: this installation is not new; only `leadsync ledger accept` makes one.',
+        ),
+    })
+    .prefault({})
+    .describe('What leadsync remembers, in `ledger.db` in `data_dir`.'),
   sources: z
     .record(z.string(), z.unknown())
     .refine((sources) => Object.keys(sources).length > 0, 'must have at least one source')

@@ -27,6 +27,7 @@ export async function openCarrier(
     redisUrl,
     // The braces keep a ledger's keys together on a Redis Cluster.
     prefix: `{${prefix}:${parts.ledgerId}}`,
+    marker: { prefix, ledger: parts.ledgerId },
     attempt: deliver ? attempt : undefined,
     clock,
     onState: reportState(clock, parts.emit, parts.onReady),

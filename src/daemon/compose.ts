@@ -16,6 +16,7 @@ import type { TracingParts } from '../telemetry/tracing.ts';
 import { openCarrier } from './carrier-choice.ts';
 import { deliverBatch } from './deliver.ts';
 import { showOwnLife } from './free-the-dead.ts';
+import { requireNewInstallation } from './new-ledger.ts';
 import { holdDataDir, openConfiguredLedger } from './open-ledger.ts';
 import { OpenSinks } from './open-sinks.ts';
 import { PollFailures } from './poll-failures.ts';
@@ -78,7 +79,8 @@ export function enabledSinks({ sinks }: Config): readonly SinkConfig[] {
 
 /**
  * Opens every lasting part and wires them: what is opened is pushed to `closers` at once. No connection is needed for it.
- * `tokenExpiresAt` tells of a source at work when the token in hand ends. @throws DataDirHeld, DataDirUnusable, LedgerError
+ * `tokenExpiresAt` tells of a source at work when the token in hand ends. @throws DataDirHeld, DataDirUnusable,
+ * NewLedgerRefused, LedgerError
  */
 export async function compose(
   options: DaemonOptions,
@@ -95,6 +97,7 @@ export async function compose(
   if (polls) {
     const lock = holdDataDir(config.dataDir);
     closers.push(() => lock.release());
+    await requireNewInstallation(config, clock);
   }
   const ledger = openLedger(current, { clock, random, create: polls }, closers);
   const pollFailures = new PollFailures();

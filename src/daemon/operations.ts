@@ -154,6 +154,7 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
     stale: state().stale,
     queued: config.queue.redisUrl !== undefined,
     exports,
+    restoredAt: status.restoredAt,
     command: (words) => `\`leadsync ${words}\``,
   });
   return {

@@ -25,6 +25,8 @@ export interface Circumstances {
   /** Deliveries travel through Redis, or may do so. */
   readonly queued: boolean;
   readonly exports: readonly ExportView[];
+  /** When the ledger was found to be a copy, or restored from one. */
+  readonly restoredAt?: Date | undefined;
   /** How a command is shown that is the next step, from its words: `status`. */
   readonly command: (words: string) => string;
 }

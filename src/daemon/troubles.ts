@@ -7,6 +7,8 @@ import { type Circumstances, critical, LATE_MS, SEE_LOG, type Trouble, warning }
 type Told = Pick<Circumstances, 'now' | 'command'>;
 
 const URGENCY = { critical: 0, warning: 1 } as const;
+/** How long a restored ledger is told of, in ms: over a weekend. */
+const RESTORED_SAID_MS = 3 * 86_400_000;
 /** So many faults of a configuration are said. */
 const FAULTS_SAID = 3;
 
@@ -19,6 +21,7 @@ export function troublesOf(
   const troubles = [
     ...(given.running ? notReady(given) : [notRunning(given)]),
     ...staleness(given),
+    ...restored(given),
     ...sources.flatMap((source) => sourceTroubles(source, given)),
     ...sinks.flatMap((sink) => sinkTroubles(sink, given)),
     ...given.exports.flatMap((one) => exportTroubles(one, given)),
@@ -46,6 +49,17 @@ function staleness({ stale, now, command }: Circumstances): Trouble[] {
       null,
       `leadsync keeps to an earlier configuration: ${since}${faults}`,
       `${command('validate')} shows every fault; ${command('reload')} takes it over once they are mended.`,
+    ),
+  ];
+}
+
+function restored({ restoredAt, now, command }: Circumstances): Trouble[] {
+  if (!restoredAt || now.getTime() - restoredAt.getTime() > RESTORED_SAID_MS) return [];
+  return [
+    warning(
+      null,
+      `The ledger is a copy or was restored from a backup, as leadsync found ${printMomentAndAge(restoredAt, now)}: what was delivered after the backup was made may be delivered again, mostly under the same ids.`,
+      `There is nothing to do. ${command('reconcile')} compares a sink with the ledger. This line goes after 3 days.`,
     ),
   ];
 }

@@ -6,6 +6,7 @@ import type { JobData } from './bullmq-worker.ts';
 import { BullmqWorkers } from './bullmq-workers.ts';
 import { type AttemptBatch, type CarriedSink, type Carrier, CarrierUnavailable } from './carrier.ts';
 import type { QueueAdapters } from './queue-adapters.ts';
+import { writeMarker } from './queue-marker.ts';
 import { LEADS_WAIT, type RedisFailure, redisFailure } from './redis-failure.ts';
 import { RedisLink } from './redis-link.ts';
 import { RunningAttempts } from './running-attempts.ts';
@@ -15,6 +16,8 @@ export interface BullmqOptions {
   readonly redisUrl: Secret;
   /** Goes before every key; differs between ledgers, so that two installations can share a Redis. */
   readonly prefix: string;
+  /** Which ledger this installation has, to be marked in Redis under the prefix of the installation. */
+  readonly marker?: { readonly prefix: string; readonly ledger: string };
   /** Makes an attempt; undefined where other processes make them (`run --no-deliver`). */
   readonly attempt: AttemptBatch | undefined;
   readonly clock: Clock;
@@ -127,6 +130,9 @@ export class BullmqCarrier implements Carrier {
     this.workers?.open();
     this.#options.onState({ kind: 'connected' });
     void this.#warnOfEviction();
+    const { marker } = this.#options;
+    // A mark that cannot be written now is written when Redis can be used again.
+    if (marker) void writeMarker(this.#link.client, marker.prefix, marker.ledger).catch(() => undefined);
   }
 
   #unusable({ code, reason, hint, refused }: RedisFailure): void {

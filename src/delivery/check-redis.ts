@@ -12,6 +12,15 @@ const ANSWER_MS = 5_000;
  * @throws CarrierUnavailable
  */
 export async function checkRedis(url: Secret, stop: AbortSignal): Promise<string | undefined> {
+  return warningOf(await askRedis(url, stop, (redis) => redis.info()));
+}
+
+/** Asks a Redis something over a connection of its own, within a deadline. @throws CarrierUnavailable */
+export async function askRedis<T>(
+  url: Secret,
+  stop: AbortSignal,
+  ask: (redis: Redis) => Promise<T>,
+): Promise<T> {
   const redis = new Redis(url.reveal(), {
     lazyConnect: true,
     maxRetriesPerRequest: 0,
@@ -22,10 +31,8 @@ export async function checkRedis(url: Secret, stop: AbortSignal): Promise<string
     first ??= error; // says why; what a call rejects with is often only that the connection is closed
   });
   try {
-    const info = await withinDeadline(ANSWER_MS, stop, () => redis.connect().then(() => redis.info()));
-    return warningOf(info);
+    return await withinDeadline(ANSWER_MS, stop, () => redis.connect().then(() => ask(redis)));
   } catch (error) {
-    if (error instanceof CarrierUnavailable) throw error;
     const code = redisCodeOf(error instanceof DeadlinePassed ? new NoAnswer() : (first ?? error));
     throw new CarrierUnavailable(`Redis cannot be used (${code}).`, hintFor(code), error);
   } finally {

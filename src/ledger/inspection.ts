@@ -38,7 +38,12 @@ export class Inspection {
 
   status(): LedgerStatus {
     const sources = this.#db.prepare('SELECT source FROM _sources ORDER BY source').pluck().all() as string[];
-    return { sources: sources.map((source) => this.#source(source)), sinks: this.#sinks() };
+    const restoredAt = this.#db.prepare<[], number>('SELECT restored_at FROM _ledger').pluck().get();
+    return {
+      sources: sources.map((source) => this.#source(source)),
+      sinks: this.#sinks(),
+      restoredAt: dateOf(restoredAt),
+    };
   }
 
   #source(source: string): SourceStatus {

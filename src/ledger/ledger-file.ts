@@ -57,18 +57,17 @@ export function fileIdentity(file: string): string | undefined {
  * Gives a ledger that was copied, or restored from a backup, another id: what a queue still holds for the original is not meant
  * for it. Only for the process that holds the data directory. Returns whether it is a copy.
  */
-export function renameCopy(db: Database.Database): boolean {
+export function renameCopy(db: Database.Database, at: Date): boolean {
   const noted = db.prepare<[], string | null>('SELECT file FROM _ledger').pluck().get();
   const { now, names } = namesOf(db.name);
   if (noted === now) return false;
   const isCopy = noted != null && !names.some((name) => name.test(noted));
   db.transaction(() => {
-    db.prepare('UPDATE _ledger SET id = iif(?, lower(hex(randomblob(8))), id), file = ?').run(
-      Number(isCopy),
-      now,
-    );
+    db.prepare('UPDATE _ledger SET file = ?').run(now);
+    if (!isCopy) return;
+    db.prepare('UPDATE _ledger SET id = lower(hex(randomblob(8))), restored_at = ?').run(at.getTime());
     // Nobody attempts anything of a copy: what was on its way when it was made is due at once, as the same batches.
-    if (isCopy) db.exec('UPDATE _batches SET lease = 0, holder = NULL, leased_until = 0');
+    db.exec('UPDATE _batches SET lease = 0, holder = NULL, leased_until = 0');
   }).immediate();
   return isCopy;
 }

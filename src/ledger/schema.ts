@@ -217,4 +217,8 @@ export const migrations: readonly string[] = [
   ALTER TABLE _sinks ADD COLUMN place TEXT;
   ALTER TABLE _sinks ADD COLUMN former TEXT NOT NULL DEFAULT '[]';
   `,
+  `
+  -- When it was found to be a copy, or restored from one; null for one that never was.
+  ALTER TABLE _ledger ADD COLUMN restored_at INTEGER;
+  `,
 ];

@@ -112,6 +112,8 @@ export interface PolledHours {
 export interface LedgerStatus {
   readonly sources: readonly SourceStatus[];
   readonly sinks: readonly SinkStatus[];
+  /** When the ledger was found to be a copy, or restored from one; undefined when it never was. */
+  readonly restoredAt: Date | undefined;
 }
 
 /** What a sink gets next of a lead: what it is owed, else what it got last; what it would be owed where there is neither. */

@@ -46,7 +46,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     else requireThisShape(db);
     prepareFile(db);
     const upgraded = create ? migrate(db) : undefined;
-    const isCopy = create && renameCopy(db);
+    const isCopy = create && renameCopy(db, options.clock.now());
     return compose(db, options, { upgraded, isCopy });
   } catch (error) {
     db?.close();

@@ -216,7 +216,7 @@ function messageOf(event: Event): string {
     case 'ledger-failed':
       return `The ledger failed while ${event.operation}. ${event.reason} ${event.hint}`;
     case 'ledger-replaced':
-      return `The ledger in ${event.dataDir} was removed or replaced while leadsync ran. What is recorded now would be in no file that the next start finds, so leadsync ends. Start it again.`;
+      return `The ledger in ${event.dataDir} was removed or replaced while leadsync ran. What is recorded now would be in no file that the next start finds, so leadsync ends. Put the ledger back, and start leadsync again.`;
     case 'ledger-upgraded':
       return `The ledger was upgraded from schema ${event.fromSchema} to ${event.toSchema}. ${event.copy === undefined ? `No copy of it was kept as it was before: ${event.reason}.` : `${event.copy} is the ledger as it was before, in case you go back to the earlier leadsync.`}`;
     case 'ledger-restored':

@@ -60,6 +60,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/ledger'],
   },
   {
+    name: 'a missing ledger of an installation that is not new is asked about',
+    without: 'a data directory that is not mounted sends every lead to every sink again',
+    file: 'src/daemon/compose.ts',
+    text: 'await requireNewInstallation(config, clock);',
+    instead: '',
+    tests: ['test/faults/ledger-lost.test.ts'],
+  },
+  {
     name: 'a command that does not hold the data directory upgrades no ledger',
     without: 'a look at the status changes the tables under a daemon of an older version',
     file: 'src/ledger/sqlite-ledger.ts',

@@ -6,7 +6,7 @@ import { aScene } from '../support/a-scene.ts';
 import { freePort } from '../support/server-process.ts';
 
 test('leads that PostgreSQL has of a person, and the ledger no longer, are erased as well; where it cannot be asked, that is said', async () => {
-  const scene = await aScene('in-process', { stub: { leads: 5 } });
+  const scene = await aScene('in-process', { stub: { leads: 5 }, config: { ledger: { create: 'always' } } });
   await scene.run('sync');
   const rows = () => scene.query<{ id: string; client_email: string }>(`SELECT * FROM ${scene.schema}.leads`);
   const { client_email: email = '' } = (await rows()).find(({ id }) => id === '3') ?? {};

@@ -44,6 +44,7 @@ export const command = defineCommand<{ json?: boolean }>({
           // What is wrong with the file as it is now is told below, once.
           stale: stale && faults.length > 0 ? { ...stale, faults: [] } : stale,
           exports,
+          restoredAt: known.restoredAt,
           queued: config.queue.redisUrl !== undefined,
           command: commandShown(options, surroundings),
           columns: widthOf(surroundings),

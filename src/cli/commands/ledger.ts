@@ -1,0 +1,34 @@
+import { acceptNewLedger } from '../../daemon/accept-ledger.ts';
+import { ledgerFile } from '../../daemon/open-ledger.ts';
+import { defineCommand } from '../command.ts';
+import { ledgerConfigOf } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { printable } from '../printable.ts';
+
+/** `leadsync ledger accept`: makes a new ledger where leadsync asks whether one is meant. */
+export const command = defineCommand<object>({
+  usage: 'ledger <action>',
+  summary: 'accept: makes a new ledger where leadsync refuses to start without the old one',
+  examples: ['leadsync ledger accept'],
+  notes:
+    'leadsync does not make a ledger by itself where something shows that there was one. With a new one every listed lead goes to every sink again, but to those with `backfill: false`.',
+  run: async (options, surroundings, [action]) => {
+    if (action !== 'accept')
+      throw new CommandFailure(
+        ExitCode.usage,
+        `There is no "${printable(String(action))}" of ledger.`,
+        'There is: leadsync ledger accept.',
+      );
+    const config = ledgerConfigOf(options, surroundings);
+    const { made, aside } = acceptNewLedger(config, surroundings);
+    const { stdout } = surroundings;
+    for (const path of aside) stdout.write(`${printable(path)} is what was left of the old ledger.\n`);
+    stdout.write(
+      made
+        ? `${printable(ledgerFile(config.dataDir))} is a new ledger. The next \`leadsync run\` brings every listed lead to every sink with \`backfill\`.\n`
+        : `There is a ledger in ${printable(config.dataDir)} already: nothing was done.\n`,
+    );
+    return ExitCode.done;
+  },
+});
