@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { NotRead, readRegularFile } from '../platform/regular-file.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import type { Config, LedgerConfig } from './config.ts';
 import { ConfigReader } from './config-reader.ts';
@@ -6,7 +6,7 @@ import { type ConfigValue, effectiveValues } from './effective-values.ts';
 import { FaultList } from './fault-list.ts';
 import type { Environment } from './interpolate.ts';
 import type { Purpose } from './needs.ts';
-import { parseYaml } from './yaml-text.ts';
+import { addTooLarge, MAX_BYTES, parseYaml } from './yaml-text.ts';
 import { YamlTree } from './yaml-tree.ts';
 
 /** What a configuration is read with. */
@@ -94,13 +94,19 @@ function withoutMark(text: string): string {
   return text.replace(/^\uFEFF/, '');
 }
 
-function readText(file: string, { readFile = (path) => readFileSync(path) }: FileParts): string {
+function readText(
+  file: string,
+  { readFile = (path) => readRegularFile(path, MAX_BYTES) }: FileParts,
+): string {
   const faults = new FaultList(file);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFile(file));
   } catch (error) {
     const { code } = error as { code?: unknown };
-    if (code === 'ENOENT')
+    if (error instanceof NotRead && error.because === 'kind')
+      faults.addWhole('is a named pipe or a device', 'name a regular file: each reload reads it again');
+    else if (error instanceof NotRead) addTooLarge(faults);
+    else if (code === 'ENOENT')
       faults.addWhole('there is no such file', '`leadsync init` writes one, -c names another');
     else if (code === 'EISDIR') faults.addWhole('is a folder', 'name the file in it');
     else if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')

@@ -2,6 +2,8 @@ import { type Document, parseAllDocuments, type YAMLParseError } from 'yaml';
 import type { FaultList } from './fault-list.ts';
 
 const MAX_CHARACTERS = 256 * 1024;
+/** A file with more bytes has too many characters, however they are encoded. */
+export const MAX_BYTES = 4 * MAX_CHARACTERS;
 
 /** The one document of a text. */
 interface Parsed {
@@ -16,7 +18,7 @@ const NOTHING: Parsed = { document: undefined, isBroken: true };
 /** Reads YAML 1.2 as far as its syntax goes. When a later document was left out, the faults say so. */
 export function parseYaml(text: string, faults: FaultList): Parsed {
   if (text.length > MAX_CHARACTERS) {
-    faults.addWhole('is larger than 256 kB', 'a configuration is a few kB: is this the right file?');
+    addTooLarge(faults);
     return NOTHING;
   }
   const documents = parseAllDocuments(text, {
@@ -102,4 +104,9 @@ function wordsFor({ code }: YAMLParseError, line: string): [message: string, hin
     default:
       return [`this is not valid YAML (${code})`, 'check this line and the one above'];
   }
+}
+
+/** Adds the fault of a configuration that has too many characters. */
+export function addTooLarge(faults: FaultList): void {
+  faults.addWhole('is larger than 256 kB', 'a configuration is a few kB: is this the right file?');
 }

@@ -1,8 +1,13 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Person } from '../leads/person.ts';
 import { relations } from '../store/documented.ts';
 import { exportedRows } from './exported-rows.ts';
+
+/** Who is looked for: leads by source and id, and elements of listings that were set aside, by source and hash. */
+export interface Sought {
+  readonly leads: readonly { readonly source: string; readonly leadId: bigint }[];
+  readonly rejected: readonly { readonly source: string; readonly hash: string }[];
+}
 
 /** Columns with something of a person. */
 const PERSONAL: ReadonlySet<string> = new Set(
@@ -14,7 +19,7 @@ const PERSONAL: ReadonlySet<string> = new Set(
 const OF_WHOM = ['source', 'id', 'lead_id', 'hash', 'raw'];
 
 /** Whether what an export has made, a file or a folder of files, holds anything of these. Throws when it cannot be read. */
-export async function holdsAnyOf(sought: Person, path: string): Promise<boolean> {
+export async function holdsAnyOf(sought: Sought, path: string): Promise<boolean> {
   if ((await lstat(path)).isDirectory()) {
     for (const name of await readdir(path)) if (await holdsAnyOf(sought, join(path, name))) return true;
     return false;

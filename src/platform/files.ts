@@ -11,7 +11,7 @@ export interface Files {
   makeFolder(path: string, mode: number): Promise<string | undefined>;
   /** The names in a folder. */
   list(folder: string): Promise<readonly string[]>;
-  /** Undefined when there is no such file. */
+  /** Undefined when there is no such regular file: a read from a named pipe could not be called off. */
   read(path: string): Promise<Buffer | undefined>;
   /** When a file was last written. */
   modifiedAt(path: string): Promise<Date>;
@@ -42,7 +42,11 @@ const KERNEL_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x9fa0, 0x62656572]);
 export const disk: Files = {
   makeFolder,
   list: (folder) => readdir(folder),
-  read: (path) => readFile(path).catch(undefinedIfMissing),
+  read: async (path) => {
+    const found = await stat(path).catch(undefinedIfMissing);
+    if (!found || !(found.isFile() || found.isDirectory())) return undefined;
+    return readFile(path).catch(undefinedIfMissing);
+  },
   modifiedAt: async (path) => (await stat(path)).mtime,
   create: async (path, mode) => {
     const file = await open(path, 'wx', mode);

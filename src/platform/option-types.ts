@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { NotRead, readRegularFile } from './regular-file.ts';
 import { Secret } from './secret.ts';
 
 const MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const BYTES = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 } as const;
+
+const MAX_SECRET_BYTES = 256 * 1024;
 
 /** An option such as `500ms`, `30s`, `5m`, `2h`, `1d`; gives milliseconds. */
 export function duration() {
@@ -38,12 +40,13 @@ export function secret() {
         })
         .transform(({ file }, context) => {
           try {
-            const value = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+            const value = readRegularFile(file, MAX_SECRET_BYTES)
+              .toString('utf8')
+              .replace(/\r?\n$/, '');
             if (value !== '') return new Secret(value);
             context.issues.push(unreadable(file, `the file ${file} is empty`));
           } catch (error) {
-            const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-            context.issues.push(unreadable(file, `cannot read ${file} (${code})`));
+            context.issues.push(unreadable(file, whyUnread(file, error)));
           }
           return z.NEVER;
         }),
@@ -55,6 +58,11 @@ export function secret() {
 /** Whether an issue is that of a `secret()` whose file is not at hand for this process. */
 export function isUnreadableSecret(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.['unreadableSecret'] === true;
+}
+
+function whyUnread(file: string, error: unknown): string {
+  if (error instanceof NotRead) return `${error.message}: a secret is read from a small regular file`;
+  return `cannot read ${file} (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
 }
 
 function unreadable(file: string, message: string) {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -145,12 +146,27 @@ describe('from a file', () => {
     expect(() => load(text)).toThrow(`leadsync.yaml: ${message}`);
   });
 
+  test('a named pipe is refused without waiting for whoever writes to it', () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    expect(() => loadConfig(pipe, { sinkTypes: pigeons, env: {} })).toThrow(
+      'pipe: is a named pipe or a device',
+    );
+    const secret = SOURCE.replace(/client_secret: .*/, `client_secret: { file: ${pipe} }`);
+    expect(() => load(secret)).toThrow(
+      'is a named pipe or a device: a secret is read from a small regular file',
+    );
+  });
+
   test('one that is not there, or no file, is told by its name', () => {
     expect(() => loadConfig('nowhere.yaml', { sinkTypes: pigeons, env: {} })).toThrow(
       'nowhere.yaml: there is no such file; `leadsync init` writes one, -c names another',
     );
     expect(() => loadConfig(folder, { sinkTypes: pigeons, env: {} })).toThrow(
       `${folder}: is a folder; name the file in it`,
+    );
+    expect(() => loadConfig('/dev/zero', { sinkTypes: pigeons, env: {} })).toThrow(
+      '/dev/zero: is a named pipe or a device; name a regular file: each reload reads it again',
     );
   });
 });

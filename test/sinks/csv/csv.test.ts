@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -13,7 +14,7 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { disk, type Files } from '../../../src/platform/files.ts';
 import { SinkUnavailable } from '../../../src/sinks/sink.ts';
-import { aBatch } from '../../support/a-delivery.ts';
+import { aBatch, aDelivery } from '../../support/a-delivery.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { openCsv } from './open-csv.ts';
 
@@ -251,5 +252,15 @@ describe('the folder', () => {
     for (const name of [names.old, names.foreign, names.file]) utimesSync(join(directory, name), old, old);
     await openCsv({ directory }).deliver(aBatch(1), NEVER);
     expect(readdirSync(directory).sort()).toEqual([names.young, names.foreign, NAME, names.file].sort());
+  });
+
+  test('is read back past a named pipe that somebody put there', async () => {
+    const directory = tempDir();
+    const sink = openCsv({ directory });
+    await sink.deliver(aBatch([aDelivery({ id: 'drop:main:1:1:cafe', leadId: 1n })]), NEVER);
+    execFileSync('mkfifo', [join(directory, 'leads-0.csv')]);
+    const held = [];
+    for await (const { leadId } of sink.holds(NEVER)) held.push(leadId);
+    expect(held).toEqual([1n]);
   });
 });
