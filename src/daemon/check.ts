@@ -20,6 +20,7 @@ import { type Source, SourceError } from '../source/source.ts';
 import type { Event } from '../telemetry/events.ts';
 import { DataDirUnusable } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
+import { requireOrigin } from './require-origin.ts';
 
 /** What came of looking at one thing. */
 export interface Checked {
@@ -37,6 +38,8 @@ export interface Checked {
 export interface CheckParts {
   readonly clock: Clock;
   readonly random: Random;
+  /** Where the ledger's leads of a source come from; undefined without any. */
+  originOfLeads(source: string): Promise<string | undefined>;
 }
 
 /**
@@ -121,7 +124,7 @@ async function requireRoom(folder: string): Promise<void> {
 async function checkSource(
   { name, options }: SourceConfig,
   { dataDir, tokenKey }: Config,
-  { clock, random }: CheckParts,
+  { clock, random, originOfLeads }: CheckParts,
   signal: AbortSignal,
 ): Promise<string> {
   const misfits: string[] = [];
@@ -131,6 +134,7 @@ async function checkSource(
   const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit, trial: true });
   try {
     const found = await readListing(source, signal);
+    requireOrigin(source, await originOfLeads(name));
     if (misfits.length === 0) return found;
     throw new StoredTokenUseless(`${misfits.join(' ')} The client's own credentials work: ${found}`);
   } catch (error) {

@@ -6,9 +6,10 @@ import {
   describeSource,
   differingOptions,
 } from '../config/compare-configs.ts';
-import type { Config, SinkConfig } from '../config/config.ts';
+import type { Config, SinkConfig, SourceConfig } from '../config/config.ts';
 import type { LastDeclared } from '../ledger/declared.ts';
 import { countOf } from '../platform/in-words.ts';
+import { originOf } from '../source/http-source.ts';
 
 type LastSink = LastDeclared['sinks'][number];
 
@@ -46,7 +47,14 @@ export type PlannedSource =
   /** `leads`: what it listed when it was there before. */
   | { readonly kind: 'added'; readonly name: string; readonly leads: number }
   | { readonly kind: 'removed'; readonly name: string; readonly leads: number }
-  | { readonly kind: 'altered'; readonly name: string; readonly options: readonly string[] };
+  | { readonly kind: 'altered'; readonly name: string; readonly options: readonly string[] }
+  /** It names another address than its leads come from, and is not polled until `leadsync moved`. */
+  | {
+      readonly kind: 'elsewhere';
+      readonly name: string;
+      readonly origin: string;
+      readonly leads_from: string;
+    };
 
 /** What a configuration would do to one export; the files of a removed one stay. `options`: what differs. */
 export type PlannedExport =
@@ -96,15 +104,22 @@ function planSources(
   const names = new Set(sources.map(({ name }) => name));
   return [
     ...sources.flatMap((source): PlannedSource[] => {
-      const { config: before, leads = 0 } = known.get(source.name) ?? {};
-      if (before === undefined) return [{ kind: 'added', name: source.name, leads }];
+      const { config: before, leads = 0, origin } = known.get(source.name) ?? {};
+      const elsewhere = planElsewhere(source, origin);
+      if (before === undefined) return [{ kind: 'added', name: source.name, leads }, ...elsewhere];
       const options = optionsOf(source.name, exact) ?? differingOptions(before, describeSource(source));
-      return options.length > 0 ? [{ kind: 'altered', name: source.name, options }] : [];
+      return options.length > 0 ? [{ kind: 'altered', name: source.name, options }, ...elsewhere] : elsewhere;
     }),
     ...last
       .filter(({ name, config }) => config !== undefined && !names.has(name))
       .map(({ name, leads }): PlannedSource => ({ kind: 'removed', name, leads })),
   ];
+}
+
+function planElsewhere({ name, options }: SourceConfig, leadsFrom: string | undefined): PlannedSource[] {
+  const origin = originOf(options);
+  if (leadsFrom === undefined || origin === leadsFrom) return [];
+  return [{ kind: 'elsewhere', name, origin, leads_from: leadsFrom }];
 }
 
 function planSinks(last: LastDeclared, config: Config, exact: Changes | undefined): PlannedSink[] {
@@ -180,6 +195,8 @@ function describePlannedSource(source: PlannedSource): string {
         : `source ${source.name} is new`;
     case 'removed':
       return `source ${source.name} is gone: it is polled no more, and its ${countOf(source.leads, 'lead')} stay`;
+    case 'elsewhere':
+      return `source ${source.name} names ${source.origin}, and its leads are those of ${source.leads_from}: it is not polled until \`leadsync moved ${source.name}\` says that the service has moved; another service needs another name`;
     case 'altered':
       return `source ${source.name}: ${source.options.join(', ')}, from its next poll on`;
   }

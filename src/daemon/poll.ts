@@ -9,6 +9,7 @@ import { reach } from '../platform/failpoint.ts';
 import { type ChangedListing, type Source, SourceError } from '../source/source.ts';
 import type { Emit, Event } from '../telemetry/events.ts';
 import { pollError } from './poll-error.ts';
+import { requireOrigin } from './require-origin.ts';
 
 /** What every poll of one source works with, as long as its configuration is the same. */
 export interface PollParts {
@@ -70,18 +71,6 @@ export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollF
   } catch (error) {
     return await fail(parts, id, error, progress, clock.monotonicMs() - startMs);
   }
-}
-
-/** The leads of another service would be taken for changes of those that are known under the same ids. */
-function requireOrigin({ name, origin }: Source, kept: string): void {
-  if (origin === kept) return;
-  throw new SourceError(
-    'other-origin',
-    `The ledger's leads of source ${name} are those of ${kept}, and it now names ${origin}.`,
-    {
-      hint: `If that is another service or account, give the source another name. If the same service has moved, \`leadsync moved ${name}\` says so.`,
-    },
-  );
 }
 
 async function record(

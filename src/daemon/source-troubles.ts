@@ -43,16 +43,20 @@ function failedPoll({ name, status }: SourceView, { running, command }: Circumst
   const poll = status?.lastPoll;
   if (poll?.status !== 'failed' && poll?.status !== 'partial') return [];
   const { code = '', reason } = readPollError(poll.error ?? 'no reason was kept');
+  const how = poll.status === 'failed' ? 'failed' : 'broke off';
+  const what = `${name}: the last poll ${how}: ${reason}`;
+  if (code === 'other-origin') return [critical(name, what, otherOrigin(name, command))];
   const byItself = running ? 'leadsync tries again by itself; ' : '';
   const login =
     code === 'credentials' ? `, or ${command(`login ${name}`)} if a person has to log in again` : '';
   const before = NEEDS_SOMEBODY.has(code)
     ? `Waiting does not mend this: correct what it names, then ${command('reload')}${login}; `
     : byItself;
-  const how = poll.status === 'failed' ? 'failed' : 'broke off';
-  return [
-    critical(name, `${name}: the last poll ${how}: ${reason}`, `${before}${command('check')} tries now.`),
-  ];
+  return [critical(name, what, `${before}${command('check')} tries now.`)];
+}
+
+function otherOrigin(name: string, command: Circumstances['command']): string {
+  return `Waiting does not mend this. If the same service has moved, ${command(`moved ${name}`)} says so; if that is another service or account, give the source another name, then ${command('reload')}.`;
 }
 
 function latePoll({ name, config, status }: SourceView, { now, running }: Circumstances): Trouble[] {

@@ -28,6 +28,8 @@ export interface LastDeclared {
     /** Undefined when it is no longer declared. */
     readonly config: string | undefined;
     readonly leads: number;
+    /** Where its leads come from; undefined while it has none, and once its service has moved. */
+    readonly origin: string | undefined;
   }[];
   /** Those that are no longer declared too. */
   readonly sinks: readonly {

@@ -22,8 +22,8 @@ export class Declaring {
       undeclare: db.prepare(
         'UPDATE _sources SET config = NULL WHERE source NOT IN (SELECT value FROM json_each(?))',
       ),
-      sources: db.prepare<[], { name: string; config: string | null; leads: number }>(
-        'SELECT source AS name, config, leads FROM _sources ORDER BY source',
+      sources: db.prepare<[], { name: string; config: string | null; leads: number; origin: string | null }>(
+        'SELECT source AS name, config, leads, iif(leads > 0, origin, NULL) AS origin FROM _sources ORDER BY source',
       ),
       missed: db.prepare<[number], number>('SELECT count(*) FROM _leads WHERE version_no > ?').pluck(),
       owed: db
@@ -52,7 +52,11 @@ export class Declaring {
 
   last(): LastDeclared {
     return {
-      sources: this.#sql.sources.all().map((row) => ({ ...row, config: row.config ?? undefined })),
+      sources: this.#sql.sources.all().map(({ config, origin, ...row }) => ({
+        ...row,
+        config: config ?? undefined,
+        origin: origin ?? undefined,
+      })),
       sinks: this.#rows.all().map(({ name, active, config, counts, owedThrough }) => ({
         name,
         active,

@@ -49,7 +49,7 @@ export interface LedgerPolling {
    * with the very blocks of the last one counts as `unchanged`.
    */
   finishPoll(poll: PollId, end: PollEnd): Promise<PollSummary>;
-  /** Keeps where the leads of a source come from, unless something is kept already. Gives what is kept. */
+  /** Keeps where the leads of a source come from, unless it has leads of another origin. Returns the origin that is kept. */
   keepOrigin(source: string, origin: string): Promise<string>;
   /** Whatever its next poll says is kept then. False when there is no such source. */
   forgetOrigin(source: string): Promise<boolean>;

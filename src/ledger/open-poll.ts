@@ -7,7 +7,7 @@ export interface OpenPoll {
   readonly id: PollId;
   readonly source: string;
   /** A lead that is new in this poll and was created before this time was listed before the source's sinks were there. */
-  readonly oldBefore: number;
+  oldBefore: number;
   readonly listedBefore: number;
   readonly completeBefore: number | null;
   /** The leads met, by number: tells a repeat within the listing, and which known leads it no longer has. */

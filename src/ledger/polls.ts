@@ -48,12 +48,22 @@ export class Polls {
     return at == null ? undefined : new Date(at);
   }
 
-  /** Keeps where the leads of a source come from, unless something is kept already. Gives what is kept. */
+  /** Keeps where the leads of a source come from. Returns what is kept: another origin once it has leads. */
   keepOrigin(source: string, origin: string): string {
-    const kept = this.#sql.origin.get(source);
-    if (kept !== undefined && kept !== null) return kept;
-    this.#transactions.write(() => this.#sql.keepOrigin.run(origin, source));
+    const { origin: kept = null, leads = 0 } = this.#sql.origin.get(source) ?? {};
+    if (kept === origin || (kept !== null && leads > 0)) return kept;
+    this.#transactions.write(() => {
+      if (kept !== null) this.#forgetListings(source);
+      this.#sql.keepOrigin.run(origin, source);
+    });
     return origin;
+  }
+
+  /** Nothing was ever read from the origin before this one but empty listings: what its poll lists is the first stock. */
+  #forgetListings(source: string): void {
+    this.#sql.forgetListings.run(source);
+    for (const poll of this.#open.values())
+      if (poll.source === source) poll.oldBefore = Number.POSITIVE_INFINITY;
   }
 
   /** False when there is no such source. */
@@ -188,7 +198,12 @@ function prepare(db: Database.Database) {
     source: db.prepare<[string], SourceRow>(
       'SELECT mark, complete_at, first_listed_at, listed, current FROM _sources WHERE source = ?',
     ),
-    origin: db.prepare<[string], string | null>('SELECT origin FROM _sources WHERE source = ?').pluck(),
+    origin: db.prepare<[string], { origin: string | null; leads: number }>(
+      'SELECT origin, leads FROM _sources WHERE source = ?',
+    ),
+    forgetListings: db.prepare(
+      'UPDATE _sources SET mark = NULL, complete_at = NULL, complete_poll = NULL, first_listed_at = NULL WHERE source = ?',
+    ),
     keepOrigin: db.prepare<[string | null, string]>('UPDATE _sources SET origin = ? WHERE source = ?'),
     noteClock: db.prepare('UPDATE _ledger SET clock_at = max(clock_at, ?)'),
     addSource: db.prepare('INSERT INTO _sources (source) VALUES (?) ON CONFLICT DO NOTHING'),

@@ -102,7 +102,8 @@ class OpenSource implements HttpSource {
   }
 }
 
-function originOf({ base_url, leads_path }: SourceOptions): string {
+/** Returns where the leads of a source are listed, without scheme and query: `leads.example.com/api/v1/leads`. */
+export function originOf({ base_url, leads_path }: SourceOptions): string {
   const { host, pathname } = new URL(base_url + leads_path);
   return host + pathname;
 }

@@ -304,6 +304,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/daemon/cron-polling.test.ts'],
   },
   {
+    name: 'a source is bound to the address of its leads',
+    without: 'leads of another service are taken for changes of those that are known under the same ids',
+    file: 'src/ledger/polls.ts',
+    text: '(kept !== null && leads > 0)) return kept;',
+    instead: '(kept !== null && leads > 9e9)) return kept;',
+    tests: ['test/daemon/polling.test.ts'],
+  },
+  {
     name: 'the daemon watches its workers',
     without: 'a worker whose connections have died without a word delivers nothing until the next restart',
     file: 'src/daemon/sink-unit.ts',

@@ -255,9 +255,54 @@ describe('a poll that fails', () => {
   });
 });
 
+describe('a source of which no lead was ever read', () => {
+  it.each([
+    ['could not be reached', failsWith('unreachable')],
+    ['listed nothing', () => undefined],
+  ])('is bound to no address: one that %s can be corrected', async (_, wrong) => {
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.origin = 'laeds.example.com/api/v1/leads';
+      wrong(polling);
+    });
+    polling.source.origin = 'leads.example.com/api/v1/leads';
+    polling.source.answer = () => listingOf([1]);
+    await polling.clock.pass(31 * SECOND);
+    expect(polling.reported.of('poll-failed').map(({ code }) => code)).not.toContain('other-origin');
+    const [main] = (await polling.ledger.status()).sources;
+    expect(main).toMatchObject({ leads: 1, lastPoll: { status: 'success' } });
+    polling.source.origin = 'staging.example.com/api/v1/leads';
+    await polling.clock.pass(31 * SECOND);
+    expect(polling.reported.of('poll-failed').at(-1)).toMatchObject({ code: 'other-origin' });
+  });
+
+  it('has its first stock at the right address, also when the wrong one listed nothing', async () => {
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.origin = 'laeds.example.com/api/v1/leads';
+    });
+    await polling.ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: false }]);
+    polling.source.origin = 'leads.example.com/api/v1/leads';
+    polling.source.answer = () => listingOf([1, 2]);
+    await polling.clock.pass(31 * SECOND);
+    const states = (await polling.ledger.deliveries({}, { limit: 9 })).map(({ state }) => state);
+    expect(states).toEqual(['skipped', 'skipped']);
+  });
+
+  it('is bound by one lead, also when its listing broke off', async () => {
+    const broken = new SourceError('incomplete', 'The listing broke off.', { hint: '' });
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = () => listingOf([1], broken);
+    });
+    polling.source.origin = 'staging.example.com/api/v1/leads';
+    await polling.clock.pass(2 * SECOND);
+    expect(polling.reported.of('poll-failed').at(-1)).toMatchObject({ code: 'other-origin' });
+  });
+});
+
 describe('a source that names another address than its leads come from', () => {
   it('is not read, and says so, until somebody says that the service has moved', async () => {
-    const polling = await Polling.start(every30s);
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = () => listingOf([1]);
+    });
     expect(polling.source.asked).toHaveLength(1);
     polling.source.origin = 'staging.example.com/api/v1/leads';
     await polling.clock.pass(30 * SECOND);

@@ -6,6 +6,7 @@ import { aScene } from '../support/a-scene.ts';
 import type { Daemon } from '../support/leadsync.ts';
 import { accountOf, faultsOf } from '../support/oracle.ts';
 import { carriers, type Scene, SECRET } from '../support/scene.ts';
+import { freePort } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 
@@ -196,6 +197,18 @@ test('of a source that is gone and back while its poll is under way: the next on
     ofMain().some(({ durationMs }) => Number(durationMs) > 1_900),
   );
   expect(ofMain()).toMatchObject([{ event: 'poll-finished', new: 3 }]);
+  await until('all leads have arrived', () => scene.complete(), 30_000);
+});
+
+test('corrects the address of a source of which no lead was ever read', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 3 } });
+  const whole = readFileSync(scene.configFile, 'utf8');
+  const silent = await freePort();
+  rewrite(scene, ({ sources }) => Object.assign(sources.main, { base_url: `http://127.0.0.1:${silent}` }));
+  const daemon = await scene.start();
+  await until('the poll has failed', () => daemon.log.some(({ event }) => event === 'poll-failed'));
+  writeFileSync(scene.configFile, whole);
+  await hangUp(daemon);
   await until('all leads have arrived', () => scene.complete(), 30_000);
 });
 

@@ -1,8 +1,10 @@
 import { type Checked, check as checkAll } from '../../daemon/check.ts';
+import { LedgerError } from '../../ledger/ledger-error.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
 import { configOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
+import { lastDeclared } from '../last-declared.ts';
 import { printable, printJson } from '../printable.ts';
 
 /** `leadsync check`: can everything be reached? Changes nothing. Everything is checked, even when something fails. */
@@ -16,7 +18,11 @@ export const command = defineCommand<{ json?: boolean }>({
     const config = configOf(options, surroundings);
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const results: Checked[] = [];
-    for (const pending of checkAll(config, surroundings, stop.signal)) {
+    const { clock, random } = surroundings;
+    const last = lastDeclared(config, surroundings).catch(unknownLedger);
+    const originOfLeads = async (source: string) =>
+      (await last)?.sources.find(({ name }) => name === source)?.origin;
+    for (const pending of checkAll(config, { clock, random, originOfLeads }, stop.signal)) {
       const result = await pending;
       results.push(result);
       if (!options.json) surroundings.stdout.write(line(result));
@@ -27,6 +33,11 @@ export const command = defineCommand<{ json?: boolean }>({
     return results.every(({ ok }) => ok) ? ExitCode.done : ExitCode.unreachable;
   },
 });
+
+/** A ledger that cannot be read keeps nobody from looking at the rest. */
+function unknownLedger(error: unknown): undefined {
+  if (!(error instanceof LedgerError)) throw error;
+}
 
 function line({ kind, name, ok, detail, hint }: Checked): string {
   const what = name ? `${kind} ${name}` : kind;

@@ -1,16 +1,13 @@
-import type { Config } from '../../config/config.ts';
 import { lastExports } from '../../daemon/exporting.ts';
 import { describePlan, planOf } from '../../daemon/plan.ts';
-import type { LastDeclared } from '../../ledger/declared.ts';
-import { LedgerError } from '../../ledger/ledger-error.ts';
 import { defineCommand } from '../command.ts';
-import { configOf, exportStatesOf, type Surroundings, withLedger } from '../context.ts';
+import { configOf, exportStatesOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
+import { lastDeclared } from '../last-declared.ts';
 import { printable, printJson } from '../printable.ts';
 
 const NOTHING =
   'No source, sink or export would change. Secrets (the url of a webhook is one) and other options are not compared; `leadsync reload` says what becomes of them.';
-const NOTHING_YET: LastDeclared = { sources: [], sinks: [] };
 
 /** `leadsync plan`: what a changed configuration would do. Changes nothing. */
 export const command = defineCommand<{ json?: boolean }>({
@@ -36,13 +33,3 @@ export const command = defineCommand<{ json?: boolean }>({
     return ExitCode.done;
   },
 });
-
-/** Before the first run there is no ledger, and everything is new. */
-async function lastDeclared(config: Config, surroundings: Surroundings): Promise<LastDeclared> {
-  try {
-    return await withLedger(config, surroundings, (ledger) => ledger.lastDeclared());
-  } catch (error) {
-    if (error instanceof LedgerError && error.code === 'missing') return NOTHING_YET;
-    throw error;
-  }
-}
