@@ -35,3 +35,15 @@ export interface Unavailable {
 export interface Untried {
   readonly kind: 'untried';
 }
+
+/** A gateway or a CDN answers for the destination with these: it does not know what the destination did with the request. */
+const UNKNOWN_TO_THE_GATEWAY: ReadonlySet<number> = new Set([502, 504, 520, 524]);
+
+/**
+ * Whether the lead may have arrived although the attempt failed: nobody answered, or a gateway answered for the destination.
+ * Any other answer says that the destination did not take the lead.
+ */
+export function mayHaveArrived(outcome: Outcome): boolean {
+  if (outcome.kind !== 'unavailable') return outcome.kind === 'delivered';
+  return outcome.httpStatus === undefined || UNKNOWN_TO_THE_GATEWAY.has(outcome.httpStatus);
+}

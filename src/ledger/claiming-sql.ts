@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { MARK_UNSURE } from './erasing.ts';
 import { UNBLOCKED } from './order-sql.ts';
 
 /** A batch whose lease has ended. */
@@ -85,6 +86,7 @@ export function prepareClaiming(db: Database.Database) {
       'UPDATE _batches SET lease = ?, leased_until = ?, holder = ?, lost = ? WHERE batch_no = ?',
     ),
     putOff: db.prepare('UPDATE _deliveries SET reason = ?, next_attempt_at = ? WHERE batch_no = ?'),
+    markUnsure: db.prepare<[number, number]>(MARK_UNSURE),
     assign: db.prepare('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
     assignAll: db.prepare(
       'UPDATE _deliveries SET batch_no = ? WHERE delivery_no IN (SELECT value FROM json_each(?))',

@@ -117,6 +117,7 @@ export class Claiming {
     const refs: BatchRef[] = [];
     for (const row of expired) {
       const lost = row.holder === null ? row.lost : row.lost + 1;
+      if (row.holder !== null) this.#sql.markUnsure.run(now, row.batch_no);
       const delayMs = row.holder !== null ? this.#suspect(sink, row, lost, now) : 0;
       // What is put off is not on its way: without a lease it takes nobody's place and is not offered meanwhile.
       const lease = delayMs > 0 ? 0 : this.#newLease();

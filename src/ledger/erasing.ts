@@ -146,7 +146,7 @@ export class Erasing {
     this.#rows.count(sink, 'skipped', 1);
     if (batch_no === null) return;
     // An attempt that was lost must find, should it end after all, that its lease is over: it had one delivery more.
-    this.#sql.fence.run(now, batch_no);
+    if (this.#sql.fence.run(now, batch_no).changes > 0) this.#sql.markUnsure.run(now, batch_no);
     this.#sql.endEmpty.run(batch_no, batch_no);
   }
 }
@@ -164,6 +164,9 @@ export const LEAVES_ITS_BATCH = `first_attempt_at = coalesce(first_attempt_at,
 /** Why, when, which. */
 export const SKIP = `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVES_ITS_BATCH}
   WHERE delivery_no = ?`;
+
+/** An attempt of a batch has ended, or was lost, and nobody knows whether its leads arrived: when, which batch. */
+export const MARK_UNSURE = 'UPDATE _deliveries SET unsure_at = coalesce(unsure_at, ?) WHERE batch_no = ?';
 
 /** A batch holds at most so many deliveries, and their attempts are written one behind the other. */
 const BATCH_MAX = 10_000;
@@ -267,6 +270,7 @@ function prepare(db: Database.Database) {
     fence: db.prepare<[number, number]>(
       'UPDATE _batches SET lease = 0, holder = NULL, leased_until = ? WHERE batch_no = ? AND holder IS NOT NULL',
     ),
+    markUnsure: db.prepare<[number, number]>(MARK_UNSURE),
     endEmpty: db.prepare<[number, number]>(
       'DELETE FROM _batches WHERE batch_no = ? AND NOT EXISTS (SELECT 1 FROM _deliveries WHERE batch_no = ?)',
     ),

@@ -38,8 +38,9 @@ export interface LedgerAmending {
    */
   forget(sink: string): Promise<number | undefined>;
   /**
-   * Makes dead or waiting deliveries due now, with a fresh retry schedule. Gives how many. Many are done in parts, so
-   * that nobody waits long for the ledger: whoever is killed in the middle has to ask again for the rest.
+   * Makes dead or waiting deliveries due now, with a fresh retry schedule; of several deliveries of a lead to a sink only the last one.
+   * Returns how many. What never arrived is sent in the lead's newest content. Many are done in parts, so that nobody waits long for
+   * the ledger: whoever is killed in the middle has to ask again for the rest.
    */
   retry(filter: DeliveryFilter): Promise<number>;
   /**

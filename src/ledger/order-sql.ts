@@ -10,8 +10,7 @@ export const UNBLOCKED = `(d.after_no IS NULL OR NOT EXISTS
   (SELECT 1 FROM ${SAME_LEAD} AND o.delivery_no < d.delivery_no AND o.state = 'pending'))`;
 
 /**
- * Of the delivery `d`: a newer one of the same lead was delivered or is in a batch. One that is dead stays so then, or an
- * older content would be the last that the sink gets.
+ * Of the delivery `d`: the sink was owed the same lead once more behind it, and that was not skipped. Only the last one may be made due
+ * again: of two, a sink that asks for new leads alone would get the lead twice, under two names.
  */
-export const OVERTAKEN = `EXISTS (SELECT 1 FROM ${SAME_LEAD} AND o.delivery_no > d.delivery_no
-  AND (o.state = 'delivered' OR (o.state = 'pending' AND o.batch_no IS NOT NULL)))`;
+export const OVERTAKEN = `EXISTS (SELECT 1 FROM ${SAME_LEAD} AND o.delivery_no > d.delivery_no AND o.state <> 'skipped')`;

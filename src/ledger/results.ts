@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type Database from 'better-sqlite3';
 import type { Verdict } from '../leads/judge.ts';
-import type { Outcome } from '../leads/outcome.ts';
+import { mayHaveArrived, type Outcome } from '../leads/outcome.ts';
 import type { Attempt } from './ledger-delivering.ts';
 
 /** What became of one delivery. */
@@ -20,6 +20,8 @@ export interface Settlement {
   readonly batchNo: number;
   /** Whether the batch is attempted again as it is. */
   readonly kept: boolean;
+  /** It is, because some of it may have arrived: then all of it may have, as far as anybody knows. */
+  readonly keptUnsure: boolean;
 }
 
 type WriteSql = ReturnType<typeof prepareWrite>;
@@ -43,7 +45,8 @@ export class Results {
   }
 
   /** Writes what became of the deliveries that `sql` finds by `key`, and the attempt that it came of. */
-  #write(sql: WriteSql, key: number, result: Result, { attempt, now, batchNo, kept }: Settlement): void {
+  #write(sql: WriteSql, key: number, result: Result, settlement: Settlement): void {
+    const { attempt, now, batchNo, kept, keptUnsure } = settlement;
     const { outcome, verdict } = result;
     const startedAt = attempt.startedAt.getTime();
     if (outcome.kind === 'untried') {
@@ -75,6 +78,7 @@ export class Results {
       startedAt,
       startedAt,
       outcome.kind === 'refused' ? now : null,
+      keptUnsure || (failed && mayHaveArrived(failed)) ? now : null,
       kept ? batchNo : null,
       key,
     );
@@ -127,7 +131,7 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
     settle: db.prepare(
       `UPDATE _deliveries SET state = ?, reason = ?, attempts = ?, next_attempt_at = ?, settled_at = ?,
        first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?,
-       refused_at = coalesce(refused_at, ?), batch_no = ?
+       refused_at = coalesce(refused_at, ?), unsure_at = coalesce(unsure_at, ?), batch_no = ?
        WHERE ${key} = +?`,
     ),
     // It was in a message that was refused as a whole, so its name and content are known there.

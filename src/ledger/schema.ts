@@ -221,4 +221,11 @@ export const migrations: readonly string[] = [
   -- When it was found to be a copy, or restored from one; null for one that never was.
   ALTER TABLE _ledger ADD COLUMN restored_at INTEGER;
   `,
+  `
+  -- When an attempt first ended, or was lost, without anybody knowing whether the lead had arrived. Null: it is known not to have
+  -- arrived, or no attempt began. Of what waits in an older ledger nobody can tell any more.
+  ALTER TABLE _deliveries ADD COLUMN unsure_at INTEGER;
+  UPDATE _deliveries SET unsure_at = coalesce(first_attempt_at, owed_at)
+  WHERE state = 'pending' AND (first_attempt_at IS NOT NULL OR batch_no IS NOT NULL);
+  `,
 ];

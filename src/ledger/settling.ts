@@ -1,14 +1,16 @@
 import type Database from 'better-sqlite3';
 import type { Batch, BatchRef, Delivery, LeadEvent } from '../leads/delivery.ts';
 import type { Attempted, Judge, Verdict } from '../leads/judge.ts';
-import type { Outcome } from '../leads/outcome.ts';
+import { mayHaveArrived, type Outcome } from '../leads/outcome.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { batchNumber } from './claiming.ts';
-import { ERASED, SKIP } from './erasing.ts';
+import { ERASED, MARK_UNSURE, SKIP } from './erasing.ts';
 import type { Attempt, Settled } from './ledger-delivering.ts';
+import type { NewestContent } from './newest-content.ts';
 import { OVERTAKEN } from './order-sql.ts';
 import { Results } from './results.ts';
+import { HAS_CONTENT } from './retaining.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 import { changedAt, deliveryId } from './views.ts';
 
@@ -16,6 +18,8 @@ interface DeliveryRow {
   delivery_no: number;
   /** Its lead was erased since, and it does not tell of that. */
   gone: 0 | 1;
+  /** The version that its lead has now, when that is a newer one; null: there is none, or the delivery has to stay as it is. */
+  newest: number | null;
   delivery: string;
   source: string;
   id: string;
@@ -56,10 +60,12 @@ export class Settling {
   readonly #judge: Judge;
   readonly #rows: SinkRows;
   readonly #results: Results;
+  readonly #newest: NewestContent;
   readonly #sql;
 
-  constructor(db: Database.Database, clock: Clock, rows: SinkRows, judge: Judge) {
+  constructor(db: Database.Database, clock: Clock, rows: SinkRows, judge: Judge, newest: NewestContent) {
     this.#clock = clock;
+    this.#newest = newest;
     this.#judge = judge;
     this.#rows = rows;
     this.#results = new Results(db);
@@ -91,7 +97,7 @@ export class Settling {
   /** Without leads that were erased since an attempt of them began: they have no content. Undefined when nothing is left. */
   #load(ref: BatchRef, batchNo: number, createdAt: number): Batch | undefined {
     const [gone, rows] = [[] as number[], [] as DeliveryRow[]];
-    for (const row of this.#sql.load.all(batchNo))
+    for (const row of this.#loadNewest(ref, batchNo))
       if (row.gone === 1) gone.push(row.delivery_no);
       else rows.push(row);
     const now = this.#clock.now().getTime();
@@ -104,6 +110,24 @@ export class Settling {
     }
     const deliveries = rows.map(toDelivery);
     return { id: ref.batch, sink: ref.sink, createdAt: new Date(createdAt), deliveries };
+  }
+
+  /**
+   * The deliveries of a batch, each in its lead's newest content unless the one that it was owed in may have arrived. The last moment
+   * at which that can be seen to: a lead may have changed while the sink was away, or the batch in a queue.
+   */
+  #loadNewest(ref: BatchRef, batchNo: number): DeliveryRow[] {
+    const rows = this.#sql.load.all(batchNo);
+    const sink = this.#rows.get(ref.sink);
+    const outdated = rows.filter(({ newest }) => newest !== null);
+    if (!sink || outdated.length === 0) return rows;
+    const now = this.#clock.now().getTime();
+    for (const { newest, source, id } of outdated) {
+      const version = { versionNo: newest as number, source, id: BigInt(id) };
+      const owed = this.#newest.bringUp(sink, version, now, batchNo);
+      if (owed !== undefined) this.#sql.join.run(batchNo, owed);
+    }
+    return this.#sql.load.all(batchNo);
   }
 
   /** What was on its way when its sink was paused or held is not attempted: it waits, as the same batch, with the others. */
@@ -142,10 +166,17 @@ export class Settling {
       verdict: judgement.verdicts[index] as Verdict,
       attemptsBefore: attempts,
     }));
-    const times = { attempt, now: now.getTime(), batchNo, kept };
+    const keptUnsure = kept && attempt.outcomes.some(mayHaveArrived);
+    const times = { attempt, now: now.getTime(), batchNo, kept, keptUnsure };
     this.#results.write(results, times);
     this.#rows.setHealth(ref.sink, judgement.health);
     this.#count(ref.sink, judgement.verdicts);
+    const failed = results.filter(({ verdict }) => verdict.state !== 'delivered');
+    this.#newest.bringUpFailed(
+      sink,
+      failed.map(({ deliveryNo }) => deliveryNo),
+      now.getTime(),
+    );
     const revived = judgement.reviveSince
       ? this.#revive(sink, judgement.reviveSince, judgement.health.probeAt ?? now)
       : 0;
@@ -190,7 +221,10 @@ export class Settling {
 
   release(ref: BatchRef, holder: string): boolean {
     const now = this.#clock.now().getTime();
-    return this.#sql.release.run(now, batchNumber(ref.batch), ref.lease, holder).changes > 0;
+    const batchNo = batchNumber(ref.batch);
+    const isReleased = this.#sql.release.run(now, batchNo, ref.lease, holder).changes > 0;
+    if (isReleased) this.#sql.markUnsure.run(now, batchNo);
+    return isReleased;
   }
 
   endLeasesOf(holder: string): number {
@@ -226,12 +260,16 @@ function prepare(db: Database.Database) {
     ),
     giveBack: db.prepare('UPDATE _batches SET holder = NULL WHERE batch_no = ? AND lease = ?'),
     load: db.prepare<[number], DeliveryRow>(
-      `SELECT d.delivery_no, d.event <> 'erased' AND EXISTS (SELECT 1 FROM _leads l WHERE l.source = v.source AND l.id = v.id AND l.erased_no IS NOT NULL) AS gone,
+      `SELECT d.delivery_no, d.event <> 'erased' AND l.erased_no IS NOT NULL AS gone,
+       CASE WHEN l.version_no > v.version_no AND d.unsure_at IS NULL AND d.event <> 'erased' AND ${HAS_CONTENT} THEN l.version_no END AS newest,
        ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw
        FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
+       LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id
        WHERE d.batch_no = +? ORDER BY d.delivery_no`,
     ),
     skip: db.prepare<[string, number, number]>(SKIP),
+    join: db.prepare<[number, number]>('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
+    markUnsure: db.prepare<[number, number]>(MARK_UNSURE),
     keep: db.prepare(
       'UPDATE _batches SET lease = 0, holder = NULL, lost = 0, leased_until = ? WHERE batch_no = ?',
     ),

@@ -6,6 +6,7 @@ import { Claiming } from './claiming.ts';
 import type { Ledger } from './ledger.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import type { LedgerDelivering } from './ledger-delivering.ts';
+import type { Owing } from './owing.ts';
 import { Settling } from './settling.ts';
 import type { SinkRows } from './sink-rows.ts';
 
@@ -15,6 +16,7 @@ interface DeliveringParts {
   readonly judge: Judge;
   readonly rows: SinkRows;
   readonly begun: BegunAttempts;
+  readonly owing: Owing;
   /** The process that attempts. */
   readonly holder: string;
 }
@@ -23,10 +25,10 @@ interface DeliveringParts {
 export function deliveringOf(
   db: Database.Database,
   access: LedgerAccess,
-  { clock, random, judge, rows, begun, holder }: DeliveringParts,
+  { clock, random, judge, rows, begun, owing, holder }: DeliveringParts,
 ) {
   const claiming = new Claiming(db, clock, random, rows);
-  const settling = new Settling(db, clock, rows, judge);
+  const settling = new Settling(db, clock, rows, judge, owing.newest);
   return {
     claim: async (request) => {
       const begins = request.beginForMs !== undefined;

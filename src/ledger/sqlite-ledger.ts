@@ -64,7 +64,7 @@ function compose(db: Database.Database, options: LedgerOptions, opening: Opening
   return {
     ...upkeepOf(db, access, opening),
     ...pollingOf(db, access, clock, owing),
-    ...deliveringOf(db, access, { clock, random, judge, rows, begun, holder }),
+    ...deliveringOf(db, access, { clock, random, judge, rows, begun, owing, holder }),
     ...askingOf(db, access, rows),
     ...amendingOf(db, access, { clock, rows, owing, begun }),
     ...personsOf(db, access, clock, rows),

@@ -191,6 +191,31 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/ledger', 'test/simulation'],
   },
   {
+    name: 'an attempt begins with the newest content',
+    without: 'a lead that changed while its sink was away, or its batch in a queue, is sent as it was before',
+    file: 'src/ledger/settling.ts',
+    text: 'CASE WHEN l.version_no > v.version_no AND',
+    instead: 'CASE WHEN 0 AND l.version_no > v.version_no AND',
+    tests: ['test/ledger', 'test/simulation'],
+  },
+  {
+    name: 'a failed attempt owes what has changed meanwhile',
+    without:
+      'a lead that is corrected while an attempt of it is under way is never sent to sinks that do not ask for updates',
+    file: 'src/ledger/settling.ts',
+    text: 'this.#newest.bringUpFailed(',
+    instead: '((..._: unknown[]) => undefined)(',
+    tests: ['test/ledger', 'test/simulation'],
+  },
+  {
+    name: 'what may have arrived keeps its name',
+    without: 'a sink that does not ask for updates gets one lead twice, as two new leads',
+    file: 'src/ledger/newest-content.ts',
+    text: 'AND (o.unsure_at IS NULL OR (+:unsure AND',
+    instead: 'AND (1 OR o.unsure_at IS NULL OR (+:unsure AND',
+    tests: ['test/ledger', 'test/simulation'],
+  },
+  {
     name: 'one daemon for a data directory',
     without: 'two daemons poll and owe the same leads',
     file: 'src/platform/lock.ts',

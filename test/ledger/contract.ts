@@ -6,6 +6,7 @@ import { claimingContract } from './contract/claiming.ts';
 import { clockSettingContract } from './contract/clock-setting.ts';
 import { declaringContract } from './contract/declaring.ts';
 import { erasingContract } from './contract/erasing.ts';
+import { newestContentContract } from './contract/newest-content.ts';
 import { newsContract } from './contract/news.ts';
 import { recordingContract } from './contract/recording.ts';
 import { retainingContract } from './contract/retaining.ts';
@@ -24,6 +25,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     blocksContract(store);
     declaringContract(store);
     backfillContract(store);
+    newestContentContract(store);
     claimingContract(store);
     amendingContract(store);
     clockSettingContract(store);

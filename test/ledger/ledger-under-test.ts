@@ -23,6 +23,8 @@ export type OpenLedger = (parts: {
 export const delivered: Delivered = { kind: 'delivered' };
 export const refused: Refused = { kind: 'refused', reason: 'It says no.', httpStatus: 422, answer: 'no' };
 export const unavailable: Unavailable = { kind: 'unavailable', reason: 'It is down.', httpStatus: 503 };
+/** Nobody answered, so the lead may have arrived. */
+export const unanswered: Unavailable = { kind: 'unavailable', reason: 'The connection was lost.' };
 
 /** The name under which these tests open the ledger. */
 export const HOLDER = 'this-test';

@@ -26,6 +26,7 @@ import { RedisCarrier, type SimulatedRedis } from './redis.ts';
 import type { Shown, SimulatedService } from './service.ts';
 import type { Store } from './store.ts';
 import { clockOf } from './time.ts';
+import { Versions } from './versions.ts';
 import { watched } from './watched-ledger.ts';
 import type { Witness } from './witness.ts';
 
@@ -107,6 +108,7 @@ export class SimulatedProcess {
       witness: parts.witness,
       onCall: parts.onCall,
       shown: () => this.#shown,
+      versions: new Versions(parts.store.observer),
     });
     this.#sign = showOwnLife(parts.store.folder, parts.holder);
     this.#carrier = this.#openCarrier();

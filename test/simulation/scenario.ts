@@ -193,6 +193,32 @@ const rejection: fc.Arbitrary<readonly Step[]> = fc.record({ atMs, sink }).map((
   { atMs: atMs + 1, action: { do: 'add', leads: 8 } },
 ]);
 
+/** A lead does not get through to a destination, and changes meanwhile: more than once, and perhaps while the sink is away. */
+const correction: fc.Arbitrary<readonly Step[]> = fc
+  .record({
+    atMs,
+    sink,
+    lead,
+    trouble: fc.oneof(
+      fc.record({ do: one('dislike'), how: one('refuses', 'breaks') }),
+      fc.record({ do: one('sink'), manner }),
+    ),
+    forMs: fc.integer({ min: 10 * SECOND, max: 150 * SECOND }),
+    awayMs: fc.option(fc.integer({ min: 20 * SECOND, max: 90 * SECOND }), { nil: undefined }),
+    changes: fc.array(someMs, { minLength: 1, maxLength: 3 }),
+  })
+  .map(({ atMs, sink, lead, trouble, forMs, awayMs, changes }): readonly Step[] => [
+    { atMs, action: { ...trouble, sink, lead, forMs } as Action },
+    { atMs: atMs + 1, action: { do: 'add', leads: 2 } },
+    { atMs: atMs + 2, action: { do: 'change-one', lead } },
+    ...(awayMs === undefined
+      ? []
+      : [{ atMs: atMs + 15 * SECOND, action: { do: 'retire', sink, forMs: awayMs } } as const]),
+    ...changes.map(
+      (afterMs) => ({ atMs: atMs + 10 * SECOND + afterMs, action: { do: 'change-one', lead } }) as const,
+    ),
+  ]);
+
 function inOrder(steps: readonly Step[]): readonly Step[] {
   return steps.toSorted((one, other) => one.atMs - other.atMs);
 }
@@ -212,6 +238,7 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
         { weight: 10, arbitrary: episode },
         { weight: 1, arbitrary: overlap },
         { weight: 1, arbitrary: rejection },
+        { weight: 2, arbitrary: correction },
       ),
       { minLength: 2, maxLength: 16, size: 'max' },
     )

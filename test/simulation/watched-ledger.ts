@@ -1,6 +1,7 @@
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Life } from './life.ts';
 import type { Shown } from './service.ts';
+import type { Versions } from './versions.ts';
 import type { Witness } from './witness.ts';
 
 interface Watching {
@@ -9,19 +10,26 @@ interface Watching {
   readonly onCall: (method: string) => void;
   /** What the listing shows that is being recorded. */
   readonly shown: () => Shown;
+  readonly versions: Versions;
 }
 
 /** The ledger as one process has it: it can end at every call, and the witness sees what was written. */
-export function watched(ledger: Ledger, { life, witness, onCall, shown }: Watching): Ledger {
+export function watched(ledger: Ledger, { life, witness, onCall, shown, versions }: Watching): Ledger {
+  /** The newest version when batches were claimed and begun in one, by lease. */
+  const newestAtClaim = new Map<number, number>();
   const seen: Partial<Ledger> = {
     claim: async (request) => {
+      const newest = versions.newest();
       const claimed = await ledger.claim(request);
-      if (request.beginForMs !== undefined) witness.claimed(life, claimed.refs);
+      if (request.beginForMs === undefined) return claimed;
+      for (const { lease } of claimed.refs) newestAtClaim.set(lease, newest);
+      witness.claimed(life, claimed.refs);
       return claimed;
     },
     begin: async (ref, leaseMs) => {
+      const newest = newestAtClaim.get(ref.lease) ?? versions.newest();
       const batch = await ledger.begin(ref, leaseMs);
-      if (batch) witness.began(life, ref, batch);
+      if (batch) witness.began(life, ref, batch, versions.outdated(batch, newest));
       return batch;
     },
     settle: async (ref, attempt) => {

@@ -4,6 +4,7 @@ import type { Outcome } from '../../src/leads/outcome.ts';
 import { REFUSALS_BEFORE_HOLD } from '../../src/leads/sink-health.ts';
 import type { Settled } from '../../src/ledger/ledger-delivering.ts';
 import type { Life } from './life.ts';
+import { Sent } from './sent.ts';
 import type { Shown } from './service.ts';
 import { Violation } from './violation.ts';
 
@@ -65,6 +66,7 @@ export class Witness {
   readonly #recorded = new Map<string, ListedLead>();
   /** Given up by a sink that was to blame for it, and not owed again at once. */
   readonly #leftDead: { sink: string; lead: string; version: number }[] = [];
+  readonly #sent = new Sent();
   readonly #nowMs: () => number;
   #written = 0;
   /** Attempts that began. */
@@ -82,10 +84,15 @@ export class Witness {
 
   /** The leases of these run from now on. */
   claimed(life: Life, refs: readonly BatchRef[]): void {
-    for (const { lease } of refs) this.#claimed.set(lease, { life, excuse: undefined });
+    for (const ref of refs) {
+      this.#claimed.set(ref.lease, { life, excuse: undefined });
+      this.#sent.claimed(ref);
+    }
   }
 
-  began(life: Life, ref: BatchRef, batch: Batch): void {
+  /** `outdated`: those of its deliveries whose lead had a newer content already. */
+  began(life: Life, ref: BatchRef, batch: Batch, outdated: readonly Delivery[]): void {
+    this.#sent.began(ref, batch, outdated, (what) => this.blame(what));
     const attempt: Attempt = {
       ref,
       life,
@@ -182,6 +189,7 @@ export class Witness {
       return;
     }
     attempt.isSettled = true;
+    this.#sent.settled(ref, attempt.batch, outcomes, settled.verdicts);
     if (this.#lastOf.get(ref.batch) !== attempt)
       this.blame(`batch ${ref.batch} was settled under a lease that another attempt had replaced`);
     const at = this.#next();

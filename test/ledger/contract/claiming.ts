@@ -11,6 +11,7 @@ import {
   MINUTE,
   type OpenLedger,
   refused,
+  unanswered,
   unavailable,
 } from '../ledger-under-test.ts';
 
@@ -136,18 +137,18 @@ export function claimingContract(store: () => OpenLedger): void {
 
     it('never lets an older content of a lead overtake a newer one', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('mirror', { events: ['created', 'updated'] }));
-      await on.list([1]);
-      const first = await on.take('mirror');
-      await on.list([changedLead(1, 'B')]);
+      await on.list([1, 2]);
+      const first = await on.take('mirror', { max: 2 });
+      await on.list([changedLead(1, 'B'), 2]);
       expect((await on.claim('mirror')).refs).toEqual([]);
-      await on.settle(first.ref, unavailable);
+      await on.settle(first.ref, unanswered, unanswered);
       const waiting = await on.claim('mirror');
       // The newer one is due and blocked: it must not be given as a reason to come back at once.
       expect(waiting).toMatchObject({ refs: [], nextAt: on.clock.in(5_000) });
       on.clock.jump(5_000);
       const again = await on.take('mirror');
-      expect(again.batch.deliveries.map((delivery) => delivery.version)).toEqual([1]);
-      await on.settle(again.ref, refused);
+      expect(again.batch.deliveries.map((delivery) => delivery.version)).toEqual([1, 1]);
+      await on.settle(again.ref, refused, delivered);
       expect((await on.take('mirror')).batch.deliveries[0]).toMatchObject({ version: 2, event: 'updated' });
     });
 
