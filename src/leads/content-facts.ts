@@ -11,6 +11,8 @@ export interface ContentFacts {
    * databases hold neither. Null where the text itself will do.
    */
   readonly readable: string | null;
+  /** The whole JSON text with the same replacements, for the JSON functions of databases. Null where the text itself will do. */
+  readonly safeRaw: string | null;
 }
 
 /** Of a lead's JSON text as received; `parsed` is what it parses to, where somebody has done so already. */
@@ -21,6 +23,7 @@ export function factsOf(raw: string, parsed: unknown = JSON.parse(raw)): Content
     serviceSlug: typeof slug === 'string' ? storable(slug) : null,
     createdAtMs: typeof created === 'string' ? readTime(created) : null,
     readable: mayHoldUnstorable(raw) ? readable(lead) : null,
+    safeRaw: safeRaw(raw),
   };
 }
 
@@ -30,6 +33,26 @@ const UNSTORABLE = /\\u(0000|d[89a-f])/i;
 /** Whether any text of a lead with this JSON may be one that databases cannot hold. */
 export function mayHoldUnstorable(raw: string): boolean {
   return UNSTORABLE.test(raw);
+}
+
+const [HIGH, LOW] = ['\\\\u[dD][89abAB][\\da-fA-F]{2}', '\\\\u[dD][c-fC-F][\\da-fA-F]{2}'];
+/** Escapes that stay, and in `bad` those that stand for NUL or half of a pair. In runs, since a lead may hold millions. */
+const ESCAPES = new RegExp(
+  `(?:${HIGH}${LOW}|\\\\[^u]){1,1000}|(?<bad>(?:\\\\u0000|${HIGH}(?!${LOW})|${LOW}){1,1000})`,
+  'g',
+);
+const ESCAPE_LENGTH = '\\u0000'.length;
+
+/**
+ * Returns a lead's JSON text with U+FFFD for NUL and for halves of surrogate pairs, which PostgreSQL and DuckDB refuse to read out of
+ * JSON; all else stays to the last character. Null when nothing has to be replaced.
+ */
+export function safeRaw(raw: string): string | null {
+  if (!mayHoldUnstorable(raw)) return null;
+  const safe = raw.replace(ESCAPES, (escapes, bad: string | undefined) =>
+    bad === undefined ? escapes : '\\ufffd'.repeat(bad.length / ESCAPE_LENGTH),
+  );
+  return safe === raw ? null : safe;
 }
 
 const DESCRIBED = [

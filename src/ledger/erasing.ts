@@ -208,7 +208,7 @@ function prepare(db: Database.Database) {
     countLead: db.prepare<[string]>('UPDATE _sources SET leads = leads + 1 WHERE source = ?'),
     dropKey: db.prepare<[string, bigint]>('DELETE FROM _client_keys WHERE source = ? AND id = ?'),
     clearVersions: db.prepare<[string, bigint]>(
-      `UPDATE _versions SET raw = json_object('id', id), service_slug = NULL, created_at = NULL, readable = NULL
+      `UPDATE _versions SET raw = json_object('id', id), service_slug = NULL, created_at = NULL, readable = NULL, safe_raw = NULL
        WHERE source = ? AND id = ? AND raw <> json_object('id', id)`,
     ),
     clearRejectedOf: db.prepare<[string, bigint]>(

@@ -32,7 +32,7 @@ export function prepareRecording(db: Database.Database) {
       'INSERT INTO _leads (source, id, version_no, first_no, version, hash) VALUES (?, ?, ?, ?, 1, ?)',
     ),
     addVersion: db.prepare(
-      'INSERT INTO _versions (source, id, version, poll_id, valid_from, first_seen_at, changed_fields, hash, raw, service_slug, created_at, readable) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO _versions (source, id, version, poll_id, valid_from, first_seen_at, changed_fields, hash, raw, service_slug, created_at, readable, safe_raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     setVersion: db.prepare(
       'UPDATE _leads SET version_no = ?, version = ?, hash = ? WHERE source = ? AND id = ?',
@@ -70,6 +70,7 @@ export function columnsOf({
   serviceSlug,
   createdAtMs,
   readable,
-}: ContentFacts): [string | null, number | null, string | null] {
-  return [serviceSlug, createdAtMs, readable];
+  safeRaw,
+}: ContentFacts): [string | null, number | null, string | null, string | null] {
+  return [serviceSlug, createdAtMs, readable, safeRaw];
 }

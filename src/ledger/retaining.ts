@@ -68,7 +68,7 @@ function prepare(db: Database.Database): Record<Retained, Sql> {
     ),
     remove: [
       db.prepare<[string]>(
-        `UPDATE _versions AS v SET raw = json_object('id', id), readable = NULL
+        `UPDATE _versions AS v SET raw = json_object('id', id), readable = NULL, safe_raw = NULL
          WHERE version_no IN (SELECT value FROM json_each(?)) AND NOT ${OWED}`,
       ),
     ],

@@ -228,4 +228,9 @@ export const migrations: readonly string[] = [
   UPDATE _deliveries SET unsure_at = coalesce(first_attempt_at, owed_at)
   WHERE state = 'pending' AND (first_attempt_at IS NOT NULL OR batch_no IS NOT NULL);
   `,
+  `
+  -- The text in a form that the JSON functions of every database can read; null where the text itself will do.
+  ALTER TABLE _versions ADD COLUMN safe_raw TEXT;
+  UPDATE _versions SET safe_raw = content_fact('safeRaw', raw) WHERE instr(raw, '\\u') > 0;
+  `,
 ];

@@ -37,6 +37,10 @@ const answersBySlug = `CAST((SELECT json_group_object(slug, json(iif(n = 1, json
     SELECT json_extract(a.value, '$.slug') AS slug, json_extract(a.value, '$.answer') AS answer
     FROM json_each(${json}, '$.service_question_answers') a ORDER BY 1, a.key) GROUP BY 1)) AS TEXT)`;
 
+const safeText = 'CAST(coalesce(v.safe_raw, v.raw) AS TEXT)';
+const original = `CAST(v.safe_raw IS NOT NULL AS INTEGER) AS _leadsync_replaced,
+  CAST(iif(v.safe_raw IS NULL, NULL, v.raw) AS TEXT) AS _leadsync_original`;
+
 /** A lead's row; how times and answers are written is said. */
 const leadsWith = (time: (ms: string) => string, inOrder: string, bySlug: string) => `SELECT
   l.source, l.id,
@@ -54,8 +58,8 @@ const leadsWith = (time: (ms: string) => string, inOrder: string, bySlug: string
   ${time('v.valid_from')} AS _leadsync_changed_at,
   ${time('v.valid_from')} AS _leadsync_synced_at,
   ${time('coalesce(l.last_listed_at, o.complete_at, v.valid_from)')} AS _leadsync_last_listed_at,
-  l.version AS _leadsync_version, l.hash AS _leadsync_hash, v.raw AS _leadsync_raw,
-  CAST(v.readable IS NOT NULL AS INTEGER) AS _leadsync_replaced
+  l.version AS _leadsync_version, l.hash AS _leadsync_hash, ${safeText} AS _leadsync_raw,
+  ${original}
 FROM _leads l JOIN _versions v ON v.version_no = l.version_no LEFT JOIN _sources o ON o.source = l.source
 WHERE l.erased_no IS NULL`;
 
@@ -76,7 +80,8 @@ export const publicViews = `
     ${at('v.valid_from')} AS valid_from,
     (SELECT ${at('n.valid_from')} FROM _versions n WHERE n.source = v.source AND n.id = v.id AND n.version = v.version + 1) AS valid_to,
     CAST(NOT EXISTS (SELECT 1 FROM _versions n WHERE n.source = v.source AND n.id = v.id AND n.version = v.version + 1) AS INTEGER) AS is_current,
-    v.changed_fields, v.poll_id, v.hash AS _leadsync_hash, v.raw, v.version_no AS _leadsync_no
+    v.changed_fields, v.poll_id, v.hash AS _leadsync_hash, ${safeText} AS raw, v.version_no AS _leadsync_no,
+    ${original}
   FROM _versions v;
 
   CREATE VIEW leads AS ${leadsWith(at, text('service_question_answers'), answersBySlug)};

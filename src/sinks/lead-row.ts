@@ -1,4 +1,4 @@
-import { mayHoldUnstorable, storable } from '../leads/content-facts.ts';
+import { mayHoldUnstorable, safeRaw, storable } from '../leads/content-facts.ts';
 import type { Delivery } from '../leads/delivery.ts';
 import { type LeadAnswer, readLead } from '../leads/lead.ts';
 
@@ -22,7 +22,8 @@ export type LeadColumn =
   | '_leadsync_version'
   | '_leadsync_hash'
   | '_leadsync_raw'
-  | '_leadsync_replaced';
+  | '_leadsync_replaced'
+  | '_leadsync_original';
 
 /** A lead as the table `leads` has it. */
 export interface LeadRow {
@@ -42,6 +43,7 @@ export function rowOf(delivery: Delivery): LeadRow {
     slug: text.of(slug),
     answer: text.of(answer),
   }));
+  const safe = safeRaw(delivery.raw);
   const columns = {
     source: delivery.source,
     id: String(delivery.leadId),
@@ -61,9 +63,11 @@ export function rowOf(delivery: Delivery): LeadRow {
     _leadsync_last_listed_at: delivery.changedAt.toISOString(),
     _leadsync_version: delivery.version,
     _leadsync_hash: delivery.hash,
-    _leadsync_raw: delivery.raw,
+    _leadsync_raw: safe ?? delivery.raw,
+    _leadsync_replaced: safe !== null,
+    _leadsync_original: safe === null ? null : delivery.raw,
   };
-  return { columns: { ...columns, _leadsync_replaced: text.replaced }, answers };
+  return { columns, answers };
 }
 
 /** PostgreSQL knows no decimal comma, which ISO 8601 allows. Null for what is no time. */
@@ -71,9 +75,8 @@ function timeOf(text: string): string | null {
   return TIME.test(text) ? text.replace(',', '.') : null;
 }
 
-/** Text in databases has neither NUL nor lone surrogates: both become U+FFFD, and that is remembered. */
+/** Text in databases has neither NUL nor lone surrogates: both become U+FFFD. */
 class StorableText {
-  replaced = false;
   readonly #mayReplace: boolean;
 
   /** @param raw the JSON that the texts are from */
@@ -82,10 +85,7 @@ class StorableText {
   }
 
   of(text: string): string {
-    if (!this.#mayReplace) return text;
-    const stored = storable(text);
-    this.replaced ||= stored !== text;
-    return stored;
+    return this.#mayReplace ? storable(text) : text;
   }
 }
 

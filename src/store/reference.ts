@@ -37,7 +37,7 @@ version columns and views are only added. Names that begin with \`_\` are privat
 | a time | text, \`YYYY-MM-DDTHH:MM:SS.sssZ\`, to the millisecond | \`timestamptz\`, of \`created_at\` to the microsecond |
 | true, false | 1, 0 | \`boolean\` |
 | JSON | text | \`json\` where it must stay as it is, else \`jsonb\` |
-| NUL, half a surrogate pair | U+FFFD; \`_leadsync_replaced\` says so, \`_leadsync_raw\` has the original as an escape | the same |
+| NUL, half a surrogate pair | U+FFFD; \`_leadsync_replaced\` says so, \`_leadsync_original\` has the JSON as received | the same |
 | a key that is there twice in a lead | the first one; of \`service_slug\` and \`created_at\` the last | the last one |
 | a \`created_at\` without an offset | is taken as UTC | the same |
 | a 60th second | is the minute after | the same |

@@ -4,6 +4,20 @@ const source = always('source', 'text', "The source in leadsync's configuration 
 const leadId = always('lead_id', 'bigint', "The service's identifier of the lead; unique within its source.");
 const sink = always('sink', 'text', "The sink's name in leadsync's configuration.");
 
+const RAW = "The lead's JSON as received, with U+FFFD where _leadsync_replaced says so.";
+const replaced = always(
+  '_leadsync_replaced',
+  'boolean',
+  'Whether U+FFFD stands in a text for a NUL or half a surrogate pair; _leadsync_original has the original.',
+);
+const original = personal(
+  maybe(
+    '_leadsync_original',
+    'text',
+    "The lead's JSON exactly as received, where U+FFFD was put into it; null where it is the text as it stands.",
+  ),
+);
+
 /** The fields of a lead as the service has them, in its order. */
 export const leadFields = [
   source,
@@ -50,12 +64,9 @@ export const tables: readonly Relation[] = [
       ),
       always('_leadsync_version', 'integer', 'Counts the contents that the lead has had, from 1.'),
       always('_leadsync_hash', 'text', 'Names this content of the lead: the same text, the same hash.'),
-      personal(always('_leadsync_raw', 'json', "The lead's JSON exactly as received.")),
-      always(
-        '_leadsync_replaced',
-        'boolean',
-        'Whether a NUL or half a surrogate pair was replaced by U+FFFD in a text; _leadsync_raw has the original.',
-      ),
+      personal(always('_leadsync_raw', 'json', RAW)),
+      replaced,
+      original,
     ],
   },
   {
@@ -97,8 +108,10 @@ export const tables: readonly Relation[] = [
         'The poll that first listed this content; not unique where ledgers were made anew.',
       ),
       always('_leadsync_hash', 'text', 'Names this content of the lead: the same text, the same hash.'),
-      personal(always('raw', 'json', "The lead's JSON exactly as received.")),
+      personal(always('raw', 'json', RAW)),
       always('_leadsync_no', 'bigint', 'Its number in the ledger; grows with time.'),
+      replaced,
+      original,
     ],
   },
   {

@@ -77,7 +77,7 @@ test(`a created_at or an id of each of them is set aside with its reason, keeps 
 
 /** The ledger keeps the text as it was received. */
 function expectExactLedger(scene: Scene, leads: readonly HostileLead[]): void {
-  const rows = readLedger(scene, 'SELECT id, _leadsync_raw FROM leads');
+  const rows = readLedger(scene, 'SELECT id, coalesce(_leadsync_original, _leadsync_raw) FROM leads');
   expect(new Map(rows.map((row) => z.tuple([z.number(), z.string()]).parse(row)))).toEqual(
     new Map(leads.map(({ id, raw }) => [id, raw])),
   );
@@ -134,7 +134,7 @@ function expectSameByPython({ drop }: Scene): void {
 /** What the tables hold of each lead, without any JSON that JavaScript would have to parse. */
 async function stored(scene: Scene): Promise<Map<number, unknown>> {
   const rows = await scene.query<{ id: string }>(`
-    SELECT id, ${TEXT_COLUMNS.join(', ')}, _leadsync_raw::text AS raw, _leadsync_replaced AS replaced,
+    SELECT id, ${TEXT_COLUMNS.join(', ')}, coalesce(_leadsync_original, _leadsync_raw::text) AS raw, _leadsync_replaced AS replaced,
       (SELECT array_agg(e->>'question' || '|' || (e->>'slug') || '|' || (e->>'answer') ORDER BY n)
         FROM jsonb_array_elements(service_question_answers) WITH ORDINALITY AS q(e, n)) AS in_json,
       (SELECT array_agg(question || '|' || slug || '|' || answer ORDER BY position)

@@ -140,7 +140,7 @@ describe('the page of the PostgreSQL sink is right about', () => {
     expect(await sink.deliver(aBatch([aDelivery({ raw })]), NEVER)).toEqual([{ kind: 'delivered' }]);
     const [row = {}] = await query(`
       SELECT client_name, created_at AT TIME ZONE 'UTC' || '+00' AS created_at, answers, all_details_one_liner,
-        service_question_answers, _leadsync_raw::text AS raw, _leadsync_replaced AS replaced,
+        service_question_answers, coalesce(_leadsync_original, _leadsync_raw::text) AS raw, _leadsync_replaced AS replaced,
         (SELECT array_agg(answer ORDER BY position) FROM lead_answers) AS rows
       FROM leads`);
     return row;

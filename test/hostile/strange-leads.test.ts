@@ -70,7 +70,7 @@ test('leads that keep the description arrive everywhere as they are, however str
   await until('each is everywhere', () => areEverywhere(scene, leads.size), 30_000);
   await daemon.kill();
   const raws = await scene.query<{ id: string; raw: string }>(
-    `SELECT id, _leadsync_raw::text AS raw FROM ${scene.schema}.leads`,
+    `SELECT id, coalesce(_leadsync_original, _leadsync_raw::text) AS raw FROM ${scene.schema}.leads`,
   );
   const cells = new Map(readRows(scene.drop).map((row) => [Number(row['id']), row]));
   for (const [at, what] of Object.keys(STRANGE).entries()) {

@@ -75,7 +75,7 @@ function expectLittleMemory({ process: { pid } }: Daemon): void {
 
 async function inTable({ schema, query }: Scene): Promise<unknown[]> {
   const rows = await query<{ name: string; raw: string }>(
-    `SELECT md5(client_name) AS name, md5(_leadsync_raw::text) AS raw FROM ${schema}.leads ORDER BY id`,
+    `SELECT md5(client_name) AS name, md5(coalesce(_leadsync_original, _leadsync_raw::text)) AS raw FROM ${schema}.leads ORDER BY id`,
   );
   return rows.map(({ name, raw }) => [name, raw]);
 }

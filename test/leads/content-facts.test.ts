@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { factsOf, readTime } from '../../src/leads/content-facts.ts';
+import { factsOf, readTime, safeRaw } from '../../src/leads/content-facts.ts';
 import { isDateTime } from '../../src/source/lead-shape.ts';
 import { aLead } from '../support/a-lead.ts';
 
@@ -33,7 +33,7 @@ describe('what is kept beside a lead', () => {
   it('is its category and when it was created', () => {
     const raw = aLead({ service_slug: 'gardening', created_at: '2026-11-20T10:00:00+01:00' });
     const createdAtMs = Date.parse('2026-11-20T09:00:00Z');
-    expect(factsOf(raw)).toEqual({ serviceSlug: 'gardening', createdAtMs, readable: null });
+    expect(factsOf(raw)).toEqual({ serviceSlug: 'gardening', createdAtMs, readable: null, safeRaw: null });
   });
 
   it('is nothing where the text says nothing', () => {
@@ -41,6 +41,7 @@ describe('what is kept beside a lead', () => {
       serviceSlug: null,
       createdAtMs: null,
       readable: null,
+      safeRaw: null,
     });
   });
 
@@ -59,3 +60,30 @@ describe('what is kept beside a lead', () => {
     ).toBeNull();
   });
 });
+
+describe('the JSON text for databases', () => {
+  it.each([
+    [String.raw`{"a":"\u0000\u0000"}`, String.raw`{"a":"\ufffd\ufffd"}`],
+    [String.raw`{"a\u0000":1.50}`, String.raw`{"a\ufffd":1.50}`],
+    [String.raw`{"a":"\ud83d\ude00\ud83d\uDE00"}`, null],
+    [String.raw`{"a":"\uD83D\ud83d\ude00\ude00"}`, String.raw`{"a":"\ufffd\ud83d\ude00\ufffd"}`],
+    [String.raw`{"a":"\\u0000\\\\ud800"}`, null],
+    [String.raw`{"a":"\\\u0000\"\n\ud800x"}`, String.raw`{"a":"\\\ufffd\"\n\ufffdx"}`],
+    [String.raw`{"a":"\u0041 \ufffd"}`, null],
+  ])('%s is kept as %s', (raw, safe) => {
+    expect(safeRaw(raw)).toBe(safe);
+    expect(JSON.parse(safe ?? raw)).toEqual(JSON.parse(raw, wellFormed));
+  });
+
+  it('is made of ten megabytes of NUL, or of quotes, as well', () => {
+    const size = 1_700_000;
+    expect(safeRaw(`"${'\\u0000'.repeat(size)}"`)).toBe(`"${'\\ufffd'.repeat(size)}"`);
+    expect(safeRaw(`"${'\\"'.repeat(size)}\\ud800"`)).toBe(`"${'\\"'.repeat(size)}\\ufffd"`);
+  });
+});
+
+function wellFormed(_key: string, value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll('\0', '\ufffd').toWellFormed();
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [wellFormed('', key), one]));
+}

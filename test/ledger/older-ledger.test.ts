@@ -21,6 +21,7 @@ const AS_BEFORE = `
   ALTER TABLE _versions DROP COLUMN service_slug;
   ALTER TABLE _versions DROP COLUMN created_at;
   ALTER TABLE _versions DROP COLUMN readable;
+  ALTER TABLE _versions DROP COLUMN safe_raw;
   ALTER TABLE _sinks DROP COLUMN place;
   ALTER TABLE _sinks DROP COLUMN former;
   ALTER TABLE _ledger DROP COLUMN restored_at;

@@ -16,7 +16,12 @@ test('a lead is kept as it was written, with the hash of its bytes', () => {
     id: 42n,
     raw,
     hash: hash('sha256', Buffer.from(raw)).slice(0, 32),
-    facts: { serviceSlug: 'house-cleaning', createdAtMs: Date.UTC(2026, 10, 20, 9, 59, 30), readable: null },
+    facts: {
+      serviceSlug: 'house-cleaning',
+      createdAtMs: Date.UTC(2026, 10, 20, 9, 59, 30),
+      readable: null,
+      safeRaw: null,
+    },
   });
 });
 

@@ -252,7 +252,7 @@ async function heldInTable(schema: string, query: Scene['query']): Promise<Held[
   );
   if (!made) return [];
   const rows = await query<{ source: string; id: string; raw: string }>(
-    `SELECT source, id, _leadsync_raw::text AS raw FROM ${schema}.leads ORDER BY source, id`,
+    `SELECT source, id, coalesce(_leadsync_original, _leadsync_raw::text) AS raw FROM ${schema}.leads ORDER BY source, id`,
   );
   return rows.map(({ source, id, raw }) => ({ source, lead: id, version: versionIn(raw), under: id, raw }));
 }

@@ -15,12 +15,18 @@ const ofDelivery: readonly Column[] = [
   always('_leadsync_delivery_id', 'text', 'The same for ever: recognise repeats by it.'),
 ];
 
+/** Columns of `leads` that are younger than those of a delivery: new ones are added at the end of a file. */
+const ADDED = ['_leadsync_original'];
+
+const ofLeads = (relations.find(({ name }) => name === 'leads')?.columns ?? []).filter(
+  ({ name }) => !LATER.includes(name),
+);
+
 /** The columns of the table `leads`, under the same names, and what tells deliveries apart. New ones are added at the end. */
 export const columns: readonly Column[] = [
-  ...(relations.find(({ name }) => name === 'leads')?.columns ?? []).filter(
-    ({ name }) => !LATER.includes(name),
-  ),
+  ...ofLeads.filter(({ name }) => !ADDED.includes(name)),
   ...ofDelivery,
+  ...ofLeads.filter(({ name }) => ADDED.includes(name)),
 ];
 
 /** A delivery's cells, in the order of the columns. */

@@ -21,7 +21,7 @@ export async function eraseLeads(client: ClientBase, schema: string, leads: read
     `DELETE FROM lead_answers t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,
     `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,
     `DELETE FROM _client_keys t USING ${given} WHERE t.source = g.source AND t.id = g.id`,
-    `UPDATE lead_versions t SET raw = ${empty}::json FROM ${given}
+    `UPDATE lead_versions t SET raw = ${empty}::json, _leadsync_replaced = false, _leadsync_original = NULL FROM ${given}
      WHERE t.source = g.source AND t.lead_id = g.id AND t.raw::text <> ${empty}`,
     `UPDATE rejected_leads t SET raw = '' FROM ${given} WHERE t.source = g.source AND t.lead_id = g.id AND t.raw <> ''`,
     `UPDATE attempts t SET error = NULL FROM deliveries d, ${given} WHERE ${ofDelivery} AND t.error IS NOT NULL`,

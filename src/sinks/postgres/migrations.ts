@@ -1,3 +1,13 @@
+const HEX = '[0-9a-fA-F]';
+const [HIGH, LOW] = [String.raw`\\u[dD][89abAB]${HEX}{2}`, String.raw`\\u[dD][c-fC-F]${HEX}{2}`];
+/** A column's JSON text with escaped backslashes written by number: then every backslash begins an escape. */
+const plain = (column: string) => String.raw`replace(${column}::text, '\\', '\u005c')`;
+/** The same with U+FFFD for NUL and halves of surrogate pairs. */
+const safe = (column: string) =>
+  String.raw`regexp_replace(regexp_replace(replace(${plain(column)}, '\u0000', '\ufffd'), '${HIGH}(?!${LOW})', '\\ufffd', 'g'), '(?<!${HIGH})${LOW}', '\\ufffd', 'g')`;
+const isUnsafe = (column: string) =>
+  String.raw`${column}::text ~* '\\u(0000|d[89a-f])' AND ${safe(column)} <> ${plain(column)}`;
+
 /**
  * The steps from an empty schema to this version's. A step that has been released is never changed; a new one is added
  * after it. They run in the schema as `search_path`, in one transaction.
@@ -251,6 +261,14 @@ export const migrations: readonly string[] = [
       SELECT FROM deliveries e WHERE e.source = d.source AND e.lead_id = d.lead_id AND e.sink = d.sink
         AND e.state = 'delivered' AND e.event = 'created' AND NOT e.replay
         AND (e.settled_at, e.delivery_id) < (d.settled_at, d.delivery_id)));
+  `,
+  `
+  -- JSON with an escaped NUL or half a surrogate pair can be stored, but every -> and ->> over it fails.
+  ALTER TABLE leads ADD COLUMN _leadsync_original text;
+  ALTER TABLE lead_versions ADD COLUMN _leadsync_replaced boolean NOT NULL DEFAULT false, ADD COLUMN _leadsync_original text;
+  UPDATE leads SET _leadsync_original = _leadsync_raw::text, _leadsync_raw = ${safe('_leadsync_raw')}::json, _leadsync_replaced = true
+  WHERE ${isUnsafe('_leadsync_raw')};
+  UPDATE lead_versions SET _leadsync_original = raw::text, raw = ${safe('raw')}::json, _leadsync_replaced = true WHERE ${isUnsafe('raw')};
   `,
 ];
 

@@ -21,6 +21,7 @@ export const leadColumns = {
   _leadsync_hash: 'text',
   _leadsync_raw: 'json',
   _leadsync_replaced: 'boolean',
+  _leadsync_original: 'text',
 } as const;
 
 /** A lead's answers as they are stored, a row each. */

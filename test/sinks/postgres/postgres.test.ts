@@ -60,7 +60,9 @@ describe('a stored lead', () => {
       open(),
       aDelivery({ leadId: 7n, raw, hash: 'cafe', version: 3, changedAt: new Date('2026-11-21T00:00:00Z') }),
     );
-    const [lead] = await database.query('SELECT *, _leadsync_raw::text AS raw FROM leads');
+    const [lead] = await database.query(
+      'SELECT *, coalesce(_leadsync_original, _leadsync_raw::text) AS raw FROM leads',
+    );
     expect(lead).toMatchObject({
       source: 'main',
       id: '7',
@@ -100,7 +102,7 @@ describe('a stored lead', () => {
     const raw = aLead({ client_name: 'a\0b\ud800' });
     await deliver(open(), aDelivery({ raw }));
     const [lead] = await database.query(
-      'SELECT client_name, _leadsync_replaced, _leadsync_raw::text AS raw FROM leads',
+      'SELECT client_name, _leadsync_replaced, coalesce(_leadsync_original, _leadsync_raw::text) AS raw FROM leads',
     );
     expect(lead).toEqual({ client_name: 'a\ufffdb\ufffd', _leadsync_replaced: true, raw });
   });
