@@ -279,7 +279,7 @@ export class Daemon {
   }
 
   async #close(graceMs: number): Promise<boolean> {
-    const stopped = this.#installation.stop();
+    const stopped = this.#installation.stop(graceMs);
     await Promise.all([this.#parts.carrier.close(graceMs), this.#loops.ended(), stopped]);
     await this.#installation.left();
     const failures = await this.#closers.closeAll();

@@ -106,11 +106,12 @@ export class Installation {
     await Promise.all([...this.#sinks.values()].map((unit) => unit.owed));
   }
 
-  /** Cuts polls off and claims no more. Resolves when nothing is at work but attempts. */
-  async stop(): Promise<void> {
+  /** Cuts polls off, but for tokens that are being renewed, and claims no more. Resolves when nothing is at work but attempts. */
+  async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
     const sources = [...this.#sources.values(), ...this.#leavingSources];
-    await Promise.all([...sources, ...this.#sinks.values()].map((unit) => unit.stop()));
+    const ending = sources.map((unit) => unit.stop(graceMs));
+    await Promise.all([...ending, ...[...this.#sinks.values()].map((unit) => unit.stop())]);
   }
 
   /** Resolves when what was to end under earlier configurations has ended; attempts among it may take as long as they may. */

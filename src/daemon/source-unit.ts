@@ -48,10 +48,12 @@ export class SourceUnit {
     await this.#source?.close();
   }
 
-  /** Cuts the poll under way off. Resolves when it has ended. */
-  async stop(): Promise<void> {
+  /** Cuts the poll under way off, but for a token that is being renewed: that gets `graceMs`. Resolves when it has ended. */
+  async stop(graceMs: number): Promise<void> {
     this.#loops.stop();
-    await this.retire();
+    this.#retired.abort();
+    await this.#loops.ended();
+    await this.#source?.close(graceMs);
   }
 
   #pollParts(): PollParts {

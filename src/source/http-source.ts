@@ -30,6 +30,9 @@ export interface SourceParts {
   readonly files?: Files;
 }
 
+/** How long a token renewal under way gets where whoever closes the source has nothing to say of it, in ms. */
+const RENEWAL_GRACE_MS = 5_000;
+
 /** A source that is read over HTTP, and that a person can log in to. */
 export interface HttpSource extends Source {
   /** Starts the authorization code grant. The tokens it brings take the place of those in the data directory. @throws SourceError */
@@ -76,7 +79,6 @@ class OpenSource implements HttpSource {
       clock,
       random,
       emit,
-      closing,
       trial,
     });
   }
@@ -96,8 +98,12 @@ class OpenSource implements HttpSource {
     return startLogin(this.#endpoint, this.#options.redirect_uri, (token) => this.#tokens.keep(token));
   }
 
-  async close(): Promise<void> {
+  async close(graceMs = RENEWAL_GRACE_MS): Promise<void> {
+    const ended = new AbortController();
+    const ending = this.#tokens.end().then(() => ended.abort());
+    await this.#parts.clock.sleep(graceMs, ended.signal);
     this.#closing.abort();
+    await ending; // an answer that was there in time is still being written
     await this.#agent.destroy(); // closing in peace would wait for bodies that nobody reads
   }
 }

@@ -40,7 +40,7 @@ export interface TokenEndpointParts {
   readonly source: string;
   readonly dispatcher: Dispatcher;
   readonly clock: Clock;
-  /** Ends requests that are under way. */
+  /** Cuts off requests that are under way. */
   readonly closing: AbortSignal;
 }
 

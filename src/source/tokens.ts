@@ -21,8 +21,6 @@ export interface TokensParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: Emit;
-  /** Ends a renewal that waits for another process. */
-  readonly closing: AbortSignal;
   /** Leaves a stored token that does not work as it is, and does not store what is used in its place. */
   readonly trial: boolean;
 }
@@ -44,6 +42,7 @@ export class Tokens {
   /** Got from the service and not on disk yet: not to be used, nor to be forgotten, until it is. */
   #unsaved: Token | undefined;
   #renewal: Promise<string> | undefined;
+  readonly #ending = new AbortController();
 
   constructor(parts: TokensParts) {
     this.#parts = parts;
@@ -71,9 +70,18 @@ export class Tokens {
     return renewed === refused ? await this.#renewed(refused, signal) : renewed;
   }
 
+  /**
+   * Begins no renewal any more, and stops waiting for other processes. Resolves when the renewal under way has ended: what
+   * it brings is on disk by then, which a service that ends refresh tokens with their use gives only once.
+   */
+  async end(): Promise<void> {
+    this.#ending.abort();
+    await this.#renewal?.catch(() => undefined); // its waiters hear of it
+  }
+
   /** Keeps a token that a login brought. @throws SourceError `token-file` */
   async keep(token: Token): Promise<void> {
-    const { file, closing } = this.#parts;
+    const { file } = this.#parts;
     await file.prepare();
     await this.#locked(
       async () => undefined,
@@ -85,7 +93,6 @@ export class Tokens {
         await this.#save(token, 'authorization_code');
         return token.accessToken;
       },
-      closing,
     );
   }
 
@@ -113,7 +120,6 @@ export class Tokens {
     return await this.#locked(
       () => this.#takeStored(refused),
       () => this.#takeOrObtain(refused),
-      this.#parts.closing,
     );
   }
 
@@ -126,9 +132,10 @@ export class Tokens {
     return (await this.#takeStored(refused)) ?? (await this.#obtain(stored));
   }
 
-  #locked(look: () => Promise<string | undefined>, renew: () => Promise<string>, signal: AbortSignal) {
+  #locked(look: () => Promise<string | undefined>, renew: () => Promise<string>) {
     const { source, file, patienceMs, clock, random } = this.#parts;
-    return withRenewalLock({ source, path: file.lockPath, patienceMs, clock, random }, look, renew, signal);
+    const lock = { source, path: file.lockPath, patienceMs, clock, random };
+    return withRenewalLock(lock, look, renew, this.#ending.signal);
   }
 
   /** The token in the file, when it is good: from an earlier run, or another process was faster. */

@@ -126,6 +126,15 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/source/login.test.ts'],
   },
   {
+    name: 'a stop lets a renewal under way end',
+    without:
+      'every deploy can lose the refresh token that the service has just issued, and with it a person’s login',
+    file: 'src/source/http-source.ts',
+    text: 'await this.#parts.clock.sleep(graceMs, ended.signal);',
+    instead: 'await this.#parts.clock.sleep(0, ended.signal);',
+    tests: ['test/faults/killed-while-renewing.test.ts'],
+  },
+  {
     name: 'one renewal for any number of waiters',
     without: 'two renewals at once, of which the second ends the first one’s refresh token',
     file: 'src/source/tokens.ts',

@@ -1,11 +1,15 @@
 // Point 10: leadsync is killed while it renews its token. The service ends a refresh token as strictly as the step allows:
-// before the new one is on disk, nothing can help against a service that has ended the old one with its use.
-// The carrier has no part in it.
+// before the new one is on disk, nothing can help against a service that has ended the old one with its use. Asked to stop,
+// leadsync has the time to take it. The carrier has no part in it.
 import { expect, test } from 'vitest';
 import type { RefreshRotation } from '../stub/tokens.ts';
 import { aScene } from '../support/a-scene.ts';
 import type { RunningLeadsync } from '../support/leadsync.ts';
+import { logIn } from '../support/log-in.ts';
+import type { SceneOptions } from '../support/scene.ts';
+import { until } from '../support/until.ts';
 import { expectRecovery, runUntilKilled } from './killing.ts';
+import { logged, told } from './telling.ts';
 
 const LEADS = 20;
 /** Short enough to be renewed while one looks, and long enough for the slowest start. */
@@ -34,6 +38,47 @@ test('10. killed before the new token is on disk, where the service ended the ol
   expect(grantsIn(log).filter((grant) => grant === 'client_credentials')).toHaveLength(1);
   expect(log.filter(({ event }) => event === 'token-fallback')).toHaveLength(1);
 }, 120_000);
+
+test('10. asked to stop while it renews, it stores what the service answers: the login still works after a restart', async () => {
+  const { scene, daemon, answer } = await renewingLogin();
+  daemon.process.kill('SIGTERM');
+  await told(daemon, 'stopping');
+  answer();
+  expect(await daemon.exited).toEqual({ code: 0, signal: null });
+  scene.stub.addLeads(LEADS);
+  const next = await scene.start();
+  await until('the new leads are everywhere', () => scene.complete(), 60_000);
+  expect(logged(next, 'poll-failed')).toEqual([]);
+  expect(new Set(scene.stub.grants.slice(1))).toEqual(new Set(['refresh_token']));
+  expect(await next.kill()).toEqual({ code: 0, signal: null });
+}, 120_000);
+
+test('10. asked to stop a second time while it renews, it ends at once', async () => {
+  const { daemon } = await renewingLogin();
+  daemon.process.kill('SIGTERM');
+  await told(daemon, 'stopping');
+  expect(await daemon.kill('SIGTERM')).toEqual({ code: 143, signal: null });
+}, 120_000);
+
+test('10. asked to stop while it renews, it waits no longer than stop.grace', async () => {
+  const { daemon } = await renewingLogin({ stop: { grace: '500ms' } });
+  expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  expect(logged(daemon, 'stopped')).toMatchObject([{ level: 'info' }]);
+}, 120_000);
+
+/** A daemon that waits for the answer to a refresh, which has ended the refresh token on disk. `answer` lets it come. */
+async function renewingLogin(config: SceneOptions['config'] = {}) {
+  const scene = await aScene('in-process', {
+    stub: { leads: LEADS, personal: true, tokenLifetimeSeconds: TOKEN_SECONDS, refreshRotation: 'at-once' },
+    config,
+  });
+  await logIn(scene.configFile);
+  const answered = Promise.withResolvers<void>();
+  scene.stub.misbehave({ token: 'answer-slow', until: answered.promise, times: 1 });
+  const daemon = await scene.start();
+  await until('it renews', () => scene.stub.grants.at(-1) === 'refresh_token', 60_000);
+  return { scene, daemon, answer: answered.resolve };
+}
 
 /** No leads at first: the files that are written until the kill are the token's. */
 async function killedWhileRenewing(place: string, refreshRotation: RefreshRotation, grant: string) {

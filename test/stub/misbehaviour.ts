@@ -5,6 +5,8 @@ export interface Misbehaviour<Name extends string> {
   readonly retryAfter?: string | undefined;
   /** How long answers that are slow take, in ms. */
   readonly delayMs?: number | undefined;
+  /** In place of `delayMs`: answers that are slow wait for this. */
+  readonly until?: Promise<unknown> | undefined;
 }
 
 /** What an endpoint will do wrong: each entry for so many requests, one after the other; the last may be for ever. */

@@ -59,6 +59,8 @@ export interface MisbehaveRequest {
   readonly times?: number;
   readonly retryAfter?: string;
   readonly delayMs?: number;
+  /** In place of `delayMs`, for tests in the same process: what slow answers wait for. */
+  readonly until?: Promise<unknown>;
 }
 
 /** A request as it came in, and what it was answered with. */
@@ -233,9 +235,9 @@ class RunningStub implements Stub {
     this.#arrivals.unref();
   }
 
-  misbehave({ listing, token, times, retryAfter, delayMs }: MisbehaveRequest): void {
-    if (listing !== undefined) this.#listingMisbehaviours.add({ name: listing, retryAfter, delayMs }, times);
-    if (token !== undefined) this.#tokenMisbehaviours.add({ name: token, retryAfter, delayMs }, times);
+  misbehave({ listing, token, times, ...how }: MisbehaveRequest): void {
+    if (listing !== undefined) this.#listingMisbehaviours.add({ name: listing, ...how }, times);
+    if (token !== undefined) this.#tokenMisbehaviours.add({ name: token, ...how }, times);
   }
 
   behave(): void {

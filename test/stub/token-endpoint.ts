@@ -44,7 +44,7 @@ export async function answerTokenRequest(
   if ('error' in issued) return options.manner.tokenError(res, issued);
   // The tokens are issued and the old ones on their way out, but nobody hears of it.
   if (fault?.loseAnswer) return void res.socket?.destroy();
-  if (fault?.delayAnswer && (await late(res, misbehaviour?.delayMs ?? 2_000))) return;
+  if (misbehaviour && fault?.delayAnswer && (await late(res, misbehaviour))) return;
   const answer = options.manner.tokenAnswer(issued, options.lifetimeSeconds);
   sendJson(res, 200, fault?.change?.(answer) ?? answer, { 'cache-control': 'no-store', pragma: 'no-cache' });
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sendJson, sendText } from './manner.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 import type { TokenEndpointOptions } from './token-endpoint.ts';
@@ -28,7 +30,7 @@ export const tokenFaults = {
   /** The connection is reset before an answer. */
   down: { instead: ({ res }) => done(res.socket?.resetAndDestroy()) },
   /** The right answer, late. */
-  slow: { instead: ({ res, misbehaviour }) => late(res, misbehaviour.delayMs ?? 2_000) },
+  slow: { instead: ({ res, misbehaviour }) => late(res, misbehaviour) },
   /** No answer, ever. */
   hang: { instead: () => true },
   /** Headers, half the body, then silence. */
@@ -103,14 +105,15 @@ function done(_: unknown): true {
 }
 
 /** Waits before the endpoint answers. True: nobody waits for the answer any more. */
-export async function late(res: ServerResponse, delayMs: number): Promise<boolean> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, delayMs);
-    res.once('close', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+export async function late(
+  res: ServerResponse,
+  { delayMs = 2_000, until }: Pick<Misbehaviour<string>, 'delayMs' | 'until'>,
+): Promise<boolean> {
+  const closed = new AbortController();
+  res.once('close', () => closed.abort());
+  const gone = once(closed.signal, 'abort');
+  const waited = until ?? sleep(delayMs, undefined, { signal: closed.signal }).catch(() => undefined);
+  await Promise.race([waited, gone]);
   return res.destroyed;
 }
 
