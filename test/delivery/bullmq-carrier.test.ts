@@ -82,7 +82,7 @@ describe('a Redis in trouble', () => {
     }
     await offerUntilTaken(carrier, [ref(2)]);
     await until('it is at work', () => attempts.batches.includes('b2'));
-  }, 30_000);
+  });
 
   it('that may throw jobs away is warned of', async () => {
     const redis = await privateRedis(['--maxmemory-policy', 'allkeys-lru']);

@@ -65,7 +65,7 @@ describe.each(ways)('a clock that is set, with a source that is %s', (_, carrier
     await expectCalm(again);
     expect(logged(again, 'sink-held')).toEqual([]);
     expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-  }, 300_000);
+  });
 });
 
 test('41. a daily poll whose time passes while leadsync is away or stopped happens as soon as it is back', async () => {
@@ -94,7 +94,7 @@ test('41. a daily poll whose time passes while leadsync is away or stopped happe
   await until('the new leads have arrived', () => haveArrived(scene), 60_000);
   expect(stub.listingRequests).toBe(3);
   expect(daemon.stderr).not.toContain('NODE-CRON');
-}, 180_000);
+});
 
 /** New leads arrive as ever, and for a while the service is asked once a second and gives one token at most. */
 async function expectNeitherStormNorStall(scene: Scene): Promise<void> {

@@ -51,7 +51,7 @@ describe.each(carriers)('a drop folder in trouble, over the %s carrier', (carrie
     reader.stop();
     expect(reader.complaints).toEqual([]);
     expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-  }, 240_000);
+  });
 
   test('32. when writing, syncing or renaming fails, by failpoint, nothing half is visible, and the same leads are in one file afterwards', async () => {
     const scene = await aScene(carrier, {
@@ -77,7 +77,7 @@ describe.each(carriers)('a drop folder in trouble, over the %s carrier', (carrie
     reader.stop();
     expect(reader.complaints).toEqual([]);
     expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-  }, 240_000);
+  });
 });
 
 test.each(carriers)(

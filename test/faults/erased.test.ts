@@ -99,7 +99,7 @@ test('a person whose attempt was killed is erased at once, and the certificate s
     reached: false,
     what: expect.stringMatching(/^It may have got 1 lead, and was told of 0\./),
   });
-}, 120_000);
+});
 
 describe('leadsync is frozen', () => {
   test.each([

@@ -39,7 +39,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     const daemon = await scene.start();
     await scene.run('retry', '--sink', 'crm', '--lead', String(POISON));
     await expectKept(scene, daemon, { repeats: false });
-  }, 240_000);
+  });
 });
 
 /** Starts leadsync again whenever it has died, until it lives and the condition holds. Gives how often it died. */

@@ -23,7 +23,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     await expectRecovery(scene, { repeats: false });
     const twice = sentMoreThanOnce(scene);
     expect(twice).toEqual(cutOff.toSorted());
-  }, 120_000);
+  });
 
   test.each(['file-write', 'file-sync', 'file-rename'])(
     '6. killed while a CSV file is written (%s), it shows no part of it, and writes the whole under the same name',
@@ -48,7 +48,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     await runUntilKilled(scene, 'postgres-commit=kill@2', ['warehouse']);
     expect(await scene.query(`SELECT id FROM ${scene.schema}.leads`)).toEqual([]);
     await expectRecovery(scene, { repeats: false });
-  }, 120_000);
+  });
 
   test('8. killed after an attempt is settled and before the queue forgets its job, it sees that and sends nothing twice', async () => {
     const scene = await aSceneToKillIn(carrier, {
@@ -67,7 +67,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
       return kept.length === 0 || stale.some(({ batch }) => kept.some((job) => job.startsWith(`${batch}-`)));
     });
     expect(sentMoreThanOnce(scene)).toEqual([]);
-  }, 120_000);
+  });
 });
 
 /** The `webhook-id`s that came in more than one request, answered or not. */

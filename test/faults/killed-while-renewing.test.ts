@@ -37,7 +37,7 @@ test('10. killed before the new token is on disk, where the service ended the ol
   const { log } = await killedWhileRenewing('token-received', 'at-once', 'client_credentials');
   expect(grantsIn(log).filter((grant) => grant === 'client_credentials')).toHaveLength(1);
   expect(log.filter(({ event }) => event === 'token-fallback')).toHaveLength(1);
-}, 120_000);
+});
 
 test('10. asked to stop while it renews, it stores what the service answers: the login still works after a restart', async () => {
   const { scene, daemon, answer } = await renewingLogin();

@@ -34,7 +34,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     if (carrier === 'bullmq') expect(await jobsIn(scene)).toEqual([]);
     expect(scene.receiver.received).toEqual([]);
     await expectRecovery(scene, { repeats: false });
-  }, 120_000);
+  });
 
   test('5. killed after the carrier has batches and before it says so, it sends each once', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS });
@@ -42,7 +42,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     if (carrier === 'bullmq') expect(await jobsIn(scene)).not.toEqual([]);
     await expectRecovery(scene, { repeats: false });
     if (carrier === 'bullmq') expect(await jobsIn(scene)).toEqual([]);
-  }, 120_000);
+  });
 
   test('7. killed after the webhook took leads and before the ledger knows, it repeats them under the same webhook-id', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS, sinks: { crm: { concurrency: 5 } } });
@@ -52,7 +52,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     expect(repeated.length, 'leads that came twice').toBeGreaterThan(0);
     // Those that were under way at the kill, and those whose settling shared a commit that never came.
     expect(repeated.length, 'leads that came twice').toBeLessThanOrEqual(2 * 5);
-  }, 120_000);
+  });
 
   test('7. killed after a CSV file was dropped and before the ledger knows, it leaves that file as it is, and adds no other for its leads', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS });
@@ -63,7 +63,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     const before = { text: readFileSync(path, 'utf8'), ...identityOf(path) };
     await expectRecovery(scene, { repeats: false });
     expect({ text: readFileSync(path, 'utf8'), ...identityOf(path) }).toEqual(before);
-  }, 120_000);
+  });
 
   test('7. killed after PostgreSQL committed and before the ledger knows, there is still one row for a lead and for an answer', async () => {
     const scene = await aSceneToKillIn(carrier, { leads: LEADS });
@@ -74,7 +74,7 @@ describe.each(carriers)('with the %s carrier', (carrier) => {
     await expectRecovery(scene, { repeats: false });
     const after = await rowsIn(scene);
     expect(after).toEqual({ leads: LEADS, answers: after.answersGiven, answersGiven: after.answersGiven });
-  }, 120_000);
+  });
 });
 
 /** How many leads the ledger has seen, and how many it knows a delivery of, for each sink. */

@@ -85,7 +85,7 @@ test('a data directory that is empty, as one that is not mounted, is told by wha
     scene,
     /sink drop holds lead \d+ of main in .*csv; sink warehouse holds lead \d+ of main/,
   );
-}, 120_000);
+});
 
 test('and by Redis, where the sinks can tell nothing', async () => {
   const scene = await delivered('bullmq');
@@ -95,7 +95,7 @@ test('and by Redis, where the sinks can tell nothing', async () => {
     delete sinks?.['warehouse'];
   });
   await expectQuestion(scene, /Redis holds the mark of ledger [0-9a-f]{16}/);
-}, 120_000);
+});
 
 test('a sink that is away shows nothing, and does not keep leadsync from starting', async () => {
   const scene = await delivered();
@@ -106,7 +106,7 @@ test('a sink that is away shows nothing, and does not keep leadsync from startin
   });
   await scene.start();
   await until('every lead went out again', () => scene.receiver.received.length >= 2 * LEADS, 60_000);
-}, 120_000);
+});
 
 test('a new ledger that is accepted is used from then on, unasked; what was left of the old one is set aside', async () => {
   const scene = await delivered();
@@ -126,7 +126,7 @@ test('a new ledger that is accepted is used from then on, unasked; what was left
   await daemon.kill();
   const again = await scene.start();
   expect(again.log).not.toContainEqual(expect.objectContaining({ event: 'ledger-restored' }));
-}, 120_000);
+});
 
 test('`ledger.create` answers the question beforehand', async () => {
   const scene = await aScene('in-process', {
@@ -145,7 +145,7 @@ test('`ledger.create` answers the question beforehand', async () => {
   });
   expect(await scene.run('sync')).toMatchObject({ code: 0 });
   expect(scene.receiver.received).toHaveLength(2 * LEADS);
-}, 120_000);
+});
 
 test('a really new installation is not asked, whatever was tried before its first start', async () => {
   const scene = await aScene('in-process', { stub: { leads: LEADS } });
@@ -153,7 +153,7 @@ test('a really new installation is not asked, whatever was tried before its firs
   expect(await scene.run('test-sink', 'drop')).toMatchObject({ code: 0 });
   expect(existsSync(scene.dataDir)).toBe(true);
   expect(await scene.run('sync')).toMatchObject({ code: 0 });
-}, 120_000);
+});
 
 test('a restored copy goes on, and says that deliveries may come again', async () => {
   const scene = await aScene('in-process', { stub: { leads: LEADS } });
@@ -167,4 +167,4 @@ test('a restored copy goes on, and says that deliveries may come again', async (
   expect(daemon.log.find(({ event }) => event === 'ledger-restored')).toMatchObject({ level: 'warn' });
   const { stdout } = await scene.run('status');
   expect(stdout).toMatch(/restored from a backup/);
-}, 120_000);
+});

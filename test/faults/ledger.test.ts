@@ -26,7 +26,7 @@ test('34. a second leadsync on the same data directory is refused with 75, and t
   await expectCalm(daemon);
   expect(logged(daemon, 'ledger-failed')).toEqual([]);
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-}, 120_000);
+});
 
 test('34. a file that is no database is refused with what to do, and stays as it is', async () => {
   const scene = await aScene('in-process');
@@ -60,7 +60,7 @@ test('34. on a full disk nothing is seen that is not owed, it is said, and all g
   await until('every lead is everywhere', () => scene.complete(), 120_000);
   await expectCalm(daemon);
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-}, 240_000);
+});
 
 test('34. when writing to the ledger fails, nothing is seen that is not owed, it is said, and all goes on afterwards', async (context) => {
   if (!mayLimit()) context.skip('needs prlimit(1), by which writes to files are made to fail');
@@ -76,7 +76,7 @@ test('34. when writing to the ledger fails, nothing is seen that is not owed, it
   await until('every lead is everywhere', () => scene.complete(), 120_000);
   await expectCalm(daemon);
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-}, 240_000);
+});
 
 test('34. while a reader holds a snapshot of the ledger leads flow, and afterwards its log is given back', async () => {
   const scene = await aScene('in-process', { stub: { leads: 10 } });
@@ -107,7 +107,7 @@ test('34. while a reader holds a snapshot of the ledger leads flow, and afterwar
   await until('every lead is everywhere', () => scene.complete(), 120_000);
   await expectCalm(daemon);
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-}, 400_000);
+});
 
 function ledgerOf(scene: Scene): string {
   return join(scene.dataDir, 'ledger.db');

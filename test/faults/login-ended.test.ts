@@ -27,7 +27,7 @@ test('39. a login that the service revokes stops the polls until somebody logs i
   }
   await daemon.kill();
   await expectLoginHelps(scene);
-}, 180_000);
+});
 
 test('10. a login whose rotated refresh token a kill has lost stops the polls until somebody logs in again', async () => {
   const scene = await aPersonsScene({ tokenLifetimeSeconds: 4, refreshRotation: 'at-once' });
@@ -37,7 +37,7 @@ test('10. a login whose rotated refresh token a kill has lost stops the polls un
   await expectLoginNeeded(scene, daemon);
   await daemon.kill();
   await expectLoginHelps(scene);
-}, 180_000);
+});
 
 /** A source that somebody has logged in to. */
 async function aPersonsScene(stub: StubOptions = {}): Promise<Scene> {

@@ -45,7 +45,7 @@ describe.each(carriers)('PostgreSQL in trouble, over the %s carrier', (carrier) 
     await expectCalm(daemon);
     expect(await answersThatAreNotThere(scene)).toEqual([]);
     expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-  }, 240_000);
+  });
 
   test('29. after a deadlock and serialization failures every row is there once, in its newest content', async () => {
     const { scene } = await aWarehouse(carrier);
@@ -60,7 +60,7 @@ describe.each(carriers)('PostgreSQL in trouble, over the %s carrier', (carrier) 
     await expectCalm(daemon);
     expect(await answersThatAreNotThere(scene)).toEqual([]);
     expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-  }, 180_000);
+  });
 });
 
 test.each(carriers)(

@@ -35,7 +35,7 @@ test('11. a FLUSHALL with 10,000 deliveries queued and 50 requests under way cos
   scene.receiver.answerAlways(204);
   for (const res of underWay) res.writeHead(204).end();
   await expectKept(scene, daemon, { repeats: false });
-}, 180_000);
+});
 
 test('12. FLUSHALL and SCRIPT FLUSH every second: leads go on arriving meanwhile, each once', async () => {
   const redis = await aRedis();
@@ -51,7 +51,7 @@ test('12. FLUSHALL and SCRIPT FLUSH every second: leads go on arriving meanwhile
   scene.stub.arrive(0);
   expect(scene.receiver.received.length).toBeGreaterThan(scene.stub.shown / 3);
   await expectKept(scene, daemon, { repeats: false });
-}, 180_000);
+});
 
 test('15. Redis frozen for longer than the lock of a job, with requests of two workers under way: a job that is handed to the other worker is not sent again', async () => {
   const redis = await aRedis();
@@ -81,7 +81,7 @@ test('15. Redis frozen for longer than the lock of a job, with requests of two w
   for (const res of underWay) res.writeHead(204).end();
   await expectKept(scene, daemon, { repeats: false });
   for (const worker of workers) expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-}, 180_000);
+});
 
 test('16. Redis out of memory: it is told, leads are recorded meanwhile, and go out when there is room', async () => {
   const redis = await aRedis({ args: ['--maxmemory', '3mb'] });
@@ -96,7 +96,7 @@ test('16. Redis out of memory: it is told, leads are recorded meanwhile, and go 
   });
   await told(daemon, 'carrier-recovered');
   await expectKept(scene, daemon, { repeats: false });
-}, 180_000);
+});
 
 test('17. an eviction policy that may throw jobs away is warned of at the start and by check, and used all the same', async () => {
   const redis = await aRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
@@ -107,7 +107,7 @@ test('17. an eviction policy that may throw jobs away is warned of at the start 
   const { stdout, stderr } = await scene.run('check');
   expect(stdout + stderr).toContain('noeviction');
   await expectKept(scene, daemon, { repeats: false });
-}, 120_000);
+});
 
 test.each([
   [

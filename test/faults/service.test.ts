@@ -183,7 +183,7 @@ test('36. an id that is twice in one listing is one lead, whose newest content r
   service.changeLead(first);
   await until('the newest content is everywhere', () => isEverywhere(service), 60_000);
   expect(log.of('poll-failed', 'repeating')).toEqual([]);
-}, 120_000);
+});
 
 test('36. leads whose id is a text, null, missing, negative, a fraction or beyond 2^63 are set aside, and those up to 2^63 arrive to the last digit', async () => {
   await showFor(at('odd-ids'), 'odd-ids', 2);
@@ -192,7 +192,7 @@ test('36. leads whose id is a text, null, missing, negative, a fraction or beyon
   const [rejection] = log.of('leads-rejected', 'odd-ids');
   expect(rejection?.['rejected']).toBe(10);
   expect(log.of('poll-failed', 'odd-ids')).toEqual([]);
-}, 120_000);
+});
 
 test('37. leads that break the description are set aside with the reason, stop no other, are shown in the status, and come when they come right', async () => {
   const service = at('breaking');
@@ -216,7 +216,7 @@ test('37. leads that break the description are set aside with the reason, stop n
     async () => (await statusOf(scene)).sources['breaking']?.leads_rejected === 0,
     60_000,
   );
-}, 180_000);
+});
 
 test('37. leads with unknown fields, without an address, without answers, with anything that strangers type, arrive to the last byte', async () => {
   const service = at('unusual');
@@ -225,7 +225,7 @@ test('37. leads with unknown fields, without an address, without answers, with a
   await until('they are everywhere', () => haveArrived(ids), 60_000);
   // That they are unaltered, the account at the end finds.
   expect(log.of('leads-rejected', 'unusual')).toEqual([]);
-}, 120_000);
+});
 
 test('38. a listing that is empty after it was not is warned of, and nothing is removed', async () => {
   const service = at('emptied');
@@ -235,7 +235,7 @@ test('38. a listing that is empty after it was not is warned of, and nothing is 
   expect((await statusOf(scene)).sources['emptied']).toMatchObject({ leads: LEADS });
   service.addLeads(MORE);
   await until('new leads are everywhere', () => isEverywhere(service), 60_000);
-}, 120_000);
+});
 
 test('38. a listing that shrinks, shuffles, turns round and grows old leads in its middle brings each lead once', async () => {
   const service = at('shuffling');
@@ -247,7 +247,7 @@ test('38. a listing that shrinks, shuffles, turns round and grows old leads in i
   service.addLeads(3);
   await until('new leads are everywhere', () => isEverywhere(service), 60_000);
   expect(log.of('poll-failed', 'shuffling')).toEqual([]);
-}, 120_000);
+});
 
 test('39. a refresh token that is rotated, revoked or lost on its way costs at most one request for client credentials, and no lead', async () => {
   at('losing').misbehave({ token: 'answer-lost', times: 1 });
@@ -263,7 +263,7 @@ test('39. a refresh token that is rotated, revoked or lost on its way costs at m
   // Client credentials are asked for anew where the refresh token is of no use any more, and only there.
   expect(log.of('token-fallback', 'rotating')).toEqual([]);
   for (const name of ['revoked', 'losing']) expect(log.of('token-fallback', name)).toHaveLength(1);
-}, 180_000);
+});
 
 test('40. a token that the listing refuses once is replaced by one new one, and the same poll goes on', async () => {
   const service = at('once-refused');
@@ -273,7 +273,7 @@ test('40. a token that the listing refuses once is replaced by one new one, and 
   await until('new leads are everywhere', () => isEverywhere(service), 60_000);
   expect(log.of('poll-failed', 'once-refused')).toEqual([]);
   expect(log.of('token-renewed', 'once-refused')).toHaveLength(2);
-}, 120_000);
+});
 
 test.each(['ahead', 'behind'])(
   '41. a service whose clock is ten minutes %s is read as any other, with one token',
@@ -295,7 +295,7 @@ test('35 to 40. when all behave again, every lead of every service is at every s
   await until('every lead is everywhere', () => scene.complete(), 90_000);
   await expectCalm(daemon);
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-}, 240_000);
+});
 
 /** Lets a service misbehave until that was told twice, and then behave; resolves when its leads are everywhere. */
 async function tell(name: Name): Promise<void> {

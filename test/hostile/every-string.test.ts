@@ -50,7 +50,7 @@ test(`every field of a lead may be any of our own ${ownStrings.length} hostile s
   expect(daemon.stdout).toBe('');
   expectPlain(daemon.stderr, 'the log');
   expectLogLines(daemon.stderr);
-}, 150_000);
+});
 
 test(`a created_at or an id of each of them is set aside with its reason, keeps nobody else waiting and is kept as it came ${CORPUS}`, async () => {
   const scene = await aScene('in-process', { stub: { leads: 3 } });
@@ -73,7 +73,7 @@ test(`a created_at or an id of each of them is set aside with its reason, keeps 
   const trace = await scene.run('trace', '800001');
   expect(trace.stdout).toContain('created_at: is no ISO 8601 date-time');
   for (const { stdout, stderr } of [synced, status, trace]) expectPlain(stdout + stderr, 'a command');
-}, 60_000);
+});
 
 /** The ledger keeps the text as it was received. */
 function expectExactLedger(scene: Scene, leads: readonly HostileLead[]): void {

@@ -85,7 +85,7 @@ test('leads that keep the description arrive everywhere as they are, however str
     expect(cells.get(id)?.['client_name'], what).toBe(client_name);
     expect(JSON.parse(cells.get(id)?.['service_question_answers'] ?? ''), what).toEqual(answers);
   }
-}, 60_000);
+});
 
 /** What breaks the description, or what leadsync itself holds to, by the reason that is given. */
 const SET_ASIDE: Readonly<Record<string, (id: number) => string>> = {
@@ -115,7 +115,7 @@ test('what breaks the description keeps nobody waiting and is set aside with its
   );
   expect(reasons.flat()).toEqual(Object.keys(SET_ASIDE));
   expect((await scene.run('trace', '1')).stdout).toContain('source main: is nested 10001 deep');
-}, 60_000);
+});
 
 /** What the description knows of an answer. */
 function described({ question, slug, answer }: Record<'question' | 'slug' | 'answer', string>) {

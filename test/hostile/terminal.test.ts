@@ -42,7 +42,7 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
     if (format === 'pretty') return; // what commands print is the same
     await expectPlainTables(scene);
     if (hasTerminal) expectPlainTerminal(scene);
-  }, 120_000);
+  });
 });
 
 /** Where each word is put. */

@@ -43,7 +43,7 @@ describe('a process killed (kill -9) while it records and delivers', () => {
     expect([...delivered].filter((id) => !known.has(id))).toEqual([]);
     expect(delivered.size).toBeGreaterThan(KILLS);
     await ledger.close();
-  }, 60_000);
+  });
 });
 
 /** Lets the process work until it has said something so many times, then kills it. Gives what it said. */

@@ -18,10 +18,10 @@ describe('whatever happens, and in whatever order', () => {
   if (asked === undefined)
     it('no lead is lost, none arrives twice without a reason, and all comes to rest', async () => {
       for (let seed = 1; seed <= SEEDS; seed += 1) expect(await failureOf(seed)).toBe('');
-    }, 900_000);
+    });
   else
     it(`the run of seed ${asked} keeps every promise`, async () => {
       const failure = await failureOf(Number(asked), (line) => process.stdout.write(`${line}\n`));
       expect(failure).toBe('');
-    }, 900_000);
+    });
 });

@@ -20,7 +20,7 @@ test('a build runs like a checkout, and refuses to start with LEADSYNC_FAILPOINT
     stdout: '',
     stderr: expect.stringContaining('LEADSYNC_FAILPOINTS is for tests of a checkout. Remove it'),
   });
-}, 60_000);
+});
 
 /** What `npm run build` makes, with what a package has beside it. Types are checked elsewhere. */
 function aBuild(): string {

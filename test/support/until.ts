@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Patience } from './patience.ts';
 
 /**
  * Waits for a condition, looking every 10 ms. An error thrown by it counts as "not yet".
  * @returns what the condition gave, once it is truthy
- * @throws Error that names `what` after `timeoutMs`
+ * @throws Error that names `what` when `patienceMs` are used up: time in which the machine was busy does not count
  */
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
-  timeoutMs = 10_000,
+  patienceMs = 10_000,
 ): Promise<NonNullable<T>> {
-  const deadline = performance.now() + timeoutMs;
+  const patience = new Patience();
   let lastError: unknown;
   while (true) {
     try {
@@ -20,8 +21,8 @@ export async function until<T>(
     } catch (error) {
       lastError = error;
     }
-    if (performance.now() > deadline) {
-      throw new Error(`waited ${timeoutMs} ms in vain until ${what}`, { cause: lastError });
+    if (patience.spentMs > patienceMs) {
+      throw new Error(`waited ${patienceMs} ms in vain until ${what}`, { cause: lastError });
     }
     await sleep(10);
   }

@@ -127,7 +127,7 @@ test('over the API it is seen what became of each lead, and what failed is sent 
   const wrong = await reload({ TOKEN: 'another-token-entirely' });
   expect(wrong.code).toBe(1);
   expect(wrong.stderr).toContain('wants another admin.token');
-}, 60_000);
+});
 
 test('what is not there is told with what there is', async () => {
   const { ask } = await aRunningLeadsync();
@@ -145,7 +145,7 @@ test('what is not there is told with what there is', async () => {
     status: 404,
     body: { error: { code: 'unknown-sink' } },
   });
-}, 60_000);
+});
 
 test('of each export it is seen when it was made, what failed, and when it is made next', async () => {
   const notADirectory = join(tempDir(), 'a-file');

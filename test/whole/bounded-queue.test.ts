@@ -37,4 +37,4 @@ test('of a backlog of thousands Redis holds only what is tried next, while it wa
   await until('a part of it is drained', partOfIt, 60_000);
   // A job is removed a moment after its outcome has made room for the next.
   expect(most).toBeLessThanOrEqual(WINDOW + CONCURRENCY);
-}, 120_000);
+});

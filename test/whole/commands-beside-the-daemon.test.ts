@@ -43,7 +43,7 @@ describe.each(carriers)('beside a daemon that runs (%s)', (carrier) => {
     await until('all are there twice', twice, SOON_MS);
     // A replay can be told from a repeat.
     expect(new Set((await scene.held()).crm.map(({ under }) => under)).size).toBe(12);
-  }, 60_000);
+  });
 });
 
 /** How many leads are owed once more, by the ledger's public view. */
@@ -70,5 +70,5 @@ describe('a replay that is killed in the middle', () => {
     await until('all are there twice', async () => (await scene.held()).drop.length >= 2 * leads, 60_000);
     const counts = Map.groupBy((await scene.held()).drop, ({ lead }) => lead);
     expect([...counts.values()].filter((times) => times.length !== 2)).toEqual([]);
-  }, 120_000);
+  });
 });

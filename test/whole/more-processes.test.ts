@@ -23,7 +23,7 @@ test('two workers beside a run that does not deliver bring every lead once, thou
     expect(await kill('SIGTERM')).toEqual({ code: 0, signal: null });
   }
   expect(faultsOf(await accountOf(scene), { repeats: repeatsOfKills(1) })).toEqual([]);
-}, 120_000);
+});
 
 function startWorker(scene: Scene) {
   return startLeadsync(['worker', '-c', scene.configFile]);

@@ -53,7 +53,7 @@ describe.each(['in-process', 'bullmq'])('with the %s carrier', (carrier) => {
     await daemon.kill();
     expectNoCanary(daemon.stdout, 'standard output');
     expectNoCanary(daemon.stderr, 'standard error');
-  }, 60_000);
+  });
 });
 
 /** What is sent to whoever is to help, the log of the running leadsync among it. */

@@ -116,7 +116,7 @@ describe.each(carriers)('a reload, over the %s carrier', (carrier) => {
     });
     await until('the webhook has them too', () => scene.complete(), 30_000);
     expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-  }, 120_000);
+  });
 });
 
 test('that fails says where and why, leaves everything in force, and is seen in status and metrics until one works', async () => {
@@ -164,7 +164,7 @@ test('by command prints what has changed and what takes a restart, and with faul
   const { stderr, code } = await scene.run('reload');
   expect(code).toBe(78);
   expect(stderr).toMatch(/leadsync\.yaml:\d+:\d+: sinks\.crm\.url/);
-}, 60_000);
+});
 
 test('without a running leadsync says that nobody could be asked', async () => {
   const scene = await aScene('in-process');
@@ -287,7 +287,7 @@ test('of a sink under another name goes on with what it was owed, under the ids 
     () => scene.receiver.received.filter(({ status }) => status === 204).length === 4,
   );
   expect((await scene.run('plan')).stdout).toContain('No source, sink or export would change.');
-}, 60_000);
+});
 
 test('that removes a sink keeps what it is owed, until it is forgotten', async () => {
   const scene = await aScene('in-process', { stub: { leads: 4 } });
@@ -318,7 +318,7 @@ test('that removes a sink keeps what it is owed, until it is forgotten', async (
     code: 0,
     stdout: '0 deliveries of crm skipped.\n',
   });
-}, 60_000);
+});
 
 test('that is under way when leadsync is asked to stop keeps nothing running', async () => {
   const scene = await aScene('bullmq', { stub: { leads: 5 } });

@@ -32,4 +32,4 @@ test('a worker that was left running over a restore of the ledger ends, and a ne
   await work();
   await until('the new ones are delivered', () => scene.complete(), 30_000);
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-}, 90_000);
+});

@@ -44,4 +44,4 @@ test('a ledger that is restored from before an erasure brings nobody back, to no
   expect(held).toEqual([]);
   const { stdout } = await scene.run('query', 'SELECT id FROM leads ORDER BY id', '--format', 'jsonl');
   expect(stdout.match(/\d+/g)).toEqual(['1', '2', '4', '5', '6', '8']);
-}, 90_000);
+});

@@ -34,4 +34,4 @@ test('what a webhook was owed goes on when it becomes a folder of files; what su
   expect(dead).toContain(':erased');
   expect(dead).toContain('A csv sink cannot be told that a lead is erased.');
   expect(dead).not.toContain('fault in leadsync');
-}, 60_000);
+});

@@ -28,4 +28,4 @@ test('workers whose connections die without a word are replaced by the daemon it
     );
   expect(await daemon.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
-}, 120_000);
+});

@@ -54,7 +54,7 @@ test('no text that a stranger has written runs, breaks out or is lost, in any fi
       await expectHarmless(page, faults, where);
     }
   }
-}, 60_000);
+});
 
 test('a lead’s content is text, whatever it is, and so is what destinations answered', async () => {
   const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
