@@ -11,9 +11,11 @@ export interface Login {
   readonly redirectUri: string;
   /**
    * Resolves with the whole address that the browser came back to. Undefined when `redirect_uri` does not lead to this
-   * machine: then the person copies it from the browser's address bar. Never rejects.
+   * machine, or its port cannot be listened on: then the person copies it from the browser's address bar. Never rejects.
    */
   readonly redirected: Promise<string> | undefined;
+  /** Why leadsync does not listen at a `redirect_uri` that leads to this machine; undefined: it does, or need not. */
+  readonly unheard: string | undefined;
   /** What is wrong with an address that somebody pasted, and what to do; undefined when it answers this login. */
   wrongWith(pasted: string): { readonly message: string; readonly hint: string } | undefined;
   /**
@@ -25,21 +27,36 @@ export interface Login {
   close(): Promise<void>;
 }
 
-/** Starts a login by authorization code with PKCE and state. @throws SourceError when the redirect cannot be waited for */
+/**
+ * Starts a login by authorization code with PKCE and state.
+ * @throws SourceError when no `redirect_uri` is configured and no port can be had
+ */
 export async function startLogin(
   endpoint: TokenEndpoint,
   configuredRedirectUri: string | undefined,
   keep: (token: Token) => Promise<void>,
 ): Promise<Login> {
-  const listener = await listenForRedirect(configuredRedirectUri);
+  const { listener, unheard } = await tryListening(configuredRedirectUri);
   const redirectUri = configuredRedirectUri ?? listener?.uri ?? '';
   const secrets: LoginSecrets = { redirectUri, state: randomState(), verifier: randomPKCECodeVerifier() };
   try {
     const address = await endpoint.addressFor(secrets);
-    return new StartedLogin({ endpoint, keep, secrets, address, listener });
+    return new StartedLogin({ endpoint, keep, secrets, address, listener, unheard });
   } catch (error) {
     await listener?.close();
     throw error;
+  }
+}
+
+/** A registration is often not the person's to change, and the address can be pasted whoever listens there. */
+async function tryListening(
+  configured: string | undefined,
+): Promise<{ listener: RedirectListener | undefined; unheard: string | undefined }> {
+  try {
+    return { listener: await listenForRedirect(configured), unheard: undefined };
+  } catch (error) {
+    if (configured === undefined || !(error instanceof SourceError)) throw error;
+    return { listener: undefined, unheard: error.message };
   }
 }
 
@@ -49,17 +66,20 @@ interface StartedParts {
   readonly secrets: LoginSecrets;
   readonly address: string;
   readonly listener: RedirectListener | undefined;
+  readonly unheard: string | undefined;
 }
 
 class StartedLogin implements Login {
   readonly address: string;
   readonly redirectUri: string;
   readonly redirected: Promise<string> | undefined;
+  readonly unheard: string | undefined;
   readonly #parts: StartedParts;
 
   constructor(parts: StartedParts) {
     this.#parts = parts;
     this.address = parts.address;
+    this.unheard = parts.unheard;
     this.redirectUri = parts.secrets.redirectUri;
     this.redirected = parts.listener?.redirected(parts.secrets.state);
   }

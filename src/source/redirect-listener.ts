@@ -30,14 +30,10 @@ export async function listenForRedirect(
     await once(server, 'listening');
   } catch (error) {
     const code = codeOf(error) ?? 'unknown error';
-    throw new SourceError(
-      'unreachable',
-      `The redirect of the login cannot be waited for at ${url.host} (${code}).`,
-      {
-        hint: 'End what listens there, or register and configure a redirect_uri with another port.',
-        cause: error,
-      },
-    );
+    throw new SourceError('unreachable', `leadsync cannot listen for the browser at ${url.host} (${code}).`, {
+      hint: 'Register a redirect_uri at the service and configure it.',
+      cause: error,
+    });
   }
   if (configured === undefined) url.port = String((server.address() as AddressInfo).port);
   return new Listening(server, url);

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -45,6 +48,21 @@ describe('leadsync login', () => {
     const onStdout = async (address: string) => stdin.write(`\n${await sentTo(address.trim())}\n`);
     const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
     expect(stderr).toContain('main is logged in.');
+    expect(code).toBe(0);
+    expect(existsSync(tokenFile)).toBe(true);
+  });
+
+  test('takes a pasted address where the port of the redirect cannot be listened on', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { install, tokenFile } = await anInstall({ redirect_uri: `http://127.0.0.1:${port}/cb` });
+    const stdin = new PassThrough();
+    const onStdout = async (address: string) => stdin.write(`${await sentTo(address.trim())}\n`);
+    const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
+    expect(stderr).toContain(`leadsync cannot listen for the browser at 127.0.0.1:${port} (EADDRINUSE).`);
+    expect(stderr).toContain('paste the whole address');
     expect(code).toBe(0);
     expect(existsSync(tokenFile)).toBe(true);
   });

@@ -33,6 +33,8 @@ export const command = defineCommand({
     await withLogin(config, source, surroundings, async (login) => {
       stderr.write('Open this address in a browser, and agree there:\n');
       stdout.write(`${printable(login.address)}\n`);
+      if (login.unheard)
+        stderr.write(`${printable(login.unheard)} So the browser cannot come back to leadsync by itself.\n`);
       stderr.write(login.redirected ? ON_THIS_MACHINE : ELSEWHERE);
       await login.finish(await answerTo(login, stdin, stderr, stop.signal));
     }).finally(stop.release);
