@@ -113,7 +113,7 @@ export class TokenEndpoint {
       const answer = await ask();
       return this.#tokenOf(answer, origin);
     } catch (error) {
-      throw explain(error, grant, this.#parts.source);
+      throw explain(error, grant, this.#parts.source, this.#options);
     }
   }
 
@@ -196,17 +196,28 @@ function withoutNulls(text: string): string {
 
 const CHECK_PATH = 'See whether base_url and token_path of the source are right.';
 
+/** The usual cause is a `base_url` that ends in a path which the other options add. */
+function notThere({ base_url, token_path }: SourceOptions): SourceError {
+  const asked = base_url + token_path;
+  return new SourceError('protocol', `There is no token endpoint at ${asked} (404).`, {
+    hint: 'Correct base_url of the source, which must not end in the path of the listing, or token_path.',
+    httpStatus: 404,
+  });
+}
+
 /** openid-client's errors hold whole answers, tokens included: none is passed on, not even as a cause. */
-function explain(error: unknown, grant: string, source: string): SourceError {
+function explain(error: unknown, grant: string, source: string, options: SourceOptions): SourceError {
   if (error instanceof SourceError) return error;
   if (error instanceof Error && error.cause instanceof SourceError) return error.cause;
   const refusal = readRefusal(error, grant, source);
+  if (refusal?.httpStatus === 404 && !refusal.isNamed) return notThere(options);
   if (refusal !== undefined) return refusal;
   if (error instanceof AuthorizationResponseError) return accessRefused(error.error, source);
   const status =
     error instanceof ClientError && error.cause instanceof Response ? error.cause.status : undefined;
   if (status === 400 || status === 401 || status === 403)
     return new GrantRefused(undefined, status, grant, source);
+  if (status === 404) return notThere(options);
   const shown = status === undefined ? '' : ` (status ${status})`;
   return new SourceError('protocol', `${SUBJECT} does not answer as OAuth 2.0 describes${shown}.`, {
     hint: CHECK_PATH,

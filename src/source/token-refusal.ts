@@ -11,6 +11,11 @@ export class GrantRefused extends SourceError {
     super(code, message, { hint, httpStatus });
     this.oauthError = oauthError;
   }
+
+  /** Whether the answer is an error of OAuth, and not that of something else at this address. */
+  get isNamed(): boolean {
+    return this.oauthError !== undefined && this.oauthError in REFUSALS;
+  }
 }
 
 /** The service sent the browser back without a code (RFC 6749, section 4.1.2.1); the token endpoint was never asked. */

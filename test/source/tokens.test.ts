@@ -290,6 +290,7 @@ describe('the token endpoint', () => {
     ['server-error', 'server'],
     ['unavailable', 'server'],
     ['bad-gateway', 'server'],
+    ['not-found', 'protocol'],
     ['html', 'protocol'],
     ['not-json', 'protocol'],
     ['no-token-type', 'protocol'],
@@ -352,6 +353,20 @@ describe('the token endpoint', () => {
     for (let poll = 1; poll <= 3; poll++) {
       await read(source);
       expect(stub.tokenRequests).toBe(poll);
+    }
+  });
+
+  test('that is not there is said with its address, and with the option that is most often wrong', async () => {
+    for (const doorkeeper of [false, true]) {
+      const stub = await aStub({ doorkeeper });
+      const base_url = `${stub.url}/api/v1/leads`;
+      const { error } = await failureOf(aSource(stub, { options: { base_url } }).source);
+      expect(error).toMatchObject({
+        code: 'protocol',
+        httpStatus: 404,
+        message: `There is no token endpoint at ${base_url}/oauth/token (404).`,
+        hint: expect.stringContaining('base_url'),
+      });
     }
   });
 
