@@ -198,6 +198,8 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
    * place that it was not reached.
    */
   readonly place?: readonly string[];
+  /** What is valid in its options and may still not be meant, a sentence each, without any secret. */
+  warnings?(options: z.output<Options>): readonly string[];
   readonly defaults: SinkDefaults;
   readonly setup: SinkSetup;
   open(options: z.output<Options>, parts: SinkParts): Sink;

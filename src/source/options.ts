@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration, secret, size } from '../platform/option-types.ts';
+import { isPlainHttp } from '../platform/plain-http.ts';
 
 /** The options of one source, as written in the configuration; when and how often to poll is not among them. */
 export const sourceOptions = z.strictObject({
@@ -74,6 +75,18 @@ export const sourceOptions = z.strictObject({
 
 /** A source's options after validation: durations in ms, sizes in bytes, `base_url` without a slash at its end. */
 export type SourceOptions = z.output<typeof sourceOptions>;
+
+/** What is valid in a source's options and may still not be meant, a sentence each. */
+export function sourceWarnings({ base_url, leads_path }: SourceOptions): readonly string[] {
+  const plain =
+    'base_url is http:// to another host, so client_secret, tokens and leads cross the network unencrypted. Use https://.';
+  const [path = ''] = leads_path.split('?');
+  const twice = `base_url ends in ${path}, and leads_path is added to it. Leave ${path} out of base_url.`;
+  return [
+    ...(isPlainHttp(base_url) ? [plain] : []),
+    ...(path !== '/' && base_url.endsWith(path) ? [twice] : []),
+  ];
+}
 
 function path(standard: string) {
   return z

@@ -66,6 +66,29 @@ describe('leadsync validate', () => {
     expect(stderr).toContain('did you mean "sinks"?');
   });
 
+  test('warns of what is valid and may not be meant, and still exits with 0', async () => {
+    const main = { client_id: 'id', client_secret: 'canary-secret' };
+    const install = new Install({
+      sources: {
+        plain: { ...main, base_url: 'http://leads.example.com' },
+        deep: { ...main, base_url: 'https://leads.example.com/api/v1/leads' },
+        here: { ...main, base_url: 'http://[::1]:8080' },
+      },
+      sinks: {
+        plain: { type: 'webhook', url: 'http://crm:8080/canary-path' },
+        here: { type: 'webhook', url: 'http://127.0.0.1:8080/hook' },
+        off: { type: 'webhook', url: 'http://crm/', enabled: false },
+      },
+    });
+    const { code, stderr } = await install.run(['validate']);
+    expect(code).toBe(0);
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'warning: source plain: base_url is http:// to another host, so client_secret, tokens and leads cross the network unencrypted. Use https://.',
+      'warning: source deep: base_url ends in /api/v1/leads, and leads_path is added to it. Leave /api/v1/leads out of base_url.',
+      'warning: sink plain: url is http:// to another host, so leads cross the network unencrypted. Use https://.',
+    ]);
+  });
+
   test('counts what is disabled', async () => {
     const sinks = {
       a: { type: 'csv', directory: './a' },

@@ -5,6 +5,7 @@ import { defineCommand } from '../command.ts';
 import { configOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { lastDeclared } from '../last-declared.ts';
+import { printWarnings } from '../print-warnings.ts';
 import { printable, printJson } from '../printable.ts';
 
 /** `leadsync check`: can everything be reached? Changes nothing. Everything is checked, even when something fails. */
@@ -17,6 +18,7 @@ export const command = defineCommand<{ json?: boolean }>({
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
+    printWarnings(config, surroundings.stderr);
     const results: Checked[] = [];
     const { clock, random } = surroundings;
     const last = lastDeclared(config, surroundings).catch(unknownLedger);

@@ -5,6 +5,7 @@ import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
 import { networkFailure } from '../../platform/network-failure.ts';
+import { isPlainHttp } from '../../platform/plain-http.ts';
 import { readRetryAfter } from '../../platform/retry-after.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import {
@@ -46,6 +47,10 @@ export const webhook = defineSink({
     secret: \${CRM_WEBHOOK_SECRET}    # the receiver has the same: echo "whsec_$(openssl rand -base64 32)" makes one
 `,
   },
+  warnings: ({ url }) =>
+    isPlainHttp(url.reveal())
+      ? ['url is http:// to another host, so leads cross the network unencrypted. Use https://.']
+      : [],
   open: (options, parts) => new WebhookSink(options, parts),
 });
 
