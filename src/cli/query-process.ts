@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { ask, QueryRefused } from '../ledger/reading.ts';
 import { explainFailure } from './failure.ts';
 import { writeAnswer } from './query-output.ts';
-import type { QueryJob, QueryResult } from './run-query.ts';
+import { type QueryJob, type QueryResult, TOO_MUCH_MEMORY } from './run-query.ts';
 
 // The process that a query runs in: gets its job as a message, writes the answer to standard output, and tells what it came to.
 
@@ -12,7 +12,7 @@ const STDOUT = 1;
 const AT_ONCE = 64 * 1024;
 
 process.once('message', (job) => {
-  watchParent((job as QueryJob).parent);
+  watch(job as QueryJob);
   process.send?.(answer(job as QueryJob), () => process.disconnect());
 });
 
@@ -39,11 +39,16 @@ function answer({ file, sql, values, output }: QueryJob): QueryResult {
   }
 }
 
-/** SQLite does not let this thread look up while it searches: another one sees whether anybody still waits. */
-function watchParent(pid: number): void {
-  const file = new URL(`./parent-watch${extname(import.meta.url)}`, import.meta.url);
+/** SQLite does not let this thread look up while it searches: another one sees whether anybody still waits, and how much memory it takes. */
+function watch({ parent, maxBytes }: QueryJob): void {
+  const file = new URL(`./query-watch${extname(import.meta.url)}`, import.meta.url);
   // With streams of its own: passing them on would make our standard output one that does not wait for its reader.
-  new Worker(file, { workerData: pid, execArgv: [], stdout: true, stderr: true }).unref();
+  new Worker(file, {
+    workerData: { parent, maxBytes, signal: TOO_MUCH_MEMORY },
+    execArgv: [],
+    stdout: true,
+    stderr: true,
+  }).unref();
 }
 
 /** Waits for whoever reads it, so that an answer of any size takes little memory. */

@@ -12,11 +12,18 @@ import type { OutputOptions } from './query-output.ts';
 export interface QueryJob {
   /** Whoever asks, by the id of its process: without it nobody waits for an answer. */
   readonly parent: number;
+  /** The process ends itself when it takes more memory than this. */
+  readonly maxBytes: number;
   readonly file: string;
   readonly sql: string;
   readonly values: QueryValues;
   readonly output: OutputOptions;
 }
+
+const MB = 1024 ** 2;
+
+/** The signal by which the process of a query ends itself when it takes too much memory. */
+export const TOO_MUCH_MEMORY = 'SIGUSR2';
 
 /** What a query came to. */
 export type QueryResult =
@@ -43,7 +50,9 @@ export async function runQuery(
     const result = await resultOf(child, { ...job, parent: process.pid }, stdout);
     if (result === 'unread') return { rows: undefined, more: false };
     if (result?.kind === 'answered') return result;
-    throw result === undefined ? ended(late, timeoutMs) : failure(result);
+    if (result !== undefined) throw failure(result);
+    if (late) throw tookTooLong(timeoutMs);
+    throw child.signalCode === TOO_MUCH_MEMORY ? tookTooMuch(job.maxBytes) : ended();
   } finally {
     clearTimeout(timer);
     child.kill('SIGKILL');
@@ -92,16 +101,26 @@ function failure(result: Exclude<QueryResult, { kind: 'answered' }>): CommandFai
   );
 }
 
-function ended(late: boolean, timeoutMs: number): CommandFailure {
-  if (!late)
-    return new CommandFailure(
-      ExitCode.notDone,
-      'The process of the query was ended from outside.',
-      'The machine may have run out of memory: ask for less.',
-    );
+function tookTooLong(timeoutMs: number): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
     `The query took longer than ${timeoutMs / 1000} s and was ended.`,
     'Ask for less (a time from which on, one source), or for longer with --timeout.',
+  );
+}
+
+function tookTooMuch(maxBytes: number): CommandFailure {
+  return new CommandFailure(
+    ExitCode.notDone,
+    `The query took more than ${Math.round(maxBytes / MB)} MB of memory and was ended.`,
+    'Ask for less (a time from which on, one source, no sorting of whole leads), or allow more with --memory.',
+  );
+}
+
+function ended(): CommandFailure {
+  return new CommandFailure(
+    ExitCode.notDone,
+    'The process of the query was ended from outside.',
+    'The machine may have run out of memory: ask for less.',
   );
 }

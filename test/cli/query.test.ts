@@ -192,6 +192,18 @@ describe('leadsync query', () => {
     expect(performance.now() - startMs).toBeLessThan(10_000);
   });
 
+  it('is ended when it takes more memory than it may', async () => {
+    const install = await withLeads();
+    const sorted = `WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT 2000), texts AS (SELECT hex(randomblob(500000)) AS t FROM r)
+      SELECT length(t) FROM texts ORDER BY t`;
+    const { code, stderr } = await install.run(['query', sorted, '--memory', '200mb', '--timeout', '600']);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('took more than 200 MB of memory'),
+    });
+    expect(await install.run(['query', 'SELECT 1', '--memory', '1mb'])).toMatchObject({ code: 2 });
+  });
+
   it('ends with whoever asked, also when that is killed', async () => {
     const install = await withLeads();
     const asked = startLeadsync([

@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../../config/suggest.ts';
 import { ledgerFile } from '../../daemon/open-ledger.ts';
 import type { QueryValues } from '../../ledger/reading.ts';
+import { size } from '../../platform/option-types.ts';
 import { queries, relations } from '../../store/documented.ts';
 import type { Parameter, Query } from '../../store/query.ts';
 import { defineCommand } from '../command.ts';
@@ -22,11 +23,15 @@ interface Options {
   readonly limit?: number;
   readonly set?: readonly string[];
   readonly timeout: number;
+  /** In bytes. */
+  readonly memory: number;
 }
 
 /** So many rows are shown on a terminal, or in a table, unless more are asked for. */
 const ROWS_SHOWN = 1_000;
 const LONGEST_S = 86_400;
+/** The program alone takes almost as much. */
+const LEAST_BYTES = 128 * 1024 ** 2;
 const DAY_MS = 86_400_000;
 
 /** `leadsync query SQL`: asks the ledger. */
@@ -50,7 +55,12 @@ export const command = defineCommand<Options>({
         '--set <name=value...>',
         'the value of a :name in the query, as text; of :since and :at also how long ago: 7d',
       )
-      .option('--timeout <seconds>', 'how long it may take', readSeconds, 30);
+      .option('--timeout <seconds>', 'how long it may take', readSeconds, 30)
+      .addOption(
+        new Option('--memory <size>', 'how much memory it may take: 512mb, 4gb')
+          .argParser(readSize)
+          .default(readSize('1gb'), '1gb'),
+      );
   },
   run: async (options, surroundings, [asked]) => {
     if (options.list) {
@@ -73,7 +83,7 @@ export const command = defineCommand<Options>({
     const limit = options.limit ?? (terminal || format === 'table' ? ROWS_SHOWN : Number.POSITIVE_INFINITY);
     const output = { format, limit, terminal, room: widthOf(surroundings) };
     const { rows, more } = await runQuery(
-      { file, sql, values, output },
+      { file, sql, values, output, maxBytes: options.memory },
       options.timeout * 1_000,
       surroundings,
     );
@@ -183,6 +193,12 @@ function list(width: number | undefined): string {
 function readCount(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It is a number from 1.');
+}
+
+function readSize(text: string): number {
+  const read = size().safeParse(text);
+  if (read.success && read.data >= LEAST_BYTES) return read.data;
+  throw new InvalidArgumentError('It is a size from 128mb.');
 }
 
 function readSeconds(text: string): number {
