@@ -49,10 +49,12 @@ function failedPoll({ name, status }: SourceView, { running, command }: Circumst
   const byItself = running ? 'leadsync tries again by itself; ' : '';
   const login =
     code === 'credentials' ? `, or ${command(`login ${name}`)} if a person has to log in again` : '';
+  const behind =
+    poll.status === 'partial' ? 'Leads that are listed behind that place are held up until then. ' : '';
   const before = NEEDS_SOMEBODY.has(code)
     ? `Waiting does not mend this: correct what it names, then ${command('reload')}${login}; `
     : byItself;
-  return [critical(name, what, `${before}${command('check')} tries now.`)];
+  return [critical(name, what, `${behind}${before}${command('check')} tries now.`)];
 }
 
 function otherOrigin(name: string, command: Circumstances['command']): string {

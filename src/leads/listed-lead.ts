@@ -40,7 +40,7 @@ export interface ListedElement {
   readonly id: LeadId | undefined;
   /** As that of the lead. */
   readonly hash: string;
-  /** @throws SourceError `protocol` when it is not JSON in UTF-8: then the listing as a whole is not to be trusted */
+  /** @throws SourceError `protocol` when it is not JSON in UTF-8, and where it ends cannot be told: what follows cannot be read */
   read(): ListedItem;
 }
 

@@ -50,10 +50,11 @@ export function prepareRecording(db: Database.Database) {
     isSetAside: db.prepare<[string, string], unknown>(
       'SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL',
     ),
+    // A rejected element that bears a lead's id, and whose fault is the id, is another content of that lead; no other can be taken.
     setAsideAfter: db.prepare<[string, PollId, number], SetAsideRow>(
       `SELECT r.rejected_id, CAST(r.lead_id AS TEXT) AS id, l.first_no FROM rejected_leads r
        JOIN _leads l ON l.source = r.source AND l.id = r.lead_id
-       WHERE r.source = ? AND r.last_poll_id = ? AND r.resolved_at IS NULL AND r.rejected_id > ? ORDER BY r.rejected_id LIMIT 200`,
+       WHERE r.source = ? AND r.last_poll_id = ? AND r.resolved_at IS NULL AND r.path = 'id' AND r.rejected_id > ? ORDER BY r.rejected_id LIMIT 200`,
     ),
     setAside: db.prepare<[number], { hash: string; raw: string }>(
       'SELECT hash, raw FROM rejected_leads WHERE rejected_id = ?',

@@ -4,6 +4,7 @@ import { factsOf } from '../leads/content-facts.ts';
 import { type LeadId, MAX_LEAD_ID, readIdText } from '../leads/lead.ts';
 import type { ListedElement, ListedItem } from '../leads/listed-lead.ts';
 import type { Element, OversizeElement, WholeElement } from './element-bytes.ts';
+import { hasKnownEnd } from './known-end.ts';
 import { kindOf, leadShape } from './lead-shape.ts';
 import { SourceError } from './source.ts';
 
@@ -34,13 +35,22 @@ export function listedElement(element: Element, position: number): ListedElement
 }
 
 function readWhole({ bytes }: WholeElement, hash: string, position: number): ListedItem {
-  const raw = decode(bytes, position);
-  const parsed = parse(raw, position);
-  const { id, fault } = check(parsed, raw);
+  const isText = isAscii(bytes) || isUtf8(bytes);
+  const raw = isText ? bytes.toString('utf8') : storable(bytes);
+  const parsed = parse(raw);
+  if (parsed === undefined && !hasKnownEnd(bytes)) throw endless(position, isText ? 'JSON' : 'UTF-8');
+  if (parsed === undefined || !isText) return malformed(bytes, hash, position, isText ? 'JSON' : 'UTF-8');
+  const { id, fault } = check(parsed.value, raw);
   const common = { position, raw, hash };
   return fault === undefined
-    ? { kind: 'lead', id, ...common, facts: factsOf(raw, parsed) }
+    ? { kind: 'lead', id, ...common, facts: factsOf(raw, parsed.value) }
     : { kind: 'rejected', id, ...fault, ...common };
+}
+
+/** An element whose end is known is set aside alone, and says nothing of those behind it. */
+function malformed(bytes: Buffer, hash: string, position: number, what: 'JSON' | 'UTF-8'): ListedItem {
+  const reason = `is not valid ${what}`;
+  return { kind: 'rejected', id: leadingId(bytes), reason, path: '', position, raw: storable(bytes), hash };
 }
 
 function readOversize({ head, size, sha256 }: OversizeElement, position: number): ListedItem {
@@ -55,25 +65,26 @@ function readDeep({ bytes, nesting }: WholeElement, hash: string, position: numb
   return { kind: 'rejected', id: leadingId(bytes), reason, path: '', position, raw, hash };
 }
 
-function decode(bytes: Buffer, position: number): string {
-  if (isAscii(bytes)) return bytes.toString('latin1');
-  if (!isUtf8(bytes)) throw malformed(position, 'UTF-8');
-  return bytes.toString('utf8');
+/** As text that every database can hold: what is not UTF-8, or NUL, becomes U+FFFD. */
+function storable(bytes: Buffer): string {
+  return bytes.toString('utf8').replaceAll('\0', '\ufffd');
 }
 
-function parse(raw: string, position: number): unknown {
+/** Undefined where it is not JSON. The parser's own words quote the lead, so they are not passed on. */
+function parse(raw: string): { readonly value: unknown } | undefined {
   try {
-    return JSON.parse(raw);
+    return { value: JSON.parse(raw) };
   } catch {
-    // The parser's own words quote the lead, so they are not passed on, not even as the cause.
-    throw malformed(position, 'JSON');
+    return undefined;
   }
 }
 
-function malformed(position: number, what: 'JSON' | 'UTF-8'): SourceError {
-  return new SourceError('protocol', `Element ${position + 1} of the listing is not valid ${what}.`, {
-    hint: 'Nothing after it can be read. This is for those who run the service to mend.',
-  });
+function endless(position: number, what: 'JSON' | 'UTF-8'): SourceError {
+  return new SourceError(
+    'protocol',
+    `Element ${position + 1} of the listing is not valid ${what}, and where it ends cannot be told.`,
+    { hint: 'Nothing behind it can be read. This is for those who run the service to mend.' },
+  );
 }
 
 type Checked =

@@ -346,6 +346,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/daemon/polling.test.ts'],
   },
   {
+    name: 'an element that is not JSON is set aside alone only where its end is known',
+    without: 'a missing quote hides the leads behind it, and the listing counts as complete',
+    file: 'src/source/listed-item.ts',
+    text: 'parsed === undefined && !hasKnownEnd(bytes)',
+    instead: 'bytes.length === 0 && !hasKnownEnd(bytes)',
+    tests: ['test/source/damaged-listing.test.ts'],
+  },
+  {
     name: 'the daemon watches its workers',
     without: 'a worker whose connections have died without a word delivers nothing until the next restart',
     file: 'src/daemon/sink-unit.ts',

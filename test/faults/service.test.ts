@@ -49,7 +49,6 @@ const WRONG = {
   'empty-body': { listing: 'empty-body', code: 'incomplete' },
   'wrong-type': { listing: 'wrong-content-type', code: 'protocol' },
   bom: { listing: 'bom', code: undefined },
-  'bad-utf8': { listing: 'bad-utf8', code: 'protocol' },
   'gzip-cut': { listing: 'gzip-cut', code: 'incomplete' },
   object: { listing: 'object', code: 'protocol' },
   trailing: { listing: 'trailing-text', code: 'protocol' },
@@ -96,6 +95,7 @@ const CALM: Readonly<Record<string, StubOptions>> = {
   repeating: {},
   'odd-ids': {},
   breaking: {},
+  spoilt: {},
   unusual: {},
   emptied: {},
   shuffling: {},
@@ -193,6 +193,18 @@ test('36. leads whose id is a text, null, missing, negative, a fraction or beyon
   expect(rejection?.['rejected']).toBe(10);
   expect(log.of('poll-failed', 'odd-ids')).toEqual([]);
 });
+
+test('37. a lead that is not UTF-8 is set aside alone: those behind it arrive, and it comes when it comes right', async () => {
+  const service = at('spoilt');
+  service.misbehave({ listing: 'bad-utf8' });
+  service.addLeads(MORE);
+  const rejection = await until('it is told', () => log.of('leads-rejected', 'spoilt')[0], 60_000);
+  expect(rejection['rejected']).toBe(1);
+  expect(rejection['reasons']).toEqual(['is not valid UTF-8']);
+  expect(log.of('poll-failed', 'spoilt').filter(({ code }) => code === 'protocol')).toEqual([]);
+  service.behave();
+  await until('all are everywhere', () => isEverywhere(service), 60_000);
+}, 120_000);
 
 test('37. leads that break the description are set aside with the reason, stop no other, are shown in the status, and come when they come right', async () => {
   const service = at('breaking');

@@ -160,7 +160,6 @@ describe('a listing that does not come as it should', () => {
     ['unasked-not-modified', 'protocol', 304],
     ['empty-body', 'incomplete', undefined],
     ['wrong-content-type', 'protocol', 200],
-    ['bad-utf8', 'protocol', undefined],
     ['gzip-cut', 'incomplete', undefined],
     ['object', 'protocol', undefined],
     ['trailing-text', 'protocol', undefined],
@@ -181,6 +180,14 @@ describe('a listing that does not come as it should', () => {
     expect(error.hint).not.toBe('');
     stub.behave();
     expect((await read(source)).ids).toHaveLength(600);
+  });
+
+  test('is read to its end although a lead in it is not UTF-8', async () => {
+    const stub = await aStub({ leads: 600 });
+    stub.misbehave({ listing: 'bad-utf8' });
+    const { items } = await read(aSource(stub).source);
+    expect(items).toHaveLength(600);
+    expect(items.filter(({ kind }) => kind === 'rejected')).toMatchObject([{ reason: 'is not valid UTF-8' }]);
   });
 
   test('gives the leads that came before it broke off', async () => {

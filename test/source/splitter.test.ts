@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import { listedElement } from '../../src/source/listed-item.ts';
 import { SourceError } from '../../src/source/source.ts';
 import { Splitter } from '../../src/source/splitter.ts';
@@ -136,7 +137,7 @@ test('what is wrong is said with its place, and without a word of the lead', () 
     `[{},{"client_name":"${secret}`,
   ].map((text) => messageOf(Buffer.from(text)));
   expect(messages).toEqual([
-    'Element 2 of the listing is not valid JSON.',
+    'Element 2 is not valid JSON.',
     'The listing has two elements without a comma between (after element 1).',
     'The listing breaks off inside element 2.',
   ]);
@@ -186,10 +187,17 @@ function split(bytes: Buffer, places: readonly number[]): string[] {
   const splitter = new Splitter(LARGE);
   const texts: string[] = [];
   for (const chunk of chunksOf(bytes, places)) {
-    for (const piece of splitter.push(chunk)) texts.push(listedElement(piece, texts.length).read().raw);
+    for (const piece of splitter.push(chunk)) texts.push(textOf(listedElement(piece, texts.length).read()));
   }
   splitter.end();
   return texts;
+}
+
+/** An element that is set aside alone because it is not JSON is refused here as well. */
+function textOf(item: ListedItem): string {
+  if (item.kind === 'rejected' && /^is not valid (JSON|UTF-8)$/.test(item.reason))
+    throw new SourceError('protocol', `Element ${item.position + 1} ${item.reason}.`, { hint: '' });
+  return item.raw;
 }
 
 /** How many elements the listing has, or -1 when it is refused. */

@@ -1,0 +1,42 @@
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
+/** What stands between two elements that are objects: inside a string it shows that a quote is missing before it. */
+const BETWEEN_OBJECTS = /\}[ \n\r\t]*,[ \n\r\t]*\{[ \n\r\t]*$/;
+/** The first letters that a value may have which is neither text, object nor array. */
+const BARE = /^[-+.\w]*$/;
+
+/**
+ * Whether an element that is not JSON surely ends where its brackets balance. A missing quote or bracket shifts that place:
+ * the element could then hold others, which would be lost without a word. It shows by brackets that do not match, by an object
+ * where a key should be, or by a string that ends with what separates two elements.
+ */
+export function hasKnownEnd(element: Buffer): boolean {
+  const first = element[0];
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY && first !== QUOTE)
+    return BARE.test(element.toString('latin1'));
+  const open: number[] = [];
+  /** The last byte outside of strings that is no space. */
+  let before = 0;
+  for (let at = 0; at < element.length; at += 1) {
+    const byte = element[at] ?? 0;
+    if (byte === QUOTE) {
+      const end = endOfString(element, at);
+      if (BETWEEN_OBJECTS.test(element.toString('latin1', at + 1, end))) return false;
+      at = end;
+    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      if (byte === OPEN_OBJECT && before === COMMA && open.at(-1) === OPEN_OBJECT) return false;
+      open.push(byte);
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      if (open.pop() !== (byte === CLOSE_OBJECT ? OPEN_OBJECT : OPEN_ARRAY)) return false;
+    }
+    if (byte > 0x20) before = byte;
+  }
+  return true;
+}
+
+/** The place of the quote that ends the string which begins at `start`. */
+function endOfString(element: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < element.length && element[at] !== QUOTE) at += element[at] === BACKSLASH ? 2 : 1;
+  return at;
+}

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { ListedItem } from '../../src/leads/listed-lead.ts';
+import { SequenceReader } from '../../src/source/block-sequence.ts';
+import { Blocks } from '../../src/source/blocks.ts';
+import { naughtyStrings } from '../hostile/corpora.ts';
+import { aLead } from '../support/a-lead.ts';
+
+interface Read {
+  readonly items: readonly ListedItem[];
+  /** Why the listing could not be read to its end. */
+  readonly error: unknown;
+}
+
+function read(body: Buffer): Read {
+  const blocks = new Blocks(new SequenceReader(new Map()), 200_000, 0);
+  const items: ListedItem[] = [];
+  const take = (some: Iterable<{ elements(): readonly { read(): ListedItem }[] }>) => {
+    for (const block of some) for (const element of block.elements()) items.push(element.read());
+  };
+  // As whoever reads a listing does: what came before a fault of its structure is as good as any.
+  const takeRest = () => {
+    try {
+      take(blocks.flush());
+    } catch {
+      // The listing has ended with the first error.
+    }
+  };
+  try {
+    take(blocks.push(body));
+    take(blocks.end());
+  } catch (error) {
+    if (items.length === 0) takeRest();
+    return { items, error };
+  }
+  return { items, error: undefined };
+}
+
+function bodyOf(elements: readonly (string | Buffer)[], between = ','): Buffer {
+  const parts = elements.flatMap((element, at) => [
+    Buffer.from(at === 0 ? '' : between),
+    Buffer.from(element),
+  ]);
+  return Buffer.concat([Buffer.from('['), ...parts, Buffer.from(']')]);
+}
+
+const first = aLead({ id: 1 });
+const last = aLead({ id: 3 });
+
+describe('an element that is not JSON in UTF-8 is set aside alone', () => {
+  test.each([
+    ['a byte that is not UTF-8', Buffer.from('{"id":2,"client_name":"Zo\xeb"}', 'latin1'), 'UTF-8'],
+    [
+      'a character that is cut off before a quote',
+      Buffer.from('{"id":2,"client_name":"\xe2\x82"}', 'latin1'),
+      'UTF-8',
+    ],
+    ['both', Buffer.from('{"id":2,"client_name":"Zo\xeb",}', 'latin1'), 'UTF-8'],
+    ['a trailing comma', '{"id":2,"client_name":"Zoe",}', 'JSON'],
+    ['a line feed in a text', '{"id":2,"client_name":"Zoe\nZ"}', 'JSON'],
+    ['NUL in a text', '{"id":2,"client_name":"Zoe\0Z"}', 'JSON'],
+    ['an escape that there is not', '{"id":2,"client_name":"\\x41"}', 'JSON'],
+    ['NaN', '{"id":2,"score":NaN}', 'JSON'],
+    ['quotes in a text', '{"id":2,"client_name":"Zoe "Z" Doe"}', 'JSON'],
+    ['no comma between two fields', '{"id":2,"score":1 "client_name":"Zoe"}', 'JSON'],
+  ])('with %s', (_, broken, what) => {
+    const { items, error } = read(bodyOf([first, broken, last]));
+    expect(error).toBeUndefined();
+    expect(items).toMatchObject([
+      { kind: 'lead', id: 1n },
+      { kind: 'rejected', id: 2n, position: 1, reason: `is not valid ${what}`, path: '' },
+      { kind: 'lead', id: 3n },
+    ]);
+    expect(items[1]?.raw).not.toContain('\0');
+    expect(items[1]?.raw).toContain('"id":2');
+  });
+
+  test('where it is no object either', () => {
+    const { items, error } = read(bodyOf([first, 'nil', '"\\x"', last]));
+    expect(error).toBeUndefined();
+    expect(items.map(({ kind }) => kind)).toEqual(['lead', 'rejected', 'rejected', 'lead']);
+  });
+});
+
+describe('an element whose end cannot be told ends the listing, and takes no other for its own', () => {
+  const braces = aLead({ id: 7, all_details_one_liner: 'a } , { b ]' });
+  test.each([
+    ['a text without its end', ['{"id":2,"client_name":"Zoe}', last, braces, last]],
+    [
+      'two texts without their ends',
+      ['{"id":2,"client_name":"Zoe}', last, '{"id":4,"client_name":"Max}', last],
+    ],
+    [
+      'a text without its beginning',
+      ['{"id":2,"client_name":Zoe"}', last, '{"id":4,"client_name":"Max}', last],
+    ],
+    ['a bracket that is missing, and one too many', ['{"id":2,"a":{"b":1}', last, '{"id":4}}', last]],
+    ['another closing bracket', ['{"id":2,"a":[1}}', last]],
+    ['one bracket too many', ['{"id":2}}', last]],
+  ])('with %s', (_, elements) => {
+    for (const between of [',', ',\n  ', ' , ']) {
+      const { items, error } = read(bodyOf([first, ...elements], between));
+      expect(error).toMatchObject({ name: 'SourceError' });
+      expect(items[0]).toMatchObject({ kind: 'lead', id: 1n });
+      expect(items.slice(1).filter(({ kind }) => kind === 'lead')).toEqual([]);
+    }
+  });
+});
+
+/** What people type, with all that JSON is made of. */
+const typed = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.constantFrom('"', '\\', '},{', '}', '{', ']', '[', ',', '":', ...(naughtyStrings ?? [])),
+  fc
+    .array(fc.constantFrom('}', '{', ',', '"', ' ', ':', 'id', '1', '[', ']', '\\'), { maxLength: 8 })
+    .map((parts) => parts.join('')),
+);
+const leads = fc
+  .array(typed, { minLength: 2, maxLength: 6 })
+  .map((texts) =>
+    texts.map((text, at) => aLead({ id: at + 1, client_name: text, all_details_one_liner: text })),
+  );
+const bytes = fc.uint8Array({ minLength: 1, maxLength: 3 });
+
+test('whatever bytes are damaged inside of one element, nothing false is listed, and a listing that ends has all others', () => {
+  fc.assert(
+    fc.property(
+      leads,
+      fc.nat(),
+      fc.nat(),
+      fc.nat({ max: 2 }),
+      bytes,
+      (texts, which, where, removed, added) => {
+        const broken = which % texts.length;
+        const whole = Buffer.from(texts[broken] ?? '');
+        const at = where % whole.length;
+        const damaged = Buffer.concat([whole.subarray(0, at), added, whole.subarray(at + removed)]);
+        const elements = texts.map((text, index) => (index === broken ? damaged : text));
+        const { items, error } = read(bodyOf(elements));
+        const others = texts.filter((_, index) => index !== broken);
+        const listed = items.filter(({ kind }) => kind === 'lead').map(({ raw }) => raw);
+        expect(listed.filter((raw) => !others.includes(raw) && raw !== damaged.toString().trim())).toEqual(
+          [],
+        );
+        expect(others.slice(0, broken).every((raw) => listed.includes(raw))).toBe(true);
+        if (error === undefined) expect(others.every((raw) => listed.includes(raw))).toBe(true);
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});
+
+test('whatever bytes become no UTF-8 inside of one element, all others are listed', () => {
+  const high = fc.integer({ min: 0x80, max: 0xff });
+  fc.assert(
+    fc.property(leads, fc.nat(), fc.nat(), high, (texts, which, where, byte) => {
+      const broken = which % texts.length;
+      const damaged = Buffer.from(texts[broken] ?? '');
+      const name = damaged.indexOf('Footscray');
+      damaged[name + (where % 6)] = byte;
+      const elements = texts.map((text, index) => (index === broken ? damaged : text));
+      const { items, error } = read(bodyOf(elements));
+      expect(error).toBeUndefined();
+      expect(items.map(({ kind }) => kind)).toEqual(
+        texts.map((_, at) => (at === broken ? 'rejected' : 'lead')),
+      );
+    }),
+  );
+});
