@@ -7,6 +7,7 @@ import type { PollEnd, PollSummary } from './ledger-polling.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { type BlockMemory, PollBlocks } from './poll-blocks.ts';
 import type { Recording } from './recording.ts';
+import { NOTE_PRESENCE } from './recording-sql.ts';
 import type { PollId } from './shown.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -181,7 +182,11 @@ export class Polls {
       const missing = rows.filter((row) => !seen.has(row.first_no));
       if (missing.length > 0) {
         this.#transactions.write(() => {
-          for (const row of missing) this.#sql.unlist.run(lastListedAt, source, BigInt(row.id));
+          const now = this.#clock.now().getTime();
+          for (const row of missing) {
+            this.#sql.unlist.run(lastListedAt, source, BigInt(row.id));
+            this.#sql.notePresence.run(source, BigInt(row.id), lastListedAt, now);
+          }
           this.#sql.lessCurrent.run(missing.length, source);
         });
       }
@@ -214,6 +219,7 @@ function prepare(db: Database.Database) {
     close: db.prepare(
       'UPDATE polls SET finished_at = ?, status = ?, leads_listed = ?, leads_new = ?, leads_changed = ?, leads_rejected = ?, bytes = ?, http_status = ?, error = ? WHERE poll_id = ?',
     ),
+    notePresence: db.prepare(NOTE_PRESENCE),
     unlist: db.prepare('UPDATE _leads SET last_listed_at = ? WHERE source = ? AND id = ?'),
     listedAfter: db.prepare<[string, bigint], { id: string; first_no: number }>(
       'SELECT CAST(id AS TEXT) AS id, first_no FROM _leads WHERE source = ? AND id > ? AND last_listed_at IS NULL ORDER BY _leads.id LIMIT 1000',

@@ -19,6 +19,10 @@ export interface SetAsideRow {
   first_no: number;
 }
 
+/** Notes that a lead is gone since a time in ms, or with null that it came back: source, id, since when, now. */
+export const NOTE_PRESENCE =
+  'INSERT OR REPLACE INTO _presence (source, id, last_listed_at, noted_at) VALUES (?, ?, ?, ?)';
+
 /** The statements of `Recording`. */
 export function prepareRecording(db: Database.Database) {
   return {
@@ -39,6 +43,7 @@ export function prepareRecording(db: Database.Database) {
     ),
     setHash: db.prepare('UPDATE _leads SET hash = ? WHERE source = ? AND id = ?'),
     countKeptOut: db.prepare('UPDATE _erased SET kept_out = kept_out + 1 WHERE erased_no = ?'),
+    notePresence: db.prepare(NOTE_PRESENCE),
     relist: db.prepare('UPDATE _leads SET last_listed_at = NULL WHERE source = ? AND id = ?'),
     count: db.prepare('UPDATE _sources SET leads = leads + ?, current = current + ? WHERE source = ?'),
     // A row that is reopened takes the next number: whoever reads on from the last number they know meets it again.

@@ -139,6 +139,7 @@ export class Recording {
     if (poll.seen.add(row.first_no)) addition.met.push(row.first_no);
     if (row.last_listed_at !== null) {
       this.#sql.relist.run(poll.source, lead.id);
+      this.#sql.notePresence.run(poll.source, lead.id, null, addition.now);
       addition.back += 1;
     }
   }

@@ -233,4 +233,17 @@ export const migrations: readonly string[] = [
   ALTER TABLE _versions ADD COLUMN safe_raw TEXT;
   UPDATE _versions SET safe_raw = content_fact('safeRaw', raw) WHERE instr(raw, '\\u') > 0;
   `,
+  `
+  -- Which leads a complete listing no longer had, and which of those came back. A change gives a new number, for a mirror.
+  CREATE TABLE _presence (
+    presence_no INTEGER PRIMARY KEY AUTOINCREMENT,
+    source TEXT NOT NULL,
+    id INTEGER NOT NULL,
+    last_listed_at INTEGER,                 -- null: it came back
+    noted_at INTEGER NOT NULL,
+    UNIQUE (source, id)
+  ) STRICT;
+  INSERT INTO _presence (source, id, last_listed_at, noted_at)
+  SELECT source, id, last_listed_at, last_listed_at FROM _leads WHERE last_listed_at IS NOT NULL;
+  `,
 ];

@@ -9,9 +9,12 @@ const content = 'coalesce(v.readable, v.raw)';
  */
 const json = `iif(length(CAST(${content} AS BLOB)) < 2000 OR json_valid(${content}), ${content}, '{}')`;
 const text = (path: string) => `CAST(json_extract(${json}, '$.${path}') AS TEXT)`;
+/** What JavaScript's `trim` takes for a blank: as `client_key` does, a text of nothing else counts as not given. */
+const BLANKS =
+  'char(9, 10, 11, 12, 13, 32, 160, 5760, 8192, 8193, 8194, 8195, 8196, 8197, 8198, 8199, 8200, 8201, 8202, 8232, 8233, 8239, 8287, 12288, 65279)';
 /** Null for a lead without content: `retention` has removed it, and nobody knows any more. */
 const given = (path: string) =>
-  `CAST(iif(json_type(${json}, '$.client_email') IS NULL, NULL, coalesce(trim(json_extract(${json}, '$.${path}')), '') <> '') AS INTEGER)`;
+  `CAST(iif(json_type(${json}, '$.client_email') IS NULL, NULL, coalesce(trim(json_extract(${json}, '$.${path}'), ${BLANKS}), '') <> '') AS INTEGER)`;
 /** A part of the time at which a lead was created. */
 const createdPart = (format: string, type: string) =>
   `CAST(strftime('${format}', v.created_at / 1000.0, 'unixepoch') AS ${type})`;
@@ -19,6 +22,22 @@ const seconds = (from: string, to: string) => `CAST((${to} - ${from}) / 1000.0 A
 /** Of a lead's versions the current one, unless it was erased. Begins with the versions, so that counting reads their narrow index. */
 const CURRENT =
   '_versions v CROSS JOIN _leads l ON l.source = v.source AND l.id = v.id AND l.version_no = v.version_no AND l.erased_no IS NULL';
+
+/** The present in ms since 1970. `unixepoch('subsec')` needs SQLite 3.42, and is null before it. */
+const NOW_MS = "((julianday('now') - 2440587.5) * 86400000.0)";
+/** The deliveries `f` of the lead and sink of the delivery `d`. */
+const OF_LEAD_AND_SINK = `FROM _versions w CROSS JOIN _deliveries f ON f.version_no = w.version_no
+    WHERE w.source = v.source AND w.id = v.id AND f.sink_no = d.sink_no`;
+/** Since when, in ms, the lead of `d` is owed to its sink: an older delivery may have given way to `d`, with a newer content. */
+const OWED_AT = `iif(d.owed_at <= v.first_seen_at, d.owed_at, (SELECT min(f.owed_at) ${OF_LEAD_AND_SINK} AND f.replay = 0))`;
+const ARRIVED_AT = `iif(d.state = 'delivered', d.settled_at,
+    (SELECT min(f.settled_at) ${OF_LEAD_AND_SINK} AND f.state = 'delivered' AND f.event <> 'erased'))`;
+/** When the first poll began that listed any lead of a source; MATERIALIZED, for a source and not for each lead. */
+const FIRST_LISTED = `LEFT JOIN (WITH first AS MATERIALIZED (SELECT source, (SELECT p.started_at FROM polls p
+    WHERE p.source = _sources.source AND p.leads_new > 0 ORDER BY p.poll_id LIMIT 1) AS first_listed_at FROM _sources)
+    SELECT * FROM first) o ON o.source = v.source`;
+/** The lead was there before that poll, or came to this sink by a later backfill. */
+const IS_BACKFILL = `CAST(NOT coalesce(${at('v.created_at')} >= o.first_listed_at, 0) OR ${OWED_AT} > v.first_seen_at AS INTEGER)`;
 
 /** A delivery's public id, from the rows `d` (delivery), `v` (version) and `s` (sink). The README of receivers relies on it. */
 export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay THEN ':r' || d.replay ELSE '' END)`;
@@ -131,10 +150,29 @@ export const publicViews = `
     v.source, v.id AS lead_id, s.sink, v.service_slug, ${at('v.created_at')} AS created_at, ${at('v.first_seen_at')} AS first_seen_at,
     ${at('d.settled_at')} AS delivered_at, ${seconds('v.created_at', 'v.first_seen_at')} AS created_to_seen_seconds,
     ${seconds('v.first_seen_at', 'd.settled_at')} AS seen_to_delivered_seconds,
-    ${seconds('v.created_at', 'd.settled_at')} AS created_to_delivered_seconds
+    ${seconds('v.created_at', 'd.settled_at')} AS created_to_delivered_seconds,
+    ${at(OWED_AT)} AS owed_at, ${IS_BACKFILL} AS is_backfill
   FROM ${CURRENT} CROSS JOIN _versions e ON e.source = v.source AND e.id = v.id
-  CROSS JOIN _deliveries d ON d.version_no = e.version_no JOIN _sinks s ON s.sink_no = d.sink_no
+  CROSS JOIN _deliveries d ON d.version_no = e.version_no JOIN _sinks s ON s.sink_no = d.sink_no ${FIRST_LISTED}
   WHERE d.state = 'delivered' AND d.event = 'created' AND d.replay = 0;
+
+  CREATE VIEW v_speed_to_lead_all AS SELECT
+    v.source, v.id AS lead_id, s.sink, v.service_slug, ${at('v.created_at')} AS created_at, ${at('v.first_seen_at')} AS first_seen_at,
+    ${at(OWED_AT)} AS owed_at, ${IS_BACKFILL} AS is_backfill,
+    CAST(iif(${ARRIVED_AT} IS NULL, d.state, 'delivered') AS TEXT) AS state, ${at(ARRIVED_AT)} AS delivered_at,
+    ${seconds('v.created_at', `coalesce(${ARRIVED_AT}, ${NOW_MS})`)} AS age_seconds
+  FROM ${CURRENT} CROSS JOIN _versions e ON e.source = v.source AND e.id = v.id
+  CROSS JOIN _deliveries d ON d.version_no = e.version_no JOIN _sinks s ON s.sink_no = d.sink_no ${FIRST_LISTED}
+  WHERE d.event = 'created' AND d.replay = 0 AND (d.state = 'delivered' OR d.state IN ('pending', 'dead') AND NOT EXISTS (
+    SELECT 1 ${OF_LEAD_AND_SINK} AND f.event = 'created' AND f.replay = 0
+      AND (f.state = 'delivered' OR f.state IN ('pending', 'dead') AND f.delivery_no > d.delivery_no)));
+
+  CREATE VIEW v_gone_leads AS SELECT p.source, p.id AS lead_id, v.service_slug, ${at('v.created_at')} AS created_at,
+    ${at('p.last_listed_at')} AS last_listed_at, ${at('p.noted_at')} AS gone_at
+  FROM _presence p CROSS JOIN _leads l ON l.source = p.source AND l.id = p.id AND l.erased_no IS NULL
+  CROSS JOIN _versions v ON v.version_no = l.version_no WHERE p.last_listed_at IS NOT NULL AND p.noted_at >= v.valid_from;
+
+  CREATE VIEW v_erased_leads AS SELECT source, id AS lead_id, ${at('erased_at')} AS erased_at FROM _erased;
 
   CREATE VIEW v_undelivered AS
     SELECT ${undelivered} WHERE d.state = 'pending'
@@ -149,7 +187,7 @@ export const publicViews = `
   FROM _sinks s;
 
   CREATE VIEW v_freshness AS SELECT source, ${at('complete_at')} AS last_success_at,
-    CAST(unixepoch('subsec') - complete_at / 1000.0 AS REAL) AS age_seconds, listed AS leads_listed, rejected AS leads_rejected FROM _sources;
+    CAST((${NOW_MS} - complete_at) / 1000.0 AS REAL) AS age_seconds, listed AS leads_listed, rejected AS leads_rejected FROM _sources;
 
   CREATE VIEW v_services AS SELECT source, service_slug, service_name, CAST(count(*) AS INTEGER) AS leads FROM leads GROUP BY 1, 2, 3;
 

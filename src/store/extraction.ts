@@ -42,6 +42,12 @@ const extractions: Readonly<Record<string, Extraction>> = {
     since: 'delivered_at >= :since',
     day: 'delivered_at',
   },
+  v_speed_to_lead_all: {
+    order: ['source', 'lead_id'],
+    ties: true,
+    since: `(state <> 'delivered' OR delivered_at >= :since OR ${bySince('lead_id', 'v_speed_to_lead_all')})`,
+    day: 'created_at',
+  },
   v_lead_timeline: { order: [], since: '"at" >= :since', day: 'at' },
 };
 

@@ -68,6 +68,20 @@ export const mirrored: readonly Mirrored[] = [
     ],
   },
   {
+    name: '_presence',
+    number: 'presence_no',
+    key: ['source', 'id'],
+    fixed: ['source', 'id'],
+    derived: true,
+    columns: [
+      always('presence_no', 'bigint', ''),
+      always('source', 'text', ''),
+      always('id', 'bigint', ''),
+      maybe('last_listed_at', 'time', ''),
+      always('noted_at', 'time', ''),
+    ],
+  },
+  {
     // The last, and by the mirror itself, so that whatever it read of a lead before that was erased is removed behind it.
     name: '_erased',
     number: 'erased_no',

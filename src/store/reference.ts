@@ -57,7 +57,8 @@ Views that begin at \`leads\` (\`v_leads\`, \`v_leads_no_pii\`, \`v_speed_to_lea
 | how many leads, of which service, when | \`v_leads_no_pii\` |
 | who the client is, what they want | \`v_leads\`, \`lead_answers\`: personal data |
 | who comes again | \`v_clients\`, joined by \`client_key\` |
-| how soon a lead was where | \`v_speed_to_lead\` |
+| how soon leads arrive | \`v_speed_to_lead_all\`, without \`is_backfill\` |
+| which leads the service no longer lists, which were erased | \`v_gone_leads\`, \`v_erased_leads\` |
 | what is stuck | \`v_undelivered\`, \`v_sink_health\` |
 | whether all is up to date | \`v_freshness\`, \`polls\` |
 | what the service changed in a lead | \`lead_versions\` |
@@ -79,14 +80,16 @@ Further: \`deliveries\` and \`attempts\` by \`delivery_id\`; \`deliveries.lead_v
 
 ## What is easy to get wrong
 
-- **Leads from before leadsync.** The first poll finds leads that are days old. They are slow by nature: where speed is the question, take
-  only leads with \`created_at >= (SELECT min(started_at) FROM polls)\`.
+- **Leads from before leadsync, or before a sink.** A first poll finds leads that are days old, and a new sink with a backfill gets all of them.
+  They are slow by nature: where speed is the question, leave out \`is_backfill\`.
+- **Survivors.** \`v_speed_to_lead\` has only leads that arrived, so it looks best while a sink is down. \`v_speed_to_lead_all\` has those that
+  wait or were given up as well, at their present age.
 - **Deliveries are not leads.** A lead has a delivery for each sink, and another for each change and each replay. Count leads in
   \`v_leads_no_pii\`, arrivals in \`v_speed_to_lead\`.
 - **Days and hours are UTC.** In PostgreSQL \`created_at AT TIME ZONE 'Australia/Sydney'\` is the local time; SQLite knows no zones.
 - **In the ledger a time is text.** Compare it with text of the same form, \`'2026-11-20T10:00:00.000Z'\`, or with
   \`strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days')\`; \`datetime('now')\` has another form and compares wrongly.
-- **A lead that the service no longer lists** stays, with all that it had.
+- **A lead that the service no longer lists** stays, with all that it had; \`v_gone_leads\` says which those are.
 - **Erased leads** are not in \`leads\` and its views. Their rows in \`lead_versions\`, \`deliveries\` and \`attempts\` stay, with
   \`{"id":…}\` for a content. So earlier counts may shrink; those in \`polls\` do not.
 - **\`retention\` empties the ledger alone.** A lead past it stays in \`leads\` and its views there, and is counted, with its \`service_slug\` and its

@@ -56,11 +56,15 @@ export const tables: readonly Relation[] = [
       ...leadFields,
       always('_leadsync_first_seen_at', 'time', 'When leadsync first listed the lead. Never changes.'),
       always('_leadsync_changed_at', 'time', 'When leadsync first listed this content.'),
-      always('_leadsync_synced_at', 'time', 'When this row was last written.'),
+      always(
+        '_leadsync_synced_at',
+        'time',
+        'When this row was last written to this store: in the ledger, when this content was first listed.',
+      ),
       always(
         '_leadsync_last_listed_at',
         'time',
-        'When the lead was last seen in a listing, as far as is certain here; the ledger knows best.',
+        'When the lead is known to have been listed. Ledger: the last complete listing that had it. PostgreSQL: the first listing of this content. v_gone_leads says the same in both.',
       ),
       always('_leadsync_version', 'integer', 'Counts the contents that the lead has had, from 1.'),
       always('_leadsync_hash', 'text', 'Names this content of the lead: the same text, the same hash.'),

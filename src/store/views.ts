@@ -7,6 +7,13 @@ const leadId = always('lead_id', 'bigint', "The service's identifier of the lead
 const clientKey =
   'Joins the leads of one client: a hash, keyed with store.client_key, of the email address in lower case, or of the phone number where there is none.';
 
+const owedAt = always('owed_at', 'time', 'Since when the lead is owed to the sink.');
+const isBackfill = always(
+  'is_backfill',
+  'boolean',
+  'Whether the lead was there before the first poll that listed any lead of its source, or was owed to the sink by a later backfill. Such leads are old when they come.',
+);
+
 /** The views of the synced store: the stable contract for people's own queries. */
 export const views: readonly Relation[] = [
   {
@@ -106,7 +113,57 @@ export const views: readonly Relation[] = [
         'double',
         'Seconds from created_at to delivered_at: the speed to lead.',
       ),
+      owedAt,
+      isBackfill,
     ],
+  },
+  {
+    name: 'v_speed_to_lead_all',
+    kind: 'view',
+    grain: 'lead and sink that it is owed to as a new lead: also those that wait, or were given up',
+    key: ['source', 'lead_id', 'sink'],
+    notes:
+      'Ask this one how fast leads arrive: v_speed_to_lead shows only those that did, so it looks best while a sink is down. Take rows that are not is_backfill.',
+    columns: [
+      source,
+      leadId,
+      sink,
+      always('service_slug', 'text', 'Slug of the service category.'),
+      always('created_at', 'time', 'When the lead was created, as the service says.'),
+      always('first_seen_at', 'time', 'When leadsync first listed it.'),
+      owedAt,
+      isBackfill,
+      oneOf(
+        'state',
+        ['delivered', 'pending', 'dead'],
+        'delivered (also by a replay), pending or dead (given up).',
+      ),
+      maybe('delivered_at', 'time', 'When the sink first had the lead; null while it has not.'),
+      always('age_seconds', 'double', 'Seconds from created_at to delivered_at, or to now while it is null.'),
+    ],
+  },
+  {
+    name: 'v_gone_leads',
+    kind: 'view',
+    grain: 'lead that the service no longer lists',
+    key: ['source', 'lead_id'],
+    notes: 'A lead that comes back is no longer here. Erased leads are not here.',
+    columns: [
+      source,
+      leadId,
+      always('service_slug', 'text', 'Slug of the service category.'),
+      always('created_at', 'time', 'When the lead was created, as the service says.'),
+      always('last_listed_at', 'time', 'When the last complete listing ended that had the lead.'),
+      always('gone_at', 'time', 'When a complete listing first did not have it.'),
+    ],
+  },
+  {
+    name: 'v_erased_leads',
+    kind: 'view',
+    grain: 'lead that was erased on request',
+    key: ['source', 'lead_id'],
+    notes: 'Remove these leads from copies of the store.',
+    columns: [source, leadId, always('erased_at', 'time', 'When it was erased from the ledger.')],
   },
   {
     name: 'v_undelivered',

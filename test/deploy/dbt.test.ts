@@ -148,14 +148,18 @@ describe('deploy/dbt', () => {
   test('leaves out of the speed what was there before leadsync', async () => {
     const { run } = await built();
     const rows = await run.ask(
-      `SELECT sink, leads, p50_seconds, leads_within_a_minute FROM ${run.schema}.leadsync_speed_to_lead ORDER BY 3`,
+      `SELECT sink, leads, leads_not_delivered, p50_seconds, leads_within_a_minute FROM ${run.schema}.leadsync_speed_to_lead ORDER BY sink DESC, p50_seconds`,
     );
-    const one = { sink: 'warehouse', leads: '1', leads_within_a_minute: '1' };
+    const one = { sink: 'warehouse', leads: '1', leads_not_delivered: '0', leads_within_a_minute: '1' };
+    const open = {
+      sink: 'crm',
+      leads: '1',
+      leads_not_delivered: '1',
+      leads_within_a_minute: '0',
+      p50_seconds: expect.any(Number),
+    };
     // The first says that it was created at a time that is still to come.
-    expect(rows).toEqual([
-      { ...one, p50_seconds: -68_400 },
-      { ...one, p50_seconds: 1 },
-    ]);
+    expect(rows).toEqual([{ ...one, p50_seconds: -68_400 }, { ...one, p50_seconds: 1 }, open, open]);
   });
 
   test('keeps what holds personal data off unless it is asked for', () => {

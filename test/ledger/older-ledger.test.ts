@@ -13,6 +13,7 @@ import { SqliteFile } from './sqlite-store.ts';
 /** Makes of a ledger what the version before had. */
 const AS_BEFORE = `
   DROP TABLE _erased;
+  DROP TABLE _presence;
   ALTER TABLE _leads DROP COLUMN erased_no;
   DROP TABLE _client_keys;
   DROP TABLE _comments;

@@ -5,7 +5,7 @@ import { extractionOf } from '../../src/store/extraction.ts';
 import type { Parameter, Query } from '../../src/store/query.ts';
 import { storeReference } from '../../src/store/reference.ts';
 import type { ColumnType, Relation } from '../../src/store/relation.ts';
-import { eventful, filled, ledgerValue, sorted, VALUES } from './eventful-store.ts';
+import { eventful, filled, ledgerValue, sorted, VALUES, withoutAges } from './eventful-store.ts';
 import { type Row, TwoStores } from './two-stores.ts';
 
 // A day is a day, and not a moment in whatever zone the test runs in.
@@ -25,6 +25,9 @@ const TYPES: Readonly<Record<ColumnType, string>> = {
   json: 'json',
   jsonb: 'jsonb',
 };
+
+/** What stays empty until somebody is erased, which a test of its own does. */
+const EMPTY = ['v_erased_leads'];
 
 describe.each(relations)('$name', (relation) => {
   it('has the described columns in the ledger', async () => {
@@ -58,7 +61,7 @@ describe.each(relations)('$name', (relation) => {
       stores.inLedger(selectOf(relation)),
       await stores.inPostgres(selectOf(relation)),
     ];
-    expect(postgres.length).toBeGreaterThan(0);
+    expect(postgres.length > 0).toBe(!EMPTY.includes(relation.name));
     expect(sorted(postgres)).toEqual(sorted(ledger));
     expect(required(relation, ledger)).toEqual([]);
   });
@@ -70,7 +73,7 @@ describe.each(queries)('the query $name', (query) => {
     const ledger = stores.inLedger(filled(query, VALUES, ledgerValue));
     const postgres = await stores.inPostgres(filled(query, VALUES, postgresValue));
     expect(ledger.length).toBeGreaterThan(0);
-    expect(sorted(postgres)).toEqual(sorted(ledger));
+    expect(sorted(withoutAges(postgres))).toEqual(sorted(withoutAges(ledger)));
   });
 });
 
@@ -119,9 +122,11 @@ describe('the answers', () => {
     expect(ask('missing').map(({ sink, id }) => `${sink} ${id}`)).toEqual(
       ['3', '4', '7', '9', '9007199254740993', '9223372036854775807'].map((id) => `crm ${id}`),
     );
-    expect(ask('speed-to-lead').map(({ sink, leads, p50_seconds }) => [sink, leads, p50_seconds])).toEqual([
-      ['crm', '2', '29.877'],
-      ['warehouse', '8', '3600'],
+    expect(
+      ask('speed-to-lead').map(({ sink, leads, not_delivered }) => [sink, leads, not_delivered]),
+    ).toEqual([
+      ['crm', '1', '1'],
+      ['warehouse', '1', '0'],
     ]);
     const then = (at: string) =>
       ask('lead-as-of', { lead: '7', at }).map(({ version, raw }) => [

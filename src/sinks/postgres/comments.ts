@@ -22,6 +22,15 @@ const ERASED: Readonly<Record<string, string>> = {
   _leadsync_ledger: LEDGER,
 };
 
+const PRESENCE: Readonly<Record<string, string>> = {
+  presence_no: 'Its number in the ledger.',
+  source: 'With id: the lead.',
+  id: 'With source: the lead.',
+  last_listed_at: 'When the lead was last listed; null: it came back.',
+  noted_at: 'When that was noticed.',
+  _leadsync_ledger: LEDGER,
+};
+
 /** What a table, view or column means. */
 interface Comment {
   readonly what: 'TABLE' | 'VIEW' | 'COLUMN';
@@ -38,7 +47,9 @@ export const commented: readonly Comment[] = [
     .map(({ name }) => comment('COLUMN', `${name}._leadsync_ledger`, LEDGER)),
   ...Object.entries(PRIVATE).map(([name, shown]) => comment('TABLE', name, `Private: see ${shown}.`)),
   ...Object.entries(KEYS).map(([name, text]) => comment('COLUMN', `_client_keys.${name}`, text)),
-  comment('TABLE', '_erased', 'Private: which leads were erased here.'),
+  comment('TABLE', '_presence', 'Private: see v_gone_leads.'),
+  ...Object.entries(PRESENCE).map(([name, text]) => comment('COLUMN', `_presence.${name}`, text)),
+  comment('TABLE', '_erased', 'Private: see v_erased_leads.'),
   ...Object.entries(ERASED).map(([name, text]) => comment('COLUMN', `_erased.${name}`, text)),
   ...ofPresent('_sinks', PRIVATE._sinks),
   ...ofPresent('_sources', PRIVATE._sources),

@@ -1,3 +1,5 @@
+import { answeringViews } from './answering-views.ts';
+
 const HEX = '[0-9a-fA-F]';
 const [HIGH, LOW] = [String.raw`\\u[dD][89abAB]${HEX}{2}`, String.raw`\\u[dD][c-fC-F]${HEX}{2}`];
 /** A column's JSON text with escaped backslashes written by number: then every backslash begins an escape. */
@@ -270,6 +272,7 @@ export const migrations: readonly string[] = [
   WHERE ${isUnsafe('_leadsync_raw')};
   UPDATE lead_versions SET _leadsync_original = raw::text, raw = ${safe('raw')}::json, _leadsync_replaced = true WHERE ${isUnsafe('raw')};
   `,
+  answeringViews,
 ];
 
 /** The names that each step makes in the schema. */

@@ -141,6 +141,7 @@ const MIRROR_RIGHTS = {
   // The name that a delivery had before it was attempted, and keys that no longer hold, are removed.
   deliveries: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   _client_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  _presence: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
 };
 
 function neededRights(schema: string, { schemaExists, version }: Found, mirrors: boolean): Right[] {

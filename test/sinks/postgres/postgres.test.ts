@@ -421,9 +421,9 @@ describe('a database that cannot be used', () => {
       const grants = [
         'USAGE ON SCHEMA',
         'SELECT ON _leadsync_migrations',
-        'SELECT, INSERT, UPDATE ON leads, lead_versions, polls, deliveries, attempts, rejected_leads, _client_keys, _erased, _sinks, _sources',
+        'SELECT, INSERT, UPDATE ON leads, lead_versions, polls, deliveries, attempts, rejected_leads, _client_keys, _presence, _erased, _sinks, _sources',
         'SELECT, INSERT, DELETE ON lead_answers',
-        'DELETE ON leads, _client_keys',
+        'DELETE ON leads, _client_keys, _presence',
       ];
       for (const grant of grants)
         await database.query(

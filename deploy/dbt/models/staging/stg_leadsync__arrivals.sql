@@ -1,0 +1,16 @@
+select
+    source || ':' || lead_id || ':' || sink as arrival_key,
+    source || ':' || lead_id as lead_key,
+    source,
+    lead_id,
+    sink,
+    service_slug,
+    created_at,
+    (created_at at time zone 'UTC')::date as created_day,
+    first_seen_at,
+    owed_at,
+    is_backfill,
+    state,
+    delivered_at,
+    age_seconds
+from {{ source('leadsync', 'v_speed_to_lead_all') }}
