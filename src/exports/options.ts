@@ -24,7 +24,7 @@ const common = {
     .enum(['all', 'new'])
     .default('all')
     .describe(
-      '`new`: rows that came or changed since the last run, and in the hour before it. The newest `_exported_at` of a row wins.',
+      '`new`: rows that came or changed since the last run, and in the hour before it. Recognise a row that comes again by its key.',
     ),
   every: duration()
     .refine((ms) => ms >= SHORTEST_MS && ms <= LONGEST_MS, 'must be between 1m and 366d')
