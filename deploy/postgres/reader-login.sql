@@ -1,5 +1,5 @@
--- Makes a user for a tool that only looks (Grafana, Metabase): it may ask what the analysts' role may, reads only, and no query
--- of it runs longer than 15 s. After analyst-role.sql, and with the same schema and role:
+-- Makes a user for a tool that only looks (Grafana, Metabase): it may ask what the analysts' role may, reads only
+-- and is cut off after 15 s by default: both are defaults of the user, which a session of its own may change. After analyst-role.sql, and with the same schema and role:
 --
 --   READER_PASSWORD=… psql "$DATABASE_URL" -v schema=leadsync -v role=leadsync_analyst -v user=grafana -f reader-login.sql
 --
