@@ -1,23 +1,27 @@
 # leadsync as an image: `leadsync run`, with the configuration in /etc/leadsync/leadsync.yaml and everything that must
 # last in /data (say `data_dir: /data`). Runs as user 1000, with a read-only root file system and without capabilities.
 #
-#   docker build -t leadsync .
+#   docker build -t leadsync --build-arg COMMIT=$(git rev-parse HEAD) .
 #   docker run --read-only --tmpfs /tmp --cap-drop ALL -v ./leadsync.yaml:/etc/leadsync/leadsync.yaml:ro -v leads:/data leadsync
 
-FROM docker.io/library/node:24-bookworm-slim AS source
+# Compiled once, on the machine that builds, whatever processors the image is for.
+FROM --platform=$BUILDPLATFORM docker.io/library/node:24-bookworm-slim AS build
 WORKDIR /app
 ENV NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_FUND=false NPM_CONFIG_AUDIT=false
 COPY package.json package-lock.json ./
-
-# What runs: the native part of SQLite comes ready in its package, so no install script is needed or run.
-FROM source AS packages
-RUN npm ci --omit=dev --ignore-scripts
-
-FROM source AS build
 RUN npm ci --include=dev --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
+COPY scripts/build.ts scripts/
+COPY scripts/release/runtime.ts scripts/release/
 COPY src src
-RUN npm run build
+ARG COMMIT=unknown
+RUN LEADSYNC_COMMIT=$COMMIT npm run build && node scripts/release/runtime.ts /runtime
+
+# What runs. The native part of SQLite comes ready in its package, so no install script is needed or run.
+FROM docker.io/library/node:24-bookworm-slim AS packages
+WORKDIR /app
+COPY --from=build /runtime ./
+RUN npm ci --ignore-scripts --no-update-notifier --no-fund --no-audit
 
 FROM docker.io/library/node:24-bookworm-slim
 RUN apt-get update \
@@ -32,13 +36,16 @@ WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY package.json ./
 COPY bin bin
+COPY docs/store.md docs/
 COPY --from=build /app/dist dist
 # Where the user below keeps compiled code; filled once, here, since the file system may be read-only later.
 RUN install -d -o 1000 -g 1000 node_modules/.cache/leadsync
 
+ARG COMMIT=unknown
 LABEL org.opencontainers.image.title="leadsync" \
       org.opencontainers.image.description="Brings every new lead from a lead listing service to webhooks, CSV files and PostgreSQL: none lost, none twice, within seconds." \
       org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.revision="$COMMIT" \
       org.opencontainers.image.licenses="UNLICENSED" \
       org.opencontainers.image.base.name="docker.io/library/node:24-bookworm-slim"
 

@@ -23,6 +23,9 @@ if (majorOf(process.versions.node) < 20) {
     `This needs Node 20 or newer to start with, and this is Node ${process.versions.node}. Install a newer one from https://nodejs.org.`,
   );
 }
+// leadsync's hints name the command as it is typed in a checkout, unless somebody has said otherwise.
+if (['bin/leadsync.js', 'scripts/demo.ts'].includes(program))
+  process.env.LEADSYNC_COMMAND ||= 'npm run -s leadsync --';
 if (!installed()) install();
 await run(resolve(root, program), args);
 

@@ -78,6 +78,7 @@ async function startLeadsync(stub: Stub, webhookUrl: string): Promise<Daemon> {
     cwd: root,
     onStderr: (text) => appendFileSync(logFile(), text),
     env: {
+      LEADSYNC_COMMAND: process.env['LEADSYNC_COMMAND'],
       DEMO_DIR: folder,
       DEMO_SERVICE_URL: stub.url,
       DEMO_CLIENT_ID: stub.clientId,

@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly vitest: readonly string[];
 }
 
+/** Builds a release and installs it, which takes minutes: `npm run test:install`, and not a part of `npm test`. */
+const APART = 'test/install';
 const ROOT = resolve(import.meta.dirname, '..');
 
 /** Reads the command line. Gives 'help' when that is asked for. @throws Error that says what is wrong */
@@ -43,9 +45,13 @@ export function readOptions(args: readonly string[]): RunOptions | 'help' {
   });
   const { help, in: folder, ...forVitest } = values;
   if (help) return 'help';
+  const everything = folder === undefined && positionals.length === 0;
   return {
-    files: folder === undefined && positionals.length === 0 ? [] : filesWith(positionals, folder ?? 'test'),
-    vitest: Object.entries(forVitest).map(([option, value]) => `--${option}=${value}`),
+    files: everything ? [] : filesWith(positionals, folder ?? 'test'),
+    vitest: [
+      ...Object.entries(forVitest).map(([option, value]) => `--${option}=${value}`),
+      ...(everything ? [`--exclude=${APART}/**`] : []),
+    ],
   };
 }
 

@@ -17,6 +17,8 @@ export interface AlertParts {
   /** Where its state is kept. */
   readonly file: string;
   readonly emit: Emit;
+  /** Rewrites the commands in a text into what its readers type; absent: they type what it says. */
+  readonly asTyped?: (text: string) => string;
 }
 
 /** How long a stop waits for an answer, in ms. */
@@ -50,7 +52,13 @@ export class Alerts {
   /** Judges what is observed by the options in force, sends what is due, and keeps what has changed. */
   async take(observed: Observed, names: Names, options: AlertOptions): Promise<void> {
     this.#configure(options);
-    const notices = this.#book.take(judge(observed, names, options.when), observed.at);
+    const { asTyped = (text) => text } = this.#parts;
+    const taken = this.#book.take(judge(observed, names, options.when), observed.at);
+    const notices = taken.map((notice) => ({
+      ...notice,
+      what: asTyped(notice.what),
+      next: asTyped(notice.next),
+    }));
     for (const notice of notices) this.#parts.emit(eventOf(notice));
     for (const [name, outbox] of this.#outboxes) {
       outbox.put(notices);

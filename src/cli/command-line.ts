@@ -1,6 +1,8 @@
 import { CommanderError } from 'commander';
 import { systemClock } from '../platform/clock.ts';
 import { armFailpoints } from '../platform/failpoint.ts';
+import { asTyped, typedCommand } from '../platform/typed-command.ts';
+import type { LogStream } from '../telemetry/logger.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { CommandFailure, explainFailure } from './failure.ts';
@@ -14,7 +16,8 @@ export async function commandLine(
   args: readonly string[],
   given: Streams & Partial<Surroundings>,
 ): Promise<number> {
-  const surroundings = { clock: systemClock, random: Math.random, ...given };
+  const stderr = asTypedTo(given.stderr, typedCommand(given.env));
+  const surroundings = { clock: systemClock, random: Math.random, ...given, stderr };
   let exitCode: number = ExitCode.done;
   try {
     arm(surroundings.env['LEADSYNC_FAILPOINTS']);
@@ -30,6 +33,16 @@ export async function commandLine(
     surroundings.stderr.write(`${printableLines(failure.message)}\n`);
     return failure.exitCode;
   }
+}
+
+/** Standard error is messages: each shows commands as its readers type them. Standard output is data, and stays as it is. */
+function asTypedTo(stream: LogStream, command: string): LogStream {
+  if (command === typedCommand({})) return stream;
+  return Object.create(stream, {
+    write: { value: (text: string) => stream.write(asTyped(text, command)) },
+    on: { value: stream.on?.bind(stream) },
+    hasColors: { value: stream.hasColors?.bind(stream) },
+  });
 }
 
 function arm(faults: string | undefined): void {

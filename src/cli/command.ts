@@ -52,7 +52,10 @@ export function describeCommand(command: Command, help: CommandHelp): void {
   const { summary, examples, notes } = help;
   command
     .description(summary)
-    .addHelpText('before', `Examples:\n${examples.map((line) => `  $ ${line}\n`).join('')}`)
+    .addHelpText(
+      'before',
+      `Examples:\n${examples.map((line) => `  $ ${line.replaceAll(CALL, nameOfRoot(command))}\n`).join('')}`,
+    )
     .showHelpAfterError(`\`leadsync ${command.name()} --help\` shows examples.`);
   if (notes !== undefined) command.addHelpText('after', `\n${notes}`);
   helps.set(command, help);
@@ -61,6 +64,13 @@ export function describeCommand(command: Command, help: CommandHelp): void {
 /** Returns what `describeCommand` gave a command: Commander itself does not hand it out. */
 export function helpOf(command: Command): CommandHelp | undefined {
   return helps.get(command);
+}
+
+/** The command where it is called, in an example; not in the name of a file or a unit. */
+const CALL = /(?<=^|[|&(] ?|top |-n \d+ )leadsync(?= [a-z-])/g;
+
+function nameOfRoot(command: Command): string {
+  return command.parent?.name() ?? command.name();
 }
 
 const helps = new WeakMap<Command, CommandHelp>();

@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { disk } from '../platform/files.ts';
 import { countOf } from '../platform/in-words.ts';
+import { typedCommand } from '../platform/typed-command.ts';
 import { sinkTypes } from '../sinks/registry.ts';
 import type { LogStream } from '../telemetry/logger.ts';
 import { printable } from './printable.ts';
@@ -35,10 +36,10 @@ export interface GlobalOptions {
 /** Gives a command as it is shown to people, from its words: `status`. */
 export type ShowCommand = (words: string) => string;
 
-/** Shows commands that are the next step, with `-c` where the present one was given it: without it they would mean another ledger. */
+/** Shows commands that are the next step as this user types them, with `-c` where the present one was given it: without it they would mean another ledger. */
 export function commandShown({ config }: GlobalOptions, { env }: Pick<Surroundings, 'env'>): ShowCommand {
   const option = config === defaultConfigFile(env) ? '' : ` -c ${shellWord(printable(config))}`;
-  return (words) => `\`leadsync ${words}${option}\``;
+  return (words) => `\`${typedCommand(env)} ${words}${option}\``;
 }
 
 /** The configuration of a command without `-c`. An empty variable counts as none, as in a shell's ${LEADSYNC_CONFIG:-leadsync.yaml}. */

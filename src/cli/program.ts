@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { asTyped, typedCommand } from '../platform/typed-command.ts';
 import { version } from '../platform/version.ts';
 import type { AddCommand } from './command.ts';
 import { defaultConfigFile, type Surroundings } from './context.ts';
@@ -64,10 +65,11 @@ export async function program(
   exit: (code: number) => void,
 ): Promise<Command> {
   const { stdout, stderr, env } = surroundings;
-  const root = new Command('leadsync')
+  const command = typedCommand(env);
+  const root = new Command(command)
     .exitOverride() // before the commands are added: they inherit it, and what follows
     .configureOutput({
-      writeOut: (text) => void stdout.write(text),
+      writeOut: (text) => void stdout.write(asTyped(text, command)),
       writeErr: (text) => void stderr.write(printableLines(text)), // it repeats the words that were wrong
     })
     .showHelpAfterError('`leadsync --help` lists the commands.')
@@ -81,7 +83,7 @@ export async function program(
     )
     .addHelpText(
       'before',
-      'Examples:\n  $ leadsync init\n  $ leadsync check\n  $ leadsync run\n  $ leadsync status\n',
+      `Examples:\n${['init', 'check', 'run', 'status'].map((words) => `  $ ${command} ${words}\n`).join('')}`,
     )
     .addHelpText('after', `\n${exitCodes()}`);
 

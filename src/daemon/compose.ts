@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type Clock, type Random, systemClock } from '../platform/clock.ts';
 import type { Closers } from '../platform/closers.ts';
 import { disk } from '../platform/files.ts';
+import { asTyped, typedCommand } from '../platform/typed-command.ts';
 import { version } from '../platform/version.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { LogStream } from '../telemetry/logger.ts';
@@ -70,6 +71,8 @@ export interface Parts {
   readonly wakes: Wakes;
   readonly clock: Clock;
   readonly random: Random;
+  /** Rewrites the commands in a text into what its readers type. */
+  readonly asTyped: (text: string) => string;
 }
 
 /** The sinks that leads are brought to. */
@@ -141,6 +144,7 @@ export async function compose(
     wakes,
     clock,
     random,
+    asTyped: (text) => asTyped(text, typedCommand(options.env ?? {})),
   };
 }
 

@@ -41,7 +41,7 @@ const SPEED_MS = 24 * 3_600_000;
  * alone.
  */
 export interface OperationParts {
-  readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates'>;
+  readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'asTyped'>;
   readonly reader: LedgerReader;
   /** Why leadsync cannot do its work now. */
   readonly unready: () => Promise<readonly string[]>;
@@ -161,7 +161,11 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
     version,
     at: now.toISOString(),
     well: troubles.length === 0,
-    troubles,
+    troubles: troubles.map((one) => ({
+      ...one,
+      what: parts.asTyped(one.what),
+      next: parts.asTyped(one.next),
+    })),
     sources: sources.map((source) => shownSource(source, now)),
     sinks: sinks.map(shownSink),
     exports: exports.map(shownExport),

@@ -32,9 +32,9 @@ export async function watchAlerts(
   reloading: Pick<Reloading, 'state'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, current, telemetry, role } = parts;
+  const { clock, current, telemetry, role, asTyped } = parts;
   const file = join(current.config.dataDir, 'alerts.json');
-  const alerts = await Alerts.open({ clock, files: disk, file, emit: telemetry.emit });
+  const alerts = await Alerts.open({ clock, files: disk, file, emit: telemetry.emit, asTyped });
   const look = new Look(parts);
   try {
     while (!signal.aborted) {

@@ -135,7 +135,7 @@ function held(
   const failed = outcomes.find((outcome) => outcome.kind === 'refused' || outcome.kind === 'unavailable');
   const heldReason =
     failed?.kind === 'refused'
-      ? `It refuses every lead, so the fault is its own: ${failed.reason} What it answers: leadsync trace LEAD --show-data.`
+      ? `It refuses every lead, so the fault is its own: ${failed.reason} What it answers: \`leadsync trace LEAD --show-data\`.`
       : failed?.reason;
   return {
     ...health,

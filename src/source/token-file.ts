@@ -263,7 +263,7 @@ export class TokenFile {
 
 /** Only that the file is there counts; the text is for whoever finds it. */
 function loginNote(source: string, at: Date): string {
-  return `Somebody logged in to source ${source} at ${at.toISOString()} (leadsync login).
+  return `Somebody logged in to source ${source} at ${at.toISOString()} (\`leadsync login\`).
 While this file is here, leadsync reads the source with a login's tokens and never with the client's own.
 To use the client's own, set \`grant: client_credentials\` at the source.
 `;

@@ -190,7 +190,7 @@ function messageOf(event: Event): string {
     case 'delivery-refused':
       return `Sink ${event.sink} refused ${whatFailed(event)}. ${event.reason}`;
     case 'delivery-dead':
-      return `Sink ${event.sink}: gave up ${whatFailed(event)} after ${count(event.attempts, 'attempt')}. ${event.reason} ${whereAnswered(event)} Once mended: leadsync retry ${event.delivery}.`;
+      return `Sink ${event.sink}: gave up ${whatFailed(event)} after ${count(event.attempts, 'attempt')}. ${event.reason} ${whereAnswered(event)} Once mended: \`leadsync retry ${event.delivery}\`.`;
     case 'deliveries-revived':
       return `Sink ${event.sink}: ${count(event.revived, 'lead')} given up a moment ago ${event.revived === 1 ? 'waits' : 'wait'} again, because it refuses every lead.`;
     case 'clock-set-back':
@@ -202,7 +202,7 @@ function messageOf(event: Event): string {
     case 'sink-recovered':
       return `Sink ${event.sink} works again after ${seconds(event.heldMs)}.`;
     case 'sink-paused':
-      return `Sink ${event.sink} is paused, its leads wait. Why: ${sentence(event.reason)} To go on: leadsync resume ${event.sink}.`;
+      return `Sink ${event.sink} is paused, its leads wait. Why: ${sentence(event.reason)} To go on: \`leadsync resume ${event.sink}\`.`;
     case 'sink-resumed':
       return `Sink ${event.sink} is resumed.`;
     case 'carrier-unavailable':
@@ -220,7 +220,7 @@ function messageOf(event: Event): string {
     case 'ledger-upgraded':
       return `The ledger was upgraded from schema ${event.fromSchema} to ${event.toSchema}. ${event.copy === undefined ? `No copy of it was kept as it was before: ${event.reason}.` : `${event.copy} is the ledger as it was before, in case you go back to the earlier leadsync.`}`;
     case 'ledger-restored':
-      return `The ledger in ${event.dataDir} is a copy, or was restored from a backup. What was delivered after the backup was made may be delivered again, mostly under the same ids. There is nothing to do; leadsync reconcile compares the sinks with the ledger.`;
+      return `The ledger in ${event.dataDir} is a copy, or was restored from a backup. What was delivered after the backup was made may be delivered again, mostly under the same ids. There is nothing to do; \`leadsync reconcile\` compares the sinks with the ledger.`;
     case 'ledger-held-up':
       return `Somebody's query has held a state of the ledger for long: ${Math.round(event.bytes / 1024 ** 2)} MB beside its file wait for it to end. End it, or let it ask in shorter pieces; deliveries go on meanwhile.`;
     case 'retained':
@@ -259,7 +259,7 @@ function whatFailed({ lead, source, ofErased }: FailedDelivery): string {
 function whereAnswered({ lead, ofErased }: FailedDelivery): string {
   return ofErased
     ? 'What it answered is not kept, for it may name the person: ask whoever runs it.'
-    : `What it answered: leadsync trace ${lead} --show-data.`;
+    : `What it answered: \`leadsync trace ${lead} --show-data\`.`;
 }
 
 function reloaded({ trigger, generation, changes, restart }: Extract<Event, { type: 'reloaded' }>): string {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { findShell } from '../deploy/debian-tools.ts';
+import { installProgram } from '../deploy/debian-tools.ts';
 import { Install } from './an-install.ts';
 
 /** Stands in for leadsync, whose own answer is tried below: starting it for each key would take a busy machine minutes. */
@@ -57,7 +57,7 @@ const shells: Readonly<
 
 describe.each(Object.keys(shells))('completion in %s', (shell) => {
   // It may have to be installed first.
-  beforeAll(() => findShell(shell), 300_000);
+  beforeAll(() => installProgram(shell), 300_000);
 
   test('offers commands, options, their values, and the names of the configuration', async () => {
     const { script, env } = await prepare(shell);
@@ -79,7 +79,7 @@ describe.each(Object.keys(shells))('completion in %s', (shell) => {
 });
 
 describe('completion in zsh', () => {
-  beforeAll(() => findShell('zsh'), 300_000);
+  beforeAll(() => installProgram('zsh'), 300_000);
 
   test('completes commands, options, their values, and the names of the configuration', async () => {
     const { script, env } = await prepare('zsh');

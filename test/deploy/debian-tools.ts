@@ -23,8 +23,8 @@ export function findSystemdAnalyze(): string {
   return 'systemd-analyze';
 }
 
-/** Makes sure that a shell is there: bash, zsh or fish. @throws Error that says what to install */
-export function findShell(name: string): void {
+/** Makes sure that a program is there, by the Debian package of the same name. @throws Error that says what to install */
+export function installProgram(name: string): void {
   if (findProgram(name) !== undefined) return;
   aptGet(['update', '-qq'], name);
   aptGet(['install', '-y', '-qq', '--no-install-recommends', name], name);

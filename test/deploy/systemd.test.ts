@@ -19,7 +19,10 @@ function valuesOf(name: string): string[] {
 describe('leadsync.service', () => {
   test('keeps what its configuration names: the data, and a credential for each secret', () => {
     const yaml = readFileSync(join(folder, 'leadsync.yaml'), 'utf8');
-    const { config, secretFiles } = loadWithSecrets(yaml, '${CREDENTIALS_DIRECTORY}');
+    const { config, secretFiles } = loadWithSecrets(
+      yaml,
+      '${CREDENTIALS_DIRECTORY:-/etc/leadsync/credentials}',
+    );
     expect(config.dataDir).toBe(`/var/lib/${valuesOf('StateDirectory')[0]}`);
     const credentials = valuesOf('LoadCredential').map((value) => value.split(':')[0]);
     expect(credentials).toEqual(secretFiles);
@@ -52,7 +55,7 @@ describe('systemd-analyze', () => {
   test('finds nothing wrong with the unit', () => {
     const file = join(tempDir(), 'leadsync.service');
     // Where it is installed nothing is on this machine, and a program that is missing counts as wrong.
-    writeFileSync(file, unit.replaceAll('/opt/leadsync/', `${root}/`));
+    writeFileSync(file, unit.replace('ExecStart=leadsync ', `ExecStart=${root}/bin/leadsync.js `));
     const { status, stdout, stderr } = spawnSync(analyze, ['verify', '--man=no', file], { encoding: 'utf8' });
     expect({ status, said: `${stdout}${stderr}` }).toEqual({ status: 0, said: '' });
   });

@@ -37,7 +37,7 @@ test.each<[keyof typeof readers, string[], string]>([
 });
 
 test('words name files, and a folder holds whatever the words are', () => {
-  expect(ofRun([])).toEqual({ files: [], vitest: [] });
+  expect(ofRun([])).toEqual({ files: [], vitest: ['--exclude=test/install/**'] });
   const own = join(ROOT, 'test/support/command-line.test.ts');
   expect(ofRun(['support/command-line', '-t', '^12'])).toEqual({
     files: [own],

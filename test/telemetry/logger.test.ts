@@ -61,9 +61,9 @@ test('the sentences read as an operator would say them', () => {
     'Source main: 2 new and 1 changed of 3 leads, 1 set aside, in 0.8 s.',
     'Source main: the listing has not changed.',
     'Source main: the poll failed (2 in a row). The listing broke off. Nothing to do. Next try in 1.5 s.',
-    'Sink crm: gave up lead 42 of main after 9 attempts. It answered 422. What it answered: leadsync trace 42 --show-data. Once mended: leadsync retry d1.',
+    'Sink crm: gave up lead 42 of main after 9 attempts. It answered 422. What it answered: `leadsync trace 42 --show-data`. Once mended: `leadsync retry d1`.',
     'Sink crm refused the word that lead 42 of main is erased. It answered 422.',
-    'Sink crm: gave up the word that lead 42 of main is erased after 9 attempts. It answered 422. What it answered is not kept, for it may name the person: ask whoever runs it. Once mended: leadsync retry d1.',
+    'Sink crm: gave up the word that lead 42 of main is erased after 9 attempts. It answered 422. What it answered is not kept, for it may name the person: ask whoever runs it. Once mended: `leadsync retry d1`.',
     'The ledger failed while claiming deliveries of crm. There is no room on the disk. Free some space.',
     "Source main: 1 lead set aside for breaking the service's description: id: It stands there twice; client_name: is missing.",
   ]);

@@ -18,7 +18,7 @@ export const command = defineCommand<object>({
       throw new CommandFailure(
         ExitCode.usage,
         `There is no "${printable(String(action))}" of ledger.`,
-        'There is: leadsync ledger accept.',
+        'There is: `leadsync ledger accept`.',
       );
     const config = ledgerConfigOf(options, surroundings);
     const { made, aside } = acceptNewLedger(config, surroundings);
