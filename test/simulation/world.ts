@@ -175,6 +175,8 @@ export class World {
 
   #hear(life: Life, event: Event): void {
     if (event.type === 'poll-started' && this.#isHealed) this.#pollsAnew.add(event.poll);
+    if (event.type === 'ledger-failed' && event.hint.includes('fault in leadsync'))
+      this.witness.blame(`${event.operation}: ${event.reason}`);
     if (event.type === 'poll-finished' && this.#pollsAnew.has(event.poll)) this.hasReadAnew = true;
     this.narrate(`${life.name}: ${JSON.stringify(event)}`);
   }
