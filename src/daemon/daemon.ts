@@ -7,7 +7,7 @@ import { version } from '../platform/version.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './compose.ts';
 import { eraseAgain } from './erased-before.ts';
 import { exportOnSchedule, tellOfExports } from './exporting.ts';
-import { freeTheDead } from './free-the-dead.ts';
+import { freeTheDead, startAfterTheDead } from './free-the-dead.ts';
 import { Installation } from './installation.ts';
 import { keyClients, keyClientsOnce } from './key-clients.ts';
 import { Loops } from './loops.ts';
@@ -99,7 +99,7 @@ export class Daemon {
     if (changes.length > 0) this.#emit({ type: 'configured', changes });
     await this.#installation.declare();
     if (role.kind !== 'worker') {
-      await freeTheDead(ledger, this.config.dataDir);
+      await startAfterTheDead(ledger, this.config.dataDir, this.#parts.clock.now());
       const leads = await eraseAgain(ledger, this.config);
       if (leads > 0) this.#emit({ type: 'erased-again', leads });
     }

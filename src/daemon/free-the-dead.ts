@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Ledger } from '../ledger/ledger.ts';
-import { isDead, keepShowingLife, removeSign, showLife } from '../platform/life-sign.ts';
+import { deadIn, isDead, keepShowingLife, removeSign, showLife } from '../platform/life-sign.ts';
 
 /** Where the processes of a data directory show that they live. */
 const folderOf = (dataDir: string) => join(dataDir, 'processes');
@@ -25,4 +25,14 @@ export async function freeTheDead(ledger: Ledger, dataDir: string): Promise<numb
     removeSign(folder, holder); // only now: without it nobody would know that the process is dead
   }
   return freed;
+}
+
+/** At the start: frees what dead processes held, and removes the signs of those that held nothing, for which nobody else looks. */
+export async function startAfterTheDead(ledger: Ledger, dataDir: string, now: Date): Promise<void> {
+  await freeTheDead(ledger, dataDir);
+  const folder = folderOf(dataDir);
+  const dead = deadIn(folder, now);
+  // Read afterwards: whoever is dead begins nothing any more, and whoever the ledger names is freed by its sign.
+  const holders = new Set(await ledger.holders());
+  for (const name of dead) if (!holders.has(name)) removeSign(folder, name);
 }

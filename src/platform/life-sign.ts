@@ -1,4 +1,4 @@
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeFolderSync } from './files.ts';
 import { acquireLock, LockHeld } from './lock.ts';
@@ -51,6 +51,23 @@ export function isDead(folder: string, name: string): boolean {
     if (error instanceof LockHeld) return false;
     throw error;
   }
+}
+
+/** A sign that is younger may be one that its process is about to lock, in ms. */
+const SETTLED_MS = 60_000;
+
+/** The names of the processes that have left a sign and are known to be dead. */
+export function deadIn(folder: string, now: Date): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.lock'))
+    .filter((file) => now.getTime() - (ageMark(join(folder, file)) ?? Number.POSITIVE_INFINITY) > SETTLED_MS)
+    .map((file) => file.slice(0, -'.lock'.length))
+    .filter((name) => isDead(folder, name));
+}
+
+function ageMark(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }
 
 /** Removes what a dead process left behind. */

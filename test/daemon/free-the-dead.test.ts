@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { freeTheDead, showOwnLife } from '../../src/daemon/free-the-dead.ts';
+import { freeTheDead, showOwnLife, startAfterTheDead } from '../../src/daemon/free-the-dead.ts';
 import { isLocked } from '../../src/platform/lock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { Bench } from './bench.ts';
@@ -76,6 +76,21 @@ describe('what another process attempts', () => {
     expect(await freeTheDead(bench.ledger, dataDir)).toBe(1);
     expect(existsSync(sign)).toBe(false);
   });
+});
+
+it('at the start the signs of processes that were killed while idle go, and nobody else’s', async () => {
+  const { dataDir, folder, bench } = await underWay();
+  const life = showOwnLife(dataDir, 'alive');
+  onTestFinished(() => life.release());
+  const long = new Date(Date.now() - 3_600_000);
+  for (const name of ['idle1', 'idle2', HOLDER, 'starting']) writeFileSync(join(folder, `${name}.lock`), '');
+  for (const name of ['idle1', 'idle2', HOLDER, 'alive'])
+    utimesSync(join(folder, `${name}.lock`), long, long);
+  const ending = vi.spyOn(bench.ledger, 'endLeasesOf');
+  await startAfterTheDead(bench.ledger, dataDir, new Date());
+  expect(readdirSync(folder).toSorted()).toEqual(['alive.lock', 'starting.lock']);
+  // The one that attempted something was freed first: its sign tells that it is dead.
+  expect(ending).toHaveBeenCalledWith(HOLDER);
 });
 
 it('a sign that is released is gone', () => {
