@@ -10,7 +10,7 @@ import type { FaultList } from './fault-list.ts';
 import type { Purpose } from './needs.ts';
 import { nameOption } from './option-limits.ts';
 import { optionSchema } from './option-schema.ts';
-import { ANY_TYPE, type SinkOptions, sinkOptions } from './sink-options.ts';
+import { ANY_TYPE, policyOf, type SinkOptions, sinkOptions } from './sink-options.ts';
 import { sourceEntry } from './source-entry.ts';
 import { didYouMean } from './suggest.ts';
 import { TreeValidator } from './validate-tree.ts';
@@ -275,7 +275,7 @@ function commonOf(name: string, type: SinkType, shared: SinkOptions): Omit<SinkC
     batch: { max: shared.batch.max, waitMs: shared.batch.wait },
     concurrency: shared.concurrency,
     timeoutMs: shared.timeout,
-    retry: { scheduleMs: shared.retry.schedule, jitter: shared.retry.jitter },
+    retry: policyOf(shared.retry),
     backfill: shared.backfill,
   };
 }

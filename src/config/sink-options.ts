@@ -8,6 +8,35 @@ const DEFAULT_RETRY_SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20
 
 const batch = { max: z.int().min(1).max(10_000), wait: durationBetween('0s', '1d') };
 
+const retry = z
+  .strictObject({
+    schedule: z
+      .array(durationBetween('0s', '30d'))
+      .max(100)
+      .prefault(DEFAULT_RETRY_SCHEDULE)
+      .describe(
+        'The waits after the first, second, … failed attempt. After the last one the delivery is dead. An empty list: one attempt.',
+      ),
+    jitter: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.2)
+      .describe('How much each wait varies at random, as a part of it: 0.2 is 20 % more or less.'),
+  })
+  .prefault({})
+  .describe(
+    'What happens to a lead that failed while others got through. While a sink is unavailable no attempts are used up.',
+  );
+
+/** What happens to a delivery that failed where no configuration says it: its sink was taken out while the attempt was under way. */
+export const DEFAULT_RETRY = policyOf(retry.parse(undefined));
+
+/** The options of `retry` as a policy. */
+export function policyOf({ schedule, jitter }: z.output<typeof retry>) {
+  return { scheduleMs: schedule, jitter };
+}
+
 /** The options that every type of sink has, with the type's own defaults. */
 export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
   return z.strictObject({
@@ -54,26 +83,7 @@ export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
     timeout: durationBetween('100ms', '1h')
       .prefault(printDuration(defaults.timeoutMs))
       .describe("The deadline of one attempt, the destination's whole answer included."),
-    retry: z
-      .strictObject({
-        schedule: z
-          .array(durationBetween('0s', '30d'))
-          .max(100)
-          .prefault(DEFAULT_RETRY_SCHEDULE)
-          .describe(
-            'The waits after the first, second, … failed attempt. After the last one the delivery is dead. An empty list: one attempt.',
-          ),
-        jitter: z
-          .number()
-          .min(0)
-          .max(1)
-          .default(0.2)
-          .describe('How much each wait varies at random, as a part of it: 0.2 is 20 % more or less.'),
-      })
-      .prefault({})
-      .describe(
-        'What happens to a lead that failed while others got through. While a sink is unavailable no attempts are used up.',
-      ),
+    retry,
   });
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { LedgerConfig } from '../config/config.ts';
+import { DEFAULT_RETRY } from '../config/sink-options.ts';
 import { judgeBy } from '../delivery/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { openLedger } from '../ledger/sqlite-ledger.ts';
@@ -88,7 +89,6 @@ export interface LedgerParts {
 /** Opens the ledger of a configuration, with the retry policies of its sinks. @throws LedgerError */
 export function openConfiguredLedger(config: LedgerConfig, parts: LedgerParts): Ledger {
   const sinks = parts.sinks ?? (() => config.sinks);
-  const policyOf = (name: string) =>
-    sinks().find((sink) => sink.name === name)?.retry ?? { scheduleMs: [], jitter: 0 };
+  const policyOf = (name: string) => sinks().find((sink) => sink.name === name)?.retry ?? DEFAULT_RETRY;
   return openLedger({ ...parts, file: ledgerFile(config.dataDir), judge: judgeBy(policyOf, parts.random) });
 }

@@ -78,6 +78,63 @@ describe.each(carriers)('a reload, over the %s carrier', (carrier) => {
     expect(ids).toHaveLength(25);
   });
 
+  test('renames a sink while requests are under way: each outcome counts, and none is sent again', async () => {
+    const scene = await aScene(carrier, { stub: { leads: 5 }, sinks: { crm: { concurrency: 4 } } });
+    const held: (() => void)[] = [];
+    scene.receiver.answerAlways((_request, res) => void held.push(() => res.writeHead(204).end()));
+    const daemon = await scene.start();
+    await until('four requests are under way', () => held.length === 4);
+    rewrite(scene, ({ sinks }) => {
+      sinks.customers = { ...sinks.crm, formerly: 'crm' };
+      delete sinks.crm;
+    });
+    expect(await hangUp(daemon)).toMatchObject({ event: 'reloaded', generation: 2 });
+    scene.receiver.answerAlways(204);
+    for (const answer of held) answer();
+    await until(
+      'nothing is pending',
+      async () => (await metric(daemon, 'leadsync_backlog_pending{sink="customers"}')) === 0,
+      30_000,
+    );
+    expect(daemon.log.filter(({ event }) => event === 'batch-stale')).toEqual([]);
+    expect(scene.receiver.received).toHaveLength(5);
+  }, 60_000);
+
+  test('removes a sink while requests are under way: those that fail wait until it is back', async () => {
+    const scene = await aScene(carrier, { stub: { leads: 4 }, sinks: { crm: { concurrency: 4 } } });
+    const held: ((status: number) => void)[] = [];
+    scene.receiver.answerAlways((_request, res) => void held.push((status) => res.writeHead(status).end()));
+    const daemon = await scene.start();
+    await until('four requests are under way', () => held.length === 4);
+    const whole = readFileSync(scene.configFile, 'utf8');
+    rewrite(scene, ({ sinks }) => {
+      delete sinks.crm;
+    });
+    expect(await hangUp(daemon)).toMatchObject({ event: 'reloaded', generation: 2 });
+    // One gets through, so that what fails after it counts.
+    held[0]?.(204);
+    const states = async () => {
+      const { stdout } = await scene.run('deliveries', '--sink', 'crm', '--json');
+      return (JSON.parse(stdout) as { deliveries: { state: string; attempts: number }[] }).deliveries;
+    };
+    const having = async (count: number) =>
+      (await states()).filter(({ attempts }) => attempts > 0).length >= count;
+    await until('that is known', () => having(1), 30_000);
+    for (const answer of held.slice(1, 3)) answer(503);
+    held[3]?.(204);
+    await until('and so is what failed', () => having(4), 30_000);
+    expect((await states()).map(({ state }) => state).toSorted()).toEqual([
+      'delivered',
+      'delivered',
+      'pending',
+      'pending',
+    ]);
+    scene.receiver.answerAlways(204);
+    writeFileSync(scene.configFile, whole);
+    await hangUp(daemon);
+    await until('all have arrived', () => scene.complete(), 60_000);
+  }, 120_000);
+
   test('adds, removes and brings back sinks and sources, and what was listed meanwhile is made up for', async () => {
     const scene = await aScene(carrier, {
       stub: { leads: 10 },
