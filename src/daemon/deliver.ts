@@ -6,18 +6,10 @@ import type { Attempt, Settled } from '../ledger/ledger-delivering.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
-import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
 import type { Emit, Event } from '../telemetry/events.ts';
 import type { Span, Tracing } from '../telemetry/tracing.ts';
-
-/** A sink that is open, and how long one attempt of it may take. */
-export interface OpenSink {
-  readonly sink: Sink;
-  /** In ms, the whole batch included; a sink that does not end by then is given up on. */
-  readonly budgetMs: number;
-  /** Why it cannot be told that a lead is erased: owed to a sink that had its name and was of another type. Undefined where it can. */
-  readonly untold?: string | undefined;
-}
+import { AttemptLease } from './attempt-lease.ts';
+import { callSink, nameOf, type OpenSink, REPORT } from './call-sink.ts';
 
 /** Finds the sink of an attempt, and keeps it open until the attempt has ended. */
 export interface SinkChoice {
@@ -41,12 +33,6 @@ export interface DeliverParts {
 /** How long the lease outlives the attempt's budget, in ms: for settling. */
 const SETTLE_MS = 15_000;
 const SETTLE_AGAIN_MS = 500;
-const REPORT = 'This is a fault in leadsync: please report it.';
-/** A reason at hand: without one an error with its stack would be made for every attempt. */
-const DONE = 'done';
-/** How long a sink may take to notice that it was aborted, in ms; less when leadsync stops, and everything has to end. */
-const ABORT_MS = 1_000;
-const STOP_MS = 500;
 
 /** How long the lease of an attempt lasts, in ms: the sink's budget, and time to settle. */
 export function attemptLeaseMs({ budgetMs }: OpenSink): number {
@@ -78,21 +64,26 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<void> {
   const { ledger, clock, emit } = parts;
-  const batch = await ledger.begin(ref, attemptLeaseMs(open));
-  if (!batch) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
+  const begun = await ledger.begin(ref, attemptLeaseMs(open));
+  if (!begun) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
+  const { batch } = begun;
+  const lease = new AttemptLease(clock, begun.leasedUntil);
   const startedAt = clock.now();
   const startMs = clock.monotonicMs();
   reach('begun');
   const span = parts.tracing?.attempt(batch);
   const answered = await withoutErased(open, batch, (leads) =>
-    callSink(open, leads, clock, signal, span?.traceparent),
+    callSink(open, leads, { clock, stop: signal, lease, traceparent: span?.traceparent }),
   );
-  const outcomes = keepable(answered, batch);
+  const outcomes = keepable(lease.wasOver ? withoutUnsent(answered) : answered, batch);
   if (span) endSpan(span, outcomes);
   reach('accepted');
-  // Cut off by a stop: what the destination made of it is unknown, so nothing is said; the same batch is attempted again.
-  if (signal.aborted && outcomes.every((outcome) => outcome.kind === 'unavailable')) {
-    await ledger.release(ref);
+  // Cut off by a stop, what the destination made of it is unknown; with its lease over, nothing was sent. So nothing is said,
+  // and the same batch is attempted again, unless it is another's by now.
+  const said = outcomes.some(({ kind }) => kind !== 'unavailable' && kind !== 'untried');
+  if (!said && (signal.aborted || lease.wasOver)) {
+    if (await ledger.release(ref)) parts.onSettled(batch.sink);
+    else emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
     return;
   }
   const result = { outcomes, startedAt, durationMs: clock.monotonicMs() - startMs };
@@ -100,7 +91,7 @@ async function attempt(
   reach('settled');
   if (!settled) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
   for (const event of eventsOf(batch, result, settled, clock.now())) emit(event);
-  parts.onSettled(ref.sink);
+  parts.onSettled(settled.sink);
 }
 
 /** A sink that cannot be told of erased leads gets the others: what has no content would spoil the batch for them. */
@@ -118,45 +109,9 @@ async function withoutErased(
   );
 }
 
-/** Calls the sink with a deadline of its own. What it throws becomes every lead's outcome. */
-async function callSink(
-  open: OpenSink,
-  batch: Batch,
-  clock: Clock,
-  stop: AbortSignal,
-  traceparent: string | undefined,
-): Promise<readonly Outcome[]> {
-  const call = new AbortController();
-  let wait = new AbortController();
-  let done = false;
-  // Not `AbortSignal.any`, which costs ten times as much, and this is done for every delivery.
-  const endEarly = () => {
-    call.abort(stop.reason);
-    wait.abort(DONE);
-  };
-  if (stop.aborted) endEarly();
-  else stop.addEventListener('abort', endEarly, { once: true });
-  try {
-    const overdue = clock.sleep(open.budgetMs, wait.signal).then(async () => {
-      if (done) return []; // the sink was first, and nobody waits for this any more
-      call.abort();
-      wait = new AbortController();
-      await clock.sleep(stop.aborted ? STOP_MS : ABORT_MS, wait.signal);
-      throw new SinkUnavailable(`The attempt did not end within ${Math.round(open.budgetMs / 1000)} s.`, {
-        hint: 'See whether the destination hangs.',
-      });
-    });
-    overdue.catch(() => undefined); // taken up by the race, unless the sink was first
-    const delivered = open.sink.deliver(batch, call.signal, traceparent);
-    return complete(await Promise.race([delivered, overdue]), batch);
-  } catch (error) {
-    const outcome = (error instanceof SinkUnavailable ? error : faultOf(error)).toOutcome();
-    return batch.deliveries.map(() => outcome);
-  } finally {
-    done = true;
-    wait.abort(DONE);
-    stop.removeEventListener('abort', endEarly);
-  }
+/** What could not be sent in time says nothing of the destination. */
+function withoutUnsent(outcomes: readonly Outcome[]): readonly Outcome[] {
+  return outcomes.map((outcome) => (outcome.kind === 'unavailable' ? { kind: 'untried' } : outcome));
 }
 
 /** Reasons stay out: an error in a trace is a word. */
@@ -173,22 +128,10 @@ function endSpan(span: Span, outcomes: readonly Outcome[]): void {
   span.end(attributes, failed && String(status ?? failed.kind));
 }
 
-/** What does not answer for every delivery answers for none: which outcome is whose could only be guessed. */
-function complete(outcomes: readonly Outcome[], batch: Batch): readonly Outcome[] {
-  const wanted = batch.deliveries.length;
-  if (Array.isArray(outcomes) && outcomes.filter(isOutcome).length === wanted && outcomes.length === wanted)
-    return outcomes;
-  throw new SinkUnavailable('The sink did not say of every lead what became of it.', { hint: REPORT });
-}
-
 /** A destination that is told of an erased lead may answer with what it still has of it: that is not kept. */
 function keepable(outcomes: readonly Outcome[], { deliveries }: Batch): readonly Outcome[] {
   if (deliveries.every(({ event }) => event !== 'erased')) return outcomes;
   return outcomes.map((outcome) => ('answer' in outcome ? { ...outcome, answer: undefined } : outcome));
-}
-
-function isOutcome(value: Outcome | null | undefined): boolean {
-  return ['delivered', 'refused', 'unavailable', 'untried'].includes(value?.kind ?? '');
 }
 
 /** A ledger that cannot write for a moment must not make the sink get everything again: it is tried while the lease lasts. */
@@ -219,8 +162,8 @@ async function settleSurely(
 }
 
 function eventsOf(batch: Batch, attempt: Attempt, settled: Settled, now: Date): Event[] {
-  const { sink, id } = batch;
-  const { before, after, verdicts } = settled;
+  const { id } = batch;
+  const { sink, before, after, verdicts } = settled;
   const count = (kind: Outcome['kind']) => attempt.outcomes.filter((outcome) => outcome.kind === kind).length;
   const delivered = batch.deliveries.filter((_, index) => verdicts[index]?.state === 'delivered');
   const events: Event[] = [
@@ -263,20 +206,6 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settled, now: Date): 
   return events;
 }
 
-/** A sink that throws anything else has a fault of its own; its text is not shown, for it may hold a lead's. */
-function faultOf(error: unknown): SinkUnavailable {
-  return new SinkUnavailable(`The sink failed in an unexpected way (${nameOf(error)}).`, {
-    hint: REPORT,
-    cause: error,
-  });
-}
-
 function unexpected(error: unknown): { message: string; hint: string } {
   return { message: `Something unexpected happened (${nameOf(error)}).`, hint: REPORT };
-}
-
-/** What kind of error it is, whatever was thrown. */
-function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error;
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }

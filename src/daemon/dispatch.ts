@@ -21,6 +21,8 @@ export interface DispatchParts {
 /** What is offered and does not begin is offered again this often, in ms: a carrier may lose what it holds. */
 const OFFER_AGAIN_MS = 5_000;
 const AFTER_LEDGER_FAILURE_MS = 1_000;
+/** By so much the lease of an attempt in this process is prolonged, in ms, each time that it is over and the attempt is not. */
+const PROLONGED_MS = 30_000;
 
 /**
  * The joint between ledger and carrier, for one sink: claims what is due and offers it, until the signal aborts. Each time as
@@ -28,7 +30,7 @@ const AFTER_LEDGER_FAILURE_MS = 1_000;
  */
 export async function dispatch(
   sink: string,
-  requestNow: () => Omit<ClaimRequest, 'sink'>,
+  requestNow: () => Omit<ClaimRequest, 'sink' | 'attempting'>,
   parts: DispatchParts,
   signal: AbortSignal,
 ): Promise<void> {
@@ -40,7 +42,8 @@ export async function dispatch(
     try {
       // While nothing can travel, nothing is claimed: it would only wait under a lease.
       if (carrier.unready() === undefined) {
-        const claimed = await ledger.claim({ sink, ...requestNow() });
+        const attempting = { leases: carrier.attempting(), leaseMs: PROLONGED_MS };
+        const claimed = await ledger.claim({ sink, ...requestNow(), attempting });
         until = claimed.nextAt;
         saySteps(sink, health, claimed.health, emit);
         health = claimed.health;

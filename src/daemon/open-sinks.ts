@@ -2,7 +2,7 @@ import type { SinkConfig } from '../config/config.ts';
 import type { Clock } from '../platform/clock.ts';
 import { userAgent } from '../platform/version.ts';
 import type { Sink } from '../sinks/sink.ts';
-import type { OpenSink } from './deliver.ts';
+import type { OpenSink } from './call-sink.ts';
 
 /** What an attempt may take beyond the destination's own deadline, in ms. */
 const OVERHEAD_MS = 5_000;

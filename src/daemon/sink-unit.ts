@@ -1,9 +1,10 @@
 import type { Config, SinkConfig } from '../config/config.ts';
 import type { Mirror } from '../sinks/sink.ts';
 import { backfill } from './backfill.ts';
+import type { OpenSink } from './call-sink.ts';
 import { pace } from './carrier-choice.ts';
 import type { Parts } from './compose.ts';
-import { attemptLeaseMs, type OpenSink } from './deliver.ts';
+import { attemptLeaseMs } from './deliver.ts';
 import { dispatch } from './dispatch.ts';
 import { Loops } from './loops.ts';
 import { mirrorLedger, mirrorOnce } from './mirror-ledger.ts';

@@ -112,6 +112,10 @@ export class BullmqCarrier implements Carrier {
     }
   }
 
+  attempting(): readonly number[] {
+    return this.workers?.attempting() ?? [];
+  }
+
   unready(): string | undefined {
     return this.#link.unusable();
   }

@@ -34,6 +34,11 @@ export class BullmqWorkers implements Workers {
     for (const sink of this.#sinks) this.#release(sink.name);
   }
 
+  /** The leases of the attempts that are under way. */
+  attempting(): readonly number[] {
+    return this.#running.leases();
+  }
+
   pulse(name: string): Pulse {
     const { begun, underWay } = this.#running.of(name);
     const concurrency = this.#sinks.find((sink) => sink.name === name)?.concurrency ?? 0;

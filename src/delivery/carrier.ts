@@ -28,6 +28,8 @@ export interface Carrier {
    * takes no place from what comes.
    */
   serve(sinks: readonly CarriedSink[], anew?: readonly string[]): Promise<void>;
+  /** The leases of the attempts that are under way in this process, of all sinks. */
+  attempting(): readonly number[];
   /** Undefined when batches can travel now, else why not. */
   unready(): string | undefined;
   /** Lets attempts under way end for up to `graceMs`, then aborts them. Resolves soon after, whatever happens. */

@@ -19,6 +19,10 @@ export class InProcessCarrier implements Carrier {
   /** Nothing is to be prepared: as many are attempted at once as are offered. */
   async serve(): Promise<void> {}
 
+  attempting(): readonly number[] {
+    return this.#running.leases();
+  }
+
   unready(): string | undefined {
     return undefined;
   }

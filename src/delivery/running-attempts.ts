@@ -10,7 +10,7 @@ export class RunningAttempts {
   readonly #attempt: AttemptBatch;
   readonly #clock: Clock;
   readonly #abort = new AbortController();
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #running = new Map<string, { readonly lease: number; readonly run: Promise<void> }>();
   readonly #counts = new Map<string, { begun: number; underWay: number }>();
   #stopping = false;
 
@@ -24,19 +24,24 @@ export class RunningAttempts {
     return this.#countOf(sink);
   }
 
+  /** The leases of those that are under way. */
+  leases(): readonly number[] {
+    return [...this.#running.values()].map(({ lease }) => lease);
+  }
+
   /** Starts an attempt, unless it runs already or no more are started: then the batch is offered again later. */
   start(ref: BatchRef): Promise<void> {
     const key = `${ref.batch}-${ref.lease}`;
     const count = this.#countOf(ref.sink);
     count.begun += 1;
     const running = this.#running.get(key);
-    if (running || this.#stopping) return running ?? Promise.resolve();
+    if (running || this.#stopping) return running?.run ?? Promise.resolve();
     count.underWay += 1;
     const run = this.#attempt(ref, this.#abort.signal).finally(() => {
       this.#running.delete(key);
       count.underWay -= 1;
     });
-    this.#running.set(key, run);
+    this.#running.set(key, { lease: ref.lease, run });
     return run;
   }
 
@@ -58,7 +63,7 @@ export class RunningAttempts {
     if (this.#running.size === 0) return;
     const enough = new AbortController();
     await Promise.race([
-      Promise.allSettled(this.#running.values()),
+      Promise.allSettled([...this.#running.values()].map(({ run }) => run)),
       this.#clock.sleep(withinMs, enough.signal),
     ]);
     enough.abort();

@@ -31,9 +31,14 @@ export interface Unavailable {
   readonly gone?: boolean | undefined;
 }
 
-/** Nobody asked for this lead alone, because the destination refused every lead before it: the lead waits for its turn. */
+/**
+ * Nobody asked for this lead alone, because the destination refused every lead before it, or the time was up: the lead waits
+ * for its turn.
+ */
 export interface Untried {
   readonly kind: 'untried';
+  /** It was in a part that was refused as a whole: those that are marked so are attempted next, by themselves. */
+  readonly apart?: boolean | undefined;
 }
 
 /** A gateway or a CDN answers for the destination with these: it does not know what the destination did with the request. */

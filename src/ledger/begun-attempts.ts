@@ -1,4 +1,5 @@
-import type { Batch, BatchRef } from '../leads/delivery.ts';
+import type { BatchRef } from '../leads/delivery.ts';
+import type { BegunAttempt } from './ledger-delivering.ts';
 import type { Begun } from './settling.ts';
 
 /** By lease: what was claimed and begun in one commit, until its attempt asks for it. Never more than is on its way. */
@@ -12,10 +13,11 @@ export class BegunAttempts {
   }
 
   /** The batch of a lease that was begun and lasts, once. */
-  take(ref: BatchRef, nowMs: number): Batch | undefined {
+  take(ref: BatchRef, nowMs: number): BegunAttempt | undefined {
     const begun = this.#byLease.get(ref.lease);
     this.#byLease.delete(ref.lease);
-    return begun?.batch.id === ref.batch && begun.until > nowMs ? begun.batch : undefined;
+    if (begun?.batch.id !== ref.batch || begun.until <= nowMs) return undefined;
+    return { batch: begun.batch, leasedUntil: new Date(begun.until) };
   }
 
   /** What no attempt has asked for; nothing is kept from here on. */

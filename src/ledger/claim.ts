@@ -17,6 +17,17 @@ export interface ClaimRequest {
    * leases last so long. `begin` is called all the same, and gives what was read already.
    */
   readonly beginForMs?: number | undefined;
+  /**
+   * The leases of attempts that are under way in this process. Where one is over by the clock, which may have been set, it is
+   * prolonged: its batch is not offered again before the attempt has ended.
+   */
+  readonly attempting?: Attempting | undefined;
+}
+
+/** Leases, and by how much one of them is prolonged, in ms. */
+export interface Attempting {
+  readonly leases: readonly number[];
+  readonly leaseMs: number;
 }
 
 /** What came of it. */

@@ -85,6 +85,10 @@ export function prepareClaiming(db: Database.Database) {
     renew: db.prepare(
       'UPDATE _batches SET lease = ?, leased_until = ?, holder = ?, lost = ? WHERE batch_no = ?',
     ),
+    prolong: db.prepare<[number, number, number, string]>(
+      `UPDATE _batches SET leased_until = ? WHERE sink_no = +? AND leased_until <= +? AND holder IS NOT NULL
+       AND lease IN (SELECT value FROM json_each(?))`,
+    ),
     putOff: db.prepare('UPDATE _deliveries SET reason = ?, next_attempt_at = ? WHERE batch_no = ?'),
     markUnsure: db.prepare<[number, number]>(MARK_UNSURE),
     assign: db.prepare('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),

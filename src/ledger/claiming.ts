@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { BatchRef } from '../leads/delivery.ts';
 import type { Clock, Random } from '../platform/clock.ts';
-import type { Claimed, ClaimRequest } from './claim.ts';
+import type { Attempting, Claimed, ClaimRequest } from './claim.ts';
 import { type BatchRow, type DueRow, type ProbeSql, prepareClaiming } from './claiming-sql.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 
@@ -47,13 +47,20 @@ export class Claiming {
   claim(request: ClaimRequest, holder: string | null): Claimed {
     const sink = this.#rows.get(request.sink);
     if (!sink?.active) return { refs: [], nextAt: undefined };
+    const now = this.#clock.now().getTime();
+    this.#prolong(sink, request.attempting, now);
     const { health } = sink;
     if (health.pausedSince) return { refs: [], nextAt: undefined, health };
-    const now = this.#clock.now().getTime();
     const lease = { holder, until: now + (request.beginForMs ?? request.leaseMs) };
     const refs = health.heldSince ? this.#probe(sink, lease, now) : this.#due(sink, request, lease, now);
     const nextAt = this.#nextAt(sink, request, now);
     return { refs, nextAt: nextAt === undefined ? undefined : new Date(nextAt), health };
+  }
+
+  #prolong({ sinkNo }: SinkRow, attempting: Attempting | undefined, now: number): void {
+    if (!attempting || attempting.leases.length === 0) return;
+    const { leases, leaseMs } = attempting;
+    this.#sql.prolong.run(now + leaseMs, sinkNo, now, JSON.stringify(leases));
   }
 
   /**

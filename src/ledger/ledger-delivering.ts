@@ -12,8 +12,17 @@ export interface Attempt {
   readonly durationMs: number;
 }
 
+/** An attempt that has begun. */
+export interface BegunAttempt {
+  readonly batch: Batch;
+  /** From then on, by the wall clock, the batch may be offered again. */
+  readonly leasedUntil: Date;
+}
+
 /** What settling an attempt did. */
 export interface Settled {
+  /** The sink's name by now. */
+  readonly sink: string;
   /** One per delivery, in order. */
   readonly verdicts: readonly Verdict[];
   readonly before: SinkHealth;
@@ -35,7 +44,7 @@ export interface LedgerDelivering {
    * Undefined when the lease is no longer current, has been used, or everything in the batch is settled: then there is
    * nothing to do. Undefined as well when the sink was paused or held meanwhile: then the batch waits with the others.
    */
-  begin(ref: BatchRef, leaseMs: number): Promise<Batch | undefined>;
+  begin(ref: BatchRef, leaseMs: number): Promise<BegunAttempt | undefined>;
   /**
    * Records what an attempt came to. Fenced: undefined, and nothing recorded, when the lease is no longer current.
    * Many batches share one commit.

@@ -1,57 +1,22 @@
 import type Database from 'better-sqlite3';
-import type { Batch, BatchRef, Delivery, LeadEvent } from '../leads/delivery.ts';
+import type { Batch, BatchRef, Delivery } from '../leads/delivery.ts';
 import type { Attempted, Judge, Verdict } from '../leads/judge.ts';
 import { mayHaveArrived, type Outcome } from '../leads/outcome.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { batchNumber } from './claiming.ts';
-import { ERASED, MARK_UNSURE, SKIP } from './erasing.ts';
-import type { Attempt, Settled } from './ledger-delivering.ts';
+import { ERASED } from './erasing.ts';
+import type { Attempt, BegunAttempt, Settled } from './ledger-delivering.ts';
 import type { NewestContent } from './newest-content.ts';
-import { OVERTAKEN } from './order-sql.ts';
 import { Results } from './results.ts';
-import { HAS_CONTENT } from './retaining.ts';
+import { type BegunRow, type DeliveryRow, prepareSettling } from './settling-sql.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
-import { changedAt, deliveryId } from './views.ts';
-
-interface DeliveryRow {
-  delivery_no: number;
-  /** Its lead was erased since, and it does not tell of that. */
-  gone: 0 | 1;
-  /** The version that its lead has now, when that is a newer one; null: there is none, or the delivery has to stay as it is. */
-  newest: number | null;
-  delivery: string;
-  source: string;
-  id: string;
-  version: number;
-  event: LeadEvent;
-  replay: number;
-  first_seen_at: number;
-  valid_from: number;
-  poll_id: number;
-  hash: string;
-  raw: string;
-}
 
 /** A batch whose attempt has begun and was not asked for yet. */
 export interface Begun {
   readonly batch: Batch;
   readonly lease: number;
   readonly until: number;
-}
-
-interface BegunRow {
-  created_at: number;
-  leased_until: number;
-}
-
-interface PendingRow {
-  delivery_no: number;
-  attempts: number;
-  refused_at: number | null;
-  retried_at: number | null;
-  event: LeadEvent;
-  waiting_since: number;
 }
 
 /** From a batch on its way to what became of it. Runs inside its caller's transaction. */
@@ -69,16 +34,17 @@ export class Settling {
     this.#judge = judge;
     this.#rows = rows;
     this.#results = new Results(db);
-    this.#sql = prepare(db);
+    this.#sql = prepareSettling(db);
   }
 
-  begin(ref: BatchRef, leaseMs: number, holder: string): Batch | undefined {
+  begin(ref: BatchRef, leaseMs: number, holder: string): BegunAttempt | undefined {
     const batchNo = batchNumber(ref.batch);
     // The fence: one attempt for a lease, and none for a lease that is over.
     const now = this.#clock.now().getTime();
     if (this.#putBack(ref, batchNo, now)) return undefined;
     const createdAt = this.#sql.begin.get(holder, now + leaseMs, batchNo, ref.lease, now);
-    return createdAt === undefined ? undefined : this.#load(ref, batchNo, createdAt);
+    const batch = createdAt === undefined ? undefined : this.#load(ref, batchNo, createdAt);
+    return batch && { batch, leasedUntil: new Date(now + leaseMs) };
   }
 
   /** A batch whose attempt began when it was claimed. */
@@ -96,20 +62,26 @@ export class Settling {
 
   /** Without leads that were erased since an attempt of them began: they have no content. Undefined when nothing is left. */
   #load(ref: BatchRef, batchNo: number, createdAt: number): Batch | undefined {
+    const sink = this.#nameOf(batchNo) ?? ref.sink;
     const [gone, rows] = [[] as number[], [] as DeliveryRow[]];
     for (const row of this.#loadNewest(ref, batchNo))
       if (row.gone === 1) gone.push(row.delivery_no);
       else rows.push(row);
     const now = this.#clock.now().getTime();
     for (const delivery of gone) this.#sql.skip.run(ERASED, now, delivery);
-    this.#rows.count(ref.sink, 'pending', -gone.length);
-    this.#rows.count(ref.sink, 'skipped', gone.length);
+    this.#rows.count(sink, 'pending', -gone.length);
+    this.#rows.count(sink, 'skipped', gone.length);
     if (rows.length === 0) {
       this.#sql.end.run(batchNo);
       return undefined;
     }
     const deliveries = rows.map(toDelivery);
-    return { id: ref.batch, sink: ref.sink, createdAt: new Date(createdAt), deliveries };
+    return { id: ref.batch, sink, createdAt: new Date(createdAt), deliveries };
+  }
+
+  /** What the sink of a batch is called now: it may have been renamed since the batch was claimed. */
+  #nameOf(batchNo: number): string | undefined {
+    return this.#sql.sinkOf.get(batchNo);
   }
 
   /**
@@ -118,7 +90,7 @@ export class Settling {
    */
   #loadNewest(ref: BatchRef, batchNo: number): DeliveryRow[] {
     const rows = this.#sql.load.all(batchNo);
-    const sink = this.#rows.get(ref.sink);
+    const sink = this.#rows.get(this.#nameOf(batchNo) ?? ref.sink);
     const outdated = rows.filter(({ newest }) => newest !== null);
     if (!sink || outdated.length === 0) return rows;
     const now = this.#clock.now().getTime();
@@ -132,7 +104,7 @@ export class Settling {
 
   /** What was on its way when its sink was paused or held is not attempted: it waits, as the same batch, with the others. */
   #putBack(ref: BatchRef, batchNo: number, now: number): boolean {
-    const health = this.#rows.get(ref.sink)?.health;
+    const health = this.#rows.get(this.#nameOf(batchNo) ?? ref.sink)?.health;
     const probeAt = health?.probeAt?.getTime() ?? now;
     if (!health?.pausedSince && probeAt <= now) return false;
     return this.#sql.putBack.run(probeAt, batchNo, ref.lease).changes > 0;
@@ -140,13 +112,13 @@ export class Settling {
 
   settle(ref: BatchRef, attempt: Attempt): Settled | undefined {
     const batchNo = batchNumber(ref.batch);
-    const sink = this.#rows.get(ref.sink);
+    const sink = this.#rows.get(this.#nameOf(batchNo) ?? ref.sink);
     // The fence: nothing is found under a lease that is not the current one. Whoever holds a newer one settles this batch.
     const pending = this.#sql.pending.all(batchNo, ref.lease);
     if (!sink || pending.length === 0) return undefined;
     if (pending.length !== attempt.outcomes.length) {
       throw new Error(
-        `sink ${ref.sink} gave ${attempt.outcomes.length} outcomes for ${pending.length} deliveries`,
+        `sink ${sink.name} gave ${attempt.outcomes.length} outcomes for ${pending.length} deliveries`,
       );
     }
     const now = this.#clock.now();
@@ -158,8 +130,11 @@ export class Settling {
       ofErased: row.event === 'erased',
       outcome: attempt.outcomes[index] as Outcome,
     }));
-    const judgement = this.#judge(ref.sink, sink.health, attempted, now);
+    const judgement = this.#judge(sink.name, sink.health, attempted, now);
     const kept = this.#keepOrEnd(batchNo, attempted, judgement.verdicts);
+    const apart = pending.flatMap(({ delivery_no }, index) =>
+      isApart(attempt.outcomes[index]) ? [delivery_no] : [],
+    );
     const results = pending.map(({ delivery_no, attempts }, index) => ({
       deliveryNo: delivery_no,
       outcome: attempt.outcomes[index] as Outcome,
@@ -169,8 +144,9 @@ export class Settling {
     const keptUnsure = kept && attempt.outcomes.some(mayHaveArrived);
     const times = { attempt, now: now.getTime(), batchNo, kept, keptUnsure };
     this.#results.write(results, times);
-    this.#rows.setHealth(ref.sink, judgement.health);
-    this.#count(ref.sink, judgement.verdicts);
+    if (apart.length > 0) this.#setApart(sink, apart, now.getTime());
+    this.#rows.setHealth(sink.name, judgement.health);
+    this.#count(sink.name, judgement.verdicts);
     const failed = results.filter(({ verdict }) => verdict.state !== 'delivered');
     this.#newest.bringUpFailed(
       sink,
@@ -181,7 +157,14 @@ export class Settling {
       ? this.#revive(sink, judgement.reviveSince, judgement.health.probeAt ?? now)
       : 0;
     reach('settling');
-    return { verdicts: judgement.verdicts, before: sink.health, after: judgement.health, revived };
+    const { name, health: before } = sink;
+    return { sink: name, verdicts: judgement.verdicts, before, after: judgement.health, revived };
+  }
+
+  /** Puts some of what was untried into a batch of its own, which is due now: what is known of it would be forgotten else. */
+  #setApart({ sinkNo }: SinkRow, deliveries: readonly number[], now: number): void {
+    const { lastInsertRowid } = this.#sql.addBatch.run(sinkNo, now, now);
+    this.#sql.assign.run(lastInsertRowid, JSON.stringify(deliveries));
   }
 
   /**
@@ -232,6 +215,10 @@ export class Settling {
   }
 }
 
+function isApart(outcome: Outcome | undefined): boolean {
+  return outcome?.kind === 'untried' && outcome.apart === true;
+}
+
 function toDelivery(row: DeliveryRow): Delivery {
   return {
     id: row.delivery,
@@ -245,50 +232,5 @@ function toDelivery(row: DeliveryRow): Delivery {
     poll: row.poll_id,
     hash: row.hash,
     raw: row.raw,
-  };
-}
-
-function prepare(db: Database.Database) {
-  return {
-    begin: db
-      .prepare<[string, number, number, number, number], number>(
-        'UPDATE _batches SET holder = ?, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder IS NULL AND leased_until > ? RETURNING created_at',
-      )
-      .pluck(),
-    begun: db.prepare<[number, number], BegunRow>(
-      'SELECT created_at, leased_until FROM _batches WHERE batch_no = ? AND lease = ?',
-    ),
-    giveBack: db.prepare('UPDATE _batches SET holder = NULL WHERE batch_no = ? AND lease = ?'),
-    load: db.prepare<[number], DeliveryRow>(
-      `SELECT d.delivery_no, d.event <> 'erased' AND l.erased_no IS NOT NULL AS gone,
-       CASE WHEN l.version_no > v.version_no AND d.unsure_at IS NULL AND d.event <> 'erased' AND ${HAS_CONTENT} THEN l.version_no END AS newest,
-       ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw
-       FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
-       LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id
-       WHERE d.batch_no = +? ORDER BY d.delivery_no`,
-    ),
-    skip: db.prepare<[string, number, number]>(SKIP),
-    join: db.prepare<[number, number]>('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
-    markUnsure: db.prepare<[number, number]>(MARK_UNSURE),
-    keep: db.prepare(
-      'UPDATE _batches SET lease = 0, holder = NULL, lost = 0, leased_until = ? WHERE batch_no = ?',
-    ),
-    putBack: db.prepare(
-      'UPDATE _batches SET lease = 0, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder IS NULL',
-    ),
-    end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
-    pending: db.prepare<[number, number], PendingRow>(
-      `SELECT delivery_no, attempts, refused_at, retried_at, event, coalesce(last_attempt_at, owed_at) AS waiting_since
-       FROM _deliveries d JOIN _batches b ON b.batch_no = d.batch_no WHERE d.batch_no = +? AND b.lease = +? ORDER BY delivery_no`,
-    ),
-    revive: db.prepare(
-      `UPDATE _deliveries AS d SET state = 'pending', reason = NULL, settled_at = NULL, next_attempt_at = ?
-       WHERE sink_no = ? AND state = 'dead' AND settled_at >= ? AND refused_at >= ? AND NOT ${OVERTAKEN}`,
-    ),
-    holders: db.prepare<[], string>('SELECT DISTINCT holder FROM _batches WHERE holder IS NOT NULL').pluck(),
-    release: db.prepare<[number, number, number, string]>(
-      'UPDATE _batches SET lease = 0, holder = NULL, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder = ?',
-    ),
-    endLeases: db.prepare('UPDATE _batches SET leased_until = 0 WHERE holder = ?'),
   };
 }

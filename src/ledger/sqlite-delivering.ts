@@ -41,9 +41,9 @@ export function deliveringOf(
     },
 
     begin: (ref, leaseMs) => {
-      const batch = begun.take(ref, clock.now().getTime());
+      const taken = begun.take(ref, clock.now().getTime());
       // Whoever comes too late finds that the lease is no longer his, and asks the ledger like everybody else.
-      return batch ? Promise.resolve(batch) : access.write(() => settling.begin(ref, leaseMs, holder));
+      return taken ? Promise.resolve(taken) : access.write(() => settling.begin(ref, leaseMs, holder));
     },
 
     waiting: (sink) => access.read(() => claiming.waiting(sink)),

@@ -114,7 +114,8 @@ export const TEMPORARY = /^\..+\.[0-9a-f]{16}\.tmp$/;
 
 /**
  * Writes a file so that every reader finds either all of it or what was there before, and so that it survives a power
- * cut once this has resolved. After a failure the old file is still there, or the new one is, complete.
+ * cut once this has resolved. After a failure the old file is still there, or the new one is, complete. `beforeRename` may
+ * throw, and then nothing appears.
  * @throws Node's error of the step that failed
  */
 export async function writeFileDurably(
@@ -122,6 +123,7 @@ export async function writeFileDurably(
   path: string,
   data: Uint8Array,
   mode: number,
+  beforeRename: () => void = () => undefined,
 ): Promise<void> {
   const folder = dirname(path);
   // Two writers of one file must not meet in one temporary file: what one has renamed, the other would go on writing.
@@ -135,6 +137,7 @@ export async function writeFileDurably(
     } finally {
       await file.close();
     }
+    beforeRename();
     await files.rename(temporary, path);
   } catch (error) {
     // The first failure is the one to report; what is left behind is removed later as a leftover.

@@ -3,7 +3,7 @@ import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
 import { codeOf } from '../platform/error-code.ts';
 import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../platform/files.ts';
 import { folderFailure, makingFailure } from './folder-failure.ts';
-import { type SinkParts, SinkUnavailable } from './sink.ts';
+import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from './sink.ts';
 
 /** Leads are personal data: whoever else should read them shares the group. */
 const FILE_MODE = 0o640;
@@ -34,24 +34,29 @@ export class FileDrop {
 
   /**
    * Writes a file of that name, in a folder of its own within the drop where the name has one. One that is there with this content
-   * is left alone. @throws SinkUnavailable for whatever fails, the deadline and the stop included
+   * is left alone. @throws SinkUnavailable for whatever fails, the deadline, the stop and the end of the lease included
    */
-  async write(name: string, content: Buffer, signal: AbortSignal): Promise<void> {
+  async write(
+    name: string,
+    content: Buffer,
+    signal: AbortSignal,
+    { confirmLease }: AttemptUnderWay = WITHOUT_LEASE,
+  ): Promise<void> {
     await this.#reach(signal, async (signal) => {
       await this.#makeFolder();
       signal.throwIfAborted();
       const path = join(this.#directory, name);
       await this.#makePartition(dirname(path));
       await this.#removeLeftovers(path);
-      await this.#drop(path, content);
+      await this.#drop(path, content, confirmLease);
     });
   }
 
-  async #drop(path: string, content: Buffer): Promise<void> {
+  async #drop(path: string, content: Buffer, confirmLease: () => void): Promise<void> {
     const present = await this.#files.read(path);
     // The attempt that wrote it may have ended before its name was safe from a power cut.
     if (present?.equals(content)) await this.#files.syncFolder(dirname(path));
-    else await writeFileDurably(this.#files, path, content, FILE_MODE);
+    else await writeFileDurably(this.#files, path, content, FILE_MODE, confirmLease);
   }
 
   /** Makes the folder once; one that vanishes later may be a mount point, and must not be filled underneath. */

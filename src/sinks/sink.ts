@@ -14,11 +14,11 @@ export interface Sink {
   check(signal: AbortSignal): Promise<void>;
   /**
    * Attempts a batch: one outcome per delivery, in order. Delivering the same batch again has the effect of
-   * delivering it once, as far as the destination can tell. Ends soon after the signal aborts.
-   * `traceparent` names this attempt in a trace, for destinations that take it (W3C Trace Context); undefined without tracing.
+   * delivering it once, as far as the destination can tell. Ends soon after the signal aborts. Calls `attempt.confirmLease`
+   * right before anything leaves for the destination, each time: each request, each commit, each rename.
    * @throws SinkUnavailable when the destination as a whole cannot be reached; then nothing is known to have arrived
    */
-  deliver(batch: Batch, signal: AbortSignal, traceparent?: string): Promise<readonly Outcome[]>;
+  deliver(batch: Batch, signal: AbortSignal, attempt?: AttemptUnderWay): Promise<readonly Outcome[]>;
   /**
    * Does with one invented lead (`testBatch`) all that `deliver` does, by the same code, so that what works here works for
    * leads. What it leaves at the destination can be told from a lead by a program that only knows leads, or is taken back.
@@ -43,6 +43,22 @@ export interface Sink {
   /** Removes all that the destination holds of them; where it can. Returns how many rows that took. @throws SinkUnavailable */
   erase?(person: Person, signal: AbortSignal): Promise<number>;
 }
+
+/** What a sink is told of the attempt that it makes. */
+export interface AttemptUnderWay {
+  /** Names the attempt in a trace, for destinations that take it (W3C Trace Context); undefined without tracing. */
+  readonly traceparent?: string | undefined;
+  /** How long the attempt may still take, in ms. */
+  timeLeftMs(): number;
+  /** Throws once the lease of the attempt is over: the batch may be another process's by now, or settled. @throws LeaseOver */
+  confirmLease(): void;
+}
+
+/** Something that is sent without a lease and with all the time that it takes: a test event, say. */
+export const WITHOUT_LEASE: AttemptUnderWay = {
+  timeLeftMs: () => Number.POSITIVE_INFINITY,
+  confirmLease: () => undefined,
+};
 
 /** A lead at a destination. */
 export interface HeldLead extends LeadKey {
@@ -143,6 +159,13 @@ export class SinkUnavailable extends Error {
       retryAfterMs: this.retryAfterMs,
       gone: this.gone,
     };
+  }
+}
+
+/** The lease of an attempt ended before something could be sent, which therefore was not. */
+export class LeaseOver extends SinkUnavailable {
+  constructor() {
+    super('The attempt stood still for longer than its lease lasts.', { hint: '' });
   }
 }
 

@@ -136,7 +136,7 @@ export async function attemptDue(
   const request = { sink, window: 100, max: 1, waitMs: 0, leaseMs: LEASE_MS };
   const { refs } = await ledger.claim(request);
   for (const ref of refs) {
-    const batch = await ledger.begin(ref, LEASE_MS);
+    const batch = (await ledger.begin(ref, LEASE_MS))?.batch;
     if (!batch) continue;
     const outcomes = batch.deliveries.map(({ leadId }) => outcomeOf(String(leadId)));
     await ledger.settle(ref, { outcomes, startedAt: clock.now(), durationMs: 15 });
@@ -171,7 +171,7 @@ export async function deliverBySink(install: Install, ledger: Ledger, name: stri
   const sink = openSink(config, install.clock);
   const request = { sink: name, window: 1, max: 1_000, waitMs: 0, leaseMs: LEASE_MS };
   for (const ref of (await ledger.claim(request)).refs) {
-    const batch = await ledger.begin(ref, LEASE_MS);
+    const batch = (await ledger.begin(ref, LEASE_MS))?.batch;
     if (!batch) continue;
     const outcomes = await sink.deliver(batch, new AbortController().signal);
     await ledger.settle(ref, { outcomes, startedAt: install.clock.now(), durationMs: 15 });

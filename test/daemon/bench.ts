@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
-import { deliverBatch, type OpenSink } from '../../src/daemon/deliver.ts';
+import type { OpenSink } from '../../src/daemon/call-sink.ts';
+import { deliverBatch } from '../../src/daemon/deliver.ts';
 import { dispatch } from '../../src/daemon/dispatch.ts';
 import { Wake } from '../../src/daemon/wake.ts';
 import { InProcessCarrier } from '../../src/delivery/in-process-carrier.ts';

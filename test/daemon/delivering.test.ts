@@ -120,8 +120,7 @@ function inParts(bench: Bench, takes: (lead: bigint) => boolean): { requests: nu
 describe('a destination that fails', () => {
   it('for one lead is tried by the schedule while others get through, and then no more', async () => {
     const bench = await Bench.open();
-    bench.sink.answer = (batch) =>
-      (batch.deliveries[0]?.leadId === 1n ? failing : delivering)(batch, new AbortController().signal);
+    bench.sink.answer = (batch) => (batch.deliveries[0]?.leadId === 1n ? failing : delivering)(batch);
     const tries: number[] = [];
     const startMs = bench.clock.passedMs;
     await bench.list(1);
@@ -328,8 +327,7 @@ describe('a sink that misbehaves', () => {
 
   it('by never returning is aborted at its deadline and given up on, and does not keep others waiting for ever', async () => {
     const bench = await Bench.open({ concurrency: 1, budgetMs: 20 * SECOND });
-    bench.sink.answer = (batch, signal) =>
-      (batch.deliveries[0]?.leadId === 1n ? hanging : delivering)(batch, signal);
+    bench.sink.answer = (batch) => (batch.deliveries[0]?.leadId === 1n ? hanging : delivering)(batch);
     await bench.list(1, 2);
     await bench.clock.pass(19 * SECOND);
     expect(bench.sink.aborted).toBe(0);
@@ -375,7 +373,7 @@ describe('a clock that is set back by a day', () => {
       onTestFinished(() => stop.abort());
       // One lead fails while another gets through, so it waits as its schedule says.
       const isDown = ({ deliveries }: Batch) => deliveries.some(({ leadId }) => leadId === 1n);
-      bench.sink.answer = (batch, signal) => (isDown(batch) ? failing : delivering)(batch, signal);
+      bench.sink.answer = (batch) => (isDown(batch) ? failing : delivering)(batch);
       await bench.list(1);
       await bench.clock.pass(SECOND);
       await bench.list(2);
@@ -526,7 +524,7 @@ describe('stopping', () => {
       expect(await bench.ledger.holders()).toEqual([]);
       const claim = () => bench.ledger.claim({ sink: 'crm', window: 1, max: 3, waitMs: 0, leaseMs: MINUTE });
       const [ref] = (await claim()).refs;
-      const batch = ref && (await bench.ledger.begin(ref, MINUTE));
+      const batch = ref && (await bench.ledger.begin(ref, MINUTE))?.batch;
       expect(batch).toMatchObject({ id: bench.sink.batches[0]?.id });
       expect(batch?.deliveries).toHaveLength(3);
     },

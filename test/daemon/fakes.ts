@@ -2,7 +2,7 @@ import type { Batch } from '../../src/leads/delivery.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { ListingMark } from '../../src/leads/listing-mark.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
-import type { Preview, Sink, Tested } from '../../src/sinks/sink.ts';
+import type { AttemptUnderWay, Preview, Sink, Tested } from '../../src/sinks/sink.ts';
 import type { Listing, Source } from '../../src/source/source.ts';
 import type { Event, EventType } from '../../src/telemetry/events.ts';
 import { aListedLead, blockOf } from '../support/a-lead.ts';
@@ -14,18 +14,21 @@ export class ScriptedSink implements Sink {
   readonly batches: Batch[] = [];
   aborted = 0;
   /** What it does with an attempt: delivers, unless the test says otherwise. */
-  answer: (batch: Batch, signal: AbortSignal) => Promise<readonly Outcome[]> | readonly Outcome[] =
-    delivering;
+  answer: (
+    batch: Batch,
+    signal: AbortSignal,
+    attempt: AttemptUnderWay,
+  ) => Promise<readonly Outcome[]> | readonly Outcome[] = delivering;
 
   async check(): Promise<void> {}
 
-  async deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
+  async deliver(batch: Batch, signal: AbortSignal, attempt: AttemptUnderWay): Promise<readonly Outcome[]> {
     this.batches.push(batch);
     this.attempts.push(batch.deliveries.map((delivery) => delivery.leadId));
     signal.addEventListener('abort', () => {
       this.aborted += 1;
     });
-    return this.answer(batch, signal);
+    return this.answer(batch, signal, attempt);
   }
 
   async test(): Promise<Tested> {
@@ -40,7 +43,7 @@ export class ScriptedSink implements Sink {
 }
 
 /** Answers the same for every lead of a batch. */
-export function always(outcome: Outcome): ScriptedSink['answer'] {
+export function always(outcome: Outcome): (batch: Batch) => readonly Outcome[] {
   return (batch) => batch.deliveries.map(() => outcome);
 }
 
@@ -48,7 +51,7 @@ export const delivering = always({ kind: 'delivered' });
 export const failing = always({ kind: 'unavailable', reason: 'It is down.', httpStatus: 503 });
 export const refusing = always({ kind: 'refused', reason: 'It says no.', httpStatus: 422 });
 /** Never ends, not even when it is aborted. */
-export const hanging: ScriptedSink['answer'] = () => new Promise(() => undefined);
+export const hanging = (): Promise<readonly Outcome[]> => new Promise(() => undefined);
 
 /** A service whose listing the test gives. */
 export class ScriptedSource implements Source {

@@ -1,10 +1,9 @@
 // A person is erased beside a leadsync that runs, and by a command that is killed at each of its steps: nobody brings the person back,
 // and nothing of them is left where leadsync keeps something.
-import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { aScene } from '../support/a-scene.ts';
 import { canaryLead, expectNoCanary } from '../support/canary.ts';
-import { type RunningLeadsync, startLeadsync } from '../support/leadsync.ts';
+import { startLeadsync } from '../support/leadsync.ts';
 import { carriers, type Scene } from '../support/scene.ts';
 import { until } from '../support/until.ts';
 import {
@@ -17,6 +16,7 @@ import {
   told,
   untilHeld,
 } from './erasing.ts';
+import { isFrozen } from './is-frozen.ts';
 
 const CREATED = PERSON.map((id) => `lead.created ${id}`);
 const ERASED = PERSON.map((id) => `lead.erased ${id}`);
@@ -147,10 +147,6 @@ function nameAnew({ stub }: Scene): void {
     stub.removeRaw(canaryLead(id));
     stub.addRaw(canaryLead(id).replace('k9canary7q client_name', 'k9canary7q another name'));
   }
-}
-
-function isFrozen({ process: { pid } }: RunningLeadsync): boolean {
-  return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/.*\) /, '').startsWith('T');
 }
 
 async function isEmptied(scene: Scene): Promise<boolean> {

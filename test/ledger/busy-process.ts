@@ -35,7 +35,7 @@ async function deliver(sink: string, max: number, beginForMs: number | undefined
   for (;;) {
     const { refs } = await ledger.claim({ sink, window: 8, max, waitMs: 0, leaseMs: 60_000, beginForMs });
     const attempts = refs.map(async (ref) => {
-      const batch = await ledger.begin(ref, 60_000);
+      const batch = (await ledger.begin(ref, 60_000))?.batch;
       const kinds = ['delivered', 'delivered', 'delivered', 'refused', 'unavailable'] as const;
       const outcomes = batch?.deliveries.map((_, index) => {
         const kind = kinds[(index + ref.lease) % kinds.length] ?? 'delivered';

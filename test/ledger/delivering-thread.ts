@@ -30,7 +30,7 @@ const attempted: string[] = [];
 while (!stopping) {
   const { refs } = await ledger.claim({ sink, window: 3, max: 5, waitMs: 0, leaseMs: 60_000 });
   for (const ref of refs) {
-    const batch = await ledger.begin(ref, 60_000);
+    const batch = (await ledger.begin(ref, 60_000))?.batch;
     if (!batch) continue;
     attempted.push(...batch.deliveries.map((delivery) => String(delivery.leadId)));
     const outcomes = batch.deliveries.map(() => ({ kind: 'delivered' as const }));

@@ -87,9 +87,9 @@ export class LedgerUnderTest {
   }
 
   async begin(ref: BatchRef, leaseMs = MINUTE): Promise<{ ref: BatchRef; batch: Batch }> {
-    const batch = await this.ledger.begin(ref, leaseMs);
-    if (!batch) throw new Error('there is nothing to begin');
-    return { ref, batch };
+    const begun = await this.ledger.begin(ref, leaseMs);
+    if (!begun) throw new Error('there is nothing to begin');
+    return { ref, batch: begun.batch };
   }
 
   settle(ref: BatchRef, ...outcomes: Outcome[]): Promise<Settled | undefined> {

@@ -102,7 +102,7 @@ async function deliverAll(
     const { refs } = await ledger.claim({ sink, window: 1, max: BATCH, waitMs: 0, leaseMs: 60_000 });
     const [ref] = refs;
     if (!ref) return;
-    const batch = await ledger.begin(ref, 60_000);
+    const batch = (await ledger.begin(ref, 60_000))?.batch;
     if (!batch) return;
     const outcomes = await attempt(batch);
     await ledger.settle(ref, { outcomes, startedAt: new Date(), durationMs: 5 });

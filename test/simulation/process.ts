@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backfill } from '../../src/daemon/backfill.ts';
+import type { OpenSink } from '../../src/daemon/call-sink.ts';
 import { pace } from '../../src/daemon/carrier-choice.ts';
-import { attemptLeaseMs, deliverBatch, type OpenSink } from '../../src/daemon/deliver.ts';
+import { attemptLeaseMs, deliverBatch } from '../../src/daemon/deliver.ts';
 import { dispatch } from '../../src/daemon/dispatch.ts';
 import { freeTheDead, showOwnLife } from '../../src/daemon/free-the-dead.ts';
 import { pollLoop } from '../../src/daemon/poll-loop.ts';

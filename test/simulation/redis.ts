@@ -141,6 +141,7 @@ export class RedisCarrier implements Carrier {
   /** Sinks whose worker takes no jobs, although it lives. */
   readonly #silent = new Set<string>();
   readonly workers: Workers | undefined;
+  readonly attempting = () => this.#running?.leases() ?? [];
   #wasDown: boolean;
   #isClosing = false;
 

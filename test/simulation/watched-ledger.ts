@@ -28,9 +28,9 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown, versions
     },
     begin: async (ref, leaseMs) => {
       const newest = newestAtClaim.get(ref.lease) ?? versions.newest();
-      const batch = await ledger.begin(ref, leaseMs);
-      if (batch) witness.began(life, ref, batch, versions.outdated(batch, newest));
-      return batch;
+      const begun = await ledger.begin(ref, leaseMs);
+      if (begun) witness.began(life, ref, begun.batch, versions.outdated(begun.batch, newest));
+      return begun;
     },
     settle: async (ref, attempt) => {
       try {

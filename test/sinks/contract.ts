@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Preview, type Sink, type SinkParts, SinkUnavailable } from '../../src/sinks/sink.ts';
+import { LeaseOver, type Preview, type Sink, type SinkParts, SinkUnavailable } from '../../src/sinks/sink.ts';
 import { testBatch } from '../../src/sinks/test-batch.ts';
 import { aBatch, aDelivery } from '../support/a-delivery.ts';
 import { aLead } from '../support/a-lead.ts';
@@ -120,6 +120,32 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       expect(again.map(({ kind }) => kind)).toEqual(['delivered', 'delivered', 'delivered']);
       expect((await destination.arrived()).map(({ id }) => id)).toEqual(['1', '2', '3']);
     });
+
+    test.each([
+      ['from the beginning', 0],
+      ['before the second thing leaves', 1],
+      ['before the third thing leaves', 2],
+    ])(
+      'once the lease of the attempt is over, %s, nothing more arrives, and what arrived is told',
+      async (_, looks) => {
+        const sink = opened(destination.open());
+        const before = await destination.arrived();
+        let looked = 0;
+        const confirmLease = () => {
+          looked += 1;
+          if (looked > looks) throw new LeaseOver();
+        };
+        const under = { timeLeftMs: () => 60_000, confirmLease };
+        const outcomes = await sink.deliver(aBatch(3), NEVER, under).catch((error: unknown) => {
+          expect(error).toBeInstanceOf(SinkUnavailable);
+          return [];
+        });
+        expect(looked).toBeGreaterThan(0);
+        const delivered = outcomes.filter(({ kind }) => kind === 'delivered').length;
+        expect(await destination.arrived()).toHaveLength(before.length + delivered);
+        if (looks === 0) expect(delivered).toBe(0);
+      },
+    );
 
     test('ids above 2^53 arrive to the last digit', async () => {
       const ids = [9_007_199_254_740_993n, 9_223_372_036_854_775_807n];

@@ -5,7 +5,15 @@ import type { Outcome } from '../../leads/outcome.ts';
 import { disk, type Files } from '../../platform/files.ts';
 import { FileDrop, printedTime } from '../file-drop.ts';
 import { heldInFiles } from '../held-files.ts';
-import { defineSink, type HeldLead, type Preview, type Sink, type SinkParts, type Tested } from '../sink.ts';
+import {
+  type AttemptUnderWay,
+  defineSink,
+  type HeldLead,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  type Tested,
+} from '../sink.ts';
 import { neutraliseCell } from './formulas.ts';
 import { heldFormat } from './held.ts';
 import { csvFile } from './rows.ts';
@@ -78,8 +86,8 @@ export class CsvSink implements Sink {
     return this.#drop.check(signal);
   }
 
-  async deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
-    await this.#drop.write(fileName(batch), this.#contentOf(batch), signal);
+  async deliver(batch: Batch, signal: AbortSignal, attempt?: AttemptUnderWay): Promise<readonly Outcome[]> {
+    await this.#drop.write(fileName(batch), this.#contentOf(batch), signal, attempt);
     return batch.deliveries.map(() => ({ kind: 'delivered' }));
   }
 

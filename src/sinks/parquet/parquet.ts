@@ -6,7 +6,15 @@ import { ParquetFile } from '../../parquet/parquet-file.ts';
 import { disk, type Files } from '../../platform/files.ts';
 import { FileDrop, printedTime } from '../file-drop.ts';
 import { heldInFiles } from '../held-files.ts';
-import { defineSink, type HeldLead, type Preview, type Sink, type SinkParts, type Tested } from '../sink.ts';
+import {
+  type AttemptUnderWay,
+  defineSink,
+  type HeldLead,
+  type Preview,
+  type Sink,
+  type SinkParts,
+  type Tested,
+} from '../sink.ts';
 import { heldFormat } from './held.ts';
 import { columns, shownRow, tableRow } from './rows.ts';
 
@@ -68,8 +76,8 @@ export class ParquetSink implements Sink {
     return this.#drop.check(signal);
   }
 
-  async deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
-    await this.#drop.write(fileName(batch), contentOf(batch), signal);
+  async deliver(batch: Batch, signal: AbortSignal, attempt?: AttemptUnderWay): Promise<readonly Outcome[]> {
+    await this.#drop.write(fileName(batch), contentOf(batch), signal, attempt);
     return batch.deliveries.map(() => ({ kind: 'delivered' }));
   }
 

@@ -6,6 +6,7 @@ import { duration, secret } from '../../platform/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { rowOf } from '../lead-row.ts';
 import {
+  type AttemptUnderWay,
   defineSink,
   type HeldLead,
   type Mirror,
@@ -13,6 +14,7 @@ import {
   type Sink,
   type SinkParts,
   type Tested,
+  WITHOUT_LEASE,
 } from '../sink.ts';
 import { Database } from './database.ts';
 import { eraseLeads, eraseRejected } from './erase.ts';
@@ -107,11 +109,16 @@ class PostgresSink implements Sink {
     );
   }
 
-  async deliver(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
+  async deliver(
+    batch: Batch,
+    signal: AbortSignal,
+    under: AttemptUnderWay = WITHOUT_LEASE,
+  ): Promise<readonly Outcome[]> {
     const parts = partsOf(batch.deliveries);
+    const store = (part: readonly Delivery[]) => this.#store(part, signal, under);
     try {
       await this.#prepareSchema(signal);
-      return await attemptParts(parts, (part) => this.#store(part, signal));
+      return await attemptParts(parts, store, { under, partMs: this.#parts.timeoutMs });
     } catch (error) {
       // It may be that the schema is not what it was.
       this.#prepared = undefined;
@@ -209,11 +216,16 @@ class PostgresSink implements Sink {
       .catch(() => undefined); // the words of a version before are no reason not to deliver
   }
 
-  async #store(part: readonly Delivery[], signal: AbortSignal): Promise<Delivered | Refused> {
+  async #store(
+    part: readonly Delivery[],
+    signal: AbortSignal,
+    { confirmLease }: AttemptUnderWay,
+  ): Promise<Delivered | Refused> {
     const rows = part.map(rowOf);
-    const refused = await this.#database.run('READ WRITE', signal, (client) =>
-      upsert(client, this.#schema, rows),
-    );
+    const refused = await this.#database.run('READ WRITE', signal, async (client) => {
+      await upsert(client, this.#schema, rows);
+      confirmLease(); // all that follows is the commit
+    });
     return refused ?? { kind: 'delivered' };
   }
 }

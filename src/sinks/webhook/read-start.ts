@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 /** As much of an answer as is kept, in bytes. */
 const LIMIT_BYTES = 1024;
 /** As long as the rest of an answer is waited for once its status is known, in ms. */
-const WAIT_MS = 1000;
+export const READ_MS = 1000;
 /** As much of an answer as is kept, in characters. */
 const LIMIT_CHARACTERS = 1000;
 
@@ -14,7 +14,7 @@ const LIMIT_CHARACTERS = 1000;
 export async function readStart(body: Readable): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  const timer = setTimeout(() => body.destroy(), WAIT_MS);
+  const timer = setTimeout(() => body.destroy(), READ_MS);
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk);

@@ -9,17 +9,19 @@ import { isPlainHttp } from '../../platform/plain-http.ts';
 import { readRetryAfter } from '../../platform/retry-after.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import {
+  type AttemptUnderWay,
   defineSink,
   type Preview,
   type Sink,
   type SinkParts,
   SinkUnavailable,
   type Tested,
+  WITHOUT_LEASE,
 } from '../sink.ts';
 import { judgeAnswer } from './judge-answer.ts';
 import { type Message, messageOf, testMessage } from './message.ts';
 import { webhookOptions } from './options.ts';
-import { readStart } from './read-start.ts';
+import { READ_MS, readStart } from './read-start.ts';
 import { readSigningKey, sign } from './signature.ts';
 
 /**
@@ -100,10 +102,14 @@ class WebhookSink implements Sink {
     await this.#reach(signal, () => connected);
   }
 
-  async deliver(batch: Batch, signal: AbortSignal, traceparent?: string): Promise<readonly Outcome[]> {
-    return attemptParts(this.#partsOf(batch), (part) =>
-      this.#post(this.#messageOf(batch, part), signal, traceparent),
-    );
+  async deliver(
+    batch: Batch,
+    signal: AbortSignal,
+    under: AttemptUnderWay = WITHOUT_LEASE,
+  ): Promise<readonly Outcome[]> {
+    const post = (part: readonly Delivery[]) =>
+      this.#post(this.#messageOf(batch, part), signal, under.traceparent);
+    return attemptParts(this.#partsOf(batch), post, { under, partMs: this.#parts.timeoutMs + READ_MS });
   }
 
   async test({ deliveries: [delivery] }: Batch, signal: AbortSignal): Promise<Tested> {

@@ -59,6 +59,60 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.ledger.begin(late, MINUTE)).toBeUndefined();
     });
 
+    it('records what came of an attempt whose sink was renamed meanwhile, under its new name', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2, 3]);
+      const { ref } = await on.take('crm', { ...atOnce, max: 2, window: 1 });
+      await on.declare(aSink('hub', { formerly: 'crm' }));
+      expect(await on.settle(ref, delivered, unavailable)).toMatchObject({
+        sink: 'hub',
+        verdicts: [{ state: 'delivered' }, { state: 'pending' }],
+      });
+      expect(await on.owed('hub')).toEqual(['1 v1 delivered', '2 v1 pending', '3 v1 pending']);
+      const [hub] = await on.ledger.backlog();
+      expect(hub).toMatchObject({ sink: 'hub', pending: 2, dead: 0 });
+      expect((await on.ledger.status()).sinks[0]?.health.lastDeliveredAt).toEqual(on.clock.now());
+    });
+
+    it('begins what was claimed before its sink was renamed, and puts it back when that is paused', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const [first, second] = (await on.claim('crm')).refs as [BatchRef, BatchRef];
+      await on.declare(aSink('hub', { formerly: 'crm' }));
+      expect((await on.begin(first)).batch).toMatchObject({ sink: 'hub', deliveries: [{ leadId: 1n }] });
+      await on.ledger.pause('hub', 'a window');
+      expect(await on.ledger.begin(second, MINUTE)).toBeUndefined();
+      expect(await on.settle(first, delivered)).toBeDefined();
+    });
+
+    it('prolongs the lease of an attempt that is still under way where the clock says that it is over', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const { ref } = await on.take('crm', { window: 1 });
+      on.clock.setBack(-HOUR);
+      const attempting = { leases: [ref.lease], leaseMs: MINUTE };
+      expect((await on.claim('crm', { window: 1, attempting })).refs).toEqual([]);
+      on.clock.jump(MINUTE);
+      expect((await on.claim('crm', { window: 1, attempting })).refs).toEqual([]);
+      expect(await on.settle(ref, delivered)).toBeDefined();
+      expect((await on.claim('crm', { window: 1, attempting })).refs).toHaveLength(1);
+    });
+
+    it('puts those of a refused part that are to stay apart into a batch of their own, which is due at once', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 5));
+      const { ref } = await on.take('crm', { max: 5 });
+      const [apart, untried] = [{ kind: 'untried', apart: true } as const, { kind: 'untried' } as const];
+      await on.settle(ref, apart, apart, untried, untried, untried);
+      await on.list([6]);
+      const { refs } = await on.claim('crm', { max: 5 });
+      const leads = await Promise.all(refs.map(async (one) => (await on.begin(one)).batch.deliveries));
+      expect(leads.map((batch) => batch.map(({ leadId }) => leadId))).toEqual([
+        [1n, 2n],
+        [3n, 4n, 5n, 6n],
+      ]);
+    });
+
     it('gives back what was not attempted when the ledger is closed: the next process attempts it at once', async () => {
       const open = store();
       const on = await LedgerUnderTest.with(open, 'crm');

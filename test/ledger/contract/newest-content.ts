@@ -95,7 +95,7 @@ export function newestContentContract(store: () => OpenLedger): void {
       const { refs } = await on.claim('crm');
       await on.list([changedLead(1, 'B')]);
       const [ref] = refs;
-      const batch = ref && (await on.ledger.begin(ref, MINUTE));
+      const batch = ref && (await on.ledger.begin(ref, MINUTE))?.batch;
       expect(batch?.deliveries).toMatchObject([{ version: 2, event: 'created' }]);
     });
 

@@ -1,0 +1,92 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { watchClock } from '../../src/daemon/watch-clock.ts';
+import type { Batch } from '../../src/leads/delivery.ts';
+import { attemptParts } from '../../src/sinks/attempt-parts.ts';
+import { rest } from '../support/held-clock.ts';
+import { Bench, HOUR, MINUTE, SECOND } from './bench.ts';
+import { delivering } from './fakes.ts';
+
+const BUDGET_MS = 20 * SECOND;
+
+/** Between the commit that begins an attempt and the call of the sink. */
+function whenBegun(bench: Bench, happen: () => void): void {
+  const { begin } = bench.ledger;
+  vi.spyOn(bench.ledger, 'begin').mockImplementationOnce(async (...asked) => {
+    const begun = await begin(...asked);
+    happen();
+    return begun;
+  });
+}
+
+function watched(bench: Bench): void {
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  void watchClock(bench.ledger, bench.clock, bench.reported.emit, stop.signal);
+}
+
+describe('an attempt whose lease is over before anything was sent', () => {
+  it.each([
+    ['because its process stood still', (bench: Bench) => bench.clock.jump(2 * MINUTE)],
+    ['because the machine was suspended, which its monotonic clock does not know', setAhead],
+  ])('%s sends nothing, and the lead is attempted anew at once', async (_, happen) => {
+    const bench = await Bench.open({ budgetMs: BUDGET_MS });
+    whenBegun(bench, () => happen(bench));
+    await bench.list(1);
+    await bench.clock.pass(SECOND);
+    expect(bench.ledger.begin).toHaveBeenCalledTimes(2);
+    expect(bench.sink.attempts).toEqual([[1n]]);
+    expect(await bench.states()).toEqual(['delivered']);
+    expect((await bench.health())?.failures).toBe(0);
+  });
+
+  it('sends no further part, and keeps what is known of those that were sent', async () => {
+    const bench = await Bench.open({ budgetMs: BUDGET_MS, max: 4 });
+    const sent: bigint[] = [];
+    bench.sink.answer = (batch, _, under) =>
+      attemptParts(
+        batch.deliveries.map((one) => [one]),
+        async ([one]) => {
+          if (one) sent.push(one.leadId);
+          if (sent.length === 2) bench.clock.jump(2 * MINUTE);
+          return { kind: 'delivered' };
+        },
+        { under, partMs: 0 },
+      );
+    await bench.list(1, 2, 3, 4);
+    await bench.clock.pass(SECOND);
+    expect(sent).toEqual([1n, 2n, 3n, 4n]);
+    expect(bench.sink.attempts).toHaveLength(2);
+    expect(await bench.states()).toEqual(['delivered', 'delivered', 'delivered', 'delivered']);
+  });
+});
+
+describe('a clock that is set while requests are under way', () => {
+  it.each([
+    ['a minute ahead', MINUTE],
+    ['a day ahead', 24 * HOUR],
+    ['an odd time ahead', 7_321],
+    ['an hour back', -HOUR],
+    ['an odd time back', -7_321],
+  ])('by %s sends none of them again', async (_, byMs) => {
+    const bench = await Bench.open({ budgetMs: BUDGET_MS, concurrency: 3 });
+    watched(bench);
+    bench.sink.answer = async (batch: Batch) => {
+      await bench.clock.sleep(12 * SECOND);
+      return delivering(batch);
+    };
+    await bench.list(1, 2, 3);
+    await bench.clock.pass(3 * SECOND + 1);
+    bench.clock.setBack(-byMs);
+    // Somebody looks for what is due before anybody has noticed the step.
+    bench.wake.notify();
+    await rest();
+    await bench.list(4);
+    await bench.clock.pass(MINUTE);
+    expect(bench.sink.attempts.flat().toSorted()).toEqual([1n, 2n, 3n, 4n]);
+    expect(await bench.states()).toEqual(['delivered', 'delivered', 'delivered', 'delivered']);
+  });
+});
+
+function setAhead(bench: Bench): void {
+  bench.clock.setBack(-2 * MINUTE);
+}

@@ -1,0 +1,7 @@
+import { readFileSync } from 'node:fs';
+import type { RunningLeadsync } from '../support/leadsync.ts';
+
+/** Whether a process was stopped by SIGSTOP and has not gone on since. */
+export function isFrozen({ process: { pid } }: RunningLeadsync): boolean {
+  return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/.*\) /, '').startsWith('T');
+}
