@@ -1,6 +1,9 @@
-/** The deliveries `o` of the same lead to the same sink as the delivery `d`. */
-const SAME_LEAD = `_versions v JOIN _versions w ON w.source = v.source AND w.id = v.id
-  JOIN _deliveries o ON o.version_no = w.version_no AND o.sink_no = d.sink_no WHERE v.version_no = d.version_no`;
+/**
+ * The deliveries `o` of the same lead to the same sink as the delivery `d`. CROSS JOIN keeps the order: without statistics SQLite would
+ * begin with all that the sink is owed.
+ */
+const SAME_LEAD = `_versions v CROSS JOIN _versions w ON w.source = v.source AND w.id = v.id
+  CROSS JOIN _deliveries o ON o.version_no = w.version_no AND o.sink_no = d.sink_no WHERE v.version_no = d.version_no`;
 
 /**
  * Of the delivery `d`: no older one of the same lead is still owed, so that an older content never overtakes a newer one.

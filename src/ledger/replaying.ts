@@ -102,7 +102,7 @@ function prepare(db: Database.Database) {
   return {
     ofLead: db.prepare<[Choice & { lead: LeadId }], CurrentLead>(
       `SELECT 0 AS at, l.version_no, l.source, CAST(l.id AS TEXT) AS id FROM _sources s
-       JOIN _leads l ON l.source = s.source AND l.id = :lead JOIN _versions v ON v.version_no = l.version_no
+       CROSS JOIN _leads l ON l.source = s.source AND l.id = :lead CROSS JOIN _versions v ON v.version_no = l.version_no
        WHERE ${MEANT}`,
     ),
     ask: db.prepare<[Choice & { sink: number; now: number }]>(

@@ -76,7 +76,7 @@ function prepare(db: Database.Database) {
   return {
     // One that has no content any more is told of where the sink is owed the word of that, or got it.
     leads: db.prepare<[LeadId, string | null, string | null, string], LeadRow>(
-      `SELECT l.source, l.version_no FROM _sources o JOIN _leads l ON l.source = o.source AND l.id = ?
+      `SELECT l.source, l.version_no FROM _sources o CROSS JOIN _leads l ON l.source = o.source AND l.id = ?
        WHERE (? IS NULL OR o.source = ?) AND (${HAS_CONTENT} OR EXISTS (SELECT 1 FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
          WHERE d.version_no = l.version_no AND d.event = 'erased' AND s.sink = ?)) ORDER BY l.source`,
     ),

@@ -17,9 +17,17 @@ export function sqliteStore(file = join(tempDir(), 'ledger.db')): OpenLedger {
 /** A ledger's file, its only ledger, and what can happen to it from outside. */
 export class SqliteFile {
   readonly file = join(tempDir(), 'ledger.db');
+  readonly #onConnect: (db: Database.Database) => void;
+
+  /** `onConnect` gets the ledger's connection before the ledger does. */
+  constructor(onConnect: (db: Database.Database) => void = () => undefined) {
+    this.#onConnect = onConnect;
+  }
+
   readonly open: OpenLedger = (parts) => {
     const connect = (file: string) => {
       this.#connection = new Database(file);
+      this.#onConnect(this.#connection);
       return this.#connection;
     };
     const ledger = openLedger({ ...parts, file: this.file, create: true, connect });

@@ -1,0 +1,159 @@
+import type Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { aSink, changedLead, delivered, LedgerUnderTest, refused, unavailable } from './ledger-under-test.ts';
+import { SqliteFile } from './sqlite-store.ts';
+
+/** Tables that grow with leads, deliveries or time. The others hold a few rows; batches are only what is under way or failed. */
+const LARGE = [
+  '_leads',
+  '_versions',
+  '_deliveries',
+  '_attempts',
+  '_client_keys',
+  'polls',
+  'rejected_leads',
+] as const;
+
+/** Statements that may read more than a few rows of a large table, by a part of their text, with the reason. */
+const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
+  [
+    'SELECT r.rejected_id, CAST(r.lead_id AS TEXT) AS id, l.first_no',
+    'goes through what is set aside at the end of a poll',
+  ],
+  [
+    'UPDATE rejected_leads SET resolved_at = ? WHERE source = ?',
+    'goes through what is set aside at the end of a poll',
+  ],
+  ['ORDER BY next_attempt_at LIMIT 100', 'reads the first hundred of an index'],
+  ['SELECT min(owed_at) FROM _deliveries', 'reads the first entry of an index'],
+  ['SELECT min(next_attempt_at) AS at FROM _deliveries', 'reads the first entry of an index'],
+  ['SELECT max(settled_at) FROM _deliveries', 'reads the last entry of an index'],
+  ["state = 'pending' AND reason IS NOT NULL", 'has an index of what failed and waits'],
+  ['WITH first AS MATERIALIZED', 'reads the last deliveries by number'],
+  ["p.status <> 'running' ORDER BY poll_id DESC LIMIT 1", 'reads the last entry of an index'],
+  [
+    'FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v',
+    'reads the last attempts by number',
+  ],
+  ['FROM v_sink_health', 'reads the first entry of an index for each sink'],
+  [
+    'SELECT count(*) FROM _leads WHERE version_no > ?',
+    'is asked when a configuration is compared, of sinks that are away',
+  ],
+  ['AND (b.batch_no IS NULL OR b.lease = 0) LIMIT', 'takes all that a forgotten sink is owed, in parts'],
+  [
+    "SET next_attempt_at = ? WHERE sink_no = +? AND state = 'pending'",
+    'is done when a person resumes a sink',
+  ],
+  ['rejected_leads r WHERE r.source = s.source AND r.lead_id = :lead', 'is asked for an erasure'],
+  ['SELECT source, hash FROM rejected_leads WHERE lead_id', 'is asked for an erasure'],
+  ['FROM rejected_leads r WHERE source = :source AND lead_id = :id', 'is done by an erasure'],
+  ["UPDATE rejected_leads SET raw = '' WHERE source = ?", 'is done by an erasure'],
+  ['FROM rejected_leads r JOIN polls p', 'is asked by a person for a trace'],
+  [
+    'SELECT source, version, valid_from, poll_id, changed_fields FROM _versions',
+    'is asked by a person for a trace',
+  ],
+  ['s.sink, a.* FROM _attempts a', 'is asked by a person for a trace'],
+  ['SELECT d.*, (coalesce(s.named', 'is asked by a person, newest first up to a limit'],
+  ['SELECT * FROM polls ORDER BY poll_id DESC LIMIT', 'reads the last polls by number'],
+];
+
+describe('every statement of the ledger', () => {
+  it('finds rows of large tables by their keys, without statistics', async () => {
+    const { statements, connection } = await usedLedger();
+    expect(statements.length).toBeGreaterThan(150);
+    // Nothing makes statistics, so plans depend on the schema alone: those of an empty ledger are those of one with a million rows.
+    expect(
+      connection.prepare("SELECT 1 FROM sqlite_schema WHERE name LIKE 'sqlite_stat%'").get(),
+    ).toBeUndefined();
+    const bad = statements.filter((sql) => !MAY_READ_MANY.some(([text]) => sql.includes(text)));
+    expect(bad.flatMap((sql) => faultsOf(connection, sql))).toEqual([]);
+  });
+
+  it('that may read many is there, and does', async () => {
+    const { statements, connection } = await usedLedger();
+    const idle = MAY_READ_MANY.filter(
+      ([text]) => !statements.some((sql) => sql.includes(text) && faultsOf(connection, sql).length > 0),
+    );
+    expect(idle).toEqual([]);
+  });
+});
+
+/** A ledger that was used in every way that prepares statements, and the statements. */
+async function usedLedger(): Promise<{ statements: readonly string[]; connection: Database.Database }> {
+  const statements = new Set<string>();
+  const disk = new SqliteFile((db) => {
+    const prepare = db.prepare.bind(db);
+    db.prepare = ((sql: string) => {
+      statements.add(sql.replace(/\s+/g, ' ').trim());
+      return prepare(sql);
+    }) as typeof db.prepare;
+  });
+  const on = await LedgerUnderTest.with(
+    disk.open,
+    'crm',
+    aSink('mirror', { events: ['created', 'updated'] }),
+  );
+  await use(on);
+  const asked = [...statements].filter((sql) => /^(WITH|SELECT|INSERT|UPDATE|DELETE)\b/.test(sql));
+  return { statements: asked, connection: disk.connection };
+}
+
+/** Calls what prepares its statement only when it is called. */
+async function use(on: LedgerUnderTest): Promise<void> {
+  const { ledger, clock } = on;
+  await on.list([1, 2, 3]);
+  await on.attemptAll('crm', unavailable);
+  await on.list([changedLead(1, 'B'), 2, 3]);
+  await on.attemptAll('crm', refused);
+  await on.attemptAll('mirror', delivered);
+  await ledger.backfill('crm');
+  await ledger.retry({ states: ['dead', 'pending'] });
+  const filters = [{}, { sink: 'crm' }, { source: 'main' }, { lead: 1n }, { states: ['dead'] as const }];
+  for (const filter of filters) await ledger.deliveries(filter, { limit: 2 });
+  await ledger.replay('crm', { lead: 1n });
+  await ledger.replay('crm', {});
+  await ledger.trace(1n);
+  await ledger.vitals(clock.in(-1000));
+  await ledger.upcoming('crm', 1n);
+  await ledger.news(await ledger.newsMark(), true);
+  await ledger.recentAttempts(3);
+  await ledger.lastPolls(3);
+  await ledger.overview();
+  await ledger.heldStates('crm', [{ source: 'main', leadId: 1n }]);
+  await ledger.deliveredLeads('crm', { from: clock.in(-1000), to: clock.now() }, 0, 10);
+  await ledger.clockWentBack(1000);
+  await ledger.pause('crm', 'for a test');
+  await ledger.resume('crm');
+  await ledger.keyClients(undefined);
+}
+
+/** What a statement's plan does that it should not: reads a large table, or all that one sink or one source has in it. */
+function faultsOf(db: Database.Database, sql: string): string[] {
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`);
+  const rows = plan.all(...parametersOf(sql)) as { detail: string }[];
+  const views = db.prepare("SELECT sql FROM sqlite_schema WHERE type = 'view'").pluck().all() as string[];
+  return rows.flatMap(({ detail }) => {
+    const [, how, name = ''] = /^(SCAN|SEARCH) (\w+)/.exec(detail) ?? [];
+    if (detail.includes('VIRTUAL TABLE')) return [];
+    const isMany = how === 'SCAN' || /\((sink_no|source)=\?\)/.test(detail);
+    const table = [sql, ...views].map((text) => tableOf(text, name)).find((found) => found !== undefined);
+    return isMany && table !== undefined ? [`${detail} (${table}): ${sql}`] : [];
+  });
+}
+
+/** The large table that a name means in a statement: itself, or what it is an alias of. */
+function tableOf(sql: string, name: string): string | undefined {
+  return LARGE.find(
+    (table) => name === table || new RegExp(`\\b${table}\\s+(AS\\s+)?${name}\\b`, 'i').test(sql),
+  );
+}
+
+/** A null for each parameter. */
+function parametersOf(sql: string): unknown[] {
+  const bare = sql.replace(/'[^']*'/g, '');
+  const named = [...bare.matchAll(/[:@](\w+)/g)].map(([, name]) => [name, null]);
+  const positional = [...bare.matchAll(/\?/g)].map(() => null);
+  return named.length > 0 ? [...positional, Object.fromEntries(named)] : positional;
+}
