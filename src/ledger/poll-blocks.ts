@@ -9,13 +9,15 @@ export interface BlockMemory {
 
 /**
  * The blocks of a listing while it is recorded. A block that the last complete listing had holds the very same leads, each
- * with the content that is known: nothing has changed a lead since, for only a poll does. Erasing a lead keeps its id and hash,
+ * with the content that is known: only a poll changes a lead, and this one notes which it has changed. Erasing a lead keeps its id and hash,
  * so what is remembered of its block holds on: listed as before, it needs nothing written. With another content it stands in
  * a block that is not remembered, is met by itself, and kept out there (recording.ts). That holds beside another process too.
  */
 export class PollBlocks {
   readonly last: BlockMemory | undefined;
   readonly #leads = new Map<string, Uint32Array>();
+  /** Leads that have got another content in this poll: the last listing's blocks hold an older one of them. */
+  readonly #changed = new Set<number>();
   #isWhole = true;
   /** Everything that was listed so far stood in the last listing as well. */
   #isSame = true;
@@ -29,13 +31,22 @@ export class PollBlocks {
   /** The leads of a block, by their numbers, when the last listing had it; else its leads are to be met one by one. */
   begin({ hash, size }: ListedBlock): Uint32Array | undefined {
     this.#close();
-    const known = hash === undefined ? undefined : this.last?.leads.get(hash);
+    const known = hash === undefined ? undefined : this.#unchanged(this.last?.leads.get(hash));
     if (hash !== undefined && known) this.#leads.set(hash, known);
     else {
       this.#isSame = false;
       this.#open = { hash, size, met: [] };
     }
     return known;
+  }
+
+  #unchanged(leads: Uint32Array | undefined): Uint32Array | undefined {
+    return this.#changed.size > 0 && leads?.some((lead) => this.#changed.has(lead)) ? undefined : leads;
+  }
+
+  /** A lead has got another content, so no block of the last listing that holds it can be taken for known. */
+  changed(lead: number): void {
+    this.#changed.add(lead);
   }
 
   /** A lead was met that has from now on the content with which the block lists it. */

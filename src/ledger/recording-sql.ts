@@ -65,6 +65,7 @@ export function prepareRecording(db: Database.Database) {
       'SELECT hash, raw FROM rejected_leads WHERE rejected_id = ?',
     ),
     resolve: db.prepare('UPDATE rejected_leads SET resolved_at = ? WHERE rejected_id = ?'),
+    unmark: db.prepare('UPDATE _sources SET mark = NULL WHERE source = ? AND mark IS NOT NULL'),
     noteFirst: db.prepare(
       'UPDATE _sources SET first_listed_at = ? WHERE source = ? AND first_listed_at IS NULL',
     ),

@@ -187,6 +187,9 @@ export class Recording {
     const versionNo = Number(added.lastInsertRowid);
     this.#sql.setVersion.run(versionNo, version, hash, poll.source, id);
     this.#owing.updated(versionNo, poll.source, id, now);
+    poll.blocks.changed(row.first_no);
+    // The mark tells of a listing that had the lead as it was. Should this poll break off, the next one must read again.
+    this.#sql.unmark.run(poll.source);
     poll.changed += 1;
   }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ListedBlock, ListedItem, RejectedLead } from '../../src/leads/listed-lead.ts';
 import type { ListingMark } from '../../src/leads/listing-mark.ts';
 import type { Clock } from '../../src/platform/clock.ts';
@@ -42,7 +43,6 @@ export class SimulatedService {
   readonly #leads: ServiceLead[] = [];
   readonly #hashes = new Map<string, ListedItem>();
   #order: ServiceLead[] = [];
-  #revision = 0;
   #repeated = 0;
   manner: ServiceManner = 'fine';
 
@@ -63,50 +63,41 @@ export class SimulatedService {
       // The service promises no order.
       this.#order.splice(this.#chance.below(this.#order.length + 1), 0, lead);
     }
-    this.#changed();
   }
 
   change(count: number): void {
     for (const lead of this.#some(count)) this.#changeOne(lead);
-    this.#changed();
   }
 
   /** Nothing when there is no such lead. */
   changeOne(id: number): void {
     for (const lead of this.#leads) if (lead.id === id) this.#changeOne(lead);
-    this.#changed();
   }
 
   unlist(count: number): void {
     for (const lead of this.#some(count)) lead.listed = false;
-    this.#changed();
   }
 
   relist(): void {
     for (const lead of this.#leads) lead.listed = true;
-    this.#changed();
   }
 
   shuffle(): void {
     this.#order = this.#chance.shuffled(this.#order);
-    this.#changed();
   }
 
   /** Some leads break the description. */
   break(count: number): void {
     for (const lead of this.#some(count)) lead.broken = true;
-    this.#changed();
   }
 
   mend(): void {
     for (const lead of this.#leads) lead.broken = false;
-    this.#changed();
   }
 
   /** So many leads stand in the listing twice. */
   repeat(count: number): void {
     this.#repeated = count;
-    this.#changed();
   }
 
   /** What a complete listing shows now. */
@@ -137,7 +128,11 @@ export class SimulatedService {
     const items = manner === 'empty' ? [] : this.#items();
     const mark = {
       url: 'https://leads.test',
-      etag: `"${this.#revision}-${items.length}"`,
+      // Of what is shown, so that it comes back when the listing does.
+      etag: `"${createHash('sha256')
+        .update(items.map(({ hash }) => hash).join())
+        .digest('hex')
+        .slice(0, 16)}"`,
     };
     if (manner !== 'cut' && previous?.etag === mark.etag)
       return { kind: 'unchanged', httpStatus: 304, bytes: 0 };
@@ -210,10 +205,6 @@ export class SimulatedService {
       this.#leads.filter((lead) => lead.listed),
       count,
     );
-  }
-
-  #changed(): void {
-    this.#revision += 1;
   }
 }
 

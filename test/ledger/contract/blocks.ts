@@ -94,6 +94,14 @@ export function blocksContract(store: () => OpenLedger): void {
       expect(await list(on, [[1, 2], [3]])).toMatchObject({ changed: 0, new: 0 });
     });
 
+    it('is none when a lead of it has changed earlier in the same listing', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const other = changedLead(1, 'Somebody Else');
+      await list(on, [[1, 2], [3]]);
+      expect(await list(on, [[other], [1, 2], [3]])).toMatchObject({ changed: 1, rejected: 1 });
+      expect(await list(on, [[1, 2], [3]])).toMatchObject({ changed: 1, lookedInto: 1 });
+    });
+
     it('is none when it could not be recorded', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const unfit = { ...aListedLead({ id: 2 }), raw: undefined as unknown as string };

@@ -287,6 +287,19 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(await on.ledger.listingMark('main')).toEqual(mark);
     });
 
+    it.each(['partial', 'failed', 'never'] as const)(
+      'goes with a change in a poll that ends as %s',
+      async (status) => {
+        const on = await LedgerUnderTest.with(store(), 'crm');
+        await on.list([1], 'main', success);
+        const poll = await on.ledger.startPoll('main');
+        await on.ledger.record(poll, [changedLead(1, 'B')]);
+        if (status !== 'never')
+          await on.ledger.finishPoll(poll, { status, httpStatus: 200, error: 'incomplete' });
+        expect(await on.ledger.listingMark('main')).toBeUndefined();
+      },
+    );
+
     it('goes when a complete listing cannot be recognised again', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1], 'main', success);
