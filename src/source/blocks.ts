@@ -8,6 +8,8 @@ import { Splitter } from './splitter.ts';
 /** A block ends after so many elements or bytes at the latest: the ledger commits it at once. */
 const BLOCK_ELEMENTS = 400;
 const BLOCK_BYTES = 384 * 1024;
+/** No more bytes than this are held to compare them with the last listing; a longer block is split again in every poll. */
+const LONGEST_HELD_BYTES = 2 * BLOCK_BYTES;
 /** One element in so many ends a block, by its own content: wherever it stands, blocks begin anew behind it. */
 const ENDS_ONE_IN = 251;
 /** By so many of its first bytes, and so many of all, it is told whether an element is such a one. */
@@ -144,7 +146,9 @@ export class Blocks {
     this.#elementBytes = 0;
     const { isClean } = this.#hash;
     const hashed = this.#hash.finish();
-    this.#pass(hashed && { ...hashed, size }, size);
+    // One that ends with a large element would be held as a whole in the next poll, only to be compared.
+    const isHeld = hashed && hashed.bytes <= LONGEST_HELD_BYTES;
+    this.#pass(isHeld ? { ...hashed, size } : undefined, size);
     if (!isClean) this.#expected = undefined; // some of what comes next has been split already
     return { hash: hashed?.hash, size, elements: () => listed(elements, position) };
   }

@@ -152,6 +152,17 @@ describe('a listing in blocks', () => {
     expect(odd.texts).toHaveLength(999);
   });
 
+  test('does not hold a block that an oversize element makes long, and lists what stands behind it', () => {
+    const listed = leads(upTo(40));
+    listed.splice(20, 0, aLead({ id: 99, client_name: 'x'.repeat(1_000_000) }));
+    const first = readBody(bodyOf(listed), plain);
+    expect(Math.max(...[...first.learned.values()].map(({ bytes }) => bytes))).toBeLessThan(800_000);
+    const second = readBody(bodyOf(listed), plain, first.learned);
+    expect(second.error).toBeUndefined();
+    expect(second.texts).toHaveLength(41);
+    expect(hashes(second)).toEqual(hashes(first));
+  });
+
   test('of large leads is cut by its bytes, and known again', () => {
     const large = upTo(30).map((id) => aLead({ id, client_name: 'x'.repeat(150_000) }));
     const first = readBody(bodyOf(large), plain);
