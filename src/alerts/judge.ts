@@ -1,3 +1,4 @@
+import { fallenFrom } from '../leads/listing-fall.ts';
 import { countOf, sentence } from '../platform/in-words.ts';
 import type { Condition, Limits } from './condition.ts';
 import { printSpan } from './notice.ts';
@@ -93,6 +94,7 @@ const SOURCE: readonly Rule<ObservedSource>[] = [
   ['no_poll', 'is polled to the end again.', noPoll],
   ['source_refused', 'is let in again.', refused],
   ['source_silent', 'lists new leads again.', silent],
+  ['listing_shrunk', 'lists its leads again, or has listed as few for a week.', shrunk],
 ];
 
 const SINK: readonly Rule<ObservedSink>[] = [
@@ -157,6 +159,17 @@ function silent({ name, silence }: ObservedSource, limitMs: number): Wrong | und
     afterMs: 0,
     what: `${name}: polls work, and no lead has been new for ${printSpan(lengthMs)}. By its last weeks that happens less than once in 1,000 times.`,
     next: 'Ask whoever runs the service whether that can be, and compare with what the account shows. A holiday looks the same.',
+  };
+}
+
+function shrunk({ name, listing }: ObservedSource, afterMs: number): Wrong | undefined {
+  const before = listing && fallenFrom(listing);
+  if (!listing || before === undefined) return undefined;
+  return {
+    since: undefined,
+    afterMs,
+    what: `${name}: its listing has fallen from ${countOf(before, 'lead')} to ${listing.listed}.`,
+    next: `See whether this is the right account, and what its scope lets it see; \`leadsync login ${name}\` logs a person in again. Nothing is removed from the ledger.`,
   };
 }
 

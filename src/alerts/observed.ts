@@ -1,3 +1,4 @@
+import type { ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 
 /** How things are at one moment: what the conditions are judged by. Holds nothing of a lead. */
@@ -35,6 +36,8 @@ export interface ObservedSource {
   /** When the first poll was due after the last complete one; undefined when none is due yet. */
   readonly overdueSince: Date | undefined;
   readonly lastSuccessAt: Date | undefined;
+  /** Undefined: the ledger does not know the source yet. */
+  readonly listing: ListingSize | undefined;
   /** Why the last poll failed; undefined when it did not. */
   readonly failure: (Reason & { readonly needsSomebody: boolean }) | undefined;
   /** Less likely than this, by its own history, was so long a time without a new lead; undefined when that cannot be said. */

@@ -47,6 +47,10 @@ const when = {
     '1h',
     'Polls work, and no lead is new for so long at least, and for longer than the last 8 weeks make plausible (1 in 1,000). It speaks after 3 weeks.',
   ),
+  listing_shrunk: limit(
+    '30m',
+    'A listing that had leads has had none for so long, or less than half of what it had within a week, and at least 20 fewer.',
+  ),
   sink_held: limit('30m', 'A destination has not taken leads for so long.'),
   sink_paused: limit('4h', 'A sink has been paused for so long.'),
   deliveries_dead: limit('1m', 'Leads are given up. For so long more that die with them are waited for.'),

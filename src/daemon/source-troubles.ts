@@ -1,4 +1,5 @@
-import type { PollRow } from '../ledger/shown.ts';
+import { fallenFrom } from '../leads/listing-fall.ts';
+import type { PollRow, SourceStatus } from '../ledger/shown.ts';
 import { countOf, printLength, printMoment, printMomentAndAge } from '../platform/in-words.ts';
 import { NEEDS_SOMEBODY } from '../telemetry/events.ts';
 import { nextCronTime } from './cron-times.ts';
@@ -28,6 +29,7 @@ export function sourceTroubles(source: SourceView, given: Circumstances): Troubl
   return [
     ...failedPoll(source, given),
     ...latePoll(source, given),
+    ...shrunk(name, status, command),
     ...setAside(name, status.rejected, command),
   ];
 }
@@ -97,6 +99,19 @@ function lastPolledAt(
 function roomOf(status: string): number {
   if (status === 'running') return LONGEST_POLL_MS;
   return status === 'failed' || status === 'partial' ? LATE_AFTER_FAILURE_MS : 0;
+}
+
+function shrunk(name: string, status: SourceStatus, command: Circumstances['command']): Trouble[] {
+  const before = fallenFrom(status);
+  if (before === undefined) return [];
+  const { listed } = status;
+  const what =
+    listed === 0
+      ? `${name} lists no lead any more, and has listed ${countOf(before, 'lead')} before.`
+      : `${name} lists ${countOf(listed, 'lead')}, and listed ${countOf(before, 'lead')} within a week before.`;
+  const end = listed === 0 ? 'when leads are listed again' : 'when the listing is back, or after a week';
+  const next = `See whether this is the right account, and what its scope lets it see; ${command(`login ${name}`)} logs a person in again. Nothing is removed from the ledger. This ends ${end}.`;
+  return [warning(name, what, next)];
 }
 
 function setAside(name: string, rejected: number, command: Circumstances['command']): Trouble[] {

@@ -84,11 +84,13 @@ class Look {
   }
 
   #source({ name, poll }: SourceConfig, vitals: Vitals, at: Date): ObservedSource {
-    const lastSuccessAt = vitals.sources.find(({ source }) => source === name)?.lastSuccessAt;
+    const listing = vitals.sources.find(({ source }) => source === name);
+    const lastSuccessAt = listing?.lastSuccessAt;
     return {
       name,
       overdueSince: this.#overdue.since(name, poll, lastSuccessAt ?? this.#startedAt, at),
       lastSuccessAt,
+      listing,
       failure: this.#parts.pollFailures.of(name),
       silence: this.#silence(name),
     };

@@ -14,6 +14,10 @@ import type {
 } from './shown.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 
+/** How far back complete listings are compared with the last one, in ms, and how many of them at most. */
+const LATELY_MS = 7 * 24 * 3_600_000;
+const COMPLETE_LISTINGS = 1_000;
+
 /** How sources and sinks are, and which deliveries there are. Reads only. */
 export class Inspection {
   readonly #db: Database.Database;
@@ -40,13 +44,13 @@ export class Inspection {
     const sources = this.#db.prepare('SELECT source FROM _sources ORDER BY source').pluck().all() as string[];
     const restoredAt = this.#db.prepare<[], number>('SELECT restored_at FROM _ledger').pluck().get();
     return {
-      sources: sources.map((source) => this.#source(source)),
+      sources: sources.map((source) => this.source(source)),
       sinks: this.#sinks(),
       restoredAt: dateOf(restoredAt),
     };
   }
 
-  #source(source: string): SourceStatus {
+  source(source: string): SourceStatus {
     const row = this.#db
       .prepare<[string], { complete_at: number | null; leads: number; listed: number; rejected: number }>(
         'SELECT complete_at, leads, listed, rejected FROM _sources WHERE source = ?',
@@ -57,9 +61,17 @@ export class Inspection {
       leads: row?.leads ?? 0,
       listed: row?.listed ?? 0,
       rejected: row?.rejected ?? 0,
+      listedLately: this.#listedLately(source, row?.complete_at ?? 0),
       lastPoll: this.#lastPoll(source),
       lastSuccessAt: dateOf(row?.complete_at),
     };
+  }
+
+  /** Counted back from when a listing was last known to its end, so that a listing that stays small is no news after a week. */
+  #listedLately(source: string, completeAt: number): number {
+    const [last, ...before] = this.#sql.completeListings.all(source, COMPLETE_LISTINGS);
+    const recent = before.filter(({ started_at }) => Date.parse(started_at) >= completeAt - LATELY_MS);
+    return Math.max(last?.leads_listed ?? 0, ...recent.map(({ leads_listed }) => leads_listed));
   }
 
   #lastPoll(source: string): PollRow | undefined {
@@ -126,6 +138,10 @@ export function pollRow(row: Record<string, string | number | null>): PollRow {
 /** What metrics and status ask for, often: each reads an index's first entries, or those of one that is small. */
 function prepare(db: Database.Database) {
   return {
+    completeListings: db.prepare<[string, number], { started_at: string; leads_listed: number }>(
+      `SELECT started_at, leads_listed FROM polls INDEXED BY _polls_by_status
+       WHERE source = ? AND status = 'success' ORDER BY poll_id DESC LIMIT ?`,
+    ),
     oldest: db
       .prepare<[number], number | null>(
         "SELECT min(owed_at) FROM _deliveries WHERE sink_no = ? AND state = 'pending'",

@@ -1,6 +1,7 @@
 /* What the ledger tells of itself: for status, pages and commands. */
 
 import type { Delivery, DeliveryState, LeadEvent } from '../leads/delivery.ts';
+import type { ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 
 /** Identifies a poll in this ledger; grows with time. */
@@ -30,6 +31,8 @@ export interface SourceStatus {
   readonly listed: number;
   /** Elements of the last complete listing that broke the service's description. */
   readonly rejected: number;
+  /** The most leads that a complete listing had in the last week. */
+  readonly listedLately: number;
   readonly lastPoll: PollRow | undefined;
   readonly lastSuccessAt: Date | undefined;
 }
@@ -88,7 +91,10 @@ export interface Retrying {
 
 /** What alerts are judged by; cheap to ask for, however much the ledger holds. */
 export interface Vitals {
-  readonly sources: readonly { readonly source: string; readonly lastSuccessAt: Date | undefined }[];
+  readonly sources: readonly (ListingSize & {
+    readonly source: string;
+    readonly lastSuccessAt: Date | undefined;
+  })[];
   readonly sinks: readonly (Backlog & {
     /** When the delivery was given up that was given up last, of those that are dead now. */
     readonly lastDeadAt: Date | undefined;

@@ -28,9 +28,10 @@ export class VitalSigns {
   all(recent: Date): Vitals {
     const speeds = Map.groupBy(this.#sql.speeds.all(NEWEST_DELIVERIES, recent.getTime()), ({ sink }) => sink);
     return {
-      sources: this.#sql.sources
-        .all()
-        .map(({ source, complete_at: ms }) => ({ source, lastSuccessAt: dateOf(ms) })),
+      sources: this.#sql.sources.all().map(({ source, complete_at: ms }) => {
+        const { leads, listed, listedLately } = this.#inspection.source(source);
+        return { source, lastSuccessAt: dateOf(ms), leads, listed, listedLately };
+      }),
       sinks: this.#inspection.backlog().map((backlog) => ({
         ...backlog,
         lastDeadAt: dateOf(this.#sql.lastDead.get(backlog.sink)),

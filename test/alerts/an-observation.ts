@@ -17,6 +17,7 @@ export function aSource(more: Partial<ObservedSource> = {}): ObservedSource {
     name: 'main',
     overdueSince: undefined,
     lastSuccessAt: NOW,
+    listing: { listed: 60, listedLately: 60, leads: 80 },
     failure: undefined,
     silence: undefined,
     ...more,

@@ -29,6 +29,12 @@ const cases: [Condition, Observed, since: Date | undefined, afterMs: number][] =
   ['source_refused', anObservation({ sources: [aSource({ failure })] }), undefined, 2 * MINUTE],
   ['source_silent', anObservation({ sources: [aSource({ silence })] }), ago(5 * HOUR), 0],
   [
+    'listing_shrunk',
+    anObservation({ sources: [aSource({ listing: { listed: 29, listedLately: 60, leads: 80 } })] }),
+    undefined,
+    30 * MINUTE,
+  ],
+  [
     'sink_held',
     anObservation({
       sinks: [aSink({ health: { ...HEALTHY, heldSince: ago(HOUR), heldReason: 'It answered 503.' } })],

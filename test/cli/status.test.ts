@@ -189,7 +189,7 @@ describe('leadsync status', () => {
       error,
     });
     expect((await install.running().run(['status'])).stdout).toContain(
-      'accept the client secret.\n  Waiting does not mend this: correct what it names, then `leadsync reload`; `leadsync check` tries now.',
+      'accept the client secret.\n  Waiting does not mend this: correct what it names, then `leadsync reload`, or `leadsync login main` if a person has to log in again; `leadsync check` tries now.',
     );
   });
 
@@ -273,6 +273,27 @@ describe('leadsync status', () => {
     expect((await install.running().run(['status'])).stdout).toContain(
       'main was never polled.\n  Its first poll is at 2026-11-21T08:00:00Z (in 22 h).',
     );
+  });
+
+  test('says that a listing is empty or has lost more than half of its leads, until it is back', async () => {
+    const install = new Install();
+    const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+    const next = 'See whether this is the right account';
+    const said = async () => (await install.run(['status'])).stdout;
+    await install.listed(...upTo(60));
+    await install.listed(...upTo(31));
+    expect(await said()).not.toContain(next);
+    await install.listed(...upTo(29));
+    expect(await said()).toContain(
+      `main lists 29 leads, and listed 60 leads within a week before.\n  ${next}`,
+    );
+    await install.listed();
+    expect(await said()).toContain('main lists no lead any more, and has listed 60 leads before.');
+    await install.listed(...upTo(60));
+    expect(await said()).not.toContain(next);
+    install.clock.jump(8 * 86_400_000);
+    await install.listed(...upTo(3));
+    expect(await said()).not.toContain(next);
   });
 
   test('a poll that is under way is not late', async () => {

@@ -22,6 +22,7 @@ test('what is critical is said before what wants a look, wherever it stands in t
     leads: 0,
     listed: 0,
     rejected: 0,
+    listedLately: 0,
     lastPoll: failed,
     lastSuccessAt: undefined,
   };

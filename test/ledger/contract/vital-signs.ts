@@ -48,7 +48,15 @@ export function vitalSignsContract(store: () => OpenLedger): void {
       await on.attemptAll('crm', refused);
       await on.list([], 'main', failed);
       expect(await on.ledger.vitals(on.clock.in(-HOUR))).toMatchObject({
-        sources: [{ source: 'main', lastSuccessAt: listedAt }],
+        sources: [
+          {
+            source: 'main',
+            lastSuccessAt: listedAt,
+            listed: expect.any(Number),
+            listedLately: expect.any(Number),
+            leads: expect.any(Number),
+          },
+        ],
         sinks: [{ sink: 'crm', dead: 1, lastDeadAt: on.clock.now() }],
       });
     });
