@@ -61,6 +61,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'declared.ts',
       'shown.ts',
       'ledger-error.ts',
+      'inspect-file.ts',
       'extracting.ts',
       'news-entries.ts',
       'public-copy.ts',
@@ -220,7 +221,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
 
 /** Node's own modules that open a way out of the process. The others may be used anywhere but in `leads/`. */
 const builtins: Readonly<Record<string, readonly string[]>> = {
-  'node:child_process': ['cli', 'exports'], // only another process can be ended in the middle of a query, or keeps an export from the daemon's memory
+  'node:child_process': ['cli', 'exports', 'ledger'], // only another process can be ended in the middle of a query or a check, or keeps an export from the daemon's memory
   'node:cluster': [],
   'node:dgram': [],
   'node:http': ['cli', 'source'], // the healthcheck, and the address that `login` is sent back to
@@ -441,7 +442,11 @@ describe('the check itself', () => {
     ['src/source/a.ts', "import x from 'left-pad';", 'which room may use it'],
     ['src/source/a.ts', "import x from '@scope/left-pad/sub';", 'imports @scope/left-pad.'],
     ['src/source/a.ts', "const x = require('pg');", 'sinks/postgres'],
-    ['src/source/a.ts', "import { spawn } from 'node:child_process';", 'it may be used in cli, exports'],
+    [
+      'src/source/a.ts',
+      "import { spawn } from 'node:child_process';",
+      'it may be used in cli, exports, ledger',
+    ],
     ['src/source/a.ts', 'console.log(1);', 'is an event'],
     ['src/source/a.ts', 'process.exit(1);', 'command line ends the process'],
     ['src/source/a.ts', "const home = process.env['HOME'];", 'read in one place'],

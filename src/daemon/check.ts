@@ -9,6 +9,8 @@ import { ExportFailed } from '../exports/export-failed.ts';
 import { ExportStates } from '../exports/export-states.ts';
 import { openDestination as openExportDestination } from '../exports/open-destination.ts';
 import type { ExportConfig } from '../exports/options.ts';
+import { inspectFile } from '../ledger/inspect-file.ts';
+import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { codeOf } from '../platform/error-code.ts';
 import { disk } from '../platform/files.ts';
@@ -18,13 +20,14 @@ import { SinkUnavailable } from '../sinks/sink.ts';
 import { openSource } from '../source/http-source.ts';
 import { type Source, SourceError } from '../source/source.ts';
 import type { Event } from '../telemetry/events.ts';
-import { DataDirUnusable } from './open-ledger.ts';
+import { lacksLedger } from './new-ledger.ts';
+import { DataDirUnusable, ledgerFile } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
 import { requireOrigin } from './require-origin.ts';
 
 /** What came of looking at one thing. */
 export interface Checked {
-  readonly kind: 'data_dir' | 'source' | 'sink' | 'queue' | 'export' | 'alerts';
+  readonly kind: 'data_dir' | 'ledger' | 'source' | 'sink' | 'queue' | 'export' | 'alerts';
   /** The source's, sink's, export's or destination's name; empty for what there is only one of. */
   readonly name: string;
   readonly ok: boolean;
@@ -53,6 +56,9 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
     lookAt(kind, name, look, signal);
   const looks = [
     checked('data_dir', '', () => checkDataDir(config.dataDir)),
+    ...(lacksLedger(config.dataDir)
+      ? []
+      : [checked('ledger', '', () => checkLedger(ledgerFile(config.dataDir), signal))]),
     ...config.sources.map((source) =>
       checked('source', source.name, () => checkSource(source, config, parts, signal)),
     ),
@@ -91,6 +97,7 @@ async function lookAt(
       error instanceof DestinationFailed ||
       error instanceof ExportFailed ||
       error instanceof DataDirUnusable ||
+      error instanceof LedgerError ||
       error instanceof StoredTokenUseless;
     if (!foreseen) throw error;
     return { kind, name, ok: false, detail: error.message, hint: error.hint };
@@ -112,6 +119,14 @@ async function checkDataDir(dataDir: string): Promise<string> {
       throw new DataDirUnusable(folder, error);
     }
   }
+}
+
+/** Whether the whole ledger is undamaged, each index compared with its table. */
+async function checkLedger(file: string, signal: AbortSignal): Promise<string> {
+  const damage = await inspectFile(file, 'whole', signal);
+  if (damage) throw damage;
+  signal.throwIfAborted();
+  return 'It is whole.';
 }
 
 async function requireRoom(folder: string): Promise<void> {

@@ -15,7 +15,7 @@ import type { PollFailure } from './poll.ts';
 import { Reloading, type ReloadResult, type ReloadTrigger } from './reloading.ts';
 import { retain } from './retain.ts';
 import type { SourceUnit } from './source-unit.ts';
-import { tidyLedger } from './tidy-ledger.ts';
+import { inspectLedger, tidyLedger } from './tidy-ledger.ts';
 import { watchAlerts } from './watch-alerts.ts';
 import { watchClock } from './watch-clock.ts';
 import { stampOf, watchConfig } from './watch-config.ts';
@@ -106,9 +106,7 @@ export class Daemon {
     await this.#installation.start();
     this.#started.resolve();
     if (role.kind !== 'worker') this.#startWatching();
-    if (role.kind === 'run') this.#startExporting();
-    if (role.kind === 'run')
-      this.#loops.start('watching for alerts', (signal) => watchAlerts(this.#parts, this.#reloading, signal));
+    if (role.kind === 'run') this.#startUnattended();
     this.#loops.start('watching the file of the ledger', (signal) => this.#watchFile(signal));
     this.#loops.start('watching the configuration', (signal) =>
       watchConfig(
@@ -165,6 +163,13 @@ export class Daemon {
     const key = () => this.config.clientKey;
     this.#loops.start('keying clients', (signal) => keyClients(ledger, key, clock, signal));
     this.#loops.start('watching the other processes', (signal) => this.#watchProcesses(signal));
+  }
+
+  #startUnattended(): void {
+    const { ledger } = this.#parts;
+    this.#loops.start('looking for damage', (signal) => inspectLedger(ledger, this.#emit, signal));
+    this.#loops.start('watching for alerts', (signal) => watchAlerts(this.#parts, this.#reloading, signal));
+    this.#startExporting();
   }
 
   #startExporting(): void {

@@ -6,6 +6,17 @@ const EVERY_MS = 30_000;
 /** From here on somebody's open query is worth a word. */
 const MUCH_BYTES = 256 * 1024 * 1024;
 
+/** How long leadsync looks for damage, in ms; a ledger that takes longer is left to `leadsync check`. */
+const INSPECTING_MS = 10 * 60_000;
+
+/** Looks once for damage in the ledger, beside polls and deliveries. What is found stays the reason why leadsync is not ready. */
+export async function inspectLedger(ledger: Ledger, emit: Emit, signal: AbortSignal): Promise<void> {
+  const damage = await ledger.inspect(AbortSignal.any([signal, AbortSignal.timeout(INSPECTING_MS)]));
+  if (!damage) return;
+  const { message: reason, hint } = damage;
+  emit({ type: 'ledger-failed', operation: 'looking for damage', reason, hint });
+}
+
 /** Keeps the ledger's log short, and says when a query of somebody else's, left open, makes it grow. */
 export async function tidyLedger(
   ledger: Ledger,

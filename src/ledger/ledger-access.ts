@@ -9,6 +9,8 @@ export class LedgerAccess {
   readonly #db: Database.Database;
   readonly #commits: GroupCommit;
   #failing: LedgerError | undefined;
+  /** Never over: the file does not mend itself. */
+  #damage: LedgerError | undefined;
 
   constructor(db: Database.Database, held: Held) {
     this.#db = db;
@@ -16,9 +18,14 @@ export class LedgerAccess {
     this.#commits = new GroupCommit(this.transactions);
   }
 
-  /** What the last write failed of, until something has been recorded again. */
+  /** That the file is damaged, or what the last write failed of, until something has been recorded again. */
   failing(): LedgerError | undefined {
-    return this.#failing;
+    return this.#damage ?? this.#failing;
+  }
+
+  /** Notes that the file is damaged, however that was found. */
+  noteDamage(damage: LedgerError): void {
+    this.#damage ??= damage;
   }
 
   /** Reads one state of the ledger, whatever others write meanwhile. */
@@ -62,7 +69,7 @@ export class LedgerAccess {
     try {
       return await work();
     } catch (error) {
-      throw toLedgerError(error, this.#db.name);
+      throw this.#explained(error);
     }
   }
 
@@ -70,7 +77,13 @@ export class LedgerAccess {
     try {
       return work();
     } catch (error) {
-      throw toLedgerError(error, this.#db.name);
+      throw this.#explained(error);
     }
+  }
+
+  #explained(error: unknown): LedgerError {
+    const explained = toLedgerError(error, this.#db.name);
+    if (explained.code === 'damaged') this.noteDamage(explained);
+    return explained;
   }
 }

@@ -30,9 +30,9 @@ export class LedgerError extends Error {
   }
 }
 
-/** A log of the file before, left beside the one that was put back, is what damages most. */
-const RESTORE =
-  'Restore it from a backup, after its -wal and -shm were removed as well, or recover it with the sqlite3 command `.recover`.';
+/** What to do about a damaged ledger. A log of the file before, left beside the one that was put back, is what damages most. */
+export const RESTORE =
+  'Stop leadsync and its workers, and restore it from a backup, after its -wal and -shm were removed as well. Without a backup, move all three away; `leadsync ledger accept` makes a new one, and every listed lead goes out again.';
 
 /** Says what SQLite's error code means for the operator. @see https://www.sqlite.org/rescode.html */
 export function toLedgerError(error: unknown, file: string): LedgerError {
@@ -69,7 +69,7 @@ export function toLedgerError(error: unknown, file: string): LedgerError {
     return new LedgerError(
       'unexpected',
       `The ledger ${file} does not accept what leadsync wrote (${code}); nothing of it was kept.`,
-      'This is a fault in leadsync: please report it. It does not mean that the file is damaged: the sqlite3 command `PRAGMA integrity_check` shows whether it is, and only then is there something to restore.',
+      'This is a fault in leadsync: please report it. It does not mean that the file is damaged: `leadsync check` shows whether it is, and only then is there something to restore.',
       error,
     );
   }

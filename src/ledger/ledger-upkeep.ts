@@ -22,8 +22,13 @@ export interface LedgerUpkeep {
   /** Names this ledger among others, for ever. Letters and digits. */
   readonly id: string;
   readonly opening: Opening;
-  /** Why nothing can be recorded at present: what the last write failed of, until something has been recorded again. */
+  /** Why nothing can be recorded: that the file is damaged, or what the last write failed of, until something is recorded again. */
   failing(): LedgerError | undefined;
+  /**
+   * Looks once for damage, beside everything else; `failing` tells of it from then on. Returns what was found, if anything was before
+   * the signal aborts.
+   */
+  inspect(signal: AbortSignal): Promise<LedgerError | undefined>;
   /** Whether the file that was opened is no longer the one under its name: it was removed, or another was put there. */
   isReplaced(): boolean;
   /** True once after another process has written to the ledger. */

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { inspectFile } from './inspect-file.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import { fileIdentity, scrub } from './ledger-file.ts';
 import type { LedgerUpkeep, Opening } from './ledger-upkeep.ts';
@@ -16,6 +17,12 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: O
     id,
     opening,
     failing: () => access.failing(),
+
+    inspect: async (signal: AbortSignal) => {
+      const damage = await inspectFile(db.name, 'quick', signal);
+      if (damage) access.noteDamage(damage);
+      return damage;
+    },
 
     isReplaced: () => access.checked(() => fileIdentity(db.name) !== opened || readId() !== id),
 
