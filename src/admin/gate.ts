@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { INSTANCE_HEADER } from '../platform/instance-header.ts';
 import { type Access, askForCredential, type Stranger } from './access.ts';
 import { actor } from './actor.ts';
 import { refuse } from './answer.ts';
@@ -52,13 +53,18 @@ const TOO_MANY_GUESSES = new Refusal(
  */
 export function addGate(
   app: FastifyInstance,
-  { hosts, access, note }: { hosts: () => readonly string[]; access: Access; note: Note },
+  {
+    hosts,
+    access,
+    note,
+    instance,
+  }: { hosts: () => readonly string[]; access: Access; note: Note; instance: string },
 ): void {
   const routes = new Routes();
   const ruleNow = (): HostRule => ({ configured: hosts(), guarded: access.needed });
   app.addHook('onRoute', (route) => routes.add(route));
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers(HEADERS);
+    reply.headers(HEADERS).header(INSTANCE_HEADER, instance);
     if (!isOurs(request, ruleNow()) && !isAsset(request)) return refuse(request, reply, WRONG_HOST);
     if (request.method === 'POST' && !isOwnPage(request)) return refuse(request, reply, OTHER_ORIGIN);
     return undefined;

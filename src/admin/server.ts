@@ -36,6 +36,8 @@ export interface AdminOptions extends Probed {
   /** Whether only this machine reaches the address. */
   readonly loopback: boolean;
   readonly version: string;
+  /** Names this process in every answer. */
+  readonly instance: string;
   /** Which configuration is in force. */
   readonly configuration: () => Promise<Configuration>;
   /** Puts the configuration's present text in force. */
@@ -114,7 +116,7 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   const access = new Access({ token, loopback, monotonicMs });
   await app.register(cookie);
   const note = noteIn(audit);
-  addGate(app, { hosts: options.hosts, access, note });
+  addGate(app, { hosts: options.hosts, access, note, instance: options.instance });
   addProbes(app, options, monotonicMs);
   app.post('/-/reload', async (_request, reply) => {
     await note('reload');

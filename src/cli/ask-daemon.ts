@@ -1,6 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import type { LedgerConfig } from '../config/config.ts';
+import { whereaboutsOf } from '../daemon/whereabouts.ts';
 import { hostAndPort } from '../platform/host-and-port.ts';
+import { INSTANCE_HEADER } from '../platform/instance-header.ts';
 import type { Address } from './address.ts';
 
 /** How long the running leadsync may take to answer, in ms; it waits for its own parts for less than that. */
@@ -13,9 +15,28 @@ export type DaemonAnswer = { readonly status: number; readonly body: string } | 
 /** The token that the running leadsync asks for, as far as it is at hand. */
 type Token = LedgerConfig['adminToken'];
 
-/** Asks the running leadsync for one of its paths, by GET unless said otherwise. Never rejects. */
+/** Whom a command asks. */
+export interface Asked {
+  readonly address: Address;
+  /** The instance that has to answer; `none`: one that tells no instance; `any`: whoever listens there. */
+  readonly instance: string | 'none' | 'any';
+}
+
+/**
+ * Returns where the leadsync of a configuration is to be asked. The one that holds the data directory says so there, whatever the
+ * configuration says by now; without that, it is asked where the configuration says. Undefined: it answers nowhere.
+ */
+export function whomToAsk({ dataDir, admin }: Pick<LedgerConfig, 'dataDir' | 'admin'>): Asked | undefined {
+  const found = whereaboutsOf(dataDir);
+  if (found) return { address: { host: found.host, port: found.port }, instance: found.instance };
+  return admin && { address: admin, instance: 'none' };
+}
+
+/**
+ * Asks a leadsync for one of its paths, by GET unless said otherwise. The answer of another leadsync counts as none. Never rejects.
+ */
 export function askDaemon(
-  address: Address,
+  { address, instance }: Asked,
   path: string,
   {
     method = 'GET',
@@ -36,6 +57,14 @@ export function askDaemon(
           : `no connection (${error.code ?? error.name})`,
       });
     const request = httpRequest({ host, port, path, method, headers, signal, agent: false }, (response) => {
+      const from = String(response.headers[INSTANCE_HEADER] ?? 'none');
+      if (instance !== 'any' && from !== instance) {
+        response.destroy();
+        resolve({
+          failure: from === 'none' ? 'something else answers there' : 'another leadsync answers there, which holds another data directory',
+        });
+        return;
+      }
       let body = '';
       response.setEncoding('utf8').on('data', (text: string) => {
         body += text;
@@ -59,11 +88,11 @@ export interface Readiness {
  * Asks the leadsync that holds the data directory how it is. Of a configuration with faults the address may be none that
  * it ever had. Never rejects.
  */
-export async function askReadiness(address: Address, token: Token, isFaulty = false): Promise<Readiness> {
-  const answer = await askDaemon(address, '/readyz', { token });
+export async function askReadiness(asked: Asked, token: Token, isFaulty = false): Promise<Readiness> {
+  const answer = await askDaemon(asked, '/readyz', { token });
   const unready = 'failure' in answer ? undefined : reasonsIn(answer.body);
   if (unready) return { answers: true, unready };
-  const shown = hostAndPort(reachable(address));
+  const shown = hostAndPort(reachable(asked.address));
   const why = 'failure' in answer ? answer.failure : `something else answers (${answer.status})`;
   const cause = isFaulty
     ? 'The configuration has faults, so this may not be where it listens, and says nothing about how it is: correct them, and ask again.'
@@ -85,10 +114,10 @@ function reasonsIn(body: string): readonly string[] | undefined {
 
 /** Why the running leadsync keeps to an earlier configuration: since when its file is not valid, and each fault; undefined when it does not. */
 export async function staleConfig(
-  address: Address,
+  asked: Asked,
   token: Token,
 ): Promise<{ readonly since: Date; readonly faults: readonly string[] } | undefined> {
-  const answer = await askDaemon(address, '/api/v1/configuration', { token });
+  const answer = await askDaemon(asked, '/api/v1/configuration', { token });
   if ('failure' in answer) return undefined;
   try {
     const { stale } = JSON.parse(answer.body) as { stale?: { since: string; faults: unknown[] } | null };

@@ -1,6 +1,6 @@
 import type { LedgerConfig } from '../config/config.ts';
 import { isDataDirHeld } from '../daemon/open-ledger.ts';
-import { askReadiness, type Readiness, staleConfig } from './ask-daemon.ts';
+import { askReadiness, type Readiness, staleConfig, whomToAsk } from './ask-daemon.ts';
 
 /** The leadsync that holds a data directory, and how it is. */
 export interface Holder extends Readiness {
@@ -20,10 +20,11 @@ export async function askTheHolder({
   faults = [],
 }: Pick<LedgerConfig, 'dataDir' | 'admin' | 'adminToken' | 'faults'>): Promise<Holder> {
   if (!isDataDirHeld(dataDir)) return NOBODY;
-  if (!admin) return { ...NOBODY, running: true };
-  const readiness = await askReadiness(admin, adminToken, faults.length > 0);
+  const asked = whomToAsk({ dataDir, admin });
+  if (!asked) return { ...NOBODY, running: true };
+  const readiness = await askReadiness(asked, adminToken, faults.length > 0);
   // One that was stopping gives no answer, and is gone by now.
   if (!readiness.answers && !isDataDirHeld(dataDir)) return NOBODY;
-  const stale = readiness.answers ? await staleConfig(admin, adminToken) : undefined;
+  const stale = readiness.answers ? await staleConfig(asked, adminToken) : undefined;
   return { running: true, ...readiness, stale };
 }

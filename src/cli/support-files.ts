@@ -5,7 +5,7 @@ import { describeConfig } from '../config/load-config.ts';
 import { viewExports } from '../daemon/exporting.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { sinkTypes } from '../sinks/registry.ts';
-import { askDaemon } from './ask-daemon.ts';
+import { askDaemon, whomToAsk } from './ask-daemon.ts';
 import { buildInfo } from './build-info.ts';
 import {
   despiteFaults,
@@ -113,9 +113,10 @@ function versions() {
   return { leadsync: version, commit, built, node, sqlite, v8, openssl, ...machine };
 }
 
-async function answerOf({ admin, adminToken: token }: LedgerConfig, path: string): Promise<string> {
-  if (!admin) throw new NotThere('admin.listen is off');
-  const answer = await askDaemon(admin, path, { maxBytes: MOST_BYTES, token });
+async function answerOf(config: LedgerConfig, path: string): Promise<string> {
+  const asked = whomToAsk(config);
+  if (!asked) throw new NotThere('admin.listen is off');
+  const answer = await askDaemon(asked, path, { maxBytes: MOST_BYTES, token: config.adminToken });
   if ('failure' in answer) throw new NotThere(`leadsync does not answer: ${answer.failure}`);
   if (answer.status === 401)
     throw new NotThere('leadsync wants admin.token, which is another one or not at hand here');

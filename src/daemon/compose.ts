@@ -23,6 +23,7 @@ import { OpenSinks } from './open-sinks.ts';
 import { PollFailures } from './poll-failures.ts';
 import { tellOpening } from './tell-opening.ts';
 import { Wakes } from './wake.ts';
+import { removeWhereabouts } from './whereabouts.ts';
 
 /** What this process is to do. */
 export type Role =
@@ -100,6 +101,7 @@ export async function compose(
   if (polls) {
     const lock = holdDataDir(config.dataDir);
     closers.push(() => lock.release());
+    removeWhereabouts(config.dataDir); // of one that was killed
     await requireNewInstallation(config, clock);
   }
   const ledger = openLedger(current, { clock, random, create: polls }, closers);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { startAdmin } from '../admin/server.ts';
 import { LedgerReader } from '../ledger/reader.ts';
 import type { Closers } from '../platform/closers.ts';
@@ -7,6 +8,7 @@ import { AuditLog } from './audit-log.ts';
 import type { Parts } from './compose.ts';
 import { ledgerFile } from './open-ledger.ts';
 import { type OperationParts, operationsOf } from './operations.ts';
+import { noteWhereabouts, removeWhereabouts } from './whereabouts.ts';
 
 /** Serves probes, metrics, pages and API of a leadsync that runs; of a worker, what is its own. @throws AdminAddressError */
 export async function serveAdmin(
@@ -30,6 +32,7 @@ export async function serveAdmin(
       values: [...values],
     };
   };
+  const instance = randomUUID();
   const admin = await startAdmin({
     host,
     port,
@@ -38,6 +41,7 @@ export async function serveAdmin(
     token: () => current.config.adminToken?.reveal(),
     loopback: isLoopback(host),
     version,
+    instance,
     ready: of.unready,
     registry: telemetry.registry,
     configuration,
@@ -48,4 +52,7 @@ export async function serveAdmin(
     onFault: (error) => telemetry.logger.fault('answering a request', error),
   });
   closers.push(() => admin.close());
+  if (role.kind === 'worker') return; // it holds no data directory; `--at` names it
+  noteWhereabouts(dataDir, { host, port: Number(new URL(admin.url).port), instance });
+  closers.push(() => removeWhereabouts(dataDir));
 }

@@ -12,6 +12,7 @@ export const openOptions: AdminOptions = {
   token: () => undefined,
   loopback: true,
   version: '1.2.3',
+  instance: 'an-instance',
   ready: () => [],
   registry: { contentType: 'text/plain; version=0.0.4', metrics: async () => 'leadsync_up 1\n' },
   configuration: async () => ({

@@ -203,11 +203,11 @@ test('by command prints what has changed and what takes a restart, and with faul
   rewrite(scene, (config) => {
     config.log = { format: 'json', level: 'debug' };
     config.sinks.crm.timeout = '3s';
-    config.data_dir = './elsewhere';
+    config.queue = { ...config.queue, prefix: 'other' };
   });
   expect(await scene.run('reload')).toMatchObject({
     stdout:
-      'sink crm: timeout, from its next attempt on\nlog.level\nOnly a restart changes data_dir.\nGeneration 2 is in force.\n',
+      'sink crm: timeout, from its next attempt on\nlog.level\nOnly a restart changes queue.prefix.\nGeneration 2 is in force.\n',
     stderr: '',
     code: 0,
   });

@@ -1,6 +1,6 @@
 import { hostAndPort } from '../../platform/host-and-port.ts';
 import { type Address, readAddress } from '../address.ts';
-import { askDaemon, reachable } from '../ask-daemon.ts';
+import { type Asked, askDaemon, reachable, whomToAsk } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, readableConfigOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
@@ -11,19 +11,22 @@ export const command = defineCommand<{ at?: Address }>({
   usage: 'healthcheck',
   summary: 'does the running leadsync answer? Exit 0 or 1; for containers',
   examples: ['leadsync healthcheck', 'leadsync healthcheck --at 127.0.0.1:9465'],
-  notes: 'It asks for /livez at admin.listen of the configuration, and waits for 3 seconds.',
+  notes:
+    'It asks for /livez where the leadsync that holds the data directory listens, and waits for 3 seconds.',
   declare: (command) =>
     command.option('--at <host:port>', 'ask there: a worker with --listen, say', readAddress),
   run: async (options, surroundings) => {
-    const address = options.at ?? readableConfigOf(options, surroundings).admin;
-    if (!address)
+    const asked: Asked | undefined = options.at
+      ? { address: options.at, instance: 'any' }
+      : whomToAsk(readableConfigOf(options, surroundings));
+    if (!asked)
       throw new CommandFailure(
         ExitCode.notDone,
         'There is nobody to ask: admin.listen is off in this configuration.',
         'Give it an address such as 127.0.0.1:9464, or name one by --at.',
       );
-    const shown = hostAndPort(reachable(address));
-    const answer = await askDaemon(address, '/livez');
+    const shown = hostAndPort(reachable(asked.address));
+    const answer = await askDaemon(asked, '/livez');
     const fault =
       'failure' in answer ? answer.failure : answer.status !== 200 && `it answers with HTTP ${answer.status}`;
     if (fault)

@@ -1,6 +1,6 @@
 import { type Fault, formatFault } from '../../config/config-error.ts';
 import { hostAndPort } from '../../platform/host-and-port.ts';
-import { askDaemon } from '../ask-daemon.ts';
+import { askDaemon, whomToAsk } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
 import { despiteFaults } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
@@ -20,19 +20,21 @@ export const command = defineCommand<{ json?: boolean }>({
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async ({ json, ...options }, surroundings) => {
     // Of a configuration with faults the address may be all right; then it is for the running one to say what is wrong.
-    const { admin, adminToken, faults: here = [] } = despiteFaults(options, surroundings);
-    if (!admin)
+    const config = despiteFaults(options, surroundings);
+    const { adminToken, faults: here = [] } = config;
+    const asked = whomToAsk(config);
+    if (!asked)
       throw new CommandFailure(
         ExitCode.usage,
         'admin.listen is off, so the running leadsync cannot be asked.',
         'Send it SIGHUP instead: kill -HUP and its process id.',
       );
-    const answer = await askDaemon(admin, '/-/reload', {
+    const answer = await askDaemon(asked, '/-/reload', {
       method: 'POST',
       withinMs: RELOAD_MS,
       token: adminToken,
     });
-    const address = hostAndPort(admin);
+    const address = hostAndPort(asked.address);
     const result = 'failure' in answer ? undefined : readResult(answer.body);
     if (!result) {
       const isLocked = !('failure' in answer) && answer.status === 401;
@@ -43,7 +45,7 @@ export const command = defineCommand<{ json?: boolean }>({
       throw new CommandFailure(
         ExitCode.unreachable,
         `The running leadsync could not be asked at ${address}: ${why}.`,
-        'See whether it runs; if admin.listen is what has changed, restart it.',
+        'See whether it runs; if admin.listen or data_dir has changed since it started, restart it.',
       );
     }
     if (result.applied && here.length > 0)
