@@ -61,7 +61,10 @@ export function askDaemon(
       if (instance !== 'any' && from !== instance) {
         response.destroy();
         resolve({
-          failure: from === 'none' ? 'something else answers there' : 'another leadsync answers there, which holds another data directory',
+          failure:
+            from === 'none'
+              ? 'something else answers there'
+              : 'another leadsync answers there, which holds another data directory',
         });
         return;
       }
