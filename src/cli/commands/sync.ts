@@ -10,19 +10,22 @@ import { ExitCode } from '../exit-code.ts';
 import { printable, printJson } from '../printable.ts';
 import { Progress } from '../progress.ts';
 import { statusJson } from '../status-view.ts';
+import { SyncResult } from '../sync-result.ts';
 
 /** `leadsync sync`: polls every source once and delivers all that is due. Exit 0 when nothing is pending or dead. */
 export const command = defineCommand<{ json?: boolean }>({
   usage: 'sync',
   summary: 'polls every source once and delivers all that is due',
   examples: ['leadsync sync', 'leadsync sync --json'],
-  notes: 'It does not wait for batches to fill. Exit 0 when nothing is pending or dead, else 1.',
+  notes:
+    'It prints what this run read and delivered; the number in brackets counts every run. It does not wait for batches to\nfill. Exit 0 when nothing is pending or dead, else 1.',
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
     const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
-    const { failures, status } = await syncOnce(config, surroundings, stop.signal).finally(stop.release);
-    tell(config, status, failures, options, surroundings);
+    const synced = await syncOnce(config, surroundings, stop.signal).finally(stop.release);
+    const { failures, status } = synced;
+    tell(config, synced, options, surroundings);
     const open = status.sinks.some(({ active, pending, dead }) => active && pending + dead > 0);
     return failures.length > 0 || open || stop.signal.aborted ? ExitCode.notDone : ExitCode.done;
   },
@@ -30,8 +33,15 @@ export const command = defineCommand<{ json?: boolean }>({
 
 const SHOW_PENDING_MS = 500;
 
-async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortSignal) {
+interface Synced {
+  readonly failures: readonly PollFailure[];
+  readonly status: LedgerStatus;
+  readonly result: SyncResult;
+}
+
+async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortSignal): Promise<Synced> {
   const progress = new Progress(stderr);
+  const result = new SyncResult();
   // Problems are told by the log; what goes well is told by the progress and the result.
   const level = config.log.level === 'info' ? 'warn' : config.log.level;
   const daemon = await Daemon.start({
@@ -39,7 +49,7 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
     role: { kind: 'sync' },
     admin: config.admin,
     log: progress,
-    subscribers: [progress.observe],
+    subscribers: [progress.observe, result.observe],
   });
   // Only shown: where it cannot be read, what fails next says why.
   const look = () => void daemon.pending().then(progress.pending, () => undefined);
@@ -49,7 +59,7 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
     await daemon.drained(signal);
     await daemon.keyClientsOnce(signal);
     await daemon.mirrorOnce(signal);
-    return { failures, status: await daemon.status() };
+    return { failures, status: await daemon.status(), result };
   } finally {
     clearInterval(looking);
     if (signal.aborted) await daemon.stop(String(signal.reason), config.gracePeriodMs);
@@ -60,8 +70,7 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
 
 function tell(
   config: Config,
-  status: LedgerStatus,
-  failures: readonly PollFailure[],
+  { failures, status, result }: Synced,
   options: GlobalOptions & { json?: boolean },
   surroundings: Surroundings,
 ): void {
@@ -69,12 +78,18 @@ function tell(
   for (const { report, reason, hint } of failures)
     stderr.write(`${report.source}: ${printable(`${reason} ${hint}`)}\n`);
   if (options.json) {
-    stdout.write(printJson(statusJson(config, status, viewExports(config.exports, exportStatesOf(config)))));
+    stdout.write(printJson(resultJson(config, status, result)));
     return;
+  }
+  for (const { name } of config.sources) {
+    const read = result.readFrom(name);
+    if (read) stdout.write(`${name}: ${read}\n`);
   }
   const sinks = status.sinks.filter(({ active }) => active);
   for (const { sink, delivered, pending, dead } of sinks)
-    stdout.write(`${sink}: ${delivered} delivered, ${pending} pending, ${dead} dead\n`);
+    stdout.write(
+      `${sink}: ${result.deliveredTo(sink)} delivered (${delivered} in all), ${pending} pending, ${dead} dead\n`,
+    );
   for (const { sink, pending, health, retrying } of sinks) {
     const reason = health.pausedReason ?? health.heldReason ?? retrying?.reason;
     if (pending > 0 && reason !== undefined) stderr.write(`${sink}: ${printable(reason)}\n`);
@@ -83,4 +98,9 @@ function tell(
     stderr.write(
       `${commandShown(options, surroundings)('status')} says what is left, and what to do about it.\n`,
     );
+}
+
+function resultJson(config: Config, status: LedgerStatus, result: SyncResult) {
+  const { sinks, ...json } = statusJson(config, status, viewExports(config.exports, exportStatesOf(config)));
+  return { ...json, sinks: sinks.map((sink) => ({ ...sink, delivered_now: result.deliveredTo(sink.sink) })) };
 }
