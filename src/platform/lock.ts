@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { codeOf } from './error-code.ts';
 
 /** Somebody else holds the lock. */
 export class LockHeld extends Error {
@@ -8,9 +9,11 @@ export class LockHeld extends Error {
 
 /**
  * Takes an exclusive lock on a file, which is made when missing. The operating system drops it when the process
- * ends, however it ends, so no stale lock can be left behind. Waits `waitMs` at most, and blocks meanwhile. @throws LockHeld
+ * ends, however it ends, so no stale lock can be left behind. Waits `waitMs` at most, and blocks meanwhile. The file is made
+ * private: another user who may read it could hold a shared lock on it, and keep leadsync from starting. @throws LockHeld
  */
 export function acquireLock(file: string, waitMs = 0): { release(): void } {
+  makePrivate(file);
   const db = new Database(file, { timeout: waitMs });
   try {
     // SQLite's own file lock: an open exclusive transaction on an empty database.
@@ -22,6 +25,21 @@ export function acquireLock(file: string, waitMs = 0): { release(): void } {
     throw error;
   }
   return { release: () => db.close() };
+}
+
+const PRIVATE_MODE = 0o600;
+
+/** Makes the file with the private mode where it is missing; narrows one of this user's that is there with more. */
+function makePrivate(file: string): void {
+  try {
+    // Never opens a file that is there: closing it would drop this process's own locks on it.
+    closeSync(openSync(file, 'wx', PRIVATE_MODE));
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found && (found.mode & 0o077) !== 0 && found.uid === process.geteuid?.())
+      chmodSync(file, PRIVATE_MODE);
+  }
 }
 
 /** Whether somebody holds that lock. Makes no file; whoever takes the lock in the same moment waits for less than one ms. */

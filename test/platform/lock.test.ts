@@ -1,0 +1,27 @@
+import { chmodSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { acquireLock, isLocked, LockHeld } from '../../src/platform/lock.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+function modeOf(file: string): number {
+  return statSync(file).mode & 0o777;
+}
+
+test.each([0o666, 0o644, 0o640, 0o600, undefined])(
+  'a lock file with mode %o is closed to every other user once the lock is taken',
+  (mode) => {
+    const file = join(tempDir(), 'lock');
+    if (mode !== undefined) {
+      writeFileSync(file, '');
+      chmodSync(file, mode);
+    }
+    const lock = acquireLock(file);
+    expect(modeOf(file)).toBe(0o600);
+    expect(isLocked(file)).toBe(true);
+    expect(() => acquireLock(file)).toThrow(LockHeld);
+    lock.release();
+    expect(isLocked(file)).toBe(false);
+    expect(modeOf(file)).toBe(0o600);
+  },
+);
