@@ -1,13 +1,34 @@
+import { rightsOfOthers } from '../platform/others-rights.ts';
 import { sourceWarnings } from '../source/options.ts';
 import type { Config } from './config.ts';
 
 /** What is valid in a configuration and may still not be meant, a sentence each, with where it stands. */
-export function configWarnings({ sources, sinks }: Config): readonly string[] {
+export function configWarnings(config: Config): readonly string[] {
+  const { sources, sinks } = config;
   return [
     ...sources.flatMap(({ name, options }) => said(`source ${name}`, sourceWarnings(options))),
     ...sinks
       .filter(({ enabled }) => enabled)
       .flatMap(({ name, type, options }) => said(`sink ${name}`, type.warnings?.(options) ?? [])),
+    ...exposedFiles(config),
+  ];
+}
+
+/** Files that every user of this machine may change, or read although they hold secrets. */
+function exposedFiles({ file, secretFiles, dataDir }: Config): readonly string[] {
+  const inDataDir = rightsOfOthers(dataDir);
+  const exposed = inDataDir.has('write') ? 'write to' : inDataDir.has('enter') ? 'enter' : undefined;
+  return [
+    ...(exposed ? [`data_dir: every user may ${exposed} ${dataDir}. Run: chmod 700 ${dataDir}`] : []),
+    ...(rightsOfOthers(file).has('write') ? [`every user may change ${file}. Run: chmod o-w ${file}`] : []),
+    ...secretFiles.flatMap((secret) => {
+      const rights = rightsOfOthers(secret);
+      if (rights.has('write'))
+        return [`every user may change the secret in ${secret}. Run: chmod 600 ${secret}`];
+      return rights.has('read')
+        ? [`every user may read the secret in ${secret}. Run: chmod 600 ${secret}`]
+        : [];
+    }),
   ];
 }
 

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../support/server-process.ts';
 import { SmallDisk } from '../support/small-disk.ts';
@@ -87,6 +87,35 @@ describe('leadsync validate', () => {
       'warning: source deep: base_url ends in /api/v1/leads, and leads_path is added to it. Leave /api/v1/leads out of base_url.',
       'warning: sink plain: url is http:// to another host, so leads cross the network unencrypted. Use https://.',
     ]);
+  });
+
+  test('warns of files that every user may change or read', async () => {
+    const secret = join(tempDir(), 'client_secret');
+    writeFileSync(secret, 'canary-secret');
+    const main = { base_url: 'https://leads.example.com', client_id: 'id', client_secret: { file: secret } };
+    const install = new Install({ sources: { main }, sinks: {} });
+    const data = join(install.folder, 'data');
+    mkdirSync(data);
+    const warned = async (way: number, dataMode: number, config: number, file: number) => {
+      chmodSync(data, dataMode);
+      chmodSync(install.configFile, config);
+      chmodSync(secret, file);
+      for (const folder of [install.folder, dirname(secret)]) chmodSync(folder, way);
+      const { code, stderr } = await install.run(['validate']);
+      expect(code).toBe(0);
+      return stderr;
+    };
+    expect(await warned(0o755, 0o700, 0o644, 0o600)).toBe('');
+    expect(await warned(0o700, 0o777, 0o666, 0o666)).toBe('');
+    expect(await warned(0o755, 0o755, 0o644, 0o644)).toBe(
+      `warning: data_dir: every user may enter ${data}. Run: chmod 700 ${data}\n` +
+        `warning: every user may read the secret in ${secret}. Run: chmod 600 ${secret}\n`,
+    );
+    expect(await warned(0o755, 0o777, 0o666, 0o666)).toBe(
+      `warning: data_dir: every user may write to ${data}. Run: chmod 700 ${data}\n` +
+        `warning: every user may change ${install.configFile}. Run: chmod o-w ${install.configFile}\n` +
+        `warning: every user may change the secret in ${secret}. Run: chmod 600 ${secret}\n`,
+    );
   });
 
   test('counts what is disabled', async () => {
