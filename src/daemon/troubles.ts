@@ -6,6 +6,8 @@ import { type Circumstances, critical, LATE_MS, SEE_LOG, type Trouble, warning }
 
 type Told = Pick<Circumstances, 'now' | 'command'>;
 
+/** A lead that fails becomes a trouble when it has failed for so long, or is not tried again for so long, in ms. */
+const PASSING_MS = 60_000;
 const URGENCY = { critical: 0, warning: 1 } as const;
 /** How long a restored ledger is told of, in ms: over a weekend. */
 const RESTORED_SAID_MS = 3 * 86_400_000;
@@ -131,7 +133,10 @@ export function stateTroubles({ name, state, status }: SinkView, { now, command 
 
 function retrying(name: string, status: SinkView['status'], { now, command }: Told): Trouble[] {
   if (!status?.retrying) return [];
-  const { deliveries, reason, nextAttemptAt } = status.retrying;
+  const { deliveries, since, reason, nextAttemptAt } = status.retrying;
+  // A flaky destination fails one lead or another all the time: what is soon tried again is no trouble yet.
+  const isNew = now.getTime() - since.getTime() < PASSING_MS;
+  if (isNew && nextAttemptAt.getTime() - now.getTime() < PASSING_MS) return [];
   const next =
     nextAttemptAt > now
       ? `The next attempt is ${printAge(nextAttemptAt, now)}; ${command(`retry --sink ${name} --state pending`)} makes all of them due now.`

@@ -6,6 +6,8 @@ import type { SinkHealth } from './sink-health.ts';
 export interface Attempted {
   /** Attempts that were counted before this one. */
   readonly attempts: number;
+  /** Failures that used up no attempt although the sink was not held: the sink was the likelier cause. */
+  readonly excused: number;
   /** Since when it has waited for this attempt: its last one, or when it was owed. */
   readonly waitingSince: Date;
   /** When this delivery was first refused, if ever. */
@@ -22,6 +24,8 @@ export interface Verdict {
   readonly state: Exclude<DeliveryState, 'skipped'>;
   /** Attempts used up, this one included when it counts. */
   readonly attempts: number;
+  /** Failures that used up no attempt although the sink was not held, this one included. */
+  readonly excused: number;
   /** Set for `pending`. */
   readonly nextAttemptAt: Date | undefined;
   readonly reason: string | undefined;

@@ -3,8 +3,8 @@ export const REFUSALS_BEFORE_HOLD = 5;
 
 /** How a sink is doing, as the ledger keeps it. Shared by every process that delivers. */
 export interface SinkHealth {
-  /** Attempts in a row that found the destination unavailable. */
-  readonly failures: number;
+  /** The last attempts while it was not held, oldest first: `+` the destination answered, `-` it was unavailable. Bounded. */
+  readonly recent: string;
   /** Leads in a row that were refused while none got through, and since when. */
   readonly refusals: number;
   readonly refusingSince: Date | undefined;
@@ -13,8 +13,10 @@ export interface SinkHealth {
   readonly heldReason: string | undefined;
   /** When the next probe may go out; set while held. */
   readonly probeAt: Date | undefined;
-  /** Probes sent since the sink was held; the wait between them grows with it. */
+  /** Probes that failed since the sink was held; the wait between them grows with it. */
   readonly probes: number;
+  /** Set while the sink recovers from a hold: at most so many batches may be on their way at once. */
+  readonly places: number | undefined;
   readonly lastDeliveredAt: Date | undefined;
   /** Set while somebody, or a destination that is gone, has paused the sink. */
   readonly pausedSince: Date | undefined;
@@ -23,13 +25,14 @@ export interface SinkHealth {
 
 /** The health of a sink that was never attempted; also where a resume begins anew. */
 export const HEALTHY: SinkHealth = {
-  failures: 0,
+  recent: '',
   refusals: 0,
   refusingSince: undefined,
   heldSince: undefined,
   heldReason: undefined,
   probeAt: undefined,
   probes: 0,
+  places: undefined,
   lastDeliveredAt: undefined,
   pausedSince: undefined,
   pausedReason: undefined,

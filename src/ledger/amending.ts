@@ -86,7 +86,7 @@ function prepare(db: Database.Database) {
        WHERE d.delivery_no = ? AND (d.state = 'pending' OR (d.state = 'dead' AND NOT ${OVERTAKEN})) AND (b.batch_no IS NULL OR b.lease = 0)`,
     ),
     due: db.prepare<[number, number, number]>(
-      `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, settled_at = NULL, next_attempt_at = ?,
+      `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, excused = 0, settled_at = NULL, next_attempt_at = ?,
        retried_at = iif(refused_at IS NULL, retried_at, ?), refused_at = NULL WHERE delivery_no = ?`,
     ),
     hurry: db.prepare<[number, number, number, number]>(

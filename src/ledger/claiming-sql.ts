@@ -49,6 +49,14 @@ export function prepareClaiming(db: Database.Database) {
   const anyDue = due();
   return {
     due: anyDue,
+    // Without an order of its own: the rows come as the inner select gives them, and no more of them are read than are wanted.
+    newest: db.prepare<[number, number, number, number], DueRow>(
+      `SELECT delivery_no, owed_at, next_attempt_at, (SELECT octet_length(raw) FROM _versions v WHERE v.version_no = d.version_no) AS bytes
+       FROM (SELECT delivery_no, owed_at, next_attempt_at, version_no, after_no, sink_no FROM _deliveries
+         WHERE sink_no = +? AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= +?
+         ORDER BY next_attempt_at DESC, delivery_no DESC LIMIT +?) d
+       WHERE ${UNBLOCKED} LIMIT +?`,
+    ),
     probes: {
       telling: {
         due: due(`AND NOT ${TELLS_LITTLE}`),

@@ -10,6 +10,12 @@ const LOST_BEFORE_SPLIT = 3;
 /** And so often, for one lead alone, before the next attempt is put off: a minute, two, four, up to an hour. */
 const LOST_BEFORE_DELAY = 5;
 const HOUR_MS = 3_600_000;
+/** While a backlog drains, every so many places the newest lead takes one; in a window of fewer places they take turns. */
+const NEWEST_EVERY = 4;
+/** A lead is newer than the backlog when it is due so much later than the oldest of it, in ms. */
+const NEWER_BY_MS = 1_000;
+/** Bounds the search for them: so many may each wait for an older content of their lead. */
+const BLOCKED_AT_MOST = 100;
 /** A batch is closed when its leads' texts are this long together: all of them are in memory while it is attempted. */
 const BATCH_BYTES = 32_000_000;
 
@@ -35,6 +41,8 @@ export class Claiming {
   readonly #random: Random;
   readonly #rows: SinkRows;
   readonly #sql;
+  /** Places that each sink gave away while it had a backlog: they say whose turn it is. */
+  readonly #turns = new Map<number, number>();
 
   constructor(db: Database.Database, clock: Clock, random: Random, rows: SinkRows) {
     this.#clock = clock;
@@ -86,13 +94,44 @@ export class Claiming {
   }
 
   #due(sink: SinkRow, request: ClaimRequest, lease: Lease, now: number): BatchRef[] {
-    const room = request.window - this.#onTheirWay(sink, now);
+    const room = roomIn(sink, request) - this.#onTheirWay(sink, now);
     if (room <= 0) return [];
     // Those that were probes wait less long than what was never tried since; that must not put them behind it.
-    const refs = this.#renew(sink, this.#sql.oldest.all(sink.sinkNo, now, room), lease, now);
-    const due = this.#sql.due.all(sink.sinkNo, now, (room - refs.length) * request.max);
-    const batches = divided(withoutUnfilled(due, request, now), request.max);
-    return [...refs, ...this.#makeBatches(sink, batches.slice(0, room - refs.length), lease, now)];
+    const expired = this.#sql.oldest.all(sink.sinkNo, now, room);
+    const most = room * request.max;
+    // One more than there is room for tells that there is a backlog.
+    const due = this.#sql.due.all(sink.sinkNo, now, most - expired.length * request.max + 1);
+    const hasBacklog = due.length + expired.length * request.max > most;
+    const since = due[0]?.next_attempt_at;
+    const newest = hasBacklog && since !== undefined ? this.#newest(sink, room, since, request, now) : [];
+    const taken = new Set(newest.flat().map((row) => row.delivery_no));
+    const renewed = this.#renew(sink, expired.slice(0, room - newest.length), lease, now);
+    const left = due.slice(0, most).filter((row) => !taken.has(row.delivery_no));
+    const oldest = divided(withoutUnfilled(left, request, now), request.max);
+    const made = [...newest, ...oldest].slice(0, room - renewed.length);
+    return [...renewed, ...this.#makeBatches(sink, made, lease, now)];
+  }
+
+  /**
+   * The newest leads that are due, for those of `places` that are their turn: a backlog, due `since`, must not keep them
+   * waiting. What became due together goes in order of age.
+   */
+  #newest(
+    { sinkNo }: SinkRow,
+    places: number,
+    since: number,
+    { window, max }: ClaimRequest,
+    now: number,
+  ): DueRow[][] {
+    const every = Math.min(Math.max(window, 2), NEWEST_EVERY);
+    const before = this.#turns.get(sinkNo) ?? 0;
+    this.#turns.set(sinkNo, (before + places) % every);
+    const turns = Math.floor((before + places) / every);
+    if (turns === 0) return [];
+    const most = turns * max;
+    const rows = this.#sql.newest.all(sinkNo, now, most + BLOCKED_AT_MOST, most);
+    const newer = rows.filter((row) => row.next_attempt_at - since >= NEWER_BY_MS);
+    return divided(newer, max).slice(0, turns);
   }
 
   #makeBatches(
@@ -184,7 +223,7 @@ export class Claiming {
     const { heldSince, probeAt } = sink.health;
     if (heldSince && probeAt && probeAt.getTime() > now) return probeAt.getTime();
     const leaseEnd = this.#sql.nextLeaseEnd.get(sink.sinkNo, now) ?? undefined;
-    const room = (heldSince ? 1 : request.window) - this.#onTheirWay(sink, now);
+    const room = roomIn(sink, request) - this.#onTheirWay(sink, now);
     if (room <= 0) return leaseEnd;
     return earliest(leaseEnd, this.#sql.nextDue.get(heldSince ? 0 : request.waitMs, sink.sinkNo));
   }
@@ -193,6 +232,11 @@ export class Claiming {
   #newLease(): number {
     return 1 + Math.floor(this.#random() * (2 ** 52 - 1));
   }
+}
+
+/** How many batches of a sink may be on their way: one while it is held, few while it recovers. */
+function roomIn({ health }: SinkRow, { window }: ClaimRequest): number {
+  return health.heldSince ? 1 : Math.min(window, health.places ?? window);
 }
 
 /** Leaves out the last deliveries, which do not fill a batch, as long as all of them may wait. */

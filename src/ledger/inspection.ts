@@ -96,8 +96,13 @@ export class Inspection {
   #retrying(sinkNo: number): Retrying | undefined {
     const next = this.#sql.nextRetry.get(sinkNo);
     if (!next) return undefined;
-    const deliveries = this.#sql.retrying.get(sinkNo) ?? 0;
-    return { deliveries, reason: next.reason, nextAttemptAt: new Date(next.at) };
+    const { deliveries, since } = this.#sql.retrying.get(sinkNo) ?? { deliveries: 0, since: null };
+    return {
+      deliveries,
+      since: new Date(since ?? next.at),
+      reason: next.reason,
+      nextAttemptAt: new Date(next.at),
+    };
   }
 
   /** Newest first; `before` is the last delivery of the page before. */
@@ -154,11 +159,10 @@ function prepare(db: Database.Database) {
            UNION ALL SELECT min(d.next_attempt_at) FROM _batches b JOIN _deliveries d ON d.batch_no = b.batch_no WHERE b.sink_no = ?)`,
       )
       .pluck(),
-    retrying: db
-      .prepare<[number], number>(
-        "SELECT count(*) FROM _deliveries WHERE sink_no = ? AND state = 'pending' AND reason IS NOT NULL",
-      )
-      .pluck(),
+    retrying: db.prepare<[number], { deliveries: number; since: number | null }>(
+      `SELECT count(*) AS deliveries, min(first_attempt_at) AS since FROM _deliveries
+       WHERE sink_no = ? AND state = 'pending' AND reason IS NOT NULL`,
+    ),
     nextRetry: db.prepare<[number], { reason: string; at: number }>(
       `SELECT reason, next_attempt_at AS at FROM _deliveries
        WHERE sink_no = ? AND state = 'pending' AND reason IS NOT NULL ORDER BY next_attempt_at LIMIT 1`,

@@ -73,6 +73,7 @@ export class Results {
       verdict.state,
       verdict.reason ?? null,
       verdict.attempts,
+      verdict.excused,
       verdict.nextAttemptAt?.getTime() ?? null,
       verdict.state === 'pending' ? null : now,
       startedAt,
@@ -129,7 +130,7 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
       'AND NOT EXISTS (SELECT 1 FROM _attempts a WHERE a.delivery_no = d.delivery_no AND a.batch_no = :batchNo AND a.last_at = :startedAt)',
     ),
     settle: db.prepare(
-      `UPDATE _deliveries SET state = ?, reason = ?, attempts = ?, next_attempt_at = ?, settled_at = ?,
+      `UPDATE _deliveries SET state = ?, reason = ?, attempts = ?, excused = ?, next_attempt_at = ?, settled_at = ?,
        first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?,
        refused_at = coalesce(refused_at, ?), unsure_at = coalesce(unsure_at, ?), batch_no = ?
        WHERE ${key} = +?`,

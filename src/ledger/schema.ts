@@ -246,4 +246,8 @@ export const migrations: readonly string[] = [
   INSERT INTO _presence (source, id, last_listed_at, noted_at)
   SELECT source, id, last_listed_at, last_listed_at FROM _leads WHERE last_listed_at IS NOT NULL;
   `,
+  `
+  -- Failures that used up no attempt although the sink was not held: the sink was the likelier cause.
+  ALTER TABLE _deliveries ADD COLUMN excused INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

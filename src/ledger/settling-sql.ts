@@ -35,6 +35,7 @@ export interface BegunRow {
 interface PendingRow {
   delivery_no: number;
   attempts: number;
+  excused: number;
   refused_at: number | null;
   retried_at: number | null;
   event: LeadEvent;
@@ -83,7 +84,7 @@ export function prepareSettling(db: Database.Database) {
     ),
     end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
     pending: db.prepare<[number, number], PendingRow>(
-      `SELECT delivery_no, attempts, refused_at, retried_at, event, coalesce(last_attempt_at, owed_at) AS waiting_since
+      `SELECT delivery_no, attempts, excused, refused_at, retried_at, event, coalesce(last_attempt_at, owed_at) AS waiting_since
        FROM _deliveries d JOIN _batches b ON b.batch_no = d.batch_no WHERE d.batch_no = +? AND b.lease = +? ORDER BY delivery_no`,
     ),
     revive: db.prepare(

@@ -124,6 +124,7 @@ export class Settling {
     const now = this.#clock.now();
     const attempted = pending.map((row, index) => ({
       attempts: row.attempts,
+      excused: row.excused,
       waitingSince: new Date(row.waiting_since),
       refusedAt: row.refused_at === null ? undefined : new Date(row.refused_at),
       retried: row.retried_at !== null,

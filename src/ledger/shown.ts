@@ -83,6 +83,8 @@ export interface SinkStatus extends Backlog {
 /** Deliveries that failed and will be tried again. */
 export interface Retrying {
   readonly deliveries: number;
+  /** When the first attempt of the one that has failed for longest was made. */
+  readonly since: Date;
   /** Why the one that is tried next failed the last time. */
   readonly reason: string;
   /** When the first of them is tried again. */

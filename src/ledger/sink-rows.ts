@@ -228,9 +228,10 @@ function decodeHealth(text: string): SinkHealth {
   const date = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms));
   return {
     ...HEALTHY,
-    failures: stored.failures ?? 0,
+    recent: stored.recent ?? '',
     refusals: stored.refusals ?? 0,
     probes: stored.probes ?? 0,
+    places: stored.places,
     heldReason: stored.heldReason,
     pausedReason: stored.pausedReason,
     refusingSince: date(stored.refusingSince),

@@ -103,6 +103,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
         sink.workerReplaced(event.sink);
         break;
       case 'sink-held':
+        sink.held(event.sink);
         backlog.held(event.sink, true);
         break;
       case 'sink-recovered':

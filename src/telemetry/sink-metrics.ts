@@ -16,6 +16,7 @@ export class SinkMetrics {
   readonly #revived;
   readonly #stale;
   readonly #checks;
+  readonly #holds;
   readonly #replaced;
 
   constructor(make: Instruments, sinks: readonly string[]) {
@@ -48,6 +49,11 @@ export class SinkMetrics {
       by,
     );
     this.#checks = make.counter('leadsync_sink_check_failures_total', 'Checks of a sink that failed.', by);
+    this.#holds = make.counter(
+      'leadsync_sink_holds_total',
+      'How often the sink was held because its destination does not work; many holds in an hour are a flapping one.',
+      by,
+    );
     this.#replaced = make.counter(
       'leadsync_worker_replacements_total',
       "Workers of a sink's queue that began nothing while batches waited, and were replaced.",
@@ -74,6 +80,10 @@ export class SinkMetrics {
 
   stale(sink: string): void {
     this.#stale.inc({ sink });
+  }
+
+  held(sink: string): void {
+    this.#holds.inc({ sink });
   }
 
   workerReplaced(sink: string): void {

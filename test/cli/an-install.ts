@@ -89,7 +89,7 @@ export class Install {
     const fresh = !existsSync(file);
     mkdirSync(join(this.folder, 'data'), { recursive: true });
     const judge = judgeBy(
-      () => ({ scheduleMs: [5_000], jitter: 0 }),
+      () => ({ scheduleMs: [5_000, 300_000], jitter: 0 }),
       () => 0.5,
     );
     const ledger = openLedger({ file, clock: this.clock, random: () => 0.5, judge, create: true });

@@ -339,10 +339,8 @@ describe('leadsync status', () => {
     await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '2' ? unavailable : delivered));
     const { stdout } = await install.running().run(['status']);
     expect(stdout).toMatch(/^crm +webhook +retrying +2 +1 /m);
-    expect(stdout).toContain('crm: 1 lead failed and is tried again: The CRM does not answer.');
-    expect(stdout).toContain(
-      '  The next attempt is in 5 s; `leadsync retry --sink crm --state pending` makes all of them due now.',
-    );
+    // A flaky destination would raise and end such a trouble all the time.
+    expect(stdout).toContain('Nothing needs attention.');
     expect(await install.json('status')).toMatchObject({
       sinks: [
         {
@@ -355,6 +353,13 @@ describe('leadsync status', () => {
         { state: 'healthy', retrying: 0, last_error: null, next_attempt_at: null },
       ],
     });
+    install.clock.jump(60_000);
+    await attemptDue(ledger, 'crm', install.clock, () => unavailable);
+    const later = await install.run(['status']);
+    expect(later.stdout).toContain('crm: 1 lead failed and is tried again: The CRM does not answer.');
+    expect(later.stdout).toContain(
+      '  The next attempt is in 5 min; `leadsync retry --sink crm --state pending` makes all of them due now.',
+    );
   });
 
   test('the next steps name the configuration that the command was given', async () => {

@@ -17,7 +17,7 @@ function aView(state: SinkView['state'], isHeld: boolean): SinkView {
     oldestOwedAt: probeAt,
     dueSince: undefined,
     health: isHeld ? { ...HEALTHY, heldSince: probeAt, probeAt } : HEALTHY,
-    retrying: { deliveries: 2, reason: 'It is down.', nextAttemptAt },
+    retrying: { deliveries: 2, since: nextAttemptAt, reason: 'It is down.', nextAttemptAt },
   };
   return { name: 'crm', state, config: undefined, status };
 }

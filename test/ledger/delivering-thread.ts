@@ -16,6 +16,7 @@ const ledger = openLedger({
     verdicts: attempted.map(() => ({
       state: 'delivered',
       attempts: 1,
+      excused: 0,
       nextAttemptAt: undefined,
       reason: undefined,
     })),

@@ -27,6 +27,7 @@ const AS_BEFORE = `
   ALTER TABLE _sinks DROP COLUMN former;
   ALTER TABLE _ledger DROP COLUMN restored_at;
   ALTER TABLE _deliveries DROP COLUMN unsure_at;
+  ALTER TABLE _deliveries DROP COLUMN excused;
   ALTER TABLE _ledger DROP COLUMN keyed_with;
   ALTER TABLE _ledger DROP COLUMN keyed_through;
   PRAGMA user_version = 2;

@@ -25,6 +25,8 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
     'goes through what is set aside at the end of a poll',
   ],
   ['ORDER BY next_attempt_at LIMIT 100', 'reads the first hundred of an index'],
+  ['ORDER BY next_attempt_at DESC, delivery_no DESC LIMIT', 'reads the first rows of an index, from its end'],
+  ['SELECT * FROM polls WHERE source = ? ORDER BY poll_id DESC LIMIT 1', 'reads the last entry of an index'],
   ['SELECT min(owed_at) FROM _deliveries', 'reads the first entry of an index'],
   ['SELECT min(next_attempt_at) AS at FROM _deliveries', 'reads the first entry of an index'],
   ['SELECT max(settled_at) FROM _deliveries', 'reads the last entry of an index'],

@@ -41,6 +41,7 @@ export function openForFilling(file: string): Ledger {
       verdicts: attempted.map(() => ({
         state: 'delivered',
         attempts: 1,
+        excused: 0,
         nextAttemptAt: undefined,
         reason: undefined,
       })),

@@ -25,6 +25,10 @@ export type DestinationManner =
   | 'forgetful'
   /** Now this, now that. */
   | 'flapping'
+  /** Fails a tenth, a fifth or three tenths of its requests at random, each in one of three ways. */
+  | 'flaky-10'
+  | 'flaky-20'
+  | 'flaky-30'
   /** Takes a part of a batch, then breaks off. */
   | 'half'
   /** Takes it, and answers in a way that nobody thought of. */
@@ -82,8 +86,7 @@ export class Destination {
 
   async #receive(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
     await this.#travel(batch, signal);
-    const manner =
-      this.manner === 'flapping' ? this.#chance.some(['fine', 'down'] as const, 1)[0] : this.manner;
+    const manner = this.#mannerNow();
     switch (manner) {
       case 'down':
         throw new SinkUnavailable('It is down.', { hint: '', httpStatus: 503 });
@@ -98,8 +101,16 @@ export class Destination {
       case 'deaf':
         return await never;
       default:
-        return await this.#take(batch, signal, manner ?? 'fine');
+        return await this.#take(batch, signal, manner);
     }
+  }
+
+  #mannerNow(): DestinationManner {
+    if (this.manner === 'flapping') return this.#chance.oneIn(2) ? 'fine' : 'down';
+    const tenths = Number(/^flaky-(\d)0$/.exec(this.manner)?.[1] ?? 0);
+    if (tenths === 0) return this.manner;
+    if (this.#chance.below(10) >= tenths) return 'fine';
+    return (['down', 'forgetful', 'hanging'] as const)[this.#chance.below(3)] as DestinationManner;
   }
 
   async #take(batch: Batch, signal: AbortSignal, manner: DestinationManner): Promise<readonly Outcome[]> {

@@ -95,6 +95,9 @@ const manner = one<DestinationManner>(
   'deaf',
   'forgetful',
   'flapping',
+  'flaky-10',
+  'flaky-20',
+  'flaky-30',
   'half',
   'broken',
   'slow',
@@ -219,6 +222,15 @@ const correction: fc.Arbitrary<readonly Step[]> = fc
     ),
   ]);
 
+/** A destination fails now and then, for long, with a backlog before it and leads that come meanwhile. */
+const flakiness: fc.Arbitrary<readonly Step[]> = fc
+  .record({ atMs, sink, manner: one<DestinationManner>('flaky-10', 'flaky-20', 'flaky-30') })
+  .map(({ atMs, sink, manner }) => [
+    { atMs, action: { do: 'sink', sink, manner, forMs: 120 * SECOND } },
+    { atMs: atMs + 1, action: { do: 'add', leads: 30 } },
+    { atMs: atMs + 40 * SECOND, action: { do: 'add', leads: 6 } },
+  ]);
+
 function inOrder(steps: readonly Step[]): readonly Step[] {
   return steps.toSorted((one, other) => one.atMs - other.atMs);
 }
@@ -239,6 +251,7 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
         { weight: 1, arbitrary: overlap },
         { weight: 1, arbitrary: rejection },
         { weight: 2, arbitrary: correction },
+        { weight: 1, arbitrary: flakiness },
       ),
       { minLength: 2, maxLength: 16, size: 'max' },
     )

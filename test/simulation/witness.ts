@@ -21,6 +21,8 @@ interface Attempt {
   readonly batch: Batch;
   /** Its place in the order of all that was written. */
   readonly began: number;
+  /** The place at which its lease began: before that of the attempt when it was claimed to be attempted at once. */
+  readonly leasedAt: number;
   readonly beganMs: number;
   /** What happened to it that lets its deliveries arrive once more. */
   excuse: string | undefined;
@@ -53,7 +55,12 @@ export class Witness {
   /** The attempt of each batch that began last. */
   readonly #lastOf = new Map<string, Attempt>();
   /** What began as it was claimed, and was not asked for yet, by its lease. */
-  readonly #claimed = new Map<number, { readonly life: Life; excuse: string | undefined }>();
+  readonly #claimed = new Map<
+    number,
+    { readonly life: Life; readonly sink: string; readonly at: number; excuse: string | undefined }
+  >();
+  /** Since which place in the order of all that was written each sink is held. */
+  readonly #heldAt = new Map<string, number>();
   /** What died at each sink since something got through to it. */
   readonly #refused = new Map<string, readonly Delivery[]>();
   /** The newest version of each lead that was attempted at each sink. */
@@ -85,7 +92,7 @@ export class Witness {
   /** The leases of these run from now on. */
   claimed(life: Life, refs: readonly BatchRef[]): void {
     for (const ref of refs) {
-      this.#claimed.set(ref.lease, { life, excuse: undefined });
+      this.#claimed.set(ref.lease, { life, sink: ref.sink, at: this.#next(), excuse: undefined });
       this.#sent.claimed(ref);
     }
   }
@@ -93,15 +100,18 @@ export class Witness {
   /** `outdated`: those of its deliveries whose lead had a newer content already. */
   began(life: Life, ref: BatchRef, batch: Batch, outdated: readonly Delivery[]): void {
     this.#sent.began(ref, batch, outdated, (what) => this.blame(what));
+    const claimed = this.#claimed.get(ref.lease);
     const attempt: Attempt = {
       ref,
       life,
       batch,
       began: this.#next(),
+      leasedAt: claimed?.at ?? this.#written,
       beganMs: this.#nowMs(),
-      excuse: this.#claimed.get(ref.lease)?.excuse,
+      excuse: claimed?.excuse,
       isSettled: false,
     };
+    this.#checkProbe(attempt);
     this.attempts += 1;
     this.#claimed.delete(ref.lease);
     this.#attempts.set(batch, attempt);
@@ -115,6 +125,18 @@ export class Witness {
     if (pausedMs !== undefined && attempt.excuse === undefined && this.#nowMs() - pausedMs > AFTER_PAUSE_MS)
       this.blame(`batch ${ref.batch} was attempted although ${ref.sink} is paused`);
     if (batch.deliveries.length === 0) this.blame(`an attempt of nothing (${batch.id})`);
+  }
+
+  /** While a sink is held, its destination sees one probe at a time, beside what was on its way before. */
+  #checkProbe(attempt: Attempt): void {
+    const { sink } = attempt.ref;
+    const heldAt = this.#heldAt.get(sink);
+    if (heldAt === undefined || attempt.leasedAt < heldAt || attempt.excuse !== undefined) return;
+    const others = [...this.#open].filter(
+      (one) => one.ref.sink === sink && one.leasedAt > heldAt && one.excuse === undefined,
+    );
+    if (others.length > 0 && !this.clockJumped)
+      this.blame(`batch ${attempt.ref.batch} was attempted beside another probe of ${sink}, which is held`);
   }
 
   arrived(batch: Batch, delivery: Delivery): void {
@@ -155,6 +177,7 @@ export class Witness {
   /** Somebody is about to resume it. */
   resumed(sink: string): void {
     this.#pausedMs.delete(sink);
+    this.#heldAt.delete(sink);
   }
 
   /** The process is told something else than what the destination did, or nothing. */
@@ -196,6 +219,8 @@ export class Witness {
     for (const [index, delivery] of attempt.batch.deliveries.entries())
       this.#settledOne(attempt, delivery, outcomes[index], settled, index, at);
     this.#checkRefusals(attempt.batch, settled);
+    if (!settled.after.heldSince) this.#heldAt.delete(attempt.batch.sink);
+    else if (!this.#heldAt.has(attempt.batch.sink)) this.#heldAt.set(attempt.batch.sink, at);
     if (outcomes.some((outcome) => outcome.kind === 'delivered'))
       this.#lastDeliveredMs.set(attempt.batch.sink, this.#nowMs());
   }
@@ -246,6 +271,8 @@ export class Witness {
         this.#delivered.set(key, { version: delivery.version, at });
     } else attempt.excuse ??= 'it was not settled as delivered';
     const usedUp = verdict.state !== 'delivered' && verdict.attempts > seen.attempts;
+    if (usedUp && outcome.kind === 'unavailable' && settled.before.heldSince && settled.after.heldSince)
+      this.blame(`${delivery.id} used up an attempt while ${sink} is held`);
     const others = outcomesDeliver(settled) || (this.#lastDeliveredMs.get(sink) ?? -1) >= seen.waitingSinceMs;
     if (usedUp && outcome.kind === 'unavailable' && !others && !this.clockJumped)
       this.blame(`${delivery.id} used up an attempt while nothing got through to ${sink}`);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { FIRST_PLACES } from '../../../src/delivery/circuit-breaker.ts';
 import type { BatchRef } from '../../../src/leads/delivery.ts';
 import {
   aSink,
@@ -160,6 +161,47 @@ export function claimingContract(store: () => OpenLedger): void {
       await on.begin(refs[0] as BatchRef);
       await on.settle(refs[0] as BatchRef, delivered);
       expect((await on.claim('crm', { window: 3 })).refs).toHaveLength(1);
+    });
+
+    it('gives the newest leads every fourth place while a backlog drains, and the oldest the others', async () => {
+      const on = await backlogAndNews(store());
+      const window = { window: 4 };
+      const open = await Promise.all((await on.claim('crm', window)).refs.map((ref) => on.begin(ref)));
+      const taken = open.flatMap(({ batch }) => batch.deliveries.map(({ leadId }) => leadId));
+      // Place by place, as attempts end one after another.
+      for (let place = 0; place < 8; place += 1) {
+        await on.settle((open.shift() as { ref: BatchRef }).ref, delivered);
+        const next = await on.take('crm', window);
+        open.push(next);
+        taken.push(...next.batch.deliveries.map(({ leadId }) => leadId));
+      }
+      expect(taken).toEqual([41n, 1n, 2n, 3n, 4n, 5n, 6n, 40n, 7n, 8n, 9n, 39n]);
+    });
+
+    it('lets the newest and the oldest take turns where there is one place', async () => {
+      const on = await backlogAndNews(store());
+      const taken: bigint[] = [];
+      for (let turn = 0; turn < 6; turn += 1)
+        taken.push(...(await on.attemptAll('crm', delivered, { window: 1 })).flat());
+      expect(taken).toEqual([1n, 41n, 2n, 40n, 3n, 39n]);
+    });
+
+    it('gives the newest a batch of their own', async () => {
+      const on = await backlogAndNews(store());
+      const batches = await on.attemptAll('crm', delivered, { window: 2, max: 5 });
+      expect(batches).toEqual([
+        [37n, 38n, 39n, 40n, 41n],
+        [1n, 2n, 3n, 4n, 5n],
+      ]);
+    });
+
+    it('lets a newer content wait behind the older one of its lead, however new it is', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('mirror', { events: ['created', 'updated'] }));
+      await on.list(ids(1, 20));
+      on.clock.jump(MINUTE);
+      await on.list(ids(1, 20).map((id) => changedLead(id, 'B')));
+      const taken = await on.attemptAll('mirror', delivered, { window: 4 });
+      expect(taken.flat()).toEqual([1n, 2n, 3n, 4n]);
     });
 
     it('lets a batch fill until it is full or its oldest has waited', async () => {
@@ -493,12 +535,23 @@ export function claimingContract(store: () => OpenLedger): void {
         await on.attemptAll('crm', outcome);
       }
       expect((await on.ledger.status()).sinks[0]?.health.heldSince).toBeUndefined();
-      const rest = (await on.attemptAll('crm')).flat();
+      const first = await on.attemptAll('crm');
+      expect(first).toHaveLength(FIRST_PLACES);
+      const rest = [...first, ...(await on.attemptAll('crm'))].flat();
       expect(rest).toHaveLength(4);
       expect(rest).toEqual(rest.toSorted((a, b) => Number(a - b)));
       expect((await on.ledger.backlog())[0]?.pending).toBe(0);
     });
   });
+}
+
+/** A sink `crm` that is owed leads 1 to 20 since a minute ago, and 21 to 41 since now. */
+async function backlogAndNews(open: OpenLedger): Promise<LedgerUnderTest> {
+  const on = await LedgerUnderTest.with(open, 'crm');
+  await on.list(ids(1, 20));
+  on.clock.jump(MINUTE);
+  await on.list(ids(1, 41));
+  return on;
 }
 
 /** A sink `crm` that was held by the first attempt, which asked to wait for nothing longer than the first probe. */

@@ -1,0 +1,361 @@
+import { describe, expect, it } from 'vitest';
+import {
+  DOWN_ATTEMPTS,
+  DOWN_FAILURES,
+  FAILURES_IN_A_ROW,
+  FIRST_PLACES,
+  MOST_EXCUSES,
+  RECENT_ATTEMPTS,
+  SILENT_MS,
+} from '../../src/delivery/circuit-breaker.ts';
+import { EXCUSED_WAIT_MS, judgeBy } from '../../src/delivery/judge.ts';
+import type { Attempted, Verdict } from '../../src/leads/judge.ts';
+import { HEALTHY } from '../../src/leads/sink-health.ts';
+import {
+  anAttempt,
+  asking,
+  Course,
+  delivered,
+  down,
+  HOUR,
+  MINUTE,
+  refused,
+  SECOND,
+  scheduleMs,
+  times,
+} from './course.ts';
+
+describe('a destination that is unavailable', () => {
+  it('moves its lead along the schedule while others get through, and to death with the reason at its end', () => {
+    const course = new Course();
+    for (const [attempts, waitMs] of scheduleMs.entries()) {
+      course.oneByOne(delivered);
+      const { verdicts } = course.settle(anAttempt(down, { attempts }));
+      expect(verdicts[0]).toEqual({
+        state: 'pending',
+        attempts: attempts + 1,
+        excused: 0,
+        nextAttemptAt: new Date(course.ms + waitMs),
+        reason: 'It is down.',
+      });
+    }
+    course.oneByOne(delivered);
+    const { verdicts } = course.settle(anAttempt(down, { attempts: 3 }));
+    expect(verdicts[0]).toMatchObject({ state: 'dead', attempts: 4, nextAttemptAt: undefined });
+    expect(verdicts[0]?.reason).toContain('4 attempts: It is down.');
+  });
+
+  it(`is held after ${FAILURES_IN_A_ROW} attempts in a row, and not before`, () => {
+    const course = new Course();
+    expect(course.oneByOne(...times(FAILURES_IN_A_ROW - 1, down)).health.heldSince).toBeUndefined();
+    const { health, verdicts } = course.oneByOne(down);
+    expect(health).toMatchObject({ heldSince: course.now, heldReason: 'It is down.', probes: 0 });
+    expect(verdicts[0]).toMatchObject({ state: 'pending', attempts: 0, nextAttemptAt: health.probeAt });
+  });
+
+  it.each([
+    ['a row of failures, with something through a moment ago', SILENT_MS - 100, 9, false],
+    ['a row of failures, with nothing through for a while', SILENT_MS, FAILURES_IN_A_ROW, true],
+    ['as many failures as hold it whatever got through', 0, DOWN_FAILURES, true],
+    ['one failure less', 0, DOWN_FAILURES - 1, false],
+  ])('is judged by %s', (_, silentMs, failures, isHeld) => {
+    const course = new Course();
+    course.oneByOne(...times(RECENT_ATTEMPTS, delivered));
+    course.ms += silentMs;
+    course.oneByOne(...times(failures, down));
+    expect(course.health.heldSince !== undefined).toBe(isHeld);
+  });
+
+  it(`is held when ${DOWN_FAILURES} of its last ${DOWN_ATTEMPTS} attempts failed, though some got through`, () => {
+    const course = new Course();
+    course.oneByOne(delivered, ...times(9, down), delivered, ...times(8, down));
+    expect(course.health.heldSince).toBeUndefined();
+    course.oneByOne(down);
+    expect(course.health.heldSince).toEqual(course.now);
+  });
+
+  it('is held by a row of failures also when the clock was set back since something got through', () => {
+    const course = new Course();
+    course.oneByOne(delivered);
+    course.ms -= HOUR;
+    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    expect(course.health.heldSince).toEqual(course.now);
+  });
+
+  it('remembers a bounded number of attempts', () => {
+    const course = new Course();
+    course.oneByOne(...times(3 * RECENT_ATTEMPTS, delivered));
+    expect(course.health.recent).toBe('+'.repeat(RECENT_ATTEMPTS));
+  });
+
+  it('is not held when some in between get through', () => {
+    const course = new Course();
+    course.oneByOne(down, down, delivered, down, down, delivered, down, down);
+    expect(course.health.heldSince).toBeUndefined();
+  });
+
+  it('counts a whole batch as one attempt', () => {
+    const { health, verdicts } = new Course().settle(...times(10, down));
+    expect(health).toMatchObject({ recent: '-', heldSince: undefined });
+    expect(verdicts).toEqual(times(10, verdicts[0]));
+  });
+
+  it('is tried again soon while nobody gets through, and nobody’s attempts are used up', () => {
+    const course = new Course();
+    course.oneByOne(delivered);
+    course.ms += 1;
+    const { verdicts } = course.settle(anAttempt(down, { attempts: 2, waitingSince: course.now }));
+    const nextAttemptAt = new Date(course.ms + 5 * SECOND);
+    expect(verdicts[0]).toEqual({
+      state: 'pending',
+      attempts: 2,
+      excused: 1,
+      nextAttemptAt,
+      reason: 'It is down.',
+    });
+  });
+
+  it('for one lead of a batch whose others got through moves that lead along its schedule', () => {
+    const { verdicts } = new Course().settle(delivered, anAttempt(down, { attempts: 1 }));
+    expect(verdicts[1]).toMatchObject({ state: 'pending', attempts: 2 });
+  });
+
+  it('is probed three times 5 s apart, after 10, 20, 40 s and then every minute, and nobody’s attempts are used up', () => {
+    const course = new Course();
+    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    const waits = [course.waitMs];
+    for (let probe = 0; probe < 200; probe += 1) {
+      course.toProbe();
+      const { verdicts } = course.settle(anAttempt(down, { attempts: 2 }));
+      expect(verdicts[0]).toMatchObject({ state: 'pending', attempts: 2 });
+      waits.push(course.waitMs);
+    }
+    expect(waits.slice(0, 7)).toEqual([5, 5, 5, 10, 20, 40, 60].map((wait) => wait * SECOND));
+    expect(new Set(waits.slice(6))).toEqual(new Set([MINUTE]));
+  });
+
+  it('is released by the first probe that gets through, and recovers by twice as many batches in each round', () => {
+    const course = new Course();
+    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.toProbe();
+    course.settle(delivered);
+    const places = FIRST_PLACES;
+    expect(course.health).toEqual({ ...HEALTHY, recent: '+', places, lastDeliveredAt: course.now });
+    course.oneByOne(...times(places, delivered));
+    expect(course.health.places).toBe(2 * places);
+    course.oneByOne(down);
+    expect(course.health).toMatchObject({ heldSince: undefined, places: 2 * places });
+    course.oneByOne(...times(1_000, delivered));
+    expect(course.health.places).toBeUndefined();
+  });
+
+  it('is held anew, and recovers from the start, when it goes down while it recovers', () => {
+    const course = new Course();
+    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.toProbe();
+    course.oneByOne(...times(10, delivered));
+    course.ms += SILENT_MS;
+    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    expect(course.health).toMatchObject({ heldSince: course.now, places: undefined, probes: 0 });
+    course.toProbe();
+    expect(course.settle(delivered).health.places).toBe(FIRST_PLACES);
+  });
+
+  it('is not released, nor probed more slowly, by what was under way when it was held', () => {
+    const course = new Course();
+    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    const { heldSince, probeAt } = course.health;
+    course.oneByOne(delivered, down, down, refused, delivered);
+    expect(course.health).toMatchObject({ heldSince, probeAt, probes: 0 });
+  });
+
+  it.each([
+    ['30 s', 30 * SECOND, 30 * SECOND],
+    ['an hour', HOUR, HOUR],
+    ['a year, which is cut to an hour', 365 * 24 * HOUR, HOUR],
+    ['one second, which is less than the first probe would wait', SECOND, 5 * SECOND],
+  ])('that asks to wait %s is held at once, for as long', (_, askedMs, waitMs) => {
+    const course = new Course();
+    const { verdicts } = course.settle(asking(askedMs));
+    expect(course.waitMs).toBe(waitMs);
+    expect(verdicts[0]).toMatchObject({
+      state: 'pending',
+      attempts: 0,
+      nextAttemptAt: course.health.probeAt,
+    });
+  });
+
+  it.each([[0], [-5 * SECOND]])('that asks to wait %i ms asks for nothing', (askedMs) => {
+    expect(new Course().settle(asking(askedMs)).health.heldSince).toBeUndefined();
+  });
+
+  it('that asks to wait is held though others of the same batch got through', () => {
+    const course = new Course();
+    const { verdicts } = course.settle(delivered, asking(30 * SECOND));
+    expect(verdicts.map((verdict) => verdict.state)).toEqual(['delivered', 'pending']);
+    expect(course.waitMs).toBe(30 * SECOND);
+  });
+
+  it('that asked to wait is not tried early because something under way got through', () => {
+    const course = new Course();
+    course.settle(asking(10 * MINUTE));
+    const { probeAt } = course.health;
+    course.oneByOne(delivered, delivered);
+    expect(course.health.probeAt).toEqual(probeAt);
+  });
+
+  it('that asks for longer while it is held is given longer', () => {
+    const course = new Course();
+    course.settle(asking(MINUTE));
+    course.settle(asking(10 * MINUTE));
+    expect(course.waitMs).toBe(10 * MINUTE);
+    course.settle(asking(MINUTE));
+    expect(course.waitMs).toBe(10 * MINUTE);
+  });
+
+  it('that is gone for good is paused until somebody resumes it, and its lead waits', () => {
+    const course = new Course();
+    const { verdicts } = course.settle({ ...down, reason: 'It is gone (410).', gone: true });
+    expect(course.health).toMatchObject({ pausedSince: course.now, pausedReason: 'It is gone (410).' });
+    expect(verdicts[0]).toMatchObject({ state: 'pending', attempts: 0 });
+    const since = course.health.pausedSince;
+    course.oneByOne({ ...down, gone: true });
+    expect(course.health.pausedSince).toBe(since);
+  });
+
+  it('uses up nobody’s attempts while it is paused', () => {
+    const course = new Course();
+    course.health = { ...HEALTHY, pausedSince: course.now, pausedReason: 'maintenance' };
+    expect(course.settle(down).verdicts[0]).toMatchObject({ state: 'pending', attempts: 0 });
+    expect(course.settle(delivered).verdicts[0]?.state).toBe('delivered');
+    expect(course.health.pausedReason).toBe('maintenance');
+  });
+});
+
+describe('a destination that fails at random', () => {
+  /** A receiver at some failure rate: attempts end one after another, 5 ms apart, of leads that take turns. */
+  class Flaky {
+    readonly course = new Course();
+    readonly #random: () => number;
+    readonly #rate: number;
+
+    constructor(rate: number, seed: number) {
+      this.#rate = rate;
+      this.#random = randomFrom(seed);
+    }
+
+    /** One attempt of a lead that is due; gives what became of it. */
+    attempt(lead: Partial<Attempted> = {}): Verdict {
+      const { course } = this;
+      course.ms += 5;
+      course.toProbe();
+      const outcome = this.#random() < this.#rate ? down : delivered;
+      const waitingSince = new Date(course.ms - SECOND);
+      return course.settle(anAttempt(outcome, { waitingSince, ...lead })).verdicts[0] as Verdict;
+    }
+  }
+
+  it.each([
+    [0.1, 1],
+    [0.2, 2],
+    [0.3, 3],
+    [0.5, 4],
+  ])('of %d of all attempts is hardly ever held', (rate, seed) => {
+    const flaky = new Flaky(rate, seed);
+    let [holds, wasHeld] = [0, false];
+    for (let attempt = 0; attempt < 20_000; attempt += 1) {
+      flaky.attempt();
+      const isHeld = flaky.course.health.heldSince !== undefined;
+      if (isHeld && !wasHeld) holds += 1;
+      wasHeld = isHeld;
+    }
+    expect(holds).toBeLessThanOrEqual(rate < 0.5 ? 0 : 10);
+  });
+
+  it.each([
+    [0.1, 11],
+    [0.2, 12],
+    [0.3, 13],
+  ])('of %d of all attempts makes hardly a lead wait as if the failures were its own', (rate, seed) => {
+    const flaky = new Flaky(rate, seed);
+    for (let warmUp = 0; warmUp < RECENT_ATTEMPTS; warmUp += 1) flaky.attempt();
+    let late = 0;
+    const leads = 10_000;
+    for (let lead = 0; lead < leads; lead += 1) {
+      let verdict = flaky.attempt();
+      while (verdict.state === 'pending' && verdict.attempts < 2)
+        verdict = flaky.attempt({ attempts: verdict.attempts, excused: verdict.excused });
+      if (verdict.state === 'pending') late += 1;
+    }
+    expect(late).toBeLessThanOrEqual(leads / 1_000);
+  });
+
+  it('excuses a lead for a second, and does not count that as an attempt', () => {
+    const course = new Course();
+    course.oneByOne(...times(20, [delivered, down]).flat(), delivered);
+    const { verdicts } = course.settle(anAttempt(down, { attempts: 2, excused: 1 }));
+    const nextAttemptAt = new Date(course.ms + EXCUSED_WAIT_MS);
+    expect(verdicts[0]).toEqual({
+      state: 'pending',
+      attempts: 2,
+      excused: 2,
+      nextAttemptAt,
+      reason: 'It is down.',
+    });
+  });
+
+  it.each([
+    ['is healthy but for it', 0, 1],
+    ['fails 10 %', 0.1, 5],
+    ['fails 30 %', 0.3, 9],
+    ['fails 80 %', 0.8, MOST_EXCUSES + 1],
+  ])(
+    'lets a poison lead go along its schedule and die, alone and not tried hot, where it %s',
+    (_, rate, tries) => {
+      const flaky = new Flaky(rate, 21);
+      for (let warmUp = 0; warmUp < RECENT_ATTEMPTS; warmUp += 1) flaky.attempt();
+      let poison = anAttempt(down);
+      const waits: number[] = [];
+      for (let attempt = 0; attempt < 30; attempt += 1) {
+        flaky.course.oneByOne(delivered);
+        flaky.course.ms += 1;
+        const { course } = flaky;
+        const verdict = course.settle(poison).verdicts[0] as Verdict;
+        if (verdict.state === 'dead') {
+          expect(verdict.reason).toContain('Given up after 4 attempts');
+          expect(waits.filter((wait) => wait > EXCUSED_WAIT_MS)).toEqual(scheduleMs);
+          expect(waits.length - scheduleMs.length).toBeLessThan(tries);
+          expect(course.health.heldSince).toBeUndefined();
+          return;
+        }
+        waits.push((verdict.nextAttemptAt?.getTime() ?? 0) - course.ms);
+        poison = anAttempt(down, { attempts: verdict.attempts, excused: verdict.excused });
+      }
+      expect.unreachable('the poison lead never dies');
+    },
+  );
+
+  it('excuses nobody where no retries are wanted', () => {
+    const { verdicts } = judgeBy(
+      () => ({ scheduleMs: [], jitter: 0 }),
+      () => 0.5,
+    )(
+      'crm',
+      { ...HEALTHY, recent: '+-'.repeat(20), lastDeliveredAt: new Date() },
+      [anAttempt(down)],
+      new Date(),
+    );
+    expect(verdicts[0]).toMatchObject({ state: 'dead', attempts: 1 });
+  });
+});
+
+/** A generator of numbers from 0 to 1 that gives the same ones for the same seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
