@@ -7,6 +7,7 @@ import {
   differingOptions,
 } from '../config/compare-configs.ts';
 import type { Config, SinkConfig, SourceConfig } from '../config/config.ts';
+import { didYouMean } from '../config/suggest.ts';
 import type { LastDeclared } from '../ledger/declared.ts';
 import { countOf } from '../platform/in-words.ts';
 import { originOf } from '../source/http-source.ts';
@@ -15,8 +16,18 @@ type LastSink = LastDeclared['sinks'][number];
 
 /** What a configuration would do to one sink, beside what the ledger was last told. */
 export type PlannedSink =
-  /** `leads`: what was listed before, and is owed to it, or skipped when its backfill is off. */
-  | { readonly kind: 'added'; readonly name: string; readonly leads: number; readonly backfill: boolean }
+  /**
+   * `leads`: what was listed before, and is owed to it, or skipped when its backfill is off. `formerly`: the name that it
+   * gives as its former one, when no sink had it while sinks (`leaving`) are removed, so that a rename may be meant.
+   */
+  | {
+      readonly kind: 'added';
+      readonly name: string;
+      readonly leads: number;
+      readonly backfill: boolean;
+      readonly formerly?: string;
+      readonly leaving?: readonly string[];
+    }
   /** `leads`: what was listed or changed while it was not there. */
   | {
       readonly kind: 'back';
@@ -127,15 +138,28 @@ function planSinks(last: LastDeclared, config: Config, exact: Changes | undefine
   const known = new Map(last.sinks.map((sink) => [sink.name, sink]));
   const leads = last.sources.reduce((sum, source) => sum + source.leads, 0);
   const kept = new Set(enabled.flatMap(({ name, formerly }) => (known.has(name) ? [name] : [formerly])));
+  const removed = last.sinks.filter(({ name, active }) => active && !kept.has(name));
+  const leaving = removed.map(({ name }) => name);
   return [
-    ...enabled.flatMap((sink) => planSink(sink, known, leads, exact)),
-    ...last.sinks
-      .filter(({ name, active }) => active && !kept.has(name))
-      .map(({ name, pending }): PlannedSink => {
-        const disabled = config.sinks.some((sink) => sink.name === name);
-        return { kind: 'removed', name, disabled, pending };
-      }),
+    ...enabled
+      .flatMap((sink) => planSink(sink, known, leads, exact))
+      .map((planned) => withUnknownFormer(planned, enabled, leaving)),
+    ...removed.map(({ name, pending }): PlannedSink => {
+      const disabled = config.sinks.some((sink) => sink.name === name);
+      return { kind: 'removed', name, disabled, pending };
+    }),
   ];
+}
+
+/** A new sink with a former name was to take over from one that is known: with a mistyped name it does not. */
+function withUnknownFormer(
+  planned: PlannedSink,
+  sinks: readonly SinkConfig[],
+  leaving: readonly string[],
+): PlannedSink {
+  const formerly = sinks.find(({ name }) => name === planned.name)?.formerly;
+  if (planned.kind !== 'added' || formerly === undefined || leaving.length === 0) return planned;
+  return { ...planned, formerly, leaving };
 }
 
 function planSink(
@@ -206,7 +230,7 @@ function describePlannedSink(sink: PlannedSink): string {
   const { name } = sink;
   switch (sink.kind) {
     case 'added':
-      return `sink ${name} is new: ${made(sink, 'listed before')}`;
+      return `sink ${name} is new: ${made(sink, 'listed before')}${unknownFormerPart(sink)}`;
     case 'back':
       return `sink ${name} is back: ${made(sink, 'of the meantime')}${pendingPart(sink.pending)}`;
     case 'renamed':
@@ -239,6 +263,18 @@ function keptPart(name: string, pending: number): string {
 function made({ leads, backfill }: { leads: number; backfill: boolean }, when: string): string {
   if (leads === 0) return `no leads ${when}`;
   return `${countOf(leads, 'lead')} ${when} ${leads === 1 ? 'is' : 'are'} ${backfill ? 'owed to it' : 'skipped (backfill: false)'}`;
+}
+
+function unknownFormerPart({
+  formerly,
+  leaving = [],
+}: {
+  formerly?: string;
+  leaving?: readonly string[];
+}): string {
+  if (formerly === undefined) return '';
+  const suggestion = didYouMean(formerly, leaving) || `the change removes ${leaving.join(', ')}`;
+  return `. It is not a rename, since no sink named ${formerly} (\`formerly\`) is known: ${suggestion}`;
 }
 
 function alteredPart(options: readonly string[]): string {
