@@ -22,6 +22,14 @@ test('says whom it would erase, and erases nobody, without --yes', async () => {
   expect((await ledger.findPerson({ kind: 'email', contact: 'ada@example.com' })).leads).toHaveLength(1);
 });
 
+test('takes the person from standard input', async () => {
+  const install = new Install();
+  await install.recorded(people);
+  const { code, stderr } = await install.run(['erase', '-'], { stdin: 'ada@example.com' });
+  expect(code).toBe(1);
+  expect(stderr).toContain('Nothing was erased. This would be: main 1.');
+});
+
 test('erases, and certifies what was reached, what was not, and which files still hold the person', async () => {
   const install = new Install();
   const ledger = await install.recorded(people);

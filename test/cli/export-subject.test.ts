@@ -63,3 +63,16 @@ test.each([
   expect(said).toMatchObject({ code, stdout: '' });
   expect(said.stderr).toMatch(message);
 });
+
+test('takes the person from the first line of standard input, without repeating what is no person', async () => {
+  const install = await withAda();
+  const asked = await install.run(['export-subject', '-'], { stdin: ' Ada@example.com \nbob@example.com\n' });
+  expect(asked).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(asked.stdout).leads).toMatchObject([{ id: String(BIG) }]);
+  for (const stdin of ['', 'Ada Lovelace\n', 'x'.repeat(5_000)]) {
+    const { code, stderr } = await install.run(['export-subject', '-'], { stdin });
+    expect(code).toBe(2);
+    expect(stderr).toContain('This is no lead id, email address or phone number.');
+    expect(stderr).not.toMatch(/Lovelace|xxx/);
+  }
+});

@@ -8,7 +8,7 @@ import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import { requireName, sourceNames } from '../names.ts';
 import { printable, printJson } from '../printable.ts';
-import { readSubject } from '../subject.ts';
+import { subjectOf } from '../subject.ts';
 
 interface Options {
   readonly source?: string;
@@ -24,17 +24,18 @@ export const command = defineCommand<Options>({
     'leadsync erase 42',
     'leadsync erase ada@example.com --yes',
     "leadsync erase '+44 20 7946 0018' --source main --yes --json",
+    'leadsync erase - --yes < person.txt',
     'leadsync erase --yes',
   ],
   notes:
-    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it,\nalso those that PostgreSQL alone still has the content of.\nWithout --yes it says what would be erased, and erases nothing. Ids and hashes are kept, so that no poll brings the\nleads back. Webhooks that got the leads are owed lead.erased, which a leadsync that is running brings. What an earlier\nerase did not reach is taken along; without a person, that alone is done.\nIt works beside a leadsync that is running. Exit 0 when every place was reached, 1 when some were not.',
+    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it,\nalso those that PostgreSQL alone still has the content of. With - the person is read from standard input, since an\nargument shows in the list of processes and in the shell history.\nWithout --yes it says what would be erased, and erases nothing. Ids and hashes are kept, so that no poll brings the\nleads back. Webhooks that got the leads are owed lead.erased, which a leadsync that is running brings. What an earlier\nerase did not reach is taken along; without a person, that alone is done.\nIt works beside a leadsync that is running. Exit 0 when every place was reached, 1 when some were not.',
   declare: (command) =>
     command
       .option('--source <name>', 'only leads of this source')
       .option('--yes', 'erase; without it nothing is changed')
       .option('--json', 'print the certificate as JSON'),
   run: async (options, surroundings, [given]) => {
-    const subject = given === undefined ? undefined : readSubject(given);
+    const subject = given === undefined ? undefined : await subjectOf(given, surroundings.stdin);
     const config = configOf(options, surroundings);
     const { clock, stdout } = surroundings;
     return withLedger(config, surroundings, async (ledger) => {

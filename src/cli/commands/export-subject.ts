@@ -4,7 +4,7 @@ import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import { requireName, sourceNames } from '../names.ts';
 import { printJson } from '../printable.ts';
-import { readSubject } from '../subject.ts';
+import { subjectOf } from '../subject.ts';
 
 /** `leadsync export-subject LEAD|EMAIL|PHONE`: everything that is held of a person. */
 export const command = defineCommand<{ source?: string }>({
@@ -13,13 +13,14 @@ export const command = defineCommand<{ source?: string }>({
   examples: [
     'leadsync export-subject 42',
     'leadsync export-subject ada@example.com > ada.json',
+    'leadsync export-subject - < person.txt',
     "leadsync export-subject '+44 20 7946 0018' --source main",
   ],
   notes:
-    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it. It is\npersonal data: each content as received, what destinations answered, and what was set aside. `deliveries` says which\nsinks were given it.',
+    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it. It is\npersonal data: each content as received, what destinations answered, and what was set aside. `deliveries` says which\nsinks were given it. With - the person is read from standard input, since an argument shows in the list of processes\nand in the shell history.',
   declare: (command) => command.option('--source <name>', 'only leads of this source'),
   run: async (options, surroundings, [given = '']) => {
-    const subject = readSubject(given);
+    const subject = await subjectOf(given, surroundings.stdin);
     const config = ledgerConfigOf(options, surroundings);
     return withLedger(config, surroundings, async (ledger) => {
       requireName('source', options.source, sourceNames(config, await ledger.status()));
