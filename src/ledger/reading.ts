@@ -9,8 +9,11 @@ const BUSY_MS = 5_000;
 /** What SQLite gives: integers as bigint, so that ids are exact. */
 export type Cell = string | bigint | number | Buffer | null;
 
+/** What a parameter of a query may be bound to: an integer as bigint, a decimal as number. */
+export type QueryValue = string | bigint | number;
+
 /** A query's values by the names of its parameters. */
-export type QueryValues = Readonly<Record<string, string | bigint>>;
+export type QueryValues = Readonly<Record<string, QueryValue>>;
 
 /** The answer to a query, row by row as it is found. */
 export interface Answer {

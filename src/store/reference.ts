@@ -160,7 +160,13 @@ const QUERIES_HEAD = `# Twelve questions
 
 Each runs on the ledger as \`leadsync query @name\`, and as it is in PostgreSQL with the sink's schema as \`search_path\`; with the same
 answer on both. \`SET search_path = leadsync\` is for that, or write \`leadsync.v_…\`. \`--set since=90d\` sets what begins with \`:\`; in
-another tool put a value in its place, such as
+another tool put a value in its place (see the table).
+
+In SQL of your own, \`leadsync query\` reads the value of \`--set\` as SQL would: an integer or a decimal (\`25000\`, \`0.5\`) is a
+number, a duration (\`1d\`) is the time that long ago, anything else is text. Digits with a leading zero or a plus (\`0412345678\`)
+are text. Put the value in SQL's quotes where it looks like a number or a duration and you mean text:
+\`--set "phone='61412345678'"\`. A column of text finds plain digits without the quotes; an expression
+such as \`strftime('%Y', created_at) = :year\` or \`answers ->> 'budget' = :budget\` does not: SQLite never takes a number for equal to a text.
 
 | | in the ledger | in PostgreSQL |
 | --- | --- | --- |

@@ -125,12 +125,57 @@ describe('leadsync query', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'The query has no :until.\nIt takes since, to.\n' });
   });
 
-  it("gives one's own SQL what was set as it is, and how long ago as a time where documented queries have one", async () => {
+  it.each([
+    ['25000', 'integer', '25000'],
+    ['-1', 'integer', '-1'],
+    ['9223372036854775807', 'integer', '9223372036854775807'],
+    ['1.50', 'real', '1.5'],
+    ['9223372036854775808', 'text', '9223372036854775808'],
+    ['0412345678', 'text', '0412345678'],
+    ['+61412345678', 'text', '+61412345678'],
+    ["'61412345678'", 'text', '61412345678'],
+    ["'it''s'", 'text', "it's"],
+    ["'1d'", 'text', '1d'],
+    ["O'Neill", 'text', "O'Neill"],
+    ['2026-11-20', 'text', '2026-11-20'],
+    ['1e5', 'text', '1e5'],
+  ])("binds --set n=%s in one's own SQL as %s", async (given, type, value) => {
     const install = await withLeads();
-    const set = ['since=2h', 'at=2026-11-20', 'name=7d'];
-    const { stdout } = await install.run(['query', 'SELECT :since, :at, :name', '--set', ...set]);
-    const since = install.clock.in(-7_200_000).toISOString();
-    expect(stdout.split('\r\n')[1]).toBe(`${since},2026-11-20,7d`);
+    const { stdout } = await install.run(['query', 'SELECT typeof(:n), :n', '--set', `n=${given}`]);
+    expect(stdout.split('\r\n')[1]).toBe(`${type},${value}`);
+  });
+
+  it('compares a number that is set with a count', async () => {
+    const install = await withLeads();
+    const asked = 'SELECT count(*) AS n FROM leads HAVING count(*) > :least';
+    expect((await install.run(['query', asked, '--set', 'least=1'])).stdout).toBe('n\r\n2\r\n');
+    expect((await install.run(['query', asked, '--set', 'least=2'])).stdout).toBe('n\r\n');
+  });
+
+  it('finds digits in a column of text, and says what an expression of text needs', async () => {
+    const install = await withLeads();
+    const ledger = await install.ledger();
+    const poll = await ledger.startPoll('main');
+    await ledger.record(poll, [aListedLead({ id: 77, client_phone_number: '61412345678' })]);
+    await ledger.finishPoll(poll, { status: 'success', bytes: 1, httpStatus: 200, mark: undefined });
+    const asked = ['query', 'SELECT id FROM leads WHERE client_phone_number = :phone', '--set'];
+    for (const given of ["phone='61412345678'", 'phone=61412345678'])
+      expect(await install.run([...asked, given])).toMatchObject({ stdout: 'id\r\n77\r\n', stderr: '' });
+    const expression = ['query', "SELECT id FROM leads WHERE client_phone_number || '' = :phone", '--set'];
+    expect(await install.run([...expression, "phone='61412345678'"])).toMatchObject({
+      stdout: 'id\r\n77\r\n',
+    });
+    expect(await install.run([...expression, 'phone=61412345678'])).toMatchObject({
+      stdout: 'id\r\n',
+      stderr:
+        'No row.\n:phone was read as a number. If it is compared with text, put it in quotes: --set "phone=\'…\'".\n',
+    });
+  });
+
+  it.each(['since', 'until', 'anything'])('makes a time of a duration that is set for :%s', async (name) => {
+    const install = await withLeads();
+    const { stdout } = await install.run(['query', `SELECT :${name}`, '--set', `${name}=2h`]);
+    expect(stdout.split('\r\n')[1]).toBe(install.clock.in(-7_200_000).toISOString());
   });
 
   it.each([

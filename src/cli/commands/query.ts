@@ -2,18 +2,16 @@ import { text as readAll } from 'node:stream/consumers';
 import { InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../../config/suggest.ts';
 import { ledgerFile } from '../../daemon/open-ledger.ts';
-import type { QueryValues } from '../../ledger/reading.ts';
 import { size } from '../../platform/option-types.ts';
 import { queries, relations } from '../../store/documented.ts';
-import type { Parameter, Query } from '../../store/query.ts';
+import type { Query } from '../../store/query.ts';
 import { defineCommand } from '../command.ts';
 import { readableConfigOf, type Surroundings, widthOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
-import { readLeadId } from '../filter.ts';
-import { isAge, readMoment } from '../moment.ts';
 import { printable } from '../printable.ts';
 import { FORMATS, type Format } from '../query-output.ts';
+import { noteOnNumbers, readValues } from '../query-values.ts';
 import { runQuery } from '../run-query.ts';
 import { table } from '../table.ts';
 
@@ -32,7 +30,6 @@ const ROWS_SHOWN = 1_000;
 const LONGEST_S = 86_400;
 /** The program alone takes almost as much. */
 const LEAST_BYTES = 128 * 1024 ** 2;
-const DAY_MS = 86_400_000;
 
 /** `leadsync query SQL`: asks the ledger. */
 export const command = defineCommand<Options>({
@@ -45,7 +42,8 @@ export const command = defineCommand<Options>({
     'leadsync query --format jsonl - < question.sql',
   ],
   notes:
-    'The ledger is SQLite, opened read-only; docs/store.md says what its tables and views hold. An answer may be personal data.',
+    'The ledger is SQLite, opened read-only; docs/store.md says what its tables and views hold. An answer may be personal data. ' +
+    'A text that looks like a number, such as a telephone number, needs quotes: --set "phone=\'61412345678\'".',
   declare: (command) => {
     command
       .option('--list', 'show the tables, views and documented queries')
@@ -53,7 +51,7 @@ export const command = defineCommand<Options>({
       .option('--limit <n>', `at most so many rows; ${ROWS_SHOWN} on a terminal, else all`, readCount)
       .option(
         '--set <name=value...>',
-        'the value of a :name in the query, as text; of :since and :at also how long ago: 7d',
+        "the value of a :name in the query: a number (25000), how long ago (7d), or text; in SQL's quotes always text ('25000')",
       )
       .option('--timeout <seconds>', 'how long it may take', readSeconds, 30)
       .addOption(
@@ -74,7 +72,7 @@ export const command = defineCommand<Options>({
         'Give SQL in quotes, @ and the name of a documented query, or - to read SQL from standard input; --list shows what there is.',
       );
     const query = await queryOf(asked, surroundings);
-    const values = valuesOf(options.set ?? [], query, surroundings.clock.now());
+    const values = readValues(options.set ?? [], query, surroundings.clock.now());
     const { sql } = query;
     const file = ledgerFile(readableConfigOf(options, surroundings).dataDir);
     const { stdout, stderr } = surroundings;
@@ -88,7 +86,7 @@ export const command = defineCommand<Options>({
       surroundings,
     );
     if (more) stderr.write(`These are the first ${rows} rows; there are more: --limit shows them.\n`);
-    if (rows === 0) stderr.write('No row.\n');
+    if (rows === 0) stderr.write(`No row.\n${query.parameters === undefined ? noteOnNumbers(values) : ''}`);
     return ExitCode.done;
   },
 });
@@ -108,68 +106,6 @@ function documented(name: string): Query {
     `There is no documented query "${printable(name)}"${nearest ? `: ${nearest}` : '.'}`,
     `There are: ${names.map((one) => `@${one}`).join(', ')}.`,
   );
-}
-
-/** What stands for each `:name`; of a documented query, which says what it takes, as the ledger writes it. @throws CommandFailure */
-function valuesOf(
-  given: readonly string[],
-  { sql, parameters }: Pick<Query, 'sql'> & Partial<Query>,
-  now: Date,
-): QueryValues {
-  const values = new Map(given.map(pairOf));
-  const known = parameters?.map(({ name }) => name) ?? namesIn(sql);
-  const unknown = [...values.keys()].find((name) => !known.includes(name));
-  if (unknown !== undefined)
-    throw new CommandFailure(
-      ExitCode.usage,
-      `The query has no :${printable(unknown)}.`,
-      known.length === 0 ? 'It takes nothing.' : `It takes ${known.join(', ')}.`,
-    );
-  return parameters === undefined
-    ? Object.fromEntries([...values].map(([name, text]) => [name, ownValue(name, text, now)]))
-    : Object.fromEntries(
-        parameters.map((one) => [one.name, readValue(one, values.get(one.name), now)] as const),
-      );
-}
-
-/** What may be a parameter in SQL (https://www.sqlite.org/lang_expr.html#varparam); a text that looks like one as well. */
-function namesIn(sql: string): string[] {
-  return [...new Set([...sql.matchAll(/[:@$]([A-Za-z_]\w*)/g)].map(([, name = '']) => name))];
-}
-
-/** In SQL of one's own a value is the text that was given, but for how long ago where a documented query has a time. */
-function ownValue(name: string, text: string, now: Date): string {
-  const isTime = queries.some(({ parameters }) =>
-    parameters.some((one) => one.name === name && one.type === 'time'),
-  );
-  return isTime && isAge(text, now) ? readMoment(text, now).toISOString() : text;
-}
-
-function pairOf(text: string): [string, string] {
-  const at = text.indexOf('=');
-  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw new CommandFailure(
-    ExitCode.usage,
-    `--set takes name=value, and not "${printable(text)}".`,
-    'Give the name of a parameter of the query: --set since=7d.',
-  );
-}
-
-function readValue(
-  { name, type, means, daysAgo, example }: Parameter,
-  given: string | undefined,
-  now: Date,
-): string | bigint {
-  if (given === undefined && daysAgo !== undefined)
-    return new Date(now.getTime() - daysAgo * DAY_MS).toISOString();
-  const hint = `--set ${name}=${example ?? '7d'}, for ${means}.`;
-  if (given === undefined) throw new CommandFailure(ExitCode.usage, `The query needs :${name}.`, hint);
-  try {
-    if (type === 'time') return readMoment(given, now).toISOString();
-    return type === 'id' ? readLeadId(given) : given;
-  } catch (error) {
-    throw new CommandFailure(ExitCode.usage, `:${name}: ${(error as Error).message}`, hint);
-  }
 }
 
 function list(width: number | undefined): string {
