@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { findChromium } from './browser.ts';
 import { findPostgres } from './private-postgres.ts';
 import { findRedis } from './private-redis.ts';
+import { ToolFailure } from './tool.ts';
 
 /** What tests need beside npm's packages: two servers, and a browser for the pages. */
 export type Server = 'redis' | 'postgres' | 'chromium';
@@ -48,23 +49,23 @@ export function missingServers(needed: readonly Server[]): Server[] {
   return needed.filter((server) => ORIGINS[server].find() === undefined);
 }
 
-/** Installs them with apt as root on Debian and its kin. @throws Error that says what to install, elsewhere and on failure */
+/** Installs them with apt as root on Debian and its kin. @throws ToolFailure that says what to install, elsewhere and on failure */
 export function installServers(missing: readonly Server[]): void {
   if (missing.length === 0) return;
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(advice(missing));
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new ToolFailure(advice(missing));
   const packages = missing.map((server) => ORIGINS[server].debian);
   process.stderr.write(`Installing ${packages.join(' and ')} with apt-get for the tests …\n`);
   const restore = keepServersFromStarting(missing);
   try {
     const install = ['install', '-y', '-qq', '--no-install-recommends', ...packages];
     if (!aptGet(['update', '-qq']) || !aptGet(install)) {
-      throw new Error(`apt-get could not install them; it said why above.\n${advice(missing)}`);
+      throw new ToolFailure(`apt-get could not install them; it said why above.\n${advice(missing)}`);
     }
   } finally {
     restore();
   }
   const still = missingServers(missing);
-  if (still.length > 0) throw new Error(advice(still));
+  if (still.length > 0) throw new ToolFailure(advice(still));
 }
 
 /** Debian starts what it installs, PostgreSQL on port 5432 included. We want the binaries alone. */
