@@ -1,4 +1,5 @@
-import type { Answer, Cell } from '../ledger/reading.ts';
+import { csvLine } from '../exports/csv-line.ts';
+import { type Answer, type Cell, QueryRefused } from '../ledger/reading.ts';
 import { printable } from './printable.ts';
 import { table } from './table.ts';
 
@@ -65,12 +66,15 @@ const writers: Readonly<Record<Format, OpenWriter>> = {
     };
   },
   csv: (columns, { terminal }, write) => {
-    const line = (cells: readonly string[]) => `${cells.map(csvCell).join(',')}\r\n`;
     const shown = (text: string) => (terminal ? printable(text) : text);
-    write(line(columns.map(shown)));
-    return { row: (row) => write(line(row.map((cell) => shown(plain(cell))))), end: () => undefined };
+    write(csvLine(columns.map(shown)));
+    return {
+      row: (row) => write(csvLine(row.map((cell) => (cell === null ? null : shown(plain(cell)))))),
+      end: () => undefined,
+    };
   },
   jsonl: (columns, _, write) => {
+    requireDistinct(columns);
     const keys = columns.map((name) => `${JSON.stringify(name)}:`);
     return {
       row: (row) => write(`{${printable(row.map((cell, at) => `${keys[at]}${json(cell)}`).join(','))}}\n`),
@@ -90,9 +94,13 @@ function plain(cell: Cell): string {
   return Buffer.isBuffer(cell) ? cell.toString('hex') : String(cell);
 }
 
-/** RFC 4180. */
-function csvCell(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+/** @throws QueryRefused for two columns of one name: most readers of a JSON object keep one value of a key that is there twice */
+function requireDistinct(columns: readonly string[]): void {
+  const twice = columns.find((name, at) => columns.indexOf(name) !== at);
+  if (twice !== undefined)
+    throw new QueryRefused(
+      `Two columns are named "${printable(twice)}", and a JSON object holds one value for each name. Rename one with AS, or use --format csv.`,
+    );
 }
 
 /** Integers to the last digit. */

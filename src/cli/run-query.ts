@@ -2,7 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Writable } from 'node:stream';
+import { didYouMean } from '../config/suggest.ts';
 import type { QueryValues } from '../ledger/reading.ts';
+import { relations } from '../store/documented.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { CommandFailure } from './failure.ts';
@@ -50,7 +52,7 @@ export async function runQuery(
     const result = await resultOf(child, { ...job, parent: process.pid }, stdout);
     if (result === 'unread') return { rows: undefined, more: false };
     if (result?.kind === 'answered') return result;
-    if (result !== undefined) throw failure(result);
+    if (result !== undefined) throw failure(result, job.sql);
     if (late) throw tookTooLong(timeoutMs);
     throw child.signalCode === TOO_MUCH_MEMORY ? tookTooMuch(job.maxBytes) : ended();
   } finally {
@@ -92,13 +94,27 @@ async function isWritten(stdout: Surroundings['stdout'], text: string): Promise<
   );
 }
 
-function failure(result: Exclude<QueryResult, { kind: 'answered' }>): CommandFailure {
+function failure(result: Exclude<QueryResult, { kind: 'answered' }>, sql: string): CommandFailure {
   if (result.kind === 'failed') return new CommandFailure(result.exitCode, result.message);
   return new CommandFailure(
     ExitCode.usage,
     result.message,
-    '`leadsync query --list` shows the tables, views and documented queries; docs/store.md says what they hold.',
+    columnsFor(result.message, sql) ??
+      '`leadsync query --list` shows the tables, views and documented queries; docs/store.md says what they hold.',
   );
+}
+
+/** The columns of the tables that the SQL names, when SQLite misses a column; undefined when it misses none or no table is known. */
+function columnsFor(message: string, sql: string): string | undefined {
+  const [, missing] = /no such column: (?:\w+\.)*(\w+)/.exec(message) ?? [];
+  if (missing === undefined) return undefined;
+  const words = new Set(sql.toLowerCase().match(/\w+/g));
+  const asked = relations.filter(({ name }) => words.has(name));
+  if (asked.length === 0) return undefined;
+  const names = asked.flatMap(({ columns }) => columns.map(({ name }) => name));
+  const nearest = didYouMean(missing, names);
+  const lists = asked.map(({ name, columns }) => `${name} has ${columns.map((one) => one.name).join(', ')}.`);
+  return [...(nearest ? [`${missing}: ${nearest}`] : []), ...lists].join('\n');
 }
 
 function tookTooLong(timeoutMs: number): CommandFailure {

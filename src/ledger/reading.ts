@@ -42,7 +42,12 @@ export function ask(file: string, sql: string, values: QueryValues, use: (answer
     db.pragma('query_only = ON');
     db.pragma('trusted_schema = OFF');
     requireThisShape(db);
-    use(prepare(db, sql, values));
+    const answer = prepare(db, sql, values);
+    try {
+      use(answer);
+    } finally {
+      answer.rows.return?.(); // the connection cannot be closed while rows are still to come
+    }
   } catch (error) {
     throw explained(error, file);
   } finally {

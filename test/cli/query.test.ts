@@ -57,6 +57,32 @@ describe('leadsync query', () => {
     expect(stdout).toBe('{"id":9223372036854775807,"none":null,"part":1.5,"bytes":"00ff","text":"a"}\n');
   });
 
+  it('tells null from an empty text in CSV, as exports do', async () => {
+    const install = await withLeads();
+    const { stdout } = await install.run([
+      'query',
+      "SELECT null AS none, '' AS empty, x'' AS bytes, ' a' AS text",
+    ]);
+    expect(stdout).toBe('none,empty,bytes,text\r\n,"",""," a"\r\n');
+  });
+
+  it('refuses JSON lines with two columns of one name', async () => {
+    const install = await withLeads();
+    const asked = ['query', 'SELECT 1 AS id, 2 AS id'];
+    const { code, stdout, stderr } = await install.run([...asked, '--format', 'jsonl']);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('Two columns are named "id"');
+    expect((await install.run(asked)).stdout).toBe('id,id\r\n1,2\r\n');
+  });
+
+  it('names the columns of the tables that were asked for a column that they lack', async () => {
+    const install = await withLeads();
+    const { stderr } = await install.run(['query', 'SELECT p.finishd_at FROM polls p']);
+    expect(stderr).toContain('no such column: p.finishd_at');
+    expect(stderr).toContain('did you mean "finished_at"?');
+    expect(stderr).toMatch(/^polls has .*\bstatus\b/m);
+  });
+
   it('answers as a table on a terminal, which obeys nothing that a lead says', async () => {
     const install = await withLeads();
     const { stdout } = await install.run(['query', 'SELECT id, client_name FROM leads'], { columns: 80 });
