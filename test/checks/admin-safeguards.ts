@@ -14,8 +14,17 @@ export const adminSafeguards: readonly Safeguard[] = [
     name: 'the name that was asked for is checked',
     without: 'a page of a stranger reads leads through a name that it lets point to leadsync',
     file: 'src/admin/gate.ts',
-    text: 'if (!isOurs(request, hosts()) && !isAsset(request))',
-    instead: 'if (!isOurs(request, hosts()) && !request.url)',
+    text: 'if (!isOurs(request, ruleNow()) && !isAsset(request))',
+    instead: 'if (!isOurs(request, ruleNow()) && !request.url)',
+    tests: ['test/admin/server.test.ts'],
+  },
+  {
+    name: 'a name of the local network needs a credential',
+    without:
+      'a page of a stranger acts as the operator through a name that anybody on the network may answer for',
+    file: 'src/admin/host-rule.ts',
+    text: 'if (guarded && (',
+    instead: 'if ((',
     tests: ['test/admin/server.test.ts'],
   },
   {

@@ -100,6 +100,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/daemon/slow-halving.test.ts'],
   },
   {
+    name: 'a command believes the leadsync of its data directory alone',
+    without: 'a reload or a health check is answered by another leadsync at the same address',
+    file: 'src/cli/ask-daemon.ts',
+    text: "if (instance !== 'any' && from !== instance) {",
+    instead: "if (instance !== 'any' && from !== instance && !path) {",
+    tests: ['test/whole/another-leadsync.test.ts'],
+  },
+  {
     name: 'the answer only after the commit',
     without: 'something is reported as done that a crash undoes',
     file: 'src/ledger/group-commit.ts',
