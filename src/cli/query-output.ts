@@ -1,5 +1,5 @@
-import { csvLine } from '../exports/csv-line.ts';
 import { type Answer, type Cell, QueryRefused } from '../ledger/reading.ts';
+import { csvLine } from '../platform/csv-line.ts';
 import { printable } from './printable.ts';
 import { table } from './table.ts';
 

@@ -1,4 +1,4 @@
-import type { Cell } from '../ledger/reading.ts';
+type Cell = string | number | bigint | Buffer | null;
 
 /** A record of a CSV file (RFC 4180). Null is nothing at all, and an empty text two quotes, so that readers can tell them apart. */
 export function csvLine(cells: readonly Cell[]): string {
