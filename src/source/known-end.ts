@@ -1,14 +1,14 @@
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
-/** What stands between two elements that are objects: inside a string it shows that a quote is missing before it. */
-const BETWEEN_OBJECTS = /\}[ \n\r\t]*,[ \n\r\t]*\{[ \n\r\t]*$/;
+/** How an object begins, up to its first key: at the end of a string it shows that a quote is missing before it. */
+const OBJECT_BEGINS = /\{[ \n\r\t]*$/;
 /** The first letters that a value may have which is neither text, object nor array. */
 const BARE = /^[-+.\w]*$/;
 
 /**
  * Whether an element that is not JSON surely ends where its brackets balance. A missing quote or bracket shifts that place:
  * the element could then hold others, which would be lost without a word. It shows by brackets that do not match, by an object
- * where a key should be, or by a string that ends with what separates two elements.
+ * where a key should be, or by a string that ends as an object begins. A text that does so by itself makes the end unknown as well, which is the safe side.
  */
 export function hasKnownEnd(element: Buffer): boolean {
   const first = element[0];
@@ -21,7 +21,7 @@ export function hasKnownEnd(element: Buffer): boolean {
     const byte = element[at] ?? 0;
     if (byte === QUOTE) {
       const end = endOfString(element, at);
-      if (BETWEEN_OBJECTS.test(element.toString('latin1', at + 1, end))) return false;
+      if (OBJECT_BEGINS.test(element.toString('latin1', at + 1, end))) return false;
       at = end;
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       if (byte === OPEN_OBJECT && before === COMMA && open.at(-1) === OPEN_OBJECT) return false;

@@ -16,8 +16,14 @@ function read(body: Buffer): Read {
   const blocks = new Blocks(new SequenceReader(new Map()), 200_000, 0);
   const items: ListedItem[] = [];
   const take = (some: Iterable<{ elements(): readonly { read(): ListedItem }[] }>) => {
-    for (const block of some) for (const element of block.elements()) items.push(element.read());
+    for (const block of some)
+      for (const element of block.elements()) {
+        isReading = true;
+        items.push(element.read());
+        isReading = false;
+      }
   };
+  let isReading = false;
   // As whoever reads a listing does: what came before a fault of its structure is as good as any.
   const takeRest = () => {
     try {
@@ -30,7 +36,7 @@ function read(body: Buffer): Read {
     take(blocks.push(body));
     take(blocks.end());
   } catch (error) {
-    if (items.length === 0) takeRest();
+    if (!isReading) takeRest();
     return { items, error };
   }
   return { items, error: undefined };

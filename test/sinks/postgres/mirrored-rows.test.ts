@@ -82,6 +82,7 @@ function aVersion(no: number, lead: number, version: number): HistoryRow {
     poll_id: '1',
     _leadsync_hash: 'a',
     raw: '{}',
+    _leadsync_replaced: '0',
   });
 }
 
