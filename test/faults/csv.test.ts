@@ -56,12 +56,13 @@ describe.each(carriers)('a drop folder in trouble, over the %s carrier', (carrie
   test('32. when writing, syncing or renaming fails, by failpoint, nothing half is visible, and the same leads are in one file afterwards', async () => {
     const scene = await aScene(carrier, {
       stub: { leads: 10 },
-      sinks: { drop: { batch: { max: 100, wait: '100ms' }, retry: SOON } },
+      // Six failures then take longer than the five seconds in which a sink that worked is not held.
+      sinks: { drop: { batch: { max: 100, wait: '100ms' }, retry: { schedule: Array(10).fill('2s') } } },
     });
     // The token is on disk before anything is armed.
     await mustRun(scene, 'sync');
     const reader = anEagerReader(scene);
-    for (const fault of ['file-write=ENOSPC*3', 'file-sync=ENOSPC*3', 'file-rename=EIO*3']) {
+    for (const fault of ['file-write=ENOSPC*6', 'file-sync=ENOSPC*6', 'file-rename=EIO*6']) {
       const daemon = await scene.start({ env: { LEADSYNC_FAILPOINTS: fault } });
       const code = /=(\w+)/.exec(fault)?.[1] ?? '';
       await expectHeldWhile(
