@@ -27,8 +27,8 @@ it.each(['parquet', 'csv', 'jsonl'])(
     });
     expect([code, stderr]).toEqual([0, '']);
     const raws: string[] = [];
-    for await (const row of exportedRows(output, () => ['_leadsync_raw'])) {
-      raws.push(String(row['_leadsync_raw']));
+    for await (const row of exportedRows(output, () => ['_leadsync_raw', '_leadsync_original'])) {
+      raws.push(String(row['_leadsync_original'] || row['_leadsync_raw']));
     }
     // Texts of this length are compared without showing them.
     expect(raws.map((raw) => hash('sha256', raw))).toEqual(leads.map(({ raw }) => hash('sha256', raw)));

@@ -33,7 +33,7 @@ test('another leadsync at the same address is not believed', async () => {
   expect(
     await stopped.run('support-bundle', '--output', join(dirname(stopped.configFile), 'bundle.tar.gz')),
   ).toMatchObject({
-    stderr: expect.stringMatching(/metrics\.prom.*another leadsync answers there/),
+    stdout: expect.stringMatching(/metrics\.prom.*another leadsync answers there/),
   });
 });
 
