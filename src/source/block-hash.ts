@@ -13,9 +13,9 @@ export class BlockHash {
   #bytes = 0;
   #bytesAtEnd = 0;
 
-  /** @param end of the last element that ends in these bytes; 0: none does */
-  add(bytes: Buffer, end: number): void {
-    if (end > 0) {
+  /** @param end of the last element that is known by these bytes to have ended: 0 where they begin; undefined: none is */
+  add(bytes: Buffer, end: number | undefined): void {
+    if (end !== undefined) {
       this.#hash?.update(bytes.subarray(0, end));
       this.#bytesAtEnd = this.#bytes + end;
       this.#atEnd = undefined;
@@ -23,7 +23,7 @@ export class BlockHash {
     this.#bytes += bytes.length;
     if (end === bytes.length) return;
     this.#atEnd ??= this.#hash?.copy();
-    this.#hash?.update(bytes.subarray(end));
+    this.#hash?.update(bytes.subarray(end ?? 0));
   }
 
   /** Nothing has come behind the end of the last element. */

@@ -15,6 +15,7 @@ const ENDS_ONE_IN = 251;
 /** By so many of its first bytes, and so many of all, it is told whether an element is such a one. */
 const BEGINNING_BYTES = 24;
 const SAMPLES = 16;
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Cuts a listing into blocks as it arrives. Where its bytes are those of the last listing, block after block, they are hashed
@@ -53,7 +54,7 @@ export class Blocks {
 
   /** Something has come that no block has been given with. */
   get isWaiting(): boolean {
-    return this.#elements.length > 0 || this.#heldBytes > 0;
+    return this.#elements.length > 0 || this.#heldBytes > 0 || this.#splitter.isWaiting;
   }
 
   /** Gives the blocks that end in this part. @throws SourceError `protocol` at the first byte that cannot belong to a JSON array */
@@ -78,6 +79,10 @@ export class Blocks {
     } catch (error) {
       if (this.#elements.length > 0) yield this.#finish();
       throw error;
+    }
+    for (const element of this.#splitter.rest()) {
+      this.#add(element);
+      this.#hash.add(NOTHING, 0);
     }
     if (this.#elements.length > 0) yield this.#finish();
   }
@@ -118,10 +123,10 @@ export class Blocks {
   }
 
   *#split(part: Buffer): Generator<ListedBlock, void, void> {
-    let [from, end] = [0, 0];
+    let from = 0;
+    let end: number | undefined;
     for (const element of this.#splitter.push(part)) {
-      this.#elements.push(element);
-      this.#elementBytes += memoryOf(element);
+      this.#add(element);
       end = this.#splitter.at;
       if (!this.#isFull() && !endsBlock(element)) continue;
       this.#hash.add(part.subarray(from, end), end - from);
@@ -132,7 +137,12 @@ export class Blocks {
       this.#parts.unshift(part.subarray(end));
       return;
     }
-    this.#hash.add(part.subarray(from), end - from);
+    this.#hash.add(part.subarray(from), end === undefined ? undefined : end - from);
+  }
+
+  #add(element: Element): void {
+    this.#elements.push(element);
+    this.#elementBytes += memoryOf(element);
   }
 
   #isFull(): boolean {
@@ -165,7 +175,7 @@ export class Blocks {
 function cut(parts: readonly Buffer[], maxElementBytes: number, isFirst: boolean): Element[] {
   const splitter = new Splitter(maxElementBytes);
   if (!isFirst) splitter.skip(0, 0);
-  return parts.flatMap((part) => [...splitter.push(part)]);
+  return [...parts.flatMap((part) => [...splitter.push(part)]), ...splitter.rest()];
 }
 
 function listed(elements: readonly Element[], position: number) {

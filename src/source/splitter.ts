@@ -3,6 +3,7 @@ import { SourceError } from './source.ts';
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
+const SPACES: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /** Where in the array the next byte lies. */
@@ -25,6 +26,8 @@ type Form = 'brackets' | 'text' | 'bare';
  */
 export class Splitter {
   readonly #element: ElementBytes;
+  /** An element behind which nothing has come that shows whether it ends there. */
+  #unconfirmed: Element | undefined;
   #place: Place = 'before-array';
   #form: Form = 'brackets';
   #bytesRead = 0;
@@ -42,11 +45,13 @@ export class Splitter {
   }
 
   /**
-   * Gives the elements that end in this chunk, which has to stay as it is. Unless the chunk is left, all have to be asked for.
+   * Gives each element as soon as a comma or the end of the array follows it: until then it may be a damaged one whose
+   * brackets balance too early. The chunk has to stay as it is. Unless it is left, all of its elements have to be asked for.
    * @throws SourceError `protocol` at the first byte that cannot belong to a JSON array
    */
   *push(chunk: Buffer): Generator<Element, void, void> {
     this.#at = 0;
+    yield* this.#confirm(chunk, 0);
     while (this.#at < chunk.length) {
       const at = this.#at;
       if (this.#place !== 'in-element') {
@@ -59,10 +64,23 @@ export class Splitter {
       else {
         this.#place = 'after-element';
         this.#elements++;
-        yield this.#element.finish(chunk.subarray(at, end), this.#nesting);
+        this.#unconfirmed = this.#element.finish(chunk.subarray(at, end), this.#nesting);
+        yield* this.#confirm(chunk, end);
       }
     }
     this.#bytesRead += chunk.length;
+  }
+
+  /** An element has ended, and nothing has come behind it. */
+  get isWaiting(): boolean {
+    return this.#unconfirmed !== undefined;
+  }
+
+  /** Gives the element that has ended without anything behind it, if there is one. */
+  *rest(): Generator<Element, void, void> {
+    const element = this.#unconfirmed;
+    this.#unconfirmed = undefined;
+    if (element) yield element;
   }
 
   /** Where in the chunk that was pushed last the element ends that was given last. */
@@ -91,11 +109,17 @@ export class Splitter {
     });
   }
 
+  /** Gives the element that has ended when what follows it may; leaves it when nothing does, drops it at any other byte. */
+  *#confirm(chunk: Buffer, from: number): Generator<Element, void, void> {
+    const next = chunk[firstNoSpace(chunk, from)];
+    if (next === COMMA || next === CLOSE_ARRAY) yield* this.rest();
+    else if (next !== undefined) this.#unconfirmed = undefined;
+  }
+
   /** Reads what is not part of an element; gives the place of the first byte that is, or of the chunk's end. */
   #readBetween(chunk: Buffer, from: number): number {
-    for (let at = from; at < chunk.length; at++) {
+    for (let at = firstNoSpace(chunk, from); at < chunk.length; at = firstNoSpace(chunk, at + 1)) {
       const byte = chunk[at] ?? 0;
-      if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) continue;
       if (this.#place === 'before-array') this.#open(byte, this.#bytesRead + at);
       else if (this.#place === 'after-array') throw this.#fault('goes on after its end');
       else if (byte === CLOSE_ARRAY && this.#place !== 'after-comma') this.#place = 'after-array';
@@ -180,6 +204,12 @@ export class Splitter {
     if (this.#place === 'in-element') return `inside element ${this.#elements + 1}`;
     return this.#elements === 0 ? 'before its first element' : `after element ${this.#elements}`;
   }
+}
+
+function firstNoSpace(chunk: Buffer, from: number): number {
+  let at = from;
+  while (SPACES.has(chunk[at])) at++;
+  return at;
 }
 
 /** A number or a word ends before a space, a comma or the end of the array. */

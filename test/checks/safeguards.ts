@@ -418,6 +418,15 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/source/damaged-listing.test.ts'],
   },
   {
+    name: 'an element waits for what follows it',
+    without:
+      'a damaged lead whose brackets balance too early is delivered as far as it stands before that place',
+    file: 'src/source/splitter.ts',
+    text: 'if (next === COMMA || next === CLOSE_ARRAY) yield* this.rest();',
+    instead: 'if (next !== undefined) yield* this.rest();',
+    tests: ['test/source/damaged-listing.test.ts'],
+  },
+  {
     name: 'the daemon watches its workers',
     without: 'a worker whose connections have died without a word delivers nothing until the next restart',
     file: 'src/daemon/sink-unit.ts',

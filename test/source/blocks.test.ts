@@ -149,7 +149,8 @@ describe('a listing in blocks', () => {
     const odd = readBody(broken, plain, first.learned);
     expect(odd.error).toBeInstanceOf(SourceError);
     expect(odd.error).toMatchObject({ code: 'protocol' });
-    expect(odd.texts).toHaveLength(999);
+    // The last one before the fault may be damaged itself: it seems to end where its brackets balance.
+    expect(odd.texts).toHaveLength(998);
   });
 
   test('does not hold a block that an oversize element makes long, and lists what stands behind it', () => {
