@@ -82,6 +82,11 @@ export function prepareSettling(db: Database.Database) {
     putBack: db.prepare(
       'UPDATE _batches SET lease = 0, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder IS NULL',
     ),
+    attempting: db
+      .prepare<[number, number], number>(
+        'SELECT count(*) FROM _batches WHERE sink_no = +? AND leased_until > +? AND lease <> 0 AND holder IS NOT NULL',
+      )
+      .pluck(),
     end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
     pending: db.prepare<[number, number], PendingRow>(
       `SELECT delivery_no, attempts, excused, refused_at, retried_at, event, coalesce(last_attempt_at, owed_at) AS waiting_since

@@ -102,12 +102,18 @@ export class Settling {
     return this.#sql.load.all(batchNo);
   }
 
-  /** What was on its way when its sink was paused or held is not attempted: it waits, as the same batch, with the others. */
+  /**
+   * Puts a batch back whose sink was paused or held while it waited in a queue, unless it can be the probe: then it waits with
+   * the others, as the same batch.
+   */
   #putBack(ref: BatchRef, batchNo: number, now: number): boolean {
-    const health = this.#rows.get(this.#nameOf(batchNo) ?? ref.sink)?.health;
-    const probeAt = health?.probeAt?.getTime() ?? now;
-    if (!health?.pausedSince && probeAt <= now) return false;
-    return this.#sql.putBack.run(probeAt, batchNo, ref.lease).changes > 0;
+    const sink = this.#rows.get(this.#nameOf(batchNo) ?? ref.sink);
+    if (!sink) return false;
+    const { pausedSince, heldSince, probeAt } = sink.health;
+    const until = Math.max(probeAt?.getTime() ?? now, now);
+    const isProbed = heldSince !== undefined && (this.#sql.attempting.get(sink.sinkNo, now) ?? 0) > 0;
+    if (!pausedSince && until === now && !isProbed) return false;
+    return this.#sql.putBack.run(until, batchNo, ref.lease).changes > 0;
   }
 
   settle(ref: BatchRef, attempt: Attempt): Settled | undefined {

@@ -418,6 +418,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/source/damaged-listing.test.ts'],
   },
   {
+    name: 'one probe at a time out of a queue',
+    without: 'a destination that is down gets everything at once that waited for a silent worker',
+    file: 'src/ledger/settling.ts',
+    text: 'heldSince !== undefined && (this.#sql.attempting',
+    instead: 'heldSince === null && (this.#sql.attempting',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
     name: 'an element waits for what follows it',
     without:
       'a damaged lead whose brackets balance too early is delivered as far as it stands before that place',

@@ -80,8 +80,6 @@ export class Witness {
   attempts = 0;
   /** The clock was set otherwise: what was waiting since when cannot be told from outside. */
   clockJumped = false;
-  /** Batches travel through a queue, which may hand out late, and side by side, what waited in it when a sink was held. */
-  queued = false;
   /** Arrivals of what had arrived before. */
   repeats = 0;
   /** The first promise that was seen to be broken: a process may swallow what it is told by throwing. */
@@ -137,7 +135,7 @@ export class Witness {
     const others = [...this.#open].filter(
       (one) => one.ref.sink === sink && one.leasedAt > heldAt && one.excuse === undefined,
     );
-    if (others.length > 0 && !this.clockJumped && !this.queued)
+    if (others.length > 0 && !this.clockJumped)
       this.blame(`batch ${attempt.ref.batch} was attempted beside another probe of ${sink}, which is held`);
   }
 

@@ -68,7 +68,6 @@ export class World {
     this.service = new SimulatedService(clock, chance('service'), scenario.leads);
     this.disk = new SimulatedDisk(chance('disk'), () => clock.now());
     this.store = new Store({ clock, random, judge });
-    this.witness.queued = scenario.carrier !== 'in-process';
     this.redis = scenario.carrier === 'in-process' ? undefined : new SimulatedRedis(clock, chance('redis'));
     this.destinations = new Map(
       scenario.sinks.map(({ name }) => [name, new Destination(clock, chance(name), this.witness)]),

@@ -526,6 +526,25 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(again.refs.map((ref) => ref.batch).sort()).toEqual(refs.slice(1).map((ref) => ref.batch));
     });
 
+    it('is attempted with one batch at a time, also when several come late from a queue', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 4));
+      const { refs } = await on.claim('crm');
+      const [first, second, third, fourth] = refs as [BatchRef, BatchRef, BatchRef, BatchRef];
+      await on.begin(first);
+      await on.settle(first, { ...unavailable, retryAfterMs: 1 });
+      // A worker that was silent begins them only when it is time for the probe.
+      on.clock.jump(6_000);
+      expect(await on.ledger.begin(second, MINUTE)).toBeDefined();
+      expect(await on.ledger.begin(third, MINUTE)).toBeUndefined();
+      await on.settle(second, delivered);
+      // A probe got through: nothing keeps the others back.
+      expect(await on.ledger.begin(fourth, MINUTE)).toBeDefined();
+      await on.settle(fourth, delivered);
+      const again = await on.claim('crm');
+      expect(again.refs.map((ref) => ref.batch)).toEqual([first.batch, third.batch]);
+    });
+
     it('gets everything in order of age once a probe got through', async () => {
       const on = await heldSink(store(), ids(1, 5));
       // More probes than leads: some were tried a second time, and wait less long than the others.
