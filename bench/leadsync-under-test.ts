@@ -12,8 +12,8 @@ export interface Install {
 export interface Wanted {
   readonly sinks?: Readonly<Record<string, unknown>>;
   readonly redisUrl?: string;
-  /** `1s`, where it is to poll. */
-  readonly every?: string;
+  /** How often it polls, `1s`: every source, or each by its name. */
+  readonly every?: string | Readonly<Record<string, string>>;
   /** The names of its sources; `main` when absent. */
   readonly sources?: readonly string[];
   /** Where it is; a new folder when absent. */
@@ -21,12 +21,15 @@ export interface Wanted {
 }
 
 export async function install(workbench: Workbench, wanted: Wanted = {}): Promise<Install> {
-  const source = (name: string) => ({
-    base_url: workbench.world.baseUrl(name),
-    client_id: 'bench',
-    client_secret: 'bench',
-    ...(wanted.every === undefined ? {} : { poll: { every: wanted.every } }),
-  });
+  const source = (name: string) => {
+    const every = typeof wanted.every === 'object' ? wanted.every[name] : wanted.every;
+    return {
+      base_url: workbench.world.baseUrl(name),
+      client_id: 'bench',
+      client_secret: 'bench',
+      ...(every === undefined ? {} : { poll: { every } }),
+    };
+  };
   return writeConfig(wanted.folder ?? newFolder(workbench), {
     sources: Object.fromEntries((wanted.sources ?? ['main']).map((name) => [name, source(name)])),
     ...(wanted.sinks === undefined ? {} : { sinks: wanted.sinks }),
@@ -37,6 +40,11 @@ export async function install(workbench: Workbench, wanted: Wanted = {}): Promis
 /** A webhook sink as a user would have it: signed, 50 at a time. */
 export function webhookTo(url: string): Readonly<Record<string, unknown>> {
   return { type: 'webhook', url, secret: SECRET, concurrency: 50 };
+}
+
+/** A webhook sink with every default. */
+export function defaultWebhookTo(url: string): Readonly<Record<string, unknown>> {
+  return { type: 'webhook', url, secret: SECRET };
 }
 
 const SECRET = `whsec_${Buffer.alloc(32, 'bench').toString('base64')}`;

@@ -11,8 +11,11 @@ import { type Report, type Row, reportSchema } from './report/report.ts';
 import { tableOf } from './report/table.ts';
 import { Servers } from './servers.ts';
 import { backlog } from './work/backlog.ts';
+import { behindBacklog } from './work/behind-backlog.ts';
+import { changes } from './work/changes.ts';
 import { fewNew } from './work/few-new.ts';
 import { firstSync } from './work/first-sync.ts';
+import { flaky } from './work/flaky.ts';
 import { growth } from './work/growth.ts';
 import { idle } from './work/idle.ts';
 import { latency } from './work/latency.ts';
@@ -34,6 +37,9 @@ const works: readonly Work[] = [
   growth,
   backlog,
   start,
+  flaky,
+  behindBacklog,
+  changes,
 ];
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {

@@ -7,7 +7,13 @@ import { cpuMsOf, peakMbOf, resetPeak, type Use, useOf } from './process-use.ts'
 import { median } from './report/statistics.ts';
 
 /** The programs of `reference/`. */
-export type ReferenceName = 'plain-script' | 'transfer' | 'transfer-and-parse' | 'copy' | 'posts';
+export type ReferenceName =
+  | 'plain-script'
+  | 'transfer'
+  | 'transfer-and-parse'
+  | 'copy'
+  | 'posts'
+  | 'retrying-sender';
 
 /** What a reference says of a job: the ms that it took, and whatever else it counts. */
 export type Told = Readonly<Record<string, number>> & { readonly ms: number };

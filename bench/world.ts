@@ -3,13 +3,23 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { stopProcess } from '../test/support/server-process.ts';
+import type { Manner } from './world/flaky-receiver.ts';
 
-const ports = z.object({ port: z.number(), receiverPort: z.number() });
+const portsSchema = z.object({ port: z.number(), receiverPort: z.number(), flakyPort: z.number() });
 const arrivals = z.object({
   posts: z.number(),
   leads: z.number(),
   firstAt: z.number().optional(),
   lastAt: z.number().optional(),
+});
+
+const visits = z.object({
+  requests: z.number(),
+  accepted: z.number(),
+  leads: z.number(),
+  firstRequestAt: z.number().optional(),
+  open: z.number(),
+  mostOpen: z.number(),
 });
 
 /** A listing to be shown; its leads have consecutive ids. */
@@ -26,16 +36,19 @@ export interface Shown {
   readonly delayMs?: number;
 }
 
-/** The service and the receiver around a leadsync, in a process of their own. */
+/** The service and the receivers around a leadsync, in a process of their own. */
 export class World {
   readonly #url: string;
   readonly #close: () => Promise<void>;
-  /** Where webhooks are taken. */
+  /** Where webhooks are taken at once. */
   readonly receiverUrl: string;
+  /** Where webhooks are taken as `behave` says. */
+  readonly flakyUrl: string;
 
-  private constructor(url: string, receiverUrl: string, close: () => Promise<void>) {
-    this.#url = url;
-    this.receiverUrl = receiverUrl;
+  private constructor(ports: z.output<typeof portsSchema>, close: () => Promise<void>) {
+    this.#url = `http://127.0.0.1:${ports.port}`;
+    this.receiverUrl = `http://127.0.0.1:${ports.receiverPort}/hooks/leads`;
+    this.flakyUrl = `http://127.0.0.1:${ports.flakyPort}/hooks/leads`;
     this.#close = close;
   }
 
@@ -49,9 +62,7 @@ export class World {
       once(child, 'message'),
       once(child, 'exit').then(([code]) => Promise.reject(new Error(`the servers ended at once (${code})`))),
     ]);
-    const { port, receiverPort } = ports.parse(message);
-    const close = () => stopProcess(child, 'SIGTERM');
-    return new World(`http://127.0.0.1:${port}`, `http://127.0.0.1:${receiverPort}/hooks/leads`, close);
+    return new World(portsSchema.parse(message), () => stopProcess(child, 'SIGTERM'));
   }
 
   /** To be configured as `base_url`. */
@@ -76,6 +87,33 @@ export class World {
    */
   async slide(name = 'main'): Promise<number> {
     return z.number().parse(await this.#command('slide', { name }));
+  }
+
+  /**
+   * Changes every lead of a service whose id is a multiple of `every`. Resolves when the last byte of the first listing with
+   * the changes was written, with that time in ms since 1970.
+   */
+  async change(every: number, name = 'main'): Promise<number> {
+    return z.number().parse(await this.#command('change', { name, every }));
+  }
+
+  /** Has the flaky receiver answer in this manner, and forget what it has seen. */
+  async behave(manner: Manner): Promise<void> {
+    await this.#command('behave', manner);
+  }
+
+  /** What the flaky receiver has seen since the last `behave`. Times in ms since 1970. */
+  async visits(): Promise<z.output<typeof visits>> {
+    return visits.parse(await this.#command('visits', {}));
+  }
+
+  /** When the flaky receiver had accepted so many different leads, in ms since 1970; undefined while it has not. */
+  async acceptedAt(leads: number): Promise<number | undefined> {
+    return z
+      .number()
+      .nullable()
+      .transform((at) => at ?? undefined)
+      .parse(await this.#command('accepted', { leads }));
   }
 
   /** What has arrived at the receiver since the last reset. Times in ms since 1970. */

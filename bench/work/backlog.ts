@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../test/support/server-process.ts';
 import { atLeast, atMost, figureOf } from '../figure.ts';
 import { copyOf } from '../known-leads.ts';
-import { type Install, install, runLeadsync, webhookTo, whileRunning } from '../leadsync-under-test.ts';
+import { type Install, webhookTo, whileRunning } from '../leadsync-under-test.ts';
 import { deliveryTimes } from '../ledger-times.ts';
+import { leadsyncThatOwes, type Prepared } from '../owed-leads.ts';
 import { peakMbOf } from '../process-use.ts';
 import { inTurns, type Work, type Workbench } from '../workbench.ts';
 
@@ -24,8 +25,13 @@ export const backlog: Work = {
   measure: async (workbench) => {
     const leads = workbench.quick ? 3_000 : 66_667;
     const down = webhookTo(`http://127.0.0.1:${await freePort()}/`);
-    const withDown = await prepare(workbench, leads, { down });
-    const without = await prepare(workbench, leads, {});
+    const { url } = await workbench.servers.database();
+    const sinks = {
+      hook: webhookTo(workbench.world.receiverUrl),
+      warehouse: { type: 'postgres', url, mirror: false },
+    };
+    const withDown = await leadsyncThatOwes(workbench, leads, { sinks: { ...sinks, down } });
+    const without = await leadsyncThatOwes(workbench, leads, { sinks });
     const results = await inTurns(workbench, {
       leadsync: () => drain(workbench, withDown, leads),
       'without the third sink': () => drain(workbench, without, leads),
@@ -48,40 +54,9 @@ export const backlog: Work = {
   },
 };
 
-interface Prepared {
-  readonly install: Install;
-  readonly sinks: Readonly<Record<string, unknown>>;
-}
-
-/** A ledger in which every lead is owed to every sink. */
-async function prepare(
-  workbench: Workbench,
-  leads: number,
-  more: Readonly<Record<string, unknown>>,
-): Promise<Prepared> {
-  const { world, servers } = workbench;
-  const quiet = { ...workbench, env: {} };
-  workbench.tell('preparing a backlog');
-  const { url } = await servers.database();
-  const sinks = {
-    hook: webhookTo(world.receiverUrl),
-    warehouse: { type: 'postgres', url, mirror: false },
-    ...more,
-  };
-  const prepared = await install(workbench, { sinks });
-  // The first sync, of nothing, makes the ledger know its sinks; then they are paused, and the second one fills it.
-  await world.show({ leads: 0 });
-  await runLeadsync(quiet, prepared, ['sync']);
-  for (const sink of Object.keys(sinks)) await runLeadsync(quiet, prepared, ['pause', sink]);
-  await world.show({ leads });
-  await runLeadsync(quiet, prepared, ['sync'], { exitCode: 1 });
-  for (const sink of Object.keys(sinks)) await runLeadsync(quiet, prepared, ['resume', sink]);
-  return { install: prepared, sinks };
-}
-
 async function drain(
   workbench: Workbench,
-  { install: prepared, sinks }: Prepared,
+  { install: prepared, wanted: { sinks } }: Prepared,
   leads: number,
 ): Promise<Drained> {
   const { world, servers } = workbench;

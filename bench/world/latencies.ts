@@ -10,9 +10,10 @@ export class Latencies {
     });
   }
 
-  /** The last byte of a listing whose newest lead is `id` was written at `at`. */
-  listed(id: number, at: number): void {
-    if (this.#waiting.has(id) && !this.#listedAt.has(id)) this.#listedAt.set(id, at);
+  /** The last byte of a listing of the leads from `first` to `newest` was written at `at`. */
+  listed(first: number, newest: number, at: number): void {
+    for (const id of this.#waiting.keys())
+      if (id >= first && id <= newest && !this.#listedAt.has(id)) this.#listedAt.set(id, at);
   }
 
   arrived(id: number, at: number): void {

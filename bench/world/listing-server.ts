@@ -14,8 +14,15 @@ export interface Served {
   readonly delayMs: number;
 }
 
-/** Told of each listing that is about to end: its newest lead, and when its last byte was written, in ms since 1970. */
-export type OnLastByte = (newest: number, at: number) => void;
+/** A listing as one answer has it. */
+export interface Answered {
+  readonly first: number;
+  readonly newest: number;
+  readonly revision: number;
+}
+
+/** Told of each listing that is about to end, and when its last byte was written, in ms since 1970. */
+export type OnLastByte = (answered: Answered, at: number) => void;
 
 /** Answers `POST /oauth/token` and `GET /api/v1/leads` as described, from ready bytes. Checks no credentials. */
 export async function answerService(
@@ -32,7 +39,8 @@ export async function answerService(
     res.writeHead(304, { etag }).end();
     return;
   }
-  const [newest, body] = [listing.newest, listing.body()];
+  const { first, newest, revision } = listing;
+  const body = listing.body();
   const length = body.reduce((sum, piece) => sum + piece.length, 0);
   res.writeHead(200, {
     'content-type': 'application/json; charset=utf-8',
@@ -44,7 +52,7 @@ export async function answerService(
     if (res.destroyed) return;
   }
   // All but the closing bracket has been taken by the kernel: it is the last byte that makes a listing complete.
-  onLastByte(newest, now());
+  onLastByte({ first, newest, revision }, now());
   res.end(body.at(-1));
   listing.grow(served.growBy);
 }

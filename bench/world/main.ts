@@ -1,12 +1,13 @@
-// All that is around a leadsync, in one process and by one clock: listings of the service, and a receiver of webhooks.
-// Started by ../world.ts, which is told the two ports; commands come as `POST /control/NAME` with JSON.
+// All that is around a leadsync, in one process and by one clock: listings of the service, and receivers of webhooks.
+// Started by ../world.ts, which is told the ports; commands come as `POST /control/NAME` with JSON.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
+import { FlakyReceiver } from './flaky-receiver.ts';
 import { Latencies } from './latencies.ts';
-import { answerService, type Served } from './listing-server.ts';
+import { type Answered, answerService, type Served } from './listing-server.ts';
 import { Receiver } from './receiver.ts';
 import { RenderedListing } from './rendered-listing.ts';
 
@@ -14,15 +15,27 @@ import { RenderedListing } from './rendered-listing.ts';
 const services = new Map<string, Served>();
 const latencies = new Latencies();
 const receiver = new Receiver((id, at) => latencies.arrived(id, at));
+const flaky = new FlakyReceiver((id, at) => latencies.arrived(id, at));
+/** By service and revision: who waits for the last byte of the first listing that has a change. */
+const changes = new Map<string, (at: number) => void>();
 
 const name = z.string();
 const count = z.number().int().nonnegative();
 const commands: Readonly<Record<string, (request: unknown) => unknown>> = {
   show: (request) => show(showRequest.parse(request)),
   slide: (request) => latencies.of(serviceOf(z.strictObject({ name }).parse(request).name).listing.slide()),
+  change: (request) => change(z.strictObject({ name, every: count }).parse(request)),
   reset: () => receiver.reset(),
   arrivals: () => receiver.arrivals,
+  behave: (request) => flaky.behave(manner.parse(request)),
+  visits: () => flaky.visits,
+  accepted: (request) => flaky.acceptedAt(z.strictObject({ leads: count }).parse(request).leads),
 };
+const manner = z.strictObject({
+  failPercent: z.number(),
+  seed: count,
+  delayMs: z.tuple([z.number(), z.number()]),
+});
 const showRequest = z.strictObject({
   name,
   first: count,
@@ -42,16 +55,32 @@ const server = createServer((req, res) => {
 server.keepAliveTimeout = 600_000;
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
-process.send?.({ port: (server.address() as AddressInfo).port, receiverPort: await receiver.listen() });
+process.send?.({
+  port: (server.address() as AddressInfo).port,
+  receiverPort: await receiver.listen(),
+  flakyPort: await flaky.listen(),
+});
 process.once('disconnect', () => process.exit(0));
 
 async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const [, place = '', rest = ''] = (req.url ?? '').split('/');
   if (place !== 'control')
-    return answerService(req, res, serviceOf(place), (newest, at) => latencies.listed(newest, at));
+    return answerService(req, res, serviceOf(place), (answered, at) => listed(place, answered, at));
   const result = await commands[rest]?.(await json(req));
   res.setHeader('content-type', 'application/json');
   res.end(JSON.stringify(result ?? null));
+}
+
+function listed(name: string, { first, newest, revision }: Answered, at: number): void {
+  latencies.listed(first, newest, at);
+  changes.get(`${name} ${revision}`)?.(at);
+  changes.delete(`${name} ${revision}`);
+}
+
+/** Changes leads of a service. Resolves when the first listing that shows it was written, in ms since 1970. */
+function change({ name, every }: { name: string; every: number }): Promise<number> {
+  const revision = serviceOf(name).listing.change(every);
+  return new Promise((resolve) => changes.set(`${name} ${revision}`, resolve));
 }
 
 function show({ name, first, leads, ...how }: z.output<typeof showRequest>): void {

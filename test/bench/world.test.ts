@@ -1,10 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { FlakyReceiver } from '../../bench/world/flaky-receiver.ts';
 import { Latencies } from '../../bench/world/latencies.ts';
 import { Receiver } from '../../bench/world/receiver.ts';
 import { RenderedListing } from '../../bench/world/rendered-listing.ts';
 import { leadAt } from '../stub/generated-lead.ts';
+import { until } from '../support/until.ts';
 
 describe('the rendered listing', () => {
   const read = (listing: RenderedListing): unknown => JSON.parse(Buffer.concat(listing.body()).toString());
@@ -33,6 +36,17 @@ describe('the rendered listing', () => {
     const listing = new RenderedListing(1, 2);
     expect(listing.slide()).toBe(3);
     expect(read(listing)).toEqual(leads(2, 3));
+  });
+
+  test('changes every lead whose id is a multiple of a number, and keeps that as it grows', () => {
+    const listing = new RenderedListing(1, 5);
+    const before = read(listing) as readonly unknown[];
+    expect(listing.change(2)).toBe(2);
+    listing.grow(1);
+    const after = read(listing) as readonly { id: number }[];
+    expect(after.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6]);
+    const changed = after.filter((lead, index) => !isDeepStrictEqual(lead, [...before, leadAt(1, 6)][index]));
+    expect(changed.map(({ id }) => id)).toEqual([2, 4, 6]);
   });
 
   test('ends with its bracket as a piece of its own', () => {
@@ -81,15 +95,80 @@ describe('the receiver', () => {
   });
 });
 
+describe('the flaky receiver', () => {
+  type Manner = Parameters<FlakyReceiver['behave']>[0];
+
+  /** Sends each lead so often, one request after the other, and returns the status of each answer. */
+  async function answersTo(
+    manner: Partial<Manner>,
+    leads: readonly number[],
+    times: number,
+  ): Promise<{ statuses: number[][]; receiver: FlakyReceiver }> {
+    await using receiver = new FlakyReceiver(() => undefined);
+    const url = `http://127.0.0.1:${await receiver.listen()}/`;
+    receiver.behave({ failPercent: 0, seed: 1, delayMs: [0, 0], ...manner });
+    const statuses = await Promise.all(
+      leads.map(async (id) => {
+        const own: number[] = [];
+        for (let time = 0; time < times; time += 1) {
+          const { status } = await fetch(url, { method: 'POST', body: JSON.stringify({ data: { id } }) });
+          own.push(status);
+        }
+        return own;
+      }),
+    );
+    return { statuses, receiver };
+  }
+
+  const many = Array.from({ length: 100 }, (_, index) => index + 1);
+
+  test('fails the share of requests that it is told to', async () => {
+    const { statuses } = await answersTo({ failPercent: 30 }, many, 4);
+    const failed = statuses.flat().filter((status) => status === 503).length;
+    expect(failed).toBeGreaterThan(80);
+    expect(failed).toBeLessThan(160);
+    expect((await answersTo({ failPercent: 100 }, [1], 3)).statuses.flat()).toEqual([503, 503, 503]);
+    expect((await answersTo({ failPercent: 0 }, [1], 3)).statuses.flat()).toEqual([204, 204, 204]);
+  });
+
+  test('fails the same attempts of the same leads for every sender', async () => {
+    const one = await answersTo({ failPercent: 30 }, many, 2);
+    const other = await answersTo({ failPercent: 30 }, many.toReversed(), 2);
+    expect(other.statuses.toReversed()).toEqual(one.statuses);
+    expect((await answersTo({ failPercent: 30, seed: 2 }, many, 2)).statuses).not.toEqual(one.statuses);
+  });
+
+  test('tells a lead that was accepted twice from two leads', async () => {
+    const { receiver } = await answersTo({}, [1, 2], 2);
+    expect(receiver.visits).toMatchObject({ requests: 4, accepted: 4, leads: 2, open: 0 });
+    expect(receiver.acceptedAt(2)).toBeGreaterThan(receiver.visits.firstRequestAt ?? Number.NaN);
+    expect(receiver.acceptedAt(3)).toBeUndefined();
+  });
+
+  test('counts the requests that are open at once', async () => {
+    await using receiver = new FlakyReceiver(() => undefined);
+    const url = `http://127.0.0.1:${await receiver.listen()}/`;
+    receiver.behave({ failPercent: 0, seed: 1, delayMs: [5_000, 5_000] });
+    for (const id of [1, 2, 3])
+      fetch(url, { method: 'POST', body: JSON.stringify({ data: { id } }) }).catch(
+        () => 'cut off at the end',
+      );
+    await until('all requests are open', () => receiver.visits.open === 3);
+    expect(receiver.visits.mostOpen).toBe(3);
+    expect((await answersTo({}, [1], 3)).receiver.visits.mostOpen).toBe(1);
+  });
+});
+
 describe('latencies', () => {
   test('run from the first listing that had the lead to its arrival', async () => {
     const latencies = new Latencies();
-    const latency = latencies.of(7);
-    latencies.listed(6, 50);
-    latencies.listed(7, 100);
-    latencies.listed(7, 200);
+    const both = [latencies.of(6), latencies.of(7)];
+    latencies.listed(1, 5, 50);
+    latencies.listed(2, 7, 100);
+    latencies.listed(3, 8, 200);
+    latencies.listed(1_000, 2_000, 300);
     latencies.arrived(6, 103);
     latencies.arrived(7, 104.5);
-    expect(await latency).toBe(4.5);
+    expect(await Promise.all(both)).toEqual([3, 4.5]);
   });
 });
