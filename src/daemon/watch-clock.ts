@@ -11,7 +11,7 @@ const LONGEST_PAUSE_MS = 3_600_000;
 
 /**
  * Notices that the wall clock was set back, while leadsync runs or since it last did, and tells the ledger: what was due
- * at a time that now lies ahead would wait for it. A clock that is set forward makes things due early, which harms nobody.
+ * at a time that now lies ahead would wait for it. A clock that is set ahead makes leads due early, which harms nobody; claiming sees to the leases then.
  */
 export async function watchClock(
   ledger: Ledger,

@@ -97,6 +97,9 @@ export function prepareClaiming(db: Database.Database) {
       `UPDATE _batches SET leased_until = ? WHERE sink_no = +? AND leased_until <= +? AND holder IS NOT NULL
        AND lease IN (SELECT value FROM json_each(?))`,
     ),
+    moveLeases: db.prepare(
+      'UPDATE _batches SET leased_until = leased_until + ? WHERE leased_until > ? AND lease <> 0 AND holder IS NOT NULL',
+    ),
     putOff: db.prepare('UPDATE _deliveries SET reason = ?, next_attempt_at = ? WHERE batch_no = ?'),
     markUnsure: db.prepare<[number, number]>(MARK_UNSURE),
     assign: db.prepare('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),

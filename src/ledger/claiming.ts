@@ -19,6 +19,9 @@ const BLOCKED_AT_MOST = 100;
 /** A batch is closed when its leads' texts are this long together: all of them are in memory while it is attempted. */
 const BATCH_BYTES = 32_000_000;
 
+/** Less than this is a clock being kept in time, in ms. */
+const CLOCK_STEP_MS = 2_000;
+
 /** Until when a batch is leased, and who has begun its attempt; null: nobody yet. */
 interface Lease {
   until: number;
@@ -43,12 +46,15 @@ export class Claiming {
   readonly #sql;
   /** Places that each sink gave away while it had a backlog: they say whose turn it is. */
   readonly #turns = new Map<number, number>();
+  /** How far the wall clock was ahead of the time that passes when something was last claimed, in ms. */
+  #aheadMs: number;
 
   constructor(db: Database.Database, clock: Clock, random: Random, rows: SinkRows) {
     this.#clock = clock;
     this.#random = random;
     this.#rows = rows;
     this.#sql = prepareClaiming(db);
+    this.#aheadMs = clock.now().getTime() - clock.monotonicMs();
   }
 
   /** `holder` is the process that begins the attempts, if it is to begin them at once. */
@@ -56,6 +62,7 @@ export class Claiming {
     const sink = this.#rows.get(request.sink);
     if (!sink?.active) return { refs: [], nextAt: undefined };
     const now = this.#clock.now().getTime();
+    this.#followClock(now);
     this.#prolong(sink, request.attempting, now);
     const { health } = sink;
     if (health.pausedSince) return { refs: [], nextAt: undefined, health };
@@ -63,6 +70,17 @@ export class Claiming {
     const refs = health.heldSince ? this.#probe(sink, lease, now) : this.#due(sink, request, lease, now);
     const nextAt = this.#nextAt(sink, request, now);
     return { refs, nextAt: nextAt === undefined ? undefined : new Date(nextAt), health };
+  }
+
+  /**
+   * A clock that was set ahead ends no attempt's lease: the leases of all processes move along with it. One that is set back is
+   * dealt with by `ClockSetting`.
+   */
+  #followClock(now: number): void {
+    const aheadMs = now - this.#clock.monotonicMs();
+    const stepMs = Math.round(aheadMs - this.#aheadMs);
+    this.#aheadMs = aheadMs;
+    if (stepMs >= CLOCK_STEP_MS) this.#sql.moveLeases.run(stepMs, now - stepMs);
   }
 
   #prolong({ sinkNo }: SinkRow, attempting: Attempting | undefined, now: number): void {

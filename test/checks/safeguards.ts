@@ -68,12 +68,20 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/sinks/csv/csv.test.ts'],
   },
   {
+    name: 'leases move along with a clock that is set ahead',
+    without: 'what other processes have under way is sent twice',
+    file: 'src/ledger/claiming.ts',
+    text: '    this.#followClock(now);\n',
+    instead: '',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
     name: 'what this process attempts is not offered again',
-    without: 'a clock that is set ahead sends everything under way twice',
+    without: 'a process that stood still sends everything under way twice',
     file: 'src/ledger/claiming.ts',
     text: '    this.#prolong(sink, request.attempting, now);\n',
     instead: '',
-    tests: ['test/daemon/standing-still.test.ts'],
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {
     name: 'an outcome counts for the sink of its batch',

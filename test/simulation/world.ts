@@ -97,7 +97,8 @@ export class World {
   }
 
   setClock(byMs: number): void {
-    this.witness.excuseOpen('the clock was set');
+    // Set ahead, it ends no attempt's lease: that counts the time that passes.
+    if (byMs < 0) this.witness.excuseOpen('the clock was set back');
     this.witness.clockJumped = true;
     this.clock.setBack(-byMs);
   }

@@ -86,6 +86,19 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.settle(first, delivered)).toBeDefined();
     });
 
+    it('ends no lease of an attempt because the clock was set ahead, whichever process makes it', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const { ref } = await on.take('crm', { window: 1 });
+      on.clock.setBack(-HOUR);
+      expect((await on.claim('crm', { window: 1 })).refs).toEqual([]);
+      on.clock.jump(MINUTE - 1_000);
+      expect((await on.claim('crm', { window: 1 })).refs).toEqual([]);
+      // The time that passes ends it all the same.
+      on.clock.jump(1_000);
+      expect((await on.claim('crm', { window: 1 })).refs).toMatchObject([{ batch: ref.batch }]);
+    });
+
     it('prolongs the lease of an attempt that is still under way where the clock says that it is over', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
