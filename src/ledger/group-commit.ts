@@ -1,9 +1,10 @@
 import type { Transactions } from './transactions.ts';
 
-/** Runs everything that was asked for since the last turn of the event loop in one transaction. */
+/** Runs everything that was asked for since the last turn of the event loop, or since the last commit began, in one transaction. */
 export class GroupCommit {
   readonly #transactions: Transactions;
   #waiting: Entry[] = [];
+  #flushing: Promise<void> | undefined;
 
   constructor(transactions: Transactions) {
     this.#transactions = transactions;
@@ -16,7 +17,7 @@ export class GroupCommit {
    */
   run<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting.length === 0) setImmediate(() => this.flush());
+      if (this.#waiting.length === 0) setImmediate(() => void this.flush());
       this.#waiting.push({
         work: () => {
           const result = work();
@@ -27,19 +28,28 @@ export class GroupCommit {
     });
   }
 
-  /** Commits now what is waiting. */
-  flush(): void {
-    const entries = this.#waiting;
-    if (entries.length === 0) return;
-    this.#waiting = [];
-    for (const answer of this.#together(entries)) answer();
+  /** Commits what is waiting, and resolves when nothing waits any more; never rejects. Undefined when nothing waits. */
+  flush(): Promise<void> | undefined {
+    if (this.#waiting.length === 0) return this.#flushing;
+    this.#flushing ??= this.#flushAll().finally(() => {
+      this.#flushing = undefined;
+    });
+    return this.#flushing;
+  }
+
+  async #flushAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const entries = this.#waiting;
+      this.#waiting = [];
+      for (const answer of await this.#together(entries)) answer();
+    }
   }
 
   /** Almost always nothing throws, so nothing is spent on undoing one alone. */
-  #together(entries: readonly Entry[]): readonly (() => void)[] {
+  async #together(entries: readonly Entry[]): Promise<readonly (() => void)[]> {
     let current: Entry | undefined;
     try {
-      return this.#transactions.write(() => {
+      return await this.#transactions.write(() => {
         const answers = entries.map((entry) => {
           current = entry;
           return entry.work();
@@ -51,14 +61,14 @@ export class GroupCommit {
       const guilty = current;
       if (guilty === undefined) return entries.map((entry) => () => entry.reject(error));
       const others = entries.filter((entry) => entry !== guilty);
-      return [() => guilty.reject(error), ...(others.length > 0 ? this.#eachAlone(others) : [])];
+      return [() => guilty.reject(error), ...(others.length > 0 ? await this.#eachAlone(others) : [])];
     }
   }
 
   /** The same once more in one commit, in which each can be undone alone. */
-  #eachAlone(entries: readonly Entry[]): readonly (() => void)[] {
+  async #eachAlone(entries: readonly Entry[]): Promise<readonly (() => void)[]> {
     try {
-      return this.#transactions.write(() => entries.map((entry) => this.#alone(entry)));
+      return await this.#transactions.write(() => entries.map((entry) => this.#alone(entry)));
     } catch (error) {
       return entries.map((entry) => () => entry.reject(error));
     }

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const MOMENT_MS = 5;
 
-/** Takes steps until one says that it was the last, and leaves others as much time between them as each has taken. */
+/** Runs `step` until it returns true, yielding the write lock between steps for as long as each step took. */
 export async function inTurns(step: () => Promise<boolean>): Promise<void> {
   for (;;) {
     const startMs = performance.now();
     if (await step()) return;
-    // A process that waits for the lock looks for it again after up to 25 ms, and finds it free by then.
+    // A leadsync that waits for the lock looks again every 10 ms at the latest.
     await sleep(Math.max(MOMENT_MS, performance.now() - startMs));
   }
 }

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import type { Clock } from '../platform/clock.ts';
 import { GroupCommit } from './group-commit.ts';
 import { LedgerError, toLedgerError } from './ledger-error.ts';
 import { type Held, Transactions } from './transactions.ts';
@@ -12,9 +13,9 @@ export class LedgerAccess {
   /** Never over: the file does not mend itself. */
   #damage: LedgerError | undefined;
 
-  constructor(db: Database.Database, held: Held) {
+  constructor(db: Database.Database, held: Held, clock: Clock) {
     this.#db = db;
-    this.transactions = new Transactions(db, held);
+    this.transactions = new Transactions(db, held, clock);
     this.#commits = new GroupCommit(this.transactions);
   }
 
@@ -43,9 +44,9 @@ export class LedgerAccess {
     return this.#commits.run(work);
   }
 
-  /** Commits at once what waits for it. */
-  flush(): void {
-    this.#commits.flush();
+  /** Commits what waits for it, and resolves when nothing does any more. Undefined when nothing waits. */
+  flush(): Promise<void> | undefined {
+    return this.#commits.flush();
   }
 
   /** For what always writes something: that it works shows that the disk takes it again. */

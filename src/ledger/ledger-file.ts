@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { LedgerError } from './ledger-error.ts';
 
 /** How long a write waits for another process's transaction, in ms. */
-const BUSY_MS = 5_000;
+export const BUSY_MS = 5_000;
 
 /** The log beside the file keeps at most so much disk once it is of no more use. */
 const LOG_KEPT_BYTES = 16 * 1024 * 1024;

@@ -50,10 +50,10 @@ export class Polls {
   }
 
   /** Keeps where the leads of a source come from. Returns what is kept: another origin once it has leads. */
-  keepOrigin(source: string, origin: string): string {
+  async keepOrigin(source: string, origin: string): Promise<string> {
     const { origin: kept = null, leads = 0 } = this.#sql.origin.get(source) ?? {};
     if (kept === origin || (kept !== null && leads > 0)) return kept;
-    this.#transactions.write(() => {
+    await this.#transactions.write(() => {
       if (kept !== null) this.#forgetListings(source);
       this.#sql.keepOrigin.run(origin, source);
     });
@@ -68,14 +68,14 @@ export class Polls {
   }
 
   /** False when there is no such source. */
-  forgetOrigin(source: string): boolean {
-    return this.#transactions.write(() => this.#sql.keepOrigin.run(null, source)).changes > 0;
+  async forgetOrigin(source: string): Promise<boolean> {
+    return (await this.#transactions.write(() => this.#sql.keepOrigin.run(null, source))).changes > 0;
   }
 
   /** A source has one poll under way: one that was never finished is forgotten. */
-  start(source: string): PollId {
+  async start(source: string): Promise<PollId> {
     for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
-    const poll = this.#transactions.write(() => this.#add(source));
+    const poll = await this.#transactions.write(() => this.#add(source));
     this.#open.set(poll.id, poll);
     // Until a poll ends well, nothing is known of what stands where.
     this.#blocks.delete(source);
@@ -121,7 +121,7 @@ export class Polls {
       await this.#recording.takeHeldBack(poll);
       await this.#markUnlisted(poll);
     }
-    this.#transactions.write(() => {
+    await this.#transactions.write(() => {
       if (end.status === 'success' && !isSame) this.#complete(poll, end.mark);
       else if (end.status === 'success' || end.status === 'unchanged') this.#confirm(poll, end.mark);
       this.#close(poll, end, status);
@@ -181,7 +181,7 @@ export class Polls {
       const rows = this.#sql.listedAfter.all(source, BigInt(after));
       const missing = rows.filter((row) => !seen.has(row.first_no));
       if (missing.length > 0) {
-        this.#transactions.write(() => {
+        await this.#transactions.write(() => {
           const now = this.#clock.now().getTime();
           for (const row of missing) {
             this.#sql.unlist.run(lastListedAt, source, BigInt(row.id));

@@ -22,7 +22,8 @@ const REASONS_KEPT = 5;
 
 /** What one chunk adds; it becomes true for the poll when it is on disk. */
 interface Addition {
-  readonly now: number;
+  /** When it was written, which the write lock may have delayed. */
+  now: number;
   /** Versions of new leads, by number. */
   readonly old: number[];
   readonly fresh: number[];
@@ -63,14 +64,14 @@ export class Recording {
     return block.elements().filter(({ id, hash }) => id === undefined || !this.#known(poll, id, hash));
   }
 
-  /** Seen and owed, on disk, when it returns; after a throw, nothing of these items is. */
-  record(poll: OpenPoll, items: readonly ListedItem[]): Recorded {
+  /** Seen and owed, on disk, when it resolves; after a throw, nothing of these items is. */
+  async record(poll: OpenPoll, items: readonly ListedItem[]): Promise<Recorded> {
     const before = { ...poll };
     // Looked up before a transaction that writes: a part in which nothing is new must not take the write lock.
     const news = this.#transactions.read(() =>
       items.filter((item) => item.kind === 'rejected' || !this.#known(poll, item.id, item.hash)),
     );
-    if (news.length > 0) this.#add(poll, news);
+    if (news.length > 0) await this.#add(poll, news);
     return {
       listed: items.length,
       new: poll.new - before.new,
@@ -80,12 +81,13 @@ export class Recording {
   }
 
   /** Seen and owed are one transaction. What the poll counts and has met goes back with it. */
-  #add(poll: OpenPoll, items: readonly ListedItem[]): void {
+  async #add(poll: OpenPoll, items: readonly ListedItem[]): Promise<void> {
     const { new: fresh, changed, rejected, rejectedFor } = poll;
-    const now = this.#clock.now().getTime();
-    const addition: Addition = { now, old: [], fresh: [], met: [], heldBack: [], back: 0 };
+    const addition: Addition = { now: 0, old: [], fresh: [], met: [], heldBack: [], back: 0 };
     try {
-      this.#transactions.write(() => {
+      await this.#transactions.write(() => {
+        const now = this.#clock.now().getTime();
+        addition.now = now;
         if (poll.oldBefore === Number.POSITIVE_INFINITY) this.#sql.noteFirst.run(now, poll.source);
         this.#owing.load();
         for (const item of items) this.#recordOne(poll, addition, item);
@@ -223,15 +225,15 @@ export class Recording {
       if (!last) return;
       after = last.rejected_id;
       const first = rows.filter((row) => poll.heldBack.delete(row.first_no));
-      if (first.length > 0) this.#takeAll(poll, first);
+      if (first.length > 0) await this.#takeAll(poll, first);
     }
   }
 
-  #takeAll(poll: OpenPoll, rows: readonly SetAsideRow[]): void {
+  async #takeAll(poll: OpenPoll, rows: readonly SetAsideRow[]): Promise<void> {
     const { changed, rejected } = poll;
-    const now = this.#clock.now();
     try {
-      this.#transactions.write(() => {
+      await this.#transactions.write(() => {
+        const now = this.#clock.now();
         this.#owing.load();
         for (const { rejected_id, id } of rows) {
           const lead = this.#sql.lead.get(poll.source, BigInt(id));

@@ -59,7 +59,8 @@ export function deliveringOf(
         // What was begun and not attempted is not to count as lost. When it cannot be told, it does: that harms little.
         if (unused.length > 0)
           void access.commit(() => unused.map((one) => settling.giveBack(one))).catch(() => undefined);
-        access.flush();
+        const flushed = access.flush();
+        if (flushed) await flushed; // without anything to write, the file is closed at once
       } finally {
         db.close();
       }

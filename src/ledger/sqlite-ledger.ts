@@ -58,7 +58,7 @@ export function openLedger(options: LedgerOptions): Ledger {
 function compose(db: Database.Database, options: LedgerOptions, opening: Opening): Ledger {
   const { clock, random, judge, holder = 'nobody' } = options;
   const rows = new SinkRows(db);
-  const access = new LedgerAccess(db, rows);
+  const access = new LedgerAccess(db, rows, clock);
   const owing = new Owing(db, rows);
   const begun = new BegunAttempts();
   return {
