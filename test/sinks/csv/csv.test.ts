@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { disk, type Files } from '../../../src/platform/files.ts';
-import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { LeaseOver, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { aBatch, aDelivery } from '../../support/a-delivery.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { openCsv } from './open-csv.ts';
@@ -111,6 +111,31 @@ describe('a file', () => {
     await openCsv({ directory }, files).deliver(aBatch(100), NEVER);
     expect([...seen]).toEqual([100]);
   });
+});
+
+describe('a slow disk', () => {
+  test.each(['sync', 'close'] as const)(
+    'on which the lease of the attempt ends in the %s of a file shows no file',
+    async (step) => {
+      const directory = tempDir();
+      let isOver = false;
+      const create: Files['create'] = async (path, mode) => {
+        const file = await disk.create(path, mode);
+        const slow = () => {
+          isOver = true;
+          return file[step]();
+        };
+        return { ...file, [step]: slow };
+      };
+      const confirmLease = () => {
+        if (isOver) throw new LeaseOver();
+      };
+      const under = { timeLeftMs: () => 60_000, confirmLease };
+      const sink = openCsv({ directory }, { ...disk, create });
+      expect(await failure(sink.deliver(aBatch(2), NEVER, under))).toBeInstanceOf(LeaseOver);
+      expect(readdirSync(directory)).toEqual([]);
+    },
+  );
 });
 
 describe('a broken disk', () => {

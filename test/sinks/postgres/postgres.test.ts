@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/leads/delivery.ts';
 import type { Refused } from '../../../src/leads/outcome.ts';
 import { migrations } from '../../../src/sinks/postgres/migrations.ts';
-import { type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { LeaseOver, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { aBatch, aDelivery } from '../../support/a-delivery.ts';
 import { aLead } from '../../support/a-lead.ts';
 import { uniqueName } from '../../support/services.ts';
@@ -465,6 +465,25 @@ describe('a database that cannot be used', () => {
 });
 
 describe('when things break in the middle', () => {
+  test('a transaction that outlasts the lease of its attempt is rolled back', async () => {
+    const sink = open();
+    await deliver(sink, aDelivery({ leadId: 1n }));
+    await database.query(
+      `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.3); RETURN NEW; END';
+       CREATE TRIGGER slow BEFORE INSERT ON leads FOR EACH STATEMENT EXECUTE FUNCTION slow()`,
+    );
+    // The lease ends after the first look at it, and long before the trigger lets the rows in.
+    let endMs = Number.POSITIVE_INFINITY;
+    const confirmLease = () => {
+      if (performance.now() >= endMs) throw new LeaseOver();
+      endMs = Math.min(endMs, performance.now() + 100);
+    };
+    const under = { timeLeftMs: () => 60_000, confirmLease };
+    const attempt = sink.deliver(aBatch([aDelivery({ leadId: 2n })]), NEVER, under);
+    expect(await failure(attempt)).toBeInstanceOf(LeaseOver);
+    expect(await leadIds()).toEqual(['1']);
+  });
+
   test('a connection lost after COMMIT was sent leaves each lead once', async () => {
     const proxy = await startProxy(database.url);
     try {
