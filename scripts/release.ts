@@ -54,7 +54,7 @@ try {
 
 /** Unpacks the npm package beside the packages that it runs with. */
 function installedProgram(archive: string): string {
-  const program = folder('program');
+  const program = folder('leadsync'); // The SBOM is named after it.
   run('tar', ['-xzf', archive, '--strip-components=1', '-C', program], root);
   writeRuntime(program);
   run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], program);

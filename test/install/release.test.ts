@@ -147,6 +147,7 @@ test(
     expect(within('dpkg', '--purge', 'leadsync')).toContain('the ledger in /var/lib/leadsync is kept');
     expect(existsSync(join(machine, 'var/lib/leadsync/ledger.db'))).toBe(true);
     expect(existsSync(join(machine, 'etc/leadsync'))).toBe(false);
+    expect(existsSync(join(machine, 'usr/lib/leadsync'))).toBe(false);
   },
   MINUTES,
 );
