@@ -18,6 +18,10 @@ const WEBHOOK_SECRET = 'whsec_bm90IGEgc2VjcmV0OiB0aGlzIGlzIHRoZSBkZW1v';
 /** How long the last leads may take to arrive, in ms. */
 const LAST_ARRIVALS_MS = 30_000;
 const CONFIG = 'config/demo.yaml';
+/** They read the ledger, so they work while the demo runs and afterwards. */
+const COMMANDS = ['status', 'trace 3', 'deliveries']
+  .map((words) => `  npm run -s leadsync -- ${words} -c ${CONFIG}\n`)
+  .join('');
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, '.demo');
@@ -45,11 +49,11 @@ async function demo(): Promise<number> {
     leadsPerSecond: options.rate,
     seed: Date.now() % 1_000_000,
   });
-  const { receiver, tally } = await startArrivals(WEBHOOK_SECRET, (line) => say(`  ${line}\n`));
+  const { receiver, tally } = await startArrivals(WEBHOOK_SECRET, (line) => say(`  ${oneLine(line)}\n`));
   const csv = new CsvFolder(join(folder, 'drop'));
   const announcing = setInterval(() => csv.announce((line) => say(`  ${line}\n`)), 250);
   try {
-    say(`A lead listing service is at ${stub.url}, with ${options.leads} leads and more to come.\n`);
+    say(`A stand-in for the service lists ${options.leads} leads, and more as they come.\n`);
     daemon = await startLeadsync(stub, receiver.url);
     say(words(daemon.adminUrl));
     const ended = daemon.exited.then(() => 'ended' as const);
@@ -113,30 +117,45 @@ function summary(stub: Stub, webhook: Tally, csv: Tally, exitCode: number | null
       comparisonLine('as CSV', byCsv) +
       (orderly ? '' : `  leadsync did not stop in order: exit code ${exitCode}\n`) +
       (right
-        ? '\nEvery lead arrived exactly once, both ways.\n'
+        ? `\nEvery lead arrived exactly once, both ways. Look at what is left:\n\n${COMMANDS}`
         : `\nThat is not right. ${relative(root, logFile())} may say why.\n`),
   );
   return right ? 0 : 1;
 }
 
 function words(adminUrl: string): string {
-  return `leadsync is running with ${CONFIG}. It delivers each lead by webhook, and in CSV files.
+  const until = options.seconds === undefined ? 'until Ctrl-C' : `for ${options.seconds} s, or until Ctrl-C`;
+  return `leadsync delivers them by webhook and in CSV files, ${until}.
 
-  The ledger        .demo/data
-  CSV files         .demo/drop
-  leadsync's log    .demo/leadsync.log
-  pages             ${adminUrl}
+Open in a browser now:
 
-Look around from a second terminal, in this folder, while it runs or afterwards:
+  ${adminUrl}
 
-  npm run -s leadsync -- status -c ${CONFIG}
-  npm run -s leadsync -- trace 3 -c ${CONFIG}
-  npm run -s leadsync -- deliveries -c ${CONFIG}
-  curl ${adminUrl}/metrics
+Look around from a second terminal, in this folder:
 
-${options.seconds === undefined ? 'Stop it with Ctrl-C.' : `It stops by itself after ${options.seconds} s, or with Ctrl-C.`} What arrives:
+${COMMANDS}  curl ${adminUrl}/metrics
+
+It keeps the ledger in .demo/data, CSV files in .demo/drop and its log in
+.demo/leadsync.log; it is configured by ${CONFIG}. What arrives:
 
 `;
+}
+
+/** Cut off where the terminal's line ends: a lead has one line. Wide characters count for two. */
+function oneLine(text: string): string {
+  const room = process.stdout.columns ? process.stdout.columns - 3 : Number.POSITIVE_INFINITY;
+  let width = 0;
+  const shown = [...text].filter((character) => {
+    width += isWide(character) ? 2 : 1;
+    return width <= room;
+  });
+  return width > room ? `${shown.join('')}…` : text;
+}
+
+function isWide(character: string): boolean {
+  return /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|\p{Emoji_Presentation}/u.test(
+    character,
+  );
 }
 
 function logFile(): string {

@@ -47,8 +47,8 @@ function line(data: z.output<typeof message>['data']): string {
   const parts = [data.service_name, data.client_name, data.client_address?.friendly_address ?? 'no address'];
   const seconds = (Date.now() - Date.parse(data.created_at)) / 1_000;
   // Leads that were there before the demo are as old as they say.
-  const age = seconds < 3_600 ? `   ${seconds.toFixed(1)} s old` : '';
-  return `webhook  lead ${String(data.id).padStart(3)}  ${parts.map(printable).join(' · ')}${age}`;
+  const age = seconds < 3_600 ? `${seconds.toFixed(1)} s old` : '';
+  return `webhook  lead ${String(data.id).padStart(3)}  ${age.padStart(9)}  ${parts.map(printable).join(' · ')}`;
 }
 
 /** Leads are typed by strangers: nothing of them may move the cursor, or turn the line around. */

@@ -5,6 +5,9 @@ import { countOf, printAge, printLength, printMoment, printMomentAndAge } from '
 import { printable } from './printable.ts';
 import { table } from './table.ts';
 
+/** So many sources or sinks are named that something is wrong with alike. */
+const NAMES_SAID = 10;
+
 /** What is known beside the ledger, and where it is shown. */
 export interface Given extends Circumstances {
   /** Columns of the terminal; undefined where there is none, and lines may be as long as they like. */
@@ -45,7 +48,24 @@ export function attentionLines(
   sinks: readonly SinkView[],
   given: Circumstances,
 ): string[] {
-  return troublesOf(sources, sinks, given).flatMap(troubleLines);
+  const alike = Map.groupBy(troublesOf(sources, sinks, given), withoutName);
+  return [...alike.values()].flatMap(([first, ...others]) => {
+    const [what = '', ...next] = first ? troubleLines(first) : [];
+    return [what, ...othersLine(others), ...next];
+  });
+}
+
+/** What is wrong but for its name: the same for all sources that fail alike. */
+function withoutName({ about, what, next }: Trouble): string {
+  const text = `${what}\n${next}`;
+  return about === null ? text : text.replaceAll(about, '\0');
+}
+
+function othersLine(others: readonly Trouble[]): string[] {
+  const names = others.flatMap(({ about }) => about ?? []);
+  if (names.length === 0) return [];
+  const more = names.length > NAMES_SAID ? ` and ${countOf(names.length - NAMES_SAID, 'other')}` : '';
+  return [`  The same holds for ${printable(names.slice(0, NAMES_SAID).join(', '))}${more}.`];
 }
 
 /** What is wrong on a line of its own, with what to do next below. */

@@ -179,6 +179,27 @@ describe('leadsync status', () => {
     );
   });
 
+  test('says once what is wrong with many sources alike, and of which', async () => {
+    const install = new Install();
+    const ledger = await install.ledger();
+    const names = Array.from({ length: 15 }, (_, at) => `gone${at + 10}`);
+    for (const name of names)
+      await ledger.finishPoll(await ledger.startPoll(name), {
+        status: 'failed',
+        httpStatus: 500,
+        error: 'server: no',
+      });
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain(
+      [
+        'gone10 is not in the configuration any more: it is not polled.',
+        `  The same holds for ${names.slice(1, 11).join(', ')} and 4 others.`,
+        '  Put it back to poll it again; its leads stay in the ledger either way.',
+      ].join('\n'),
+    );
+    expect(stdout.match(/not in the configuration/g)).toHaveLength(1);
+  });
+
   test('says of a source that refuses leadsync what has to be done', async () => {
     const install = new Install();
     const ledger = await install.ledger();
