@@ -1,4 +1,4 @@
-import { OBEYED } from '../platform/obeyed.ts';
+import { escaped, OBEYED } from '../platform/obeyed.ts';
 
 /** A text from outside, fit for one line of a terminal: what a terminal would obey is shown, not obeyed. */
 export function printable(text: string): string {
@@ -18,10 +18,4 @@ export function printJson(value: unknown): string {
 
 function escapedInLine(character: string): string {
   return character === '\n' ? character : escaped(character);
-}
-
-/** As JSON has it: a character that is a surrogate pair becomes two escapes. */
-function escaped(character: string): string {
-  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
-  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }

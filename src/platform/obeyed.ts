@@ -3,3 +3,15 @@
  * separators, what changes the direction of the text around it, what cannot be seen, and halves of surrogate pairs.
  */
 export const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
+
+/**
+ * Of these, what can mislead the reader of a web page, where joiners and variation selectors belong to words and emoji: controls
+ * other than tab and line feed, line separators, what changes the direction of text, and the byte order mark.
+ */
+export const OBEYED_IN_PAGES = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/gu;
+
+/** The character as JSON escapes it, `\u202e`; one that is a surrogate pair becomes two escapes. */
+export function escaped(character: string): string {
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}

@@ -28,6 +28,15 @@ export const adminSafeguards: readonly Safeguard[] = [
     tests: ['test/admin/server.test.ts'],
   },
   {
+    name: 'what a browser obeys is shown on pages',
+    without:
+      'a lead turns the direction of the text around it, and hides what it says from whoever reads the page',
+    file: 'src/admin/pages/rendered.ts',
+    text: "(found.startsWith(' ') ? found : escaped(found))",
+    instead: "(escaped('') + found)",
+    tests: ['test/admin/pages/hostile.test.ts'],
+  },
+  {
     name: 'a change is asked for by a page of our own',
     without: 'a page of another origin pauses sinks for whoever is logged in',
     file: 'src/admin/gate.ts',

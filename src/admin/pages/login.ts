@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
-import { renderToString } from 'preact-render-to-string';
 import type { AssetName } from './assets.ts';
 import { head } from './layout.ts';
+import { rendered } from './rendered.ts';
 
 /** What the page says, and where it goes on to. */
 export interface LoginPage {
@@ -29,5 +29,5 @@ export function loginPage(addressOf: (name: AssetName) => string, { failure, nex
       </main>
     </body>
   </html>`;
-  return `<!doctype html>${renderToString(document)}`;
+  return rendered(document);
 }

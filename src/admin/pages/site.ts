@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { renderToString } from 'preact-render-to-string';
 import type { Overview } from '../model.ts';
 import type { Operations } from '../operations.ts';
 import { Refusal } from '../refusal.ts';
@@ -10,6 +9,7 @@ import type { AssetName } from './assets.ts';
 import { layout, type Page } from './layout.ts';
 import { marked } from './marked.ts';
 import { leaveNotice, type Notice, takeNotice } from './notice.ts';
+import { rendered } from './rendered.ts';
 
 /**
  * What the server hands to all pages. Its `operations` note in the audit log what is revealed or done, before it is.
@@ -77,10 +77,7 @@ export class Site {
 
   /** Answers with a document. */
   send(reply: FastifyReply, document: VNode, status = 200): FastifyReply {
-    return reply
-      .code(status)
-      .type('text/html; charset=utf-8')
-      .send(`<!doctype html>${renderToString(document)}`);
+    return reply.code(status).type('text/html; charset=utf-8').send(rendered(document));
   }
 
   /** Asks whether to go on; the answer comes back to the same address, with `sure`. */

@@ -29,7 +29,33 @@ const breakouts = [
   '<base href="//example.com">',
 ];
 
-const texts = [...breakouts, ...hostileStrings];
+/** What no page may hold, stated apart from how the code does it: from and to. */
+const UNSEEN = [
+  ...[
+    [0x00, 0x08],
+    [0x0b, 0x1f],
+    [0x7f, 0x9f],
+    [0xfeff, 0xfeff],
+  ], // controls but tab and line feed, the byte order mark
+  ...[
+    [0x202a, 0x202e],
+    [0x2066, 0x2069],
+    [0x200e, 0x200f],
+    [0x61c, 0x61c],
+    [0x2028, 0x2029],
+  ], // directions, lines
+] as const;
+
+function isUnseen(character: string): boolean {
+  const code = character.charCodeAt(0);
+  return UNSEEN.some(([from = 0, to = 0]) => code >= from && code <= to);
+}
+
+const everyUnseen = UNSEEN.flatMap(([from = 0, to = 0]) =>
+  Array.from({ length: to - from + 1 }, (_, at) => String.fromCharCode(from + at)),
+);
+
+const texts = [...breakouts, ...hostileStrings, everyUnseen.map((character) => `a${character}b`).join(' ')];
 /** So many rows on one page, which is what a page shows at most, and so many texts in each field. */
 const ROWS = 50;
 const IN_FIELD = 4;
@@ -59,7 +85,7 @@ test('no text that a stranger has written runs, breaks out or is lost, in any fi
 test('a lead’s content is text, whatever it is, and so is what destinations answered', async () => {
   const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
   await go('/leads/main/48196');
-  for (const text of inFields([...breakouts, '\u202etxt.exe', '{{7*7}}', '\u0000'])) {
+  for (const text of inFields([...breakouts, '\u202etxt.exe', '{{7*7}}', ...everyUnseen])) {
     operations.rawOf = () => hostileLead(48_196, text).raw;
     operations.answers = [anAnswer(text)];
     await page.getByRole('button', { name: 'Show the lead’s data' }).click();
@@ -119,7 +145,14 @@ async function expectHarmless(page: Page, faults: readonly string[], where: stri
     const links = [...document.querySelectorAll('a')].filter(({ protocol }) => protocol !== 'http:');
     return [...scripts, ...others, ...handlers, ...links].map((element) => element.outerHTML.slice(0, 200));
   });
-  expect({ strange, faults }, where).toEqual({ strange: [], faults: [] });
+  const written = await page.evaluate(() => {
+    const attributes = [...document.querySelectorAll('*')].flatMap((element) =>
+      [...element.attributes].filter(({ name }) => name !== 'value'),
+    );
+    return [document.documentElement.textContent, ...attributes.map(({ value }) => value)].join('');
+  });
+  const unseen = everyUnseen.filter((character) => written.includes(character)).map(escapeOf);
+  expect({ strange, faults, unseen }, where).toEqual({ strange: [], faults: [], unseen: [] });
 }
 
 /** Which of the texts a page does not show whole, as HTML can hold them. */
@@ -133,9 +166,17 @@ function bare(text: string): string {
   return text.replaceAll('`', '');
 }
 
-/** HTML has no NUL, one kind of line end, and whole characters alone (https://html.spec.whatwg.org/#preprocessing-the-input-stream). */
+/** HTML has whole characters alone, and leadsync escapes what a reader could not see. */
 function asHtml(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '').replace(/\r\n?/g, '\n').trim();
+  return [...text.toWellFormed().replaceAll('\r\n', '\n')].map(shownAs).join('').trim();
+}
+
+function shownAs(character: string): string {
+  return isUnseen(character) ? escapeOf(character) : character;
+}
+
+function escapeOf(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** A leadsync in which every text that a page shows is one of these. */
