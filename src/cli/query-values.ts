@@ -89,6 +89,6 @@ function readValue(
     if (type === 'time') return readMoment(given, now).toISOString();
     return type === 'id' ? readLeadId(given) : given;
   } catch (error) {
-    throw new CommandFailure(ExitCode.usage, `:${name}: ${(error as Error).message}`, hint);
+    throw new CommandFailure(ExitCode.usage, `--set ${name}: ${(error as Error).message}`, hint);
   }
 }

@@ -30,6 +30,13 @@ test('status names the next step as LEADSYNC_COMMAND says', async () => {
   expect(stdout).not.toMatch(/`leadsync [a-z]/);
 });
 
+test('plan names the next step as LEADSYNC_COMMAND says', async () => {
+  const install = new Install();
+  await install.listed(1);
+  const { stdout } = await install.run(['plan'], { env });
+  expect(stdout).toContain('`npm run -s leadsync -- reload`');
+});
+
 test('a checkout names the command as npm runs it there', () => {
   const folder = mkdtempSync(join(ROOT, 'node_modules/.cache/typed-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -1,5 +1,6 @@
 import { lastExports } from '../../daemon/exporting.ts';
 import { describePlan, planOf } from '../../daemon/plan.ts';
+import { asTyped, typedCommand } from '../../platform/typed-command.ts';
 import { defineCommand } from '../command.ts';
 import { configOf, exportStatesOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
@@ -28,7 +29,7 @@ export const command = defineCommand<{ json?: boolean }>({
     else {
       const lines = describePlan(planned);
       const text = lines.length > 0 ? lines.map(printable).join('\n') : NOTHING;
-      surroundings.stdout.write(`${text}\n`);
+      surroundings.stdout.write(`${asTyped(text, typedCommand(surroundings.env))}\n`);
     }
     return ExitCode.done;
   },
