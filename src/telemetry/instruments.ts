@@ -45,6 +45,12 @@ export class Instruments {
     return this.#keep(made, labels, (combination) => made.set(combination, 0));
   }
 
+  /** A gauge that begins as NaN, with which no comparison is true: for what is not known before it is first set. */
+  unknownGauge(name: string, help: string, labels: Labels): Gauge {
+    const made = new Gauge({ name, help, labelNames: Object.keys(labels), registers: this.#registers });
+    return this.#keep(made, labels, (combination) => made.set(combination, Number.NaN));
+  }
+
   histogram(name: string, help: string, labels: Labels, buckets: number[]): Histogram {
     const registers = this.#registers;
     const made = new Histogram({ name, help, labelNames: Object.keys(labels), buckets, registers });

@@ -13,6 +13,7 @@ export class SourceMetrics {
   names: readonly string[];
   readonly #now: () => Date;
   readonly #listed;
+  readonly #listing;
   readonly #new;
   readonly #changed;
   readonly #rejected;
@@ -37,6 +38,11 @@ export class SourceMetrics {
     this.#listed = make.counter(
       'leadsync_leads_listed_total',
       'Leads read in listings, counted anew in every poll.',
+      by,
+    );
+    this.#listing = make.unknownGauge(
+      'leadsync_listing_leads',
+      'Leads in the last complete listing; NaN until a poll of this process has come to its end.',
       by,
     );
     this.#new = make.counter('leadsync_leads_new_total', 'Leads seen for the first time.', by);
@@ -90,6 +96,7 @@ export class SourceMetrics {
   pollFinished(event: Named<'poll-finished'>): void {
     const { source, status } = event;
     this.#count(source, event);
+    this.#listing.set({ source }, event.listed);
     this.#polls.inc({ source, status });
     this.#duration.observe({ source }, event.durationMs / 1000);
     this.#failing.set({ source }, 0);

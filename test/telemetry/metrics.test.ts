@@ -115,6 +115,20 @@ test('a poll counts its leads, its bytes, its time and its end', async () => {
   expect(series.get('leadsync_leads_new_total{source="other"}')).toBe(0);
 });
 
+test('the size of a listing is shown once it is known, and stays when a poll fails', async () => {
+  const { observe, scrape } = metrics();
+  const size = async () => (await scrape()).get('leadsync_listing_leads{source="main"}');
+  expect(await size()).toBeNaN();
+  observe(anEvent('poll-failed'));
+  expect(await size()).toBeNaN();
+  observe(anEvent('poll-finished'));
+  expect(await size()).toBe(3);
+  observe(anEvent('poll-failed'));
+  expect(await size()).toBe(3);
+  observe(anEvent('poll-finished', { listed: 0 }));
+  expect(await size()).toBe(0);
+});
+
 test('a poll that broke off counts what it recorded, and is no success', async () => {
   const { observe, scrape } = metrics();
   observe(anEvent('poll-failed'));
