@@ -111,12 +111,14 @@ export const Overview = z.object({
 
 /**
  * Which leads are looked for: all that are given must hold. With a `service` and no `lead`, the times are of when a
- * lead came to it.
+ * lead came to it; with `listing=gone`, of when it was first missing from a complete listing.
  */
 export const LeadSearch = z.object({
   source: z.string().optional(),
   lead: leadId.optional(),
   service: z.string().optional(),
+  /** Whether the source still lists the lead. `gone`: those that vanished last come first. */
+  listing: z.enum(['current', 'gone']).optional(),
   /** First seen at or after, and before. */
   since: time.optional(),
   until: time.optional(),
@@ -131,6 +133,10 @@ export const LeadRow = z.object({
   created_at: time.nullable(),
   first_seen_at: time,
   changed_at: time,
+  /** When a complete listing last had the lead; null while it is listed. */
+  last_listed_at: time.nullable(),
+  /** When the lead was first missing from a complete listing; null while it is listed. */
+  gone_at: time.nullable(),
 });
 
 /** One attempt, or several that failed alike one after another. */

@@ -169,7 +169,7 @@ function shrunk({ name, listing }: ObservedSource, afterMs: number): Wrong | und
     since: undefined,
     afterMs,
     what: `${name}: its listing has fallen from ${countOf(before, 'lead')} to ${listing.listed}.`,
-    next: `See whether this is the right account, and what its scope lets it see; \`leadsync login ${name}\` logs a person in again. Nothing is removed from the ledger.`,
+    next: `See whether this is the right account, and what its scope lets it see; \`leadsync login ${name}\` logs a person in again. Nothing is removed from the ledger: the page Leads shows which are gone.`,
   };
 }
 

@@ -129,6 +129,8 @@ export function shownLead({
   createdAt,
   firstSeenAt,
   changedAt,
+  lastListedAt,
+  goneAt,
 }: LeadRow): LeadModel {
   return {
     source,
@@ -138,6 +140,8 @@ export function shownLead({
     created_at: createdAt === null ? null : isoOf(createdAt),
     first_seen_at: isoOf(firstSeenAt),
     changed_at: isoOf(changedAt),
+    last_listed_at: lastListedAt === null ? null : isoOf(lastListedAt),
+    gone_at: goneAt === null ? null : isoOf(goneAt),
   };
 }
 

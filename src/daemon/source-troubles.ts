@@ -110,7 +110,7 @@ function shrunk(name: string, status: SourceStatus, command: Circumstances['comm
       ? `${name} lists no lead any more, and has listed ${countOf(before, 'lead')} before.`
       : `${name} lists ${countOf(listed, 'lead')}, and listed ${countOf(before, 'lead')} within a week before.`;
   const end = listed === 0 ? 'when leads are listed again' : 'when the listing is back, or after a week';
-  const next = `See whether this is the right account, and what its scope lets it see; ${command(`login ${name}`)} logs a person in again. Nothing is removed from the ledger. This ends ${end}.`;
+  const next = `See whether this is the right account, and what its scope lets it see; ${command(`login ${name}`)} logs a person in again. Nothing is removed from the ledger: ${command('query "SELECT * FROM v_gone_leads"')} shows which leads are gone, and so does the page Leads. This ends ${end}.`;
   return [warning(name, what, next)];
 }
 

@@ -21,7 +21,9 @@ export interface LeadSearch {
   readonly source?: string | undefined;
   readonly lead?: LeadId | undefined;
   readonly service?: string | undefined;
-  /** First seen at or after, and before; with a service: first seen in that service. */
+  /** Whether the source still lists them. `gone`: those that vanished last come first. */
+  readonly listing?: 'current' | 'gone' | undefined;
+  /** First seen at or after, and before; with a service: first seen in that service; of leads that are gone: when they vanished. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
 }
@@ -36,6 +38,9 @@ export interface LeadRow {
   readonly createdAt: number | null;
   readonly firstSeenAt: number;
   readonly changedAt: number;
+  /** When a complete listing last had the lead, and when one was first without it; null while it is listed. */
+  readonly lastListedAt: number | null;
+  readonly goneAt: number | null;
 }
 
 /** One content that a lead has had, from `validFrom` on, in ms since 1970; the first has no changed fields. */

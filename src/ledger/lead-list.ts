@@ -31,12 +31,19 @@ export class LeadList {
   #listsOf(search: LeadSearch, after: Place): Iterator<Row>[] {
     const { lead, service } = search;
     if (lead !== undefined) return [this.#named(search.source, lead, after).values()];
+    if (search.listing === 'gone') return this.#gone(search, after);
     if (service !== undefined) return [this.#ofService(service, search, after)];
     const begin = beginningAt(after, search.until);
     const { since } = periodOf(search);
     return this.#sources(search.source).map((source) =>
       // A statement for each: one cannot be read from twice at a time.
       this.#db.prepare<[Range], Row>(FIRST_VERSIONS).iterate({ source, ...begin, since }),
+    );
+  }
+
+  #gone({ source }: LeadSearch, { no }: Place): Iterator<Row>[] {
+    return this.#sources(source).map((one) =>
+      this.#db.prepare<[{ source: string; no: number }], Row>(GONE).iterate({ source: one, no }),
     );
   }
 
@@ -74,13 +81,20 @@ export class LeadList {
 
 /** `c` is the lead's present version, `f` the one that the list is sorted by. */
 const COLUMNS = `c.source, CAST(c.id AS TEXT) AS lead, c.service_slug AS service, c.version, c.created_at AS createdAt,
-  c.first_seen_at AS firstSeenAt, c.valid_from AS changedAt`;
+  c.first_seen_at AS firstSeenAt, c.valid_from AS changedAt, l.last_listed_at AS lastListedAt,
+  iif(l.last_listed_at IS NULL, NULL, (SELECT g.noted_at FROM _presence g WHERE g.source = l.source AND g.id = l.id)) AS goneAt`;
 const PRESENT =
   'CROSS JOIN _leads l ON l.source = f.source AND l.id = f.id CROSS JOIN _versions c ON c.version_no = l.version_no';
 
 const FIRST_VERSIONS = `SELECT ${COLUMNS}, f.valid_from AS at, f.version_no AS no FROM _versions f INDEXED BY _versions_first ${PRESENT}
   WHERE f.version = 1 AND f.source = :source AND (f.valid_from, f.version_no) < (:at, :no)
   AND f.valid_from >= :since ORDER BY f.valid_from DESC, f.version_no DESC`;
+
+/** Ordered by the number of the note, so that a clock that was set back does not change the order. */
+const GONE = `SELECT ${COLUMNS}, 0 AS at, p.presence_no AS no FROM _presence p INDEXED BY _presence_gone
+  CROSS JOIN _leads l ON l.source = p.source AND l.id = p.id CROSS JOIN _versions c ON c.version_no = l.version_no
+  WHERE p.source = :source AND p.last_listed_at IS NOT NULL AND p.presence_no < :no AND l.erased_no IS NULL
+  ORDER BY p.presence_no DESC`;
 
 function prepare(db: Database.Database) {
   return {
@@ -108,12 +122,14 @@ function prepare(db: Database.Database) {
 
 /** What no index has told already. */
 function fits(row: LeadRow, search: LeadSearch): boolean {
-  const { source, lead, service } = search;
+  const { source, lead, service, listing } = search;
   if (source !== undefined && row.source !== source) return false;
-  if (lead === undefined) return true;
+  const isGone = row.lastListedAt !== null;
+  if (listing !== undefined && isGone !== (listing === 'gone')) return false;
+  if (lead === undefined && listing !== 'gone') return true;
   const { since, until } = periodOf(search);
-  const inTime = since <= row.firstSeenAt && row.firstSeenAt < until;
-  return inTime && (service === undefined || row.service === service);
+  const at = listing === 'gone' ? (row.goneAt ?? 0) : row.firstSeenAt;
+  return since <= at && at < until && (service === undefined || row.service === service);
 }
 
 function shown({ at: _, no: __, ...row }: Row): LeadRow {

@@ -250,4 +250,7 @@ export const migrations: readonly string[] = [
   -- Failures that used up no attempt although the sink was not held: the sink was the likelier cause.
   ALTER TABLE _deliveries ADD COLUMN excused INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  CREATE INDEX _presence_gone ON _presence (source, presence_no) WHERE last_listed_at IS NOT NULL;
+  `,
 ];

@@ -52,6 +52,7 @@ test('a request whose body is announced as JSON and is not sent is one without a
 test('what is asked for reaches the operation, read and filled in', async () => {
   const { get, post, asked } = await start();
   await get('/leads?service=cleaning&since=2026-11-20&until=2026-11-20T12:00:00%2B02:00&limit=7&after=5.6');
+  await get('/leads?listing=gone&source=main');
   await get('/deliveries?state=dead&lead=9223372036854775807');
   await get('/deliveries/count?sink=crm');
   await get('/polls?status=failed');
@@ -66,6 +67,7 @@ test('what is asked for reaches the operation, read and filled in', async () => 
       { service: 'cleaning', since: '2026-11-20T00:00:00.000Z', until: '2026-11-20T10:00:00.000Z' },
       { limit: 7, after: '5.6' },
     ],
+    ['leads', { listing: 'gone', source: 'main' }, { limit: 50, after: undefined }],
     ['deliveries', { state: 'dead', lead: '9223372036854775807' }, { limit: 50, after: undefined }],
     ['countDeliveries', { sink: 'crm' }],
     ['polls', { status: 'failed' }, { limit: 50, after: undefined }],
@@ -104,6 +106,7 @@ test.each(['/leads', '/deliveries', '/deliveries/count'])(
 describe('what is asked wrongly is refused with what is wrong, and nothing is done', () => {
   test.each([
     ['/leads?limit=201', 'limit: must be at most 200'],
+    ['/leads?listing=lost', 'listing: '],
     ['/leads?limit=1e9', 'limit: must be at most 200'],
     ['/leads?limit=0', 'limit: must be at least 1'],
     ['/leads?limit=x', 'limit: must be a whole number'],

@@ -13,6 +13,8 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     created_at: AT,
     first_seen_at: AT,
     changed_at: AT,
+    last_listed_at: null,
+    gone_at: null,
   };
   const sink = {
     sink: 'crm',

@@ -79,6 +79,37 @@ test('leads are found by id, source, service and time', async () => {
   expect(await found({ source: 'nobody' })).toEqual([]);
 });
 
+test('leads that are no longer listed are found, those that vanished last first, with the time', async () => {
+  const { on, reader } = await opened();
+  await on.list([...ids(1, 4).map(inService('cleaning')), ...ids(5, 9).map(inService('moving'))]);
+  await on.list(ids(1, 3), 'other');
+  on.clock.jump(HOUR);
+  const listedAt = on.clock.now().getTime() - HOUR;
+  const moving = ids(5, 9).map(inService('moving'));
+  await on.list([...ids(1, 2).map(inService('cleaning')), ...moving]);
+  on.clock.jump(HOUR);
+  const later = on.clock.now();
+  await on.list([...ids(1, 3).map(inService('cleaning')), ...moving.slice(1)]);
+  await on.list(ids(2, 3), 'other');
+  const found = async (search: Parameters<typeof reader.ask<'leads'>>[1]) =>
+    (await all((after) => reader.ask('leads', search, { limit: 2, after }))).map(
+      ({ source, lead }) => `${source} ${lead}`,
+    );
+  // 3 has come back.
+  expect(await found({ listing: 'gone' })).toEqual(['other 1', 'main 5', 'main 4']);
+  expect(await found({ listing: 'gone', source: 'main' })).toEqual(['main 5', 'main 4']);
+  expect(await found({ listing: 'gone', service: 'moving' })).toEqual(['main 5']);
+  expect(await found({ listing: 'gone', since: later })).toEqual(['other 1', 'main 5']);
+  expect(await found({ listing: 'gone', until: later })).toEqual(['main 4']);
+  expect(await found({ listing: 'gone', lead: 4n })).toEqual(['main 4']);
+  expect(await found({ listing: 'gone', lead: 3n })).toEqual([]);
+  expect(await found({ listing: 'current', source: 'other' })).toEqual(['other 3', 'other 2']);
+  expect(await found({ listing: 'current', service: 'cleaning' })).toEqual(['main 3', 'main 2', 'main 1']);
+  const [row] = (await reader.ask('leads', { lead: 4n, source: 'main' }, { limit: 1 })).rows;
+  expect(row).toMatchObject({ goneAt: listedAt + HOUR, lastListedAt: listedAt });
+  expect((await reader.ask('lead', 'main', 3n))?.lead).toMatchObject({ goneAt: null, lastListedAt: null });
+});
+
 test('a lead whose service changes is found under the one that it is in', async () => {
   const { on, reader } = await opened();
   await on.list([inService('cleaning')(1)]);

@@ -38,7 +38,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         operationId: 'leads',
         summary: 'Leads without their content, the newest first',
         description:
-          'By id, source, service and time. With a service and without an id, the time is when the lead came to the service.',
+          'By id, source, service, time, and whether the source still lists them. With a service and without an id, the time is when the lead came to the service; with `listing=gone`, when it was first missing from a complete listing.',
         tags: ['leads'],
         querystring: leadQuery,
         response: answers(pageOf(LeadRow)),

@@ -5,6 +5,11 @@ export function leadAddress(source: string, lead: string): string {
   return `/leads/${encoded(source)}/${encoded(lead)}`;
 }
 
+/** Where the leads are shown that a source no longer lists. */
+export function goneAddress(source: string): string {
+  return withQuery('/leads', { listing: 'gone', source });
+}
+
 /** Where a sink stands among the sinks. */
 export function sinkAddress(sink: string): string {
   return `/sinks#sink-${encoded(sink)}`;

@@ -54,6 +54,10 @@ function body(detail: LeadDetail, sinks: readonly SinkOverview[], now: Date): Co
       <div><dt>Service</dt><dd><bdi>${lead.service_slug ?? '–'}</bdi></dd></div>
       <div><dt>Created</dt><dd>${moment(lead.created_at)}</dd></div>
       <div><dt>First seen</dt><dd>${moment(lead.first_seen_at)}</dd></div>
+      ${
+        lead.gone_at &&
+        html`<div><dt>Listed</dt><dd>not since ${moment(lead.gone_at)}; last at ${moment(lead.last_listed_at)}</dd></div>`
+      }
       <div><dt>Version</dt><dd>${lead.version}${lead.version > 1 && html`, since ${moment(lead.changed_at)}`}</dd></div>
     </dl>`,
     html`<section><h2>Deliveries</h2>${table({

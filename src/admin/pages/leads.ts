@@ -40,7 +40,15 @@ const fields: readonly Field[] = [
   { name: 'lead', label: 'Id', number: true },
   { name: 'service', label: 'Service' },
   { name: 'source', label: 'Source' },
-  { name: 'since', label: 'First seen since', time: true },
+  {
+    name: 'listing',
+    label: 'Listing',
+    choices: [
+      ['current', 'still listed'],
+      ['gone', 'no longer listed'],
+    ],
+  },
+  { name: 'since', label: 'First seen, or gone, since', time: true },
   { name: 'until', label: 'until', time: true },
 ];
 
@@ -56,6 +64,11 @@ const columns: readonly Column<LeadRow>[] = [
   {
     label: 'Changed',
     of: (lead) => (lead.version > 1 ? moment(lead.changed_at) : html`<span class="none">–</span>`),
+    number: true,
+  },
+  {
+    label: 'Gone since',
+    of: (lead) => (lead.gone_at ? moment(lead.gone_at) : html`<span class="none">–</span>`),
     number: true,
   },
   { label: 'Version', of: ({ version }) => version, number: true },

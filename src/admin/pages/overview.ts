@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Overview, SinkOverview } from '../model.ts';
-import { sinkAddress, withQuery } from './addresses.ts';
+import { goneAddress, sinkAddress, withQuery } from './addresses.ts';
 import { badge } from './badge.ts';
 import type { Content } from './content.ts';
 import { exportId, exportSection } from './exports.ts';
@@ -68,8 +68,13 @@ function troubles({ troubles, ...overview }: Overview): Content {
 function wayTo(about: string, { sinks, sources, exports }: Omit<Overview, 'troubles'>): Content {
   if (sinks.some(({ sink }) => sink === about))
     return html`<a href=${sinkAddress(about)}>Show sink ${about}</a>`;
-  if (sources.some(({ source }) => source === about))
-    return html`<a href=${withQuery('/polls', { source: about })}>Show polls of ${about}</a>`;
+  const source = sources.find((one) => one.source === about);
+  if (source)
+    return [
+      html`<a href=${withQuery('/polls', { source: about })}>Show polls of ${about}</a>`,
+      source.leads > source.leads_listed &&
+        html` <a href=${goneAddress(about)}>Show leads that ${about} no longer lists</a>`,
+    ];
   if (exports.some((one) => one.export === about))
     return html`<a href=${`#${exportId(about)}`}>Show export ${about}</a>`;
   return null;

@@ -1,6 +1,8 @@
 import { html } from 'htm/preact';
 import { PollFilter, type PollRow } from '../model.ts';
+import { goneAddress } from './addresses.ts';
 import { badge } from './badge.ts';
+import type { Content } from './content.ts';
 import type { Field } from './filters.ts';
 import { showList } from './list-page.ts';
 import { moment } from './moment.ts';
@@ -27,10 +29,18 @@ export const addPolls: AddPage = (app, site) => {
           empty: emptyWords(filtered, polls, words),
         }),
         pager('/polls', filtered, polls),
+        toGone(filtered.filter?.source),
       ],
     }),
   );
 };
+
+function toGone(source: string | undefined): Content {
+  return (
+    source !== undefined &&
+    html`<p class="hint"><a href=${goneAddress(source)}>Show leads that ${source} no longer lists</a></p>`
+  );
+}
 
 const words = { noMatch: 'No poll matches.', noneYet: 'No poll has begun yet.' };
 

@@ -21,6 +21,8 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
       created_at: before(seen + 21_000 + (at % 7) * 900),
       first_seen_at: before(seen),
       changed_at: before(changed ? seen / 2 : seen),
+      last_listed_at: at % 31 === 7 ? before(seen / 3 + 30_000) : null,
+      gone_at: at % 31 === 7 ? before(seen / 3) : null,
     };
   });
   const deliveries = leads.flatMap((lead, at) => deliveriesOf(lead, at, before));

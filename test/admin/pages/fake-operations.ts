@@ -69,7 +69,7 @@ export class FakeOperations implements Operations {
   }
 
   async leads(
-    { lead, service, source, since, until }: LeadSearch,
+    { lead, service, source, listing, since, until }: LeadSearch,
     page: PageRequest,
   ): Promise<Page<LeadRow>> {
     this.#mayFail();
@@ -78,6 +78,7 @@ export class FakeOperations implements Operations {
         (lead === undefined || row.lead_id === lead) &&
         (service === undefined || row.service_slug === service) &&
         (source === undefined || row.source === source) &&
+        (listing === undefined || (listing === 'gone') === (row.gone_at !== null)) &&
         (since === undefined || row.first_seen_at >= since) &&
         (until === undefined || row.first_seen_at < until),
     );

@@ -100,10 +100,10 @@ describe('Leads', () => {
     const { page, go } = await openReader(browser);
     await go('/leads');
     await page.getByLabel('Service').fill('painting');
-    await page.getByLabel('First seen since').fill('2026-11-22 00:30');
+    await page.getByLabel('First seen, or gone, since').fill('2026-11-22 00:30');
     await page.getByRole('button', { name: 'Show' }).click();
     await page.waitForURL((url) => url.searchParams.get('since') === '2026-11-21T13:30:00.000Z');
-    expect(await page.getByLabel('First seen since').inputValue()).toBe('2026-11-22 00:30');
+    expect(await page.getByLabel('First seen, or gone, since').inputValue()).toBe('2026-11-22 00:30');
     const services = await page.locator('td[data-label="Service"]').allInnerTexts();
     expect(services.length).toBeGreaterThan(0);
     expect(new Set(services)).toEqual(new Set(['painting']));
@@ -121,6 +121,41 @@ describe('Leads', () => {
     expect(await main(page).textContent()).toContain('Id is a number of at most 19 digits.');
     expect(await main(page).textContent()).toContain('how long ago');
     expect(await page.getByLabel('Id').inputValue()).toBe('abc');
+  });
+
+  test('that a source no longer lists are linked from its trouble, and shown with the time', async () => {
+    const { page, go, operations, faults } = await openReader(browser);
+    operations.troubles = [
+      {
+        severity: 'warning',
+        about: 'main',
+        what: 'main lists 6 leads, and listed 130 within a week before.',
+        next: 'See whether this is the right account.',
+      },
+    ];
+    await go('/');
+    await page.getByRole('link', { name: 'Show leads that main no longer lists' }).click();
+    await page.waitForURL('**/leads?listing=gone&source=main');
+    const gone = operations.leadRows.filter(({ gone_at, source }) => gone_at !== null && source === 'main');
+    expect(gone.length).toBeGreaterThan(1);
+    expect(await page.locator('td[data-label="Lead"]').allInnerTexts()).toEqual(
+      gone.map(({ lead_id }) => lead_id),
+    );
+    const since = await page
+      .locator('td[data-label="Gone since"] time')
+      .evaluateAll((times) => times.map((time) => time.getAttribute('datetime')));
+    expect(since).toEqual(gone.map(({ gone_at }) => gone_at));
+    await page.getByRole('link', { name: gone[0]?.lead_id ?? '' }).click();
+    await expect.poll(() => page.locator('.facts').innerText()).toContain('not since');
+    expect(faults).toEqual([]);
+  });
+
+  test('that a source no longer lists are one step from its polls', async () => {
+    const { page, go } = await openReader(browser);
+    await go('/polls?source=brisbane');
+    await page.getByRole('link', { name: 'Show leads that brisbane no longer lists' }).click();
+    await page.waitForURL('**/leads?listing=gone&source=brisbane');
+    expect(await page.getByLabel('Listing').inputValue()).toBe('gone');
   });
 
   test('are paged, and the way back is there', async () => {

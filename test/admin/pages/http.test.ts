@@ -57,11 +57,11 @@ describe('every page', () => {
 describe('bad input', () => {
   test.each([
     ['/leads?lead=9999999999999999999999', 'Id is a number of at most 19 digits.'],
-    ['/leads?since=2026-13-45', 'First seen since is how long ago'],
-    ['/leads?since=999999w', 'First seen since is how long ago'],
+    ['/leads?since=2026-13-45', 'First seen, or gone, since is how long ago'],
+    ['/leads?since=999999w', 'First seen, or gone, since is how long ago'],
     ['/deliveries?state=lost', 'State is one of pending, delivered, dead, skipped.'],
     ['/polls?status=great', 'Status is one of running'],
-    ['/leads?since=2026-02-30', 'First seen since is how long ago'],
+    ['/leads?since=2026-02-30', 'First seen, or gone, since is how long ago'],
     ['/deliveries?state=dead&state=pending', 'State was given more than once.'],
     [
       '/deliveries?stat=dead',
