@@ -215,7 +215,7 @@ function describePlannedSource(source: PlannedSource): string {
   switch (source.kind) {
     case 'added':
       return source.leads > 0
-        ? `source ${source.name} is back: its ${countOf(source.leads, 'lead')} are known`
+        ? `source ${source.name} is back, with ${countOf(source.leads, 'lead')} that leadsync knows`
         : `source ${source.name} is new`;
     case 'removed':
       return `source ${source.name} is gone: it is polled no more, and its ${countOf(source.leads, 'lead')} stay`;

@@ -33,8 +33,9 @@ test('status names the next step as LEADSYNC_COMMAND says', async () => {
 test('plan names the next step as LEADSYNC_COMMAND says', async () => {
   const install = new Install();
   await install.listed(1);
+  install.configure({ sinks: {} });
   const { stdout } = await install.run(['plan'], { env });
-  expect(stdout).toContain('`npm run -s leadsync -- reload`');
+  expect(stdout).toContain('`npm run -s leadsync -- forget crm`');
 });
 
 test('a checkout names the command as npm runs it there', () => {
