@@ -29,6 +29,8 @@ export interface Unavailable {
   readonly retryAfterMs?: number | undefined;
   /** The destination says it is gone for good (410): the sink is paused until somebody resumes it. */
   readonly gone?: boolean | undefined;
+  /** Nothing of the lead left leadsync: there was no connection to send it over. */
+  readonly unsent?: boolean | undefined;
 }
 
 /**
@@ -45,10 +47,11 @@ export interface Untried {
 const UNKNOWN_TO_THE_GATEWAY: ReadonlySet<number> = new Set([502, 504, 520, 524]);
 
 /**
- * Whether the lead may have arrived although the attempt failed: nobody answered, or a gateway answered for the destination.
- * Any other answer says that the destination did not take the lead.
+ * Whether the lead may have arrived although the attempt failed: it was sent and nobody answered, or a gateway answered for the
+ * destination. Any other answer says that the destination did not take the lead.
  */
 export function mayHaveArrived(outcome: Outcome): boolean {
   if (outcome.kind !== 'unavailable') return outcome.kind === 'delivered';
+  if (outcome.unsent) return false;
   return outcome.httpStatus === undefined || UNKNOWN_TO_THE_GATEWAY.has(outcome.httpStatus);
 }

@@ -129,6 +129,7 @@ export class SinkUnavailable extends Error {
   readonly httpStatus: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly gone: boolean;
+  readonly unsent: boolean;
 
   constructor(
     message: string,
@@ -138,6 +139,7 @@ export class SinkUnavailable extends Error {
       httpStatus?: number | undefined;
       retryAfterMs?: number | undefined;
       gone?: boolean;
+      unsent?: boolean;
       cause?: unknown;
     },
   ) {
@@ -147,6 +149,7 @@ export class SinkUnavailable extends Error {
     this.httpStatus = more.httpStatus;
     this.retryAfterMs = more.retryAfterMs;
     this.gone = more.gone ?? false;
+    this.unsent = more.unsent ?? false;
   }
 
   /** The same, as the outcome of one delivery. */
@@ -158,6 +161,7 @@ export class SinkUnavailable extends Error {
       answer: this.answer,
       retryAfterMs: this.retryAfterMs,
       gone: this.gone,
+      unsent: this.unsent,
     };
   }
 }

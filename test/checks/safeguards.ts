@@ -20,6 +20,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/faults/ledger-locked.test.ts'],
   },
   {
+    name: 'an attempt without a connection has sent nothing',
+    without: 'a lead that changes while its receiver is down is sent in its old content first',
+    file: 'src/leads/outcome.ts',
+    text: 'if (outcome.unsent) return false;',
+    instead: '',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
     name: 'the fence when an attempt is settled',
     without: 'an attempt whose lease was given to another settles the batch of that other',
     file: 'src/ledger/settling-sql.ts',

@@ -90,5 +90,5 @@ function mayHaveArrived({ open, isUnsure, isDelivered }: Tried): boolean {
 }
 
 function isUnanswered(outcome: Outcome | undefined): boolean {
-  return outcome?.kind === 'unavailable' && outcome.httpStatus === undefined;
+  return outcome?.kind === 'unavailable' && outcome.httpStatus === undefined && !outcome.unsent;
 }

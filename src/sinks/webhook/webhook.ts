@@ -65,6 +65,8 @@ class WebhookSink implements Sink {
   readonly #secretHeaders: ReadonlySet<string>;
   readonly #keys: readonly KeyObject[];
   readonly #pool: Pool;
+  /** Failures to connect, TLS included: no request was written before one of them. */
+  readonly #unconnected = new WeakSet<Error>();
 
   constructor(options: z.output<typeof webhookOptions>, parts: SinkParts) {
     this.#parts = parts;
@@ -86,6 +88,7 @@ class WebhookSink implements Sink {
       connect: { timeout: parts.timeoutMs },
       headersTimeout: parts.timeoutMs,
     });
+    this.#pool.on('connectionError', (_origin, _targets, error) => void this.#unconnected.add(error));
   }
 
   /** Connects, by TLS where the address says so, and hangs up: a receiver is never sent a request that is no lead. */
@@ -196,7 +199,8 @@ class WebhookSink implements Sink {
       return await withinDeadline(this.#parts.timeoutMs, stop, work);
     } catch (cause) {
       const { what, hint } = this.#failure(cause, stop);
-      throw new SinkUnavailable(`${this.#url.origin} ${what}.`, { hint, cause });
+      const unsent = cause instanceof Error && this.#unconnected.has(cause);
+      throw new SinkUnavailable(`${this.#url.origin} ${what}.`, { hint, unsent, cause });
     }
   }
 

@@ -12,6 +12,7 @@ import {
   unavailable,
 } from '../ledger-under-test.ts';
 
+const unsent: Unavailable = { kind: 'unavailable', reason: 'Nobody is there.', unsent: true };
 const gateway: Unavailable = { kind: 'unavailable', reason: 'It is slow.', httpStatus: 504 };
 const both = ['created', 'updated'] as const;
 /** Two leads: the first changes, the second shows that the sink works. */
@@ -43,6 +44,7 @@ export function newestContentContract(store: () => OpenLedger): void {
     it.each([
       ['refuses it', refused, '1 v1 dead'],
       ['says that it is down', unavailable, '1 v1 skipped'],
+      ['could not be connected to', unsent, '1 v1 skipped'],
     ])('while an attempt is under way is owed anew once the destination %s', async (_, outcome, before) => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(old);

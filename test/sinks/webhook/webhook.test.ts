@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { selfSigned } from '../../faults/certificate.ts';
 import { aBatch, aDelivery } from '../../support/a-delivery.ts';
 import { until } from '../../support/until.ts';
 import {
@@ -42,6 +44,13 @@ const failure = (work: Promise<unknown>) =>
     () => expect.fail('it did not fail'),
     (error: unknown) => error as SinkUnavailable,
   );
+
+/** Lets a server listen on loopback. Gives the port. */
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
 
 /** The last request. */
 function last(): ReceivedRequest {
@@ -327,9 +336,7 @@ describe('connections that fail', () => {
 
   test('a reset after the request, and something that is no HTTP, are said plainly', async () => {
     const server = createServer((socket) => socket.once('data', () => socket.end('220 mail ready\r\n')));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const url = `http://127.0.0.1:${await listening(server)}/`;
     expect((await failure(open({ url }).deliver(aBatch(1), NEVER))).message).toContain(
       'does not answer in HTTP',
     );
@@ -337,6 +344,34 @@ describe('connections that fail', () => {
     receiver.answerNext((_, res) => void res.socket?.destroy());
     const error = await failure(open({ url: receiver.url }).deliver(aBatch(1), NEVER));
     expect(error.message).toMatch(/closed|reset/);
+  });
+
+  test('without a connection nothing was sent, and that is said of the outcome', async () => {
+    const server = createTlsServer(selfSigned('receiver'));
+    const selfSignedPort = await listening(server);
+    for (const url of [
+      `http://127.0.0.1:${closedPort}/`,
+      'http://leads.invalid/',
+      receiver.url.replace('http:', 'https:'),
+      `https://127.0.0.1:${selfSignedPort}/`,
+    ]) {
+      const error = await failure(open({ url }).deliver(aBatch(1), NEVER));
+      expect([url, error.toOutcome().unsent]).toEqual([url, true]);
+    }
+    server.close();
+  });
+
+  test('what was sent and not answered may have arrived', async () => {
+    receiver.answerNext(
+      (_, res) => void res.socket?.destroy(),
+      () => undefined,
+    );
+    const sink = open({ url: receiver.url }, { timeoutMs: 300 });
+    for (const what of ['reset', 'hangs']) {
+      const error = await failure(sink.deliver(aBatch(1), NEVER));
+      expect([what, error.toOutcome().unsent]).toEqual([what, false]);
+    }
+    expect(receiver.received).toHaveLength(2);
   });
 
   test('a check sends no request', async () => {
