@@ -8,7 +8,7 @@ const THREADS = 2;
 
 /**
  * In MB. With V8's own much garbage would lie: 60 MB more in all with a young generation of its size, and as much again with an old
- * one twice as large. It has room for a lead of twice what `max_lead_size` is by itself, in text of two bytes a character: when V8
+ * one twice as large. It has room for a lead of 128 MB, in text of two bytes a character: when V8
  * finds none for so long a text, the whole process ends.
  */
 const HEAP = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 1024 };

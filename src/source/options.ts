@@ -69,8 +69,10 @@ export const sourceOptions = z.strictObject({
     .describe('The longest that reading one whole listing may take, all of its pages included.'),
   max_lead_size: size()
     .refine((bytes) => bytes >= 1024, 'must be 1kb or more')
-    .prefault('64mb')
-    .describe('A lead larger than this is set aside as rejected, with the beginning of its text.'),
+    .prefault('8mb')
+    .describe(
+      'A lead larger than this is set aside as rejected, with the beginning of its text. Memory grows with it: see sizes and limits in operating.md.',
+    ),
 });
 
 /** A source's options after validation: durations in ms, sizes in bytes, `base_url` without a slash at its end. */

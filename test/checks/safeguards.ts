@@ -28,6 +28,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {
+    name: 'the largest lead fits into the memory that is shipped',
+    without: 'one lead gets the container killed, again and again',
+    file: 'src/source/options.ts',
+    text: ".prefault('8mb')",
+    instead: ".prefault('32mb')",
+    tests: ['test/faults/service-huge.test.ts'],
+  },
+  {
     name: 'the fence when an attempt is settled',
     without: 'an attempt whose lease was given to another settles the batch of that other',
     file: 'src/ledger/settling-sql.ts',

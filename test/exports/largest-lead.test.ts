@@ -6,7 +6,7 @@ import { Install } from '../cli/an-install.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { runLeadsync } from '../support/leadsync.ts';
 
-/** Of NUL, each six characters of JSON: close to the 64 MB that `max_lead_size` allows by itself, and of two columns of a row. */
+/** Of NUL, each six characters of JSON: 63 MB, far more than `max_lead_size` allows by itself, and of two columns of a row. */
 const CHARACTERS = 10_500_000;
 const TIMEOUT_MS = 60_000;
 

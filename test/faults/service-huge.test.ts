@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { sourceOptions } from '../../src/source/options.ts';
+import { aLead } from '../support/a-lead.ts';
 import { aScene } from '../support/a-scene.ts';
 import type { Daemon } from '../support/leadsync.ts';
 import { accountOf, faultsOf } from '../support/oracle.ts';
@@ -12,6 +14,7 @@ import { logged, statusOf, told } from './telling.ts';
 // same way is taken by as many as fit into a suite.
 
 const MANY = 40_000;
+const DEFAULT_MAX_LEAD_BYTES = sourceOptions.shape.max_lead_size.parse(undefined);
 
 test('35. a gzip bomb is left off unread, in bounded memory, while leadsync answers its probes', async () => {
   const scene = await aScene('in-process', {
@@ -54,6 +57,24 @@ test('36. a lead of 50 MB reaches every sink, to the last byte', async () => {
   await expectCalm(daemon);
   const raw = scene.stub.served.raw();
   expect(faultsOf(await accountOf(scene, { raw }), { repeats: false })).toEqual([]);
+});
+
+test('36. the largest lead that is let in by default fits into the memory that the Kubernetes manifests give', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 5 } });
+  const daemon = await scene.start();
+  await until('the first leads are everywhere', () => scene.complete(), 60_000);
+  // Escapes of NUL are kept twice in the ledger: as they came, and in a form that every database can read.
+  const client_name = '\0'.repeat((DEFAULT_MAX_LEAD_BYTES - 2_000) / '\\u0000'.length);
+  scene.stub.addRaw(aLead({ id: 7_003_000, client_name }));
+  await until(
+    'it is everywhere',
+    async () =>
+      Object.values(await scene.held()).every((held) => held.some(({ lead }) => lead === '7003000')),
+    120_000,
+  );
+  for (const mb of limitsOfManifests()) expect(peakMb(daemon)).toBeLessThan(mb);
+  await expectCalm(daemon);
+  expect(faultsOf(await accountOf(scene, { raw: scene.stub.served.raw() }), { repeats: false })).toEqual([]);
 });
 
 test('36. of a lead that is larger than max_lead_size the others hear nothing', async () => {
@@ -100,6 +121,15 @@ async function expectAnswers({ adminUrl }: Daemon): Promise<void> {
 }
 
 /** The most memory that it has held, in MB; 0 where there is no /proc. */
+/** The memory limit of each of leadsync's containers, in MB. */
+function limitsOfManifests(): number[] {
+  const files = ['one-process/poller.yaml', 'with-workers/workers.yaml'];
+  return files.map((file) => {
+    const text = readFileSync(new URL(`../../deploy/kubernetes/${file}`, import.meta.url), 'utf8');
+    return Number(/limits: \{ memory: (\d+)Mi \}/.exec(text)?.[1]);
+  });
+}
+
 function peakMb({ process: { pid } }: Daemon): number {
   const path = `/proc/${pid}/status`;
   if (!existsSync(path)) return 0;

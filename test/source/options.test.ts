@@ -16,7 +16,7 @@ test('an address and a client are enough; the rest is as the description says', 
     page_parameter: 'page',
     timeout: 30_000,
     deadline: 600_000,
-    max_lead_size: 64 * 1024 * 1024,
+    max_lead_size: 8 * 1024 * 1024,
   });
   expect(client_secret.reveal()).toBe('canary');
   expect(inspect(sourceOptions.parse(least)) + JSON.stringify(sourceOptions.parse(least))).not.toContain(
