@@ -62,6 +62,8 @@ const rooms: Readonly<Record<string, Room>> = {
       'shown.ts',
       'ledger-error.ts',
       'inspect-file.ts',
+      'recovery/build.ts',
+      'recovery/exchange.ts',
       'extracting.ts',
       'news-entries.ts',
       'public-copy.ts',

@@ -48,6 +48,7 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     'export-subject': () => import('./commands/export-subject.ts'),
     moved: () => import('./commands/moved.ts'),
     ledger: () => import('./commands/ledger.ts'),
+    recover: () => import('./commands/recover.ts'),
     'support-bundle': () => import('./commands/support-bundle.ts'),
   },
   [OWN_COMMANDS]: {

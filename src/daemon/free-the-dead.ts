@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Ledger } from '../ledger/ledger.ts';
-import { deadIn, isDead, keepShowingLife, removeSign, showLife } from '../platform/life-sign.ts';
+import { deadIn, isDead, keepShowingLife, livingIn, removeSign, showLife } from '../platform/life-sign.ts';
 
 /** Where the processes of a data directory show that they live. */
 const folderOf = (dataDir: string) => join(dataDir, 'processes');
@@ -8,6 +8,11 @@ const folderOf = (dataDir: string) => join(dataDir, 'processes');
 /** Shows that this process lives, under the name that its attempts carry in the ledger. */
 export function showOwnLife(dataDir: string, holder: string): { release(): void } {
   return showLife(folderOf(dataDir), holder);
+}
+
+/** Whether any process of a data directory lives; workers do not hold its lock. */
+export function hasLivingProcess(dataDir: string): boolean {
+  return livingIn(folderOf(dataDir)).length > 0;
 }
 
 /**

@@ -82,8 +82,9 @@ function prepare(db: Database.Database) {
   return {
     waits: db.prepare<[number], { batch_no: number | null; sink: string; state: DeliveryState }>(
       `SELECT d.batch_no, s.sink, d.state FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
-       LEFT JOIN _batches b ON b.batch_no = d.batch_no
-       WHERE d.delivery_no = ? AND (d.state = 'pending' OR (d.state = 'dead' AND NOT ${OVERTAKEN})) AND (b.batch_no IS NULL OR b.lease = 0)`,
+       JOIN _versions v ON v.version_no = d.version_no LEFT JOIN _batches b ON b.batch_no = d.batch_no
+       WHERE d.delivery_no = ? AND (d.event = 'erased' OR v.raw <> json_object('id', v.id))
+       AND (d.state = 'pending' OR (d.state = 'dead' AND NOT ${OVERTAKEN})) AND (b.batch_no IS NULL OR b.lease = 0)`,
     ),
     due: db.prepare<[number, number, number]>(
       `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, excused = 0, settled_at = NULL, next_attempt_at = ?,

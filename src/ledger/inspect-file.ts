@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { extname } from 'node:path';
-import { LedgerError, RESTORE } from './ledger-error.ts';
+import { LedgerError, RECOVER } from './ledger-error.ts';
 
 /** Texts of SQLite may have several lines. */
 const LINE_BREAKS = /\s*\n\s*/g;
@@ -32,5 +32,5 @@ export function inspectFile(
 
 function damaged(file: string, found: readonly string[]): LedgerError {
   const what = found.map((one) => one.replaceAll(LINE_BREAKS, ' ')).join('; ');
-  return new LedgerError('damaged', `The ledger ${file} is damaged: ${what}.`, RESTORE);
+  return new LedgerError('damaged', `The ledger ${file} is damaged: ${what}.`, RECOVER);
 }

@@ -30,9 +30,9 @@ export class LedgerError extends Error {
   }
 }
 
-/** What to do about a damaged ledger. A log of the file before, left beside the one that was put back, is what damages most. */
-export const RESTORE =
-  'Stop leadsync and its workers, and restore it from a backup, after its -wal and -shm were removed as well. Without a backup, move all three away; `leadsync ledger accept` makes a new one, and every listed lead goes out again.';
+/** What to do about a damaged ledger. */
+export const RECOVER =
+  'Stop leadsync and its workers. `leadsync recover` shows what can still be read, and with --yes makes a new ledger of it. A recent backup may have more: restore it after removing ledger.db-wal and ledger.db-shm.';
 
 /** Says what SQLite's error code means for the operator. @see https://www.sqlite.org/rescode.html */
 export function toLedgerError(error: unknown, file: string): LedgerError {
@@ -63,7 +63,7 @@ export function toLedgerError(error: unknown, file: string): LedgerError {
     );
   }
   if (code.startsWith('SQLITE_CORRUPT')) {
-    return new LedgerError('damaged', `The ledger ${file} is damaged.`, RESTORE, error);
+    return new LedgerError('damaged', `The ledger ${file} is damaged.`, RECOVER, error);
   }
   if (code.startsWith('SQLITE_CONSTRAINT')) {
     return new LedgerError(

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../leads/lead.ts';
 import { NewestContent } from './newest-content.ts';
+import { LOST_TEXT } from './recovery/lost-text.ts';
 import { HAS_CONTENT } from './retaining.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
 
@@ -38,6 +39,10 @@ export class Owing {
       skipAll: db.prepare(
         `INSERT INTO _deliveries (version_no, sink_no, event, state, reason, owed_at, settled_at)
          SELECT value, ?, 'created', 'skipped', ?, ?, ? FROM json_each(?)`,
+      ),
+      oweAgain: db.prepare<[number, number, number, string]>(
+        `UPDATE _deliveries SET state = 'pending', reason = NULL, settled_at = NULL, next_attempt_at = ?
+         WHERE version_no = +? AND sink_no = +? AND state = 'dead' AND reason = ?`,
       ),
       between: db.prepare<[{ after: number; to: number; limit: number }], CurrentVersion>(
         // Of each lead the current version: the one in this range, or a newer one that came since the sink is there.
@@ -81,6 +86,15 @@ export class Owing {
   /** A lead has another content: every sink is owed it that asks for changes, or has not got the lead yet. */
   updated(versionNo: number, source: string, id: LeadId, now: number): void {
     for (const sink of this.#sinks) this.newest.bringUp(sink, { versionNo, source, id }, now);
+  }
+
+  /** Owes again what waited for the text of this version, which was lost to damage. */
+  textIsBack(versionNo: number, now: number): void {
+    for (const sink of this.#rows.all()) {
+      const { changes } = this.#sql.oweAgain.run(now, versionNo, sink.sinkNo, LOST_TEXT);
+      this.#rows.count(sink.name, 'dead', -changes);
+      this.#rows.count(sink.name, 'pending', changes);
+    }
   }
 
   /** Owes a lead once more, as a replay that was asked for then; what failed before and waits for its next attempt gives way. */

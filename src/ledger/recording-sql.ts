@@ -29,8 +29,11 @@ export function prepareRecording(db: Database.Database) {
     lead: db.prepare<[string, bigint], LeadRow>(
       'SELECT version_no, first_no, version, hash, last_listed_at, erased_no FROM _leads WHERE source = ? AND id = ?',
     ),
-    version: db.prepare<[number], { raw: string; first_seen_at: number }>(
-      'SELECT raw, first_seen_at FROM _versions WHERE version_no = ?',
+    version: db.prepare<[number], { raw: string; hash: string; first_seen_at: number }>(
+      'SELECT raw, hash, first_seen_at FROM _versions WHERE version_no = ?',
+    ),
+    setText: db.prepare(
+      'UPDATE _versions SET raw = ?, service_slug = ?, created_at = ?, readable = ?, safe_raw = ? WHERE version_no = ?',
     ),
     addLead: db.prepare(
       'INSERT INTO _leads (source, id, version_no, first_no, version, hash) VALUES (?, ?, ?, ?, 1, ?)',

@@ -171,7 +171,15 @@ export class Recording {
 
   #change(poll: OpenPoll, lead: Content, row: LeadRow, now: number): void {
     const { id, hash, raw, facts } = lead;
-    const last = this.#sql.version.get(row.version_no) as { raw: string; first_seen_at: number };
+    const last = this.#sql.version.get(row.version_no) as {
+      raw: string;
+      hash: string;
+      first_seen_at: number;
+    };
+    if (last.hash === hash) {
+      this.#bringTextBack(poll.source, lead, row.version_no, now);
+      return;
+    }
     const fields = changedFields(last.raw, raw);
     const version = row.version + 1;
     const added = this.#sql.addVersion.run(
@@ -193,6 +201,13 @@ export class Recording {
     // The mark tells of a listing that had the lead as it was. Should this poll break off, the next one must read again.
     this.#sql.unmark.run(poll.source);
     poll.changed += 1;
+  }
+
+  /** A lead whose text was lost to damage is listed as it was: it is no change. */
+  #bringTextBack(source: string, { id, hash, raw, facts }: Content, versionNo: number, now: number): void {
+    this.#sql.setText.run(raw, ...columnsOf(facts), versionNo);
+    this.#sql.setHash.run(hash, source, id);
+    this.#owing.textIsBack(versionNo, now);
   }
 
   /** The same content was set aside in the last listing, beside the one that is known. */

@@ -76,22 +76,28 @@ export function migrate(db: Database.Database): Upgrade | undefined {
     return undefined;
   }
   const copy = from > 0 ? copyBeforeUpgrade(db, to) : undefined;
+  takeSteps(db, to);
+  return copy && { from, to, copy };
+}
+
+/** Takes all missing steps up to a schema, in one transaction; with the last one come the views. */
+export function takeSteps(db: Database.Database, to = migrations.length): void {
   addFunctions(db);
   db.transaction(() => {
     // Read once more: another process may have taken the same steps while this one waited for it.
-    const missing = migrations.slice(appliedSteps(db));
+    const missing = migrations.slice(appliedSteps(db), to);
     for (const step of missing) db.exec(step);
-    if (missing.length > 0) {
+    if (missing.length > 0 && to === migrations.length) {
       makeViews(db);
       writeComments(db);
     }
     db.pragma(`application_id = ${APPLICATION_ID}`);
-    db.pragma(`user_version = ${migrations.length}`);
+    db.pragma(`user_version = ${to}`);
   }).immediate();
-  return copy && { from, to, copy };
 }
 
-function appliedSteps(db: Database.Database): number {
+/** Returns how many steps made a ledger's schema. */
+export function appliedSteps(db: Database.Database): number {
   return Number(db.pragma('user_version', { simple: true }));
 }
 

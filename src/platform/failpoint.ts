@@ -34,6 +34,10 @@ const PLACES = [
   /** In a transaction of PostgreSQL that may have written something, before and after its COMMIT. */
   'postgres-commit',
   'postgres-committed',
+  /** In the exchange of a damaged ledger: its log is emptied, it has its second name, the recovered one is in its place. */
+  'recover-log-emptied',
+  'recover-kept',
+  'recover-exchanged',
   /** The steps of writing a file. */
   'file-write',
   'file-sync',

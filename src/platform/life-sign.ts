@@ -66,6 +66,15 @@ export function deadIn(folder: string, now: Date): readonly string[] {
     .filter((name) => isDead(folder, name));
 }
 
+/** The names of the processes that show in a folder that they live. */
+export function livingIn(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.lock'))
+    .map((file) => file.slice(0, -'.lock'.length))
+    .filter((name) => !isDead(folder, name));
+}
+
 function ageMark(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }

@@ -1,0 +1,62 @@
+import { isSound, type Recovery, recoverLedger } from '../../daemon/recover.ts';
+import { listenForStop } from '../../platform/stop-signals.ts';
+import { defineCommand } from '../command.ts';
+import { commandShown, ledgerConfigOf } from '../context.ts';
+import { ExitCode } from '../exit-code.ts';
+import { CommandFailure } from '../failure.ts';
+import { printJson } from '../printable.ts';
+import { recoveryText } from '../recovery-text.ts';
+
+interface Options {
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/** `leadsync recover`: makes a new ledger of what can be read of a damaged one. */
+export const command = defineCommand<Options>({
+  usage: 'recover',
+  summary: 'makes a new ledger of all that can be read of a damaged one',
+  examples: ['leadsync recover', 'leadsync recover --yes', 'leadsync recover --json | jq .tables'],
+  notes:
+    'Stop leadsync and its workers first. Without --yes it says what can be recovered, and changes nothing. With --yes the\nrecovered ledger takes the place of the damaged one, which is kept beside it under another name.\nDeliveries of which nothing is known any more are made under the same id, so a receiver may get them twice.\nExit 0 when the ledger is sound or was recovered, 1 when it was not, 75 while a leadsync or a worker runs.',
+  declare: (command) =>
+    command
+      .option('--yes', 'put the recovered ledger in the place of the damaged one')
+      .option('--json', 'print what was found as JSON'),
+  run: async (options, surroundings) => {
+    const config = ledgerConfigOf(options, surroundings);
+    const { clock, stdout } = surroundings;
+    const stop = listenForStop(() => process.exit(ExitCode.notDone));
+    const recovery = await recoverLedger(config, { clock, signal: stop.signal }, options.yes === true);
+    stop.release();
+    stdout.write(options.json ? printJson(recoveryJson(recovery)) : recoveryText(recovery));
+    if (isSound(recovery) || recovery.aside !== undefined) return ExitCode.done;
+    const shown = commandShown(options, surroundings)('recover --yes');
+    throw new CommandFailure(
+      ExitCode.notDone,
+      'Nothing was changed.',
+      `${shown} puts the recovered ledger in the place of the damaged one, which is kept beside it. If you have a recent backup, compare: a backup has what was lost here, and lacks what came after it.`,
+    );
+  },
+});
+
+function recoveryJson(recovery: Recovery) {
+  const { file, damage, recovered, aside } = recovery;
+  return {
+    file,
+    sound: isSound(recovery),
+    damage: damage?.message ?? null,
+    exchanged: aside !== undefined,
+    kept_as: aside ?? null,
+    leads: recovered.leads,
+    leads_without_text: recovered.leadsWithoutText,
+    erased: recovered.erased,
+    sinks: recovered.sinks,
+    sinks_restored_by_name: recovered.sinksRestored,
+    deliveries: recovered.deliveries,
+    deliveries_restored: recovered.deliveriesRestored,
+    deliveries_repeated: recovered.deliveriesRepeated,
+    deliveries_waiting: recovered.deliveriesWaiting,
+    tables: recovered.tables,
+  };
+}

@@ -1,0 +1,66 @@
+import type { LedgerConfig } from '../config/config.ts';
+import { inspectFile } from '../ledger/inspect-file.ts';
+import { LedgerError } from '../ledger/ledger-error.ts';
+import { buildRecovered, type Recovered, removeLedger } from '../ledger/recovery/build.ts';
+import { exchangeLedger } from '../ledger/recovery/exchange.ts';
+import type { Clock } from '../platform/clock.ts';
+import { hasLivingProcess } from './free-the-dead.ts';
+import { lacksLedger } from './new-ledger.ts';
+import { DataDirHeld, holdDataDir, ledgerFile } from './open-ledger.ts';
+
+/** What a recovery found, and did. */
+export interface Recovery {
+  readonly file: string;
+  /** What SQLite says of the file; undefined when it finds nothing wrong. */
+  readonly damage: LedgerError | undefined;
+  readonly recovered: Recovered;
+  /** Where the damaged ledger is now; undefined when it was left in its place. */
+  readonly aside: string | undefined;
+}
+
+/** Whether the ledger is sound: there is nothing to recover. */
+export function isSound({ damage, recovered }: Recovery): boolean {
+  return damage === undefined && recovered.whole;
+}
+
+/**
+ * Makes a new ledger of what can be read of a damaged one and, if `exchange` says so, puts it in the place of the old one, which is kept.
+ * Otherwise nothing is changed. Only while no leadsync and no worker runs.
+ * @throws DataDirHeld, DataDirUnusable, LedgerError
+ */
+export async function recoverLedger(
+  { dataDir }: Pick<LedgerConfig, 'dataDir'>,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  exchange: boolean,
+): Promise<Recovery> {
+  const file = ledgerFile(dataDir);
+  requireLedger(dataDir, file);
+  const held = holdDataDir(dataDir);
+  try {
+    if (hasLivingProcess(dataDir)) throw new DataDirHeld(`A worker uses the data directory ${dataDir}.`);
+    const damage = await inspectFile(file, 'whole', signal);
+    signal.throwIfAborted();
+    const target = `${file}.recovered`;
+    const now = clock.now();
+    const recovered = buildRecovered(file, target, now.getTime());
+    const found = { file, damage, recovered, aside: undefined };
+    if (!exchange || isSound(found)) {
+      removeLedger(target); // it holds personal data that `erase` would not find
+      return found;
+    }
+    const aside = `${file}.damaged-${now.toISOString().replaceAll(/[-:]/g, '')}`;
+    exchangeLedger(file, target, aside);
+    return { ...found, aside };
+  } finally {
+    held.release();
+  }
+}
+
+function requireLedger(dataDir: string, file: string): void {
+  if (!lacksLedger(dataDir)) return;
+  throw new LedgerError(
+    'missing',
+    `There is nothing to recover: ${file} is missing or empty.`,
+    'Check data_dir. If the ledger was removed or cut off, restore it from a backup; without one, `leadsync ledger accept` makes a new ledger, and every listed lead goes out again.',
+  );
+}

@@ -1,0 +1,81 @@
+import type Database from 'better-sqlite3';
+import type { DamagedFile, Reading, StoredRow, StoredValue } from './damaged-file.ts';
+import { soundRow } from './sound-row.ts';
+
+/** What became of a table. */
+export interface CopiedTable {
+  readonly table: string;
+  readonly kept: number;
+  /** How many rows are missing, at most. */
+  readonly lost: number;
+  /** Whether every page of it could be read, and every row was sound. */
+  readonly whole: boolean;
+}
+
+/** The tables whose rows are copied. `_leads` is derived from versions, and `_comments` from this version of leadsync. */
+const TABLES = [
+  '_ledger',
+  '_sources',
+  '_sinks',
+  '_versions',
+  '_deliveries',
+  '_batches',
+  '_attempts',
+  '_replays',
+  'polls',
+  'rejected_leads',
+  '_client_keys',
+  '_erased',
+  '_presence',
+] as const;
+
+/** The tables that have no row numbers; the others are read by theirs. */
+const WITHOUT_ROWID: Readonly<Record<string, readonly string[]>> = { _sources: ['source'] };
+
+/** Copies every sound row of every table into an empty ledger of the same schema. Runs inside its caller's transaction. */
+export function copyTables(from: DamagedFile, to: Database.Database): CopiedTable[] {
+  return TABLES.filter((table) => from.has(table) && columnsOf(to, table).length > 0).map((table) =>
+    copyTable(from, to, table),
+  );
+}
+
+function copyTable(from: DamagedFile, to: Database.Database, table: string): CopiedTable {
+  const columns = columnsOf(to, table);
+  const add = to.prepare<StoredValue[]>(
+    `INSERT OR IGNORE INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+  );
+  const reading: Reading = { missed: 0n, complete: true };
+  let [kept, refused] = [0, 0];
+  for (const row of rowsOf(from, table, reading)) {
+    const sound = soundRow(table, row);
+    if (sound && added(add, columns, sound)) kept += 1;
+    else refused += 1;
+  }
+  // The empty ledger has an id of its own, which stays where the other cannot be read.
+  if (table === '_ledger' && kept > 0) to.exec('DELETE FROM _ledger WHERE rowid = 1');
+  return {
+    table,
+    kept,
+    lost: refused + Number(reading.missed),
+    whole: reading.complete && refused === 0,
+  };
+}
+
+function rowsOf(from: DamagedFile, table: string, reading: Reading): Generator<StoredRow> {
+  const order = WITHOUT_ROWID[table];
+  return order ? from.entries(`SELECT * FROM ${table}`, order, reading) : from.rows(table, reading);
+}
+
+/** False for a row that the schema does not take. `OR IGNORE` keeps a number or name that is there already. */
+function added(add: Database.Statement<StoredValue[]>, columns: readonly string[], row: StoredRow): boolean {
+  try {
+    return add.run(...columns.map((column) => row[column] ?? null)).changes === 1;
+  } catch (error) {
+    if (String((error as { code?: unknown }).code).startsWith('SQLITE_CONSTRAINT')) return false;
+    throw error;
+  }
+}
+
+function columnsOf(db: Database.Database, table: string): string[] {
+  return db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table);
+}

@@ -1,0 +1,147 @@
+import Database from 'better-sqlite3';
+
+/** A value as SQLite stores it; integers are bigints. */
+export type StoredValue = string | number | bigint | Buffer | null;
+
+/** A row of a damaged file, by the names of its columns. */
+export type StoredRow = Readonly<Record<string, StoredValue>>;
+
+/** What could be read of a table or an index. */
+export interface Reading {
+  /** How many row numbers, at most, stood on pages that cannot be read. */
+  missed: bigint;
+  /** Whether every page could be read. */
+  complete: boolean;
+}
+
+const [FIRST, LAST] = [-(2n ** 63n), 2n ** 63n - 1n];
+/** How many row numbers are tried one by one behind a row that cannot be read, before the steps grow. */
+const SINGLE_STEPS = 4_096;
+
+/**
+ * Reads what is readable of a damaged SQLite file. Changes nothing in it. Errors that do not come from damage are thrown as SQLite
+ * throws them.
+ */
+export class DamagedFile {
+  readonly #db: Database.Database;
+
+  /** @throws SQLite's error when not even the schema can be read */
+  constructor(file: string) {
+    this.#db = new Database(file, { readonly: true, fileMustExist: true });
+    try {
+      tolerateDamage(this.#db);
+      this.#db.pragma('cell_size_check = ON');
+      this.#db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  /** The connection, to ask for what its header says. */
+  get connection(): Database.Database {
+    return this.#db;
+  }
+
+  /** Whether the schema has a table or an index of that name. */
+  has(name: string): boolean {
+    return this.#db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined;
+  }
+
+  /** Yields the rows of a table in the order of their numbers, and notes in `reading` what it has to leave out. */
+  *rows(table: string, reading: Reading): Generator<StoredRow> {
+    const from = this.#db
+      .prepare<[bigint], StoredRow & { no: bigint }>(
+        `SELECT rowid AS no, * FROM ${table} NOT INDEXED WHERE rowid >= ? ORDER BY rowid`,
+      )
+      .safeIntegers();
+    let next: bigint | undefined = FIRST;
+    let last: bigint | undefined;
+    while (next !== undefined) {
+      try {
+        for (const row of from.iterate(next)) {
+          last = row.no;
+          yield row;
+        }
+        return;
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        reading.complete = false;
+        const failed: bigint = last === undefined ? 0n : last + 1n;
+        next = failed > LAST ? undefined : this.#readableFrom(table, failed);
+        reading.missed += next === undefined ? 1n : next - failed;
+      }
+    }
+  }
+
+  /** Yields the rows of a query from both ends: from its beginning up to a page that cannot be read, then from its end. */
+  *entries(query: string, order: readonly string[], reading: Reading): Generator<StoredRow> {
+    for (const direction of ['ASC', 'DESC']) {
+      const by = order.map((column) => `${column} ${direction}`).join(', ');
+      try {
+        yield* this.#db.prepare<[], StoredRow>(`${query} ORDER BY ${by}`).safeIntegers().iterate();
+        return;
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        reading.complete = false;
+      }
+    }
+  }
+
+  /** Finds the first row, at or behind a number, that can be read as a whole. */
+  #readableFrom(table: string, failed: bigint): bigint | undefined {
+    const isReadable = this.#isReadable(table);
+    let step = 1n;
+    for (let tried = 1, at = failed; ; tried += 1) {
+      const before = at;
+      at += step;
+      if (at > LAST) return undefined;
+      if (isReadable(at)) return step === 1n ? at : earliest(before, at, isReadable);
+      if (tried >= SINGLE_STEPS) step *= 2n;
+    }
+  }
+
+  #isReadable(table: string): (from: bigint) => boolean {
+    const statement = this.#db
+      .prepare<[bigint]>(`SELECT * FROM ${table} NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1`)
+      .safeIntegers();
+    return (from) => {
+      try {
+        statement.get(from);
+        return true;
+      } catch (error) {
+        if (isDamage(error)) return false;
+        throw error;
+      }
+    };
+  }
+}
+
+/** Halves the stretch between a number that cannot be read and one that can. */
+function earliest(unreadable: bigint, readable: bigint, isReadable: (at: bigint) => boolean): bigint {
+  let [bad, good] = [unreadable, readable];
+  while (good - bad > 1n) {
+    const middle = (bad + good) / 2n;
+    if (isReadable(middle)) good = middle;
+    else bad = middle;
+  }
+  return good;
+}
+
+/** Lets a connection open a file that is shorter than its header says, or whose schema is partly wrong. */
+export function tolerateDamage(db: Database.Database): void {
+  db.unsafeMode();
+  db.pragma('writable_schema = ON');
+}
+
+/** Errors of SQLite that a page with wrong content causes. A wrong length can ask for more memory than there is. */
+const DAMAGE = /^SQLITE_(CORRUPT|NOTADB|TOOBIG|NOMEM|IOERR)/;
+
+/** Whether SQLite failed because of what a page holds. */
+export function isDamage(error: unknown): boolean {
+  return DAMAGE.test(String((error as { code?: unknown }).code ?? ''));
+}

@@ -1,0 +1,65 @@
+import { copyFileSync, linkSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { codeOf } from '../../platform/error-code.ts';
+import { reach } from '../../platform/failpoint.ts';
+import { LedgerError, toLedgerError } from '../ledger-error.ts';
+import { syncFile } from './build.ts';
+import { tolerateDamage } from './damaged-file.ts';
+
+/**
+ * Puts a recovered ledger in the place of the damaged one, which stays under the name `aside`. Whatever ends the process or the machine
+ * in between, either the old or the new ledger is there, complete.
+ * @throws LedgerError when the old one is still in its place
+ */
+export function exchangeLedger(file: string, recovered: string, aside: string): void {
+  try {
+    // With a log beside it the old ledger is two files, and a log that is left beside the new one would damage that.
+    emptyLog(file);
+    reach('recover-log-emptied');
+    keepAs(file, aside);
+    reach('recover-kept');
+    renameSync(recovered, file);
+    reach('recover-exchanged');
+    syncFile(dirname(file));
+  } catch (error) {
+    throw failed(error, file);
+  }
+}
+
+/** Moves what the log holds into the file, whatever the pages say, and removes the log. */
+function emptyLog(file: string): void {
+  const db = new Database(file, { fileMustExist: true });
+  try {
+    tolerateDamage(db);
+    const [state] = db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }];
+    if (state.busy !== 0) throw Object.assign(new Error('somebody reads it'), { code: 'SQLITE_BUSY' });
+  } finally {
+    db.close();
+  }
+  syncFile(file);
+  for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+}
+
+/** A second name for the same file; a copy where the file system has no such names. */
+function keepAs(file: string, aside: string): void {
+  try {
+    linkSync(file, aside);
+  } catch (error) {
+    if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'EEXIST') throw error;
+    copyFileSync(file, aside);
+    syncFile(aside);
+  }
+  syncFile(dirname(file));
+}
+
+function failed(error: unknown, file: string): LedgerError {
+  const code = codeOf(error);
+  if (code?.startsWith('SQLITE')) return toLedgerError(error, file);
+  return new LedgerError(
+    code === 'ENOSPC' ? 'full' : 'io',
+    `The recovered ledger could not be put in the place of ${file} (${code}).`,
+    'The old ledger is still in its place. Check the disk and who may write to data_dir, and run the command again.',
+    error,
+  );
+}

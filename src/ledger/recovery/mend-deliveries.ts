@@ -1,0 +1,124 @@
+import type Database from 'better-sqlite3';
+import { ERASED } from '../erasing.ts';
+import type { CopiedTable } from './copy-tables.ts';
+import { LOST_TEXT } from './lost-text.ts';
+import type { Witness } from './witnesses.ts';
+
+/** Why a delivery is skipped that has arrived or was skipped, nobody knows which. */
+export const SETTLED = 'the ledger was damaged, and knows of this delivery only that it was settled';
+
+/** What was found out about deliveries. */
+export interface MendedDeliveries {
+  /** Brought back, in all. */
+  readonly restored: number;
+  /** Names of sinks whose rows were lost, and brought back by their names alone. */
+  readonly sinks: readonly string[];
+  /** Whether any may be missing. */
+  readonly incomplete: boolean;
+}
+
+/**
+ * Keeps the deliveries whose lead and sink are known, brings back those that only indexes still name, and lets nothing be under way.
+ * Whether a delivery that cannot be read has arrived is told by its attempts; where nobody can tell, it is owed again under its name.
+ */
+export function mendDeliveries(
+  db: Database.Database,
+  tables: readonly CopiedTable[],
+  complete: ReadonlySet<Witness>,
+  now: number,
+): MendedDeliveries {
+  const isWhole = (name: string) => tables.find(({ table }) => table === name)?.whole ?? false;
+  const run = (sql: string) => db.prepare<[{ now: number }]>(sql).run({ now }).changes;
+  const sinks = db.prepare<[], string>(LOST_SINKS).pluck().all();
+  const contradicted = db.prepare(CONTRADICTED).run().changes;
+  const orphaned = db.prepare(ORPHANED).run().changes;
+  const settled = complete.has('said_pending') && complete.has('said_dead') ? 1 : 0;
+  const restored = db
+    .prepare<[{ now: number; settled: 0 | 1; reason: string }]>(RESTORED)
+    .run({ now, settled, reason: SETTLED }).changes;
+  const isComplete = isWhole('_deliveries') && contradicted + orphaned + restored === 0;
+  for (const sql of isComplete && isWhole('_batches') ? SAME_BATCHES : NO_BATCHES) run(sql);
+  for (const sql of SOUND_STATES) run(sql);
+  db.prepare<[{ now: number; reason: string }]>(SKIP_ERASED).run({ now, reason: ERASED });
+  for (const sql of WITHOUT_OWNER) run(sql);
+  return { restored, sinks, incomplete: !isComplete };
+}
+
+/** Gives up for now what is owed of leads without their texts. */
+export function giveUpLostTexts(db: Database.Database, now: number): void {
+  db.prepare<[{ now: number; reason: string }]>(GIVE_UP).run({ now, reason: LOST_TEXT });
+  db.exec(EMPTY_BATCHES);
+}
+
+/** The next declaration says what else such a sink is. */
+const LOST_SINKS = `
+  INSERT OR IGNORE INTO _sinks (sink_no, sink, active, events, backfill, owed_through, backfill_to, health)
+  SELECT sink_no, sink, 1, 'created', 1, (SELECT coalesce(max(version_no), 0) FROM _versions), (SELECT coalesce(max(version_no), 0) FROM _versions), '{}'
+  FROM said_sinks WHERE typeof(sink) = 'text' AND sink_no > 0 RETURNING sink`;
+
+/** The index says something else of the same number: one of both is wrong. */
+const CONTRADICTED = `
+  DELETE FROM _deliveries AS d WHERE EXISTS (SELECT 1 FROM said_owed s WHERE s.delivery_no = d.delivery_no)
+    AND NOT EXISTS (SELECT 1 FROM said_owed s WHERE s.delivery_no = d.delivery_no AND s.version_no = d.version_no
+      AND s.sink_no = d.sink_no AND s.replay = d.replay)`;
+
+const ORPHANED = `
+  DELETE FROM _deliveries WHERE version_no NOT IN (SELECT version_no FROM _versions) OR sink_no NOT IN (SELECT sink_no FROM _sinks)`;
+
+/** The delivery `s` has an attempt that ended well. */
+const ARRIVED = `(SELECT max(coalesce(a.last_at, a.started_at) + a.duration_ms) FROM _attempts a
+  WHERE a.delivery_no = s.delivery_no AND a.outcome = 'delivered')`;
+
+/** Settled without having arrived, as far as two indexes say. */
+const SKIPPED = `(:settled AND s.delivery_no NOT IN (SELECT delivery_no FROM said_pending)
+  AND s.delivery_no NOT IN (SELECT delivery_no FROM said_dead))`;
+
+const RESTORED = `
+  INSERT OR IGNORE INTO _deliveries (delivery_no, version_no, sink_no, replay, event, state, reason, attempts, owed_at,
+    first_attempt_at, last_attempt_at, next_attempt_at, settled_at, unsure_at)
+  SELECT delivery_no, version_no, sink_no, replay, event, state, iif(state = 'skipped', :reason, NULL), tried IS NOT NULL, seen_at,
+    coalesce(tried, iif(state = 'pending', seen_at, NULL)), tried, iif(state = 'pending', :now, NULL),
+    iif(state = 'pending', NULL, coalesce(arrived, :now)), iif(state = 'pending', :now, NULL)
+  FROM (SELECT s.delivery_no, s.version_no, s.sink_no, s.replay, v.first_seen_at AS seen_at, ${ARRIVED} AS arrived,
+      (SELECT max(a.started_at) FROM _attempts a WHERE a.delivery_no = s.delivery_no) AS tried,
+      CASE WHEN s.replay = -1 THEN 'erased' WHEN v.version = 1 OR instr(k.events, 'updated') = 0 THEN 'created' ELSE 'updated' END AS event,
+      CASE WHEN ${ARRIVED} IS NOT NULL THEN 'delivered' WHEN ${SKIPPED} THEN 'skipped' ELSE 'pending' END AS state
+    FROM said_owed s JOIN _versions v ON v.version_no = s.version_no JOIN _sinks k ON k.sink_no = s.sink_no
+    WHERE s.delivery_no > 0 AND s.replay >= -1 AND s.delivery_no NOT IN (SELECT delivery_no FROM _deliveries))`;
+
+/** What was under way is due at once as the same batches; an attempt of it may have brought it. */
+const SAME_BATCHES = [
+  `UPDATE _deliveries SET unsure_at = coalesce(unsure_at, :now)
+   WHERE batch_no IN (SELECT batch_no FROM _batches WHERE holder IS NOT NULL)`,
+  'UPDATE _batches SET lease = 0, holder = NULL, leased_until = 0',
+];
+
+/** Which deliveries a batch had, nobody knows any more: none is kept. */
+const NO_BATCHES = [
+  `UPDATE _deliveries AS d SET first_attempt_at = coalesce(first_attempt_at, owed_at), unsure_at = coalesce(unsure_at, :now)
+   WHERE batch_no IS NOT NULL AND NOT EXISTS (SELECT 1 FROM _batches b WHERE b.batch_no = d.batch_no AND b.holder IS NULL)`,
+  'UPDATE _deliveries SET batch_no = NULL',
+];
+
+const SOUND_STATES = [
+  `UPDATE _deliveries SET batch_no = NULL WHERE (state <> 'pending' OR batch_no NOT IN (SELECT batch_no FROM _batches))`,
+  "UPDATE _deliveries SET next_attempt_at = min(coalesce(next_attempt_at, :now), :now), settled_at = NULL WHERE state = 'pending'",
+  "UPDATE _deliveries SET settled_at = coalesce(settled_at, :now), next_attempt_at = NULL WHERE state <> 'pending'",
+];
+
+const SKIP_ERASED = `
+  UPDATE _deliveries SET state = 'skipped', reason = :reason, settled_at = :now, next_attempt_at = NULL, batch_no = NULL
+  WHERE state IN ('pending', 'dead') AND event <> 'erased' AND version_no IN (
+    SELECT v.version_no FROM _erased e JOIN _versions v ON v.source = e.source AND v.id = e.id)`;
+
+const WITHOUT_OWNER = [
+  'DELETE FROM _attempts WHERE delivery_no NOT IN (SELECT delivery_no FROM _deliveries)',
+  'DELETE FROM _replays WHERE sink_no NOT IN (SELECT sink_no FROM _sinks)',
+];
+
+const GIVE_UP = `
+  UPDATE _deliveries SET state = 'dead', reason = :reason, settled_at = :now, next_attempt_at = NULL, batch_no = NULL
+  WHERE state = 'pending' AND event <> 'erased' AND version_no IN (SELECT version_no FROM lost_texts)`;
+
+const EMPTY_BATCHES =
+  'DELETE FROM _batches AS b WHERE NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no)';

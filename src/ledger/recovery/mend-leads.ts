@@ -1,0 +1,100 @@
+import type Database from 'better-sqlite3';
+
+/** A row of `_versions` whose text leadsync has removed, or never had. */
+const EMPTY = "json_object('id', id)";
+
+/**
+ * Brings back, without their texts, versions that cannot be read but of which two other places say the same, and derives every lead from
+ * its versions. What was erased stays erased. Returns how many versions came back; `lost_texts` names them.
+ */
+export function mendLeads(db: Database.Database, now: number): number {
+  db.exec('CREATE TEMP TABLE lost_texts (version_no INTEGER PRIMARY KEY)');
+  for (const sql of [FROM_INDEXES, FROM_LEADS]) {
+    const found = db.prepare<[{ now: number }], bigint>(sql).pluck().safeIntegers().all({ now });
+    const note = db.prepare<[bigint]>('INSERT INTO lost_texts VALUES (?)');
+    for (const versionNo of found) note.run(versionNo);
+  }
+  const lost = db.prepare<[], number>('SELECT count(*) FROM lost_texts').pluck().get() ?? 0;
+  db.exec(ERASED);
+  db.exec('DELETE FROM _leads');
+  db.exec(LEADS);
+  db.exec(EMPTY_ERASED);
+  db.exec(SOURCES);
+  return lost;
+}
+
+/** When a version was listed that cannot be read, as far as its deliveries or other versions of its lead tell. */
+const times = (said: string) => `
+  coalesce((SELECT min(owed_at) FROM _deliveries d WHERE d.version_no = ${said}.version_no),
+    (SELECT max(valid_from) FROM _versions w WHERE w.source = ${said}.source AND w.id = ${said}.id), :now),
+  coalesce((SELECT min(first_seen_at) FROM _versions w WHERE w.source = ${said}.source AND w.id = ${said}.id),
+    (SELECT min(owed_at) FROM _deliveries d WHERE d.version_no = ${said}.version_no), :now)`;
+
+const COLUMNS = 'version_no, source, id, version, poll_id, valid_from, first_seen_at, hash, raw';
+
+/** Said by the index over leads, and by one more place. */
+const FROM_INDEXES = `
+  INSERT OR IGNORE INTO _versions (${COLUMNS})
+  SELECT version_no, source, id, version, 0, ${times('s')},
+    coalesce((SELECT hash FROM said_leads l WHERE l.source = s.source AND l.id = s.id AND l.version_no = s.version_no), ''), ${EMPTY}
+  FROM said_versions s
+  WHERE version_no > 0 AND version > 0 AND version_no NOT IN (SELECT version_no FROM _versions)
+    AND (EXISTS (SELECT 1 FROM said_leads l WHERE l.source = s.source AND l.id = s.id
+        AND (l.version > s.version OR l.version = s.version AND l.version_no = s.version_no))
+      OR EXISTS (SELECT 1 FROM said_facts f WHERE f.version_no = s.version_no AND f.source = s.source AND f.id = s.id))
+  RETURNING version_no`;
+
+/** Said by the table of leads and by the index over facts. */
+const FROM_LEADS = `
+  INSERT OR IGNORE INTO _versions (${COLUMNS})
+  SELECT version_no, source, id, version, 0, ${times('s')}, hash, ${EMPTY}
+  FROM said_leads s
+  WHERE version_no > 0 AND version > 0 AND version_no NOT IN (SELECT version_no FROM _versions)
+    AND EXISTS (SELECT 1 FROM said_facts f WHERE f.version_no = s.version_no AND f.source = s.source AND f.id = s.id)
+  RETURNING version_no`;
+
+/** The version `v` has a text. */
+const HAS_TEXT = "v.raw <> json_object('id', v.id)";
+
+/** An erasure that was finished left no text: a row that says so of a lead with a text is wrong. */
+const ERASED = `
+  DELETE FROM _erased AS e WHERE finished_at IS NOT NULL
+    AND EXISTS (SELECT 1 FROM _versions v WHERE v.source = e.source AND v.id = e.id AND ${HAS_TEXT});
+  CREATE TEMP TABLE said_to_be_erased AS
+    SELECT erased_no, source, id FROM said_erased UNION SELECT erased_no, source, id FROM said_leads WHERE erased_no IS NOT NULL;
+  INSERT OR IGNORE INTO _erased (erased_no, source, id, erased_at)
+  SELECT erased_no, source, id, coalesce((SELECT max(erased_at) FROM _erased), 0) FROM said_to_be_erased s
+  WHERE typeof(erased_no) = 'integer' AND typeof(source) = 'text' AND typeof(id) = 'integer'
+    AND EXISTS (SELECT 1 FROM _versions v WHERE v.source = s.source AND v.id = s.id)
+    AND NOT EXISTS (SELECT 1 FROM _versions v WHERE v.source = s.source AND v.id = s.id AND ${HAS_TEXT});`;
+
+/** With an empty hash a lead counts as changed when it is listed, so that its lost text is taken from the listing. */
+const LEADS = `
+  INSERT INTO _leads (source, id, version_no, first_no, version, hash, last_listed_at, erased_no)
+  SELECT v.source, v.id, v.version_no, v.first_no, v.version,
+    CASE WHEN e.erased_no IS NOT NULL THEN coalesce(s.hash, v.hash)
+      WHEN v.version_no IN (SELECT version_no FROM lost_texts) THEN '' ELSE v.hash END,
+    CASE WHEN s.last_listed_at BETWEEN 0 AND 253402300799999 THEN s.last_listed_at END, e.erased_no
+  FROM (SELECT source, id, version_no, hash, min(version_no) OVER (PARTITION BY source, id) AS first_no, version,
+      row_number() OVER (PARTITION BY source, id ORDER BY version DESC) AS place FROM _versions) v
+  LEFT JOIN said_leads s ON s.source = v.source AND s.id = v.id AND typeof(s.hash) = 'text'
+  LEFT JOIN _erased e ON e.source = v.source AND e.id = v.id
+  WHERE v.place = 1;`;
+
+/** Whatever the file still had of erased leads goes. */
+const EMPTY_ERASED = `
+  UPDATE _versions AS v SET raw = json_object('id', id), service_slug = NULL, created_at = NULL, readable = NULL, safe_raw = NULL
+  WHERE EXISTS (SELECT 1 FROM _erased e WHERE e.source = v.source AND e.id = v.id) AND ${HAS_TEXT};
+  UPDATE rejected_leads AS r SET raw = ''
+  WHERE raw <> '' AND EXISTS (SELECT 1 FROM _erased e WHERE e.source = r.source AND e.id = r.lead_id);
+  DELETE FROM _client_keys AS k WHERE EXISTS (SELECT 1 FROM _erased e WHERE e.source = k.source AND e.id = k.id);
+  UPDATE _attempts SET answer = NULL, error = NULL WHERE (answer IS NOT NULL OR error IS NOT NULL) AND delivery_no IN (
+    SELECT d.delivery_no FROM _erased e JOIN _versions v ON v.source = e.source AND v.id = e.id
+    JOIN _deliveries d ON d.version_no = v.version_no WHERE d.event <> 'erased');
+  DELETE FROM lost_texts WHERE version_no IN (SELECT v.version_no FROM _versions v JOIN _erased e ON e.source = v.source AND e.id = v.id);`;
+
+/** A source whose row is lost has had complete listings: what it lists next is new, and not a first stock. */
+const SOURCES = `
+  INSERT INTO _sources (source, complete_at, first_listed_at)
+  SELECT source, max(first_seen_at), min(first_seen_at) FROM _versions v WHERE typeof(source) = 'text' GROUP BY source
+  ON CONFLICT DO NOTHING`;

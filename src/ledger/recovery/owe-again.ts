@@ -1,0 +1,92 @@
+import type Database from 'better-sqlite3';
+import { ERASED } from '../erasing.ts';
+import { NewestContent } from '../newest-content.ts';
+import { SinkRows } from '../sink-rows.ts';
+import { SETTLED } from './mend-deliveries.ts';
+
+/** A lead whose current version has no delivery to a sink that was owed it. */
+interface Missing {
+  readonly version_no: number;
+  readonly source: string;
+  readonly id: string;
+  /** 1: the sink has a delivery of an older version. */
+  readonly has_older: 0 | 1;
+}
+
+interface Asked {
+  readonly sink: number;
+  readonly through: number;
+  readonly active: 0 | 1;
+  readonly after: number;
+  /** 1: the sink asks for what was listed before it was there. */
+  readonly backfill: 0 | 1;
+}
+
+/**
+ * Owes every sink the leads of which it has no delivery any more although it was owed them. They may have arrived before: each is owed
+ * under the name that it would have had. `updates` also owes newer contents. Inside the caller's transaction.
+ * @returns how many deliveries that are
+ */
+export function oweAgain(db: Database.Database, now: number, updates: boolean): number {
+  const rows = new SinkRows(db);
+  const newest = new NewestContent(db, rows);
+  const missing = db.prepare<[Asked], Missing>(MISSING);
+  const leaveOut = db.prepare<[Asked & { now: number; erased: string; settled: string }]>(LEAVE_OUT);
+  const unsure = db.prepare<[number, number]>('UPDATE _deliveries SET unsure_at = ? WHERE delivery_no = ?');
+  let owed = 0;
+  for (const sink of rows.all()) {
+    const { sinkNo, owedThrough, backfillTo, events } = sink;
+    const asked: Asked = {
+      sink: sinkNo,
+      through: owedThrough,
+      active: sink.active ? 1 : 0,
+      after: backfillTo,
+      backfill: sink.backfill ? 1 : 0,
+    };
+    leaveOut.run({ ...asked, now, erased: ERASED, settled: SETTLED });
+    for (const { version_no: versionNo, source, id, has_older } of missing.all(asked)) {
+      const version = { versionNo, source, id: BigInt(id) };
+      if (has_older === 1 && !updates) continue;
+      const delivery =
+        has_older === 1 || !events.includes('created')
+          ? newest.bringUp(sink, version, now)
+          : newest.oweBehind(sink, version, { event: 'created', replay: 0 }, now);
+      if (delivery === undefined) continue;
+      unsure.run(now, delivery);
+      owed += 1;
+    }
+  }
+  rows.flush();
+  return owed;
+}
+
+/** The lead `l` was listed when the sink was there, or its backfill had come so far. */
+const COVERED = '(l.version_no <= :through OR (:active AND l.version_no > :after))';
+
+/** The current version `v` of the lead `l` has no text, and did not lose it to damage. */
+const EMPTIED = `(v.raw = json_object('id', v.id) AND v.version_no NOT IN (SELECT version_no FROM lost_texts))`;
+
+const WITHOUT_DELIVERY =
+  'NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.version_no = l.version_no AND d.sink_no = :sink)';
+
+/** A backfill passes over leads without a text, so those that lost it are owed here, whether or not it has come so far. */
+const MISSING = `
+  SELECT l.version_no, l.source, CAST(l.id AS TEXT) AS id, EXISTS (SELECT 1 FROM _versions w CROSS JOIN _deliveries d ON d.version_no = w.version_no
+    WHERE w.source = l.source AND w.id = l.id AND d.sink_no = :sink AND d.event <> 'erased') AS has_older
+  FROM _leads l JOIN _versions v ON v.version_no = l.version_no
+  WHERE l.erased_no IS NULL AND NOT ${EMPTIED} AND ${WITHOUT_DELIVERY}
+    AND (${COVERED} OR (:active AND :backfill AND v.version_no IN (SELECT version_no FROM lost_texts)))
+  ORDER BY l.version_no`;
+
+/** The sink has no delivery at all of the lead `l`. */
+const UNKNOWN_TO_SINK = `NOT EXISTS (SELECT 1 FROM _versions w CROSS JOIN _deliveries d ON d.version_no = w.version_no
+  WHERE w.source = l.source AND w.id = l.id AND d.sink_no = s.sink_no)`;
+
+/** Of what was erased, or emptied by `retention` once it was settled, nothing is owed. */
+const LEAVE_OUT = `
+  INSERT INTO _deliveries (version_no, sink_no, event, state, reason, owed_at, first_attempt_at, settled_at)
+  SELECT l.version_no, s.sink_no, iif(v.version = 1 OR NOT instr(s.events, 'updated'), 'created', 'updated'), 'skipped',
+    iif(l.erased_no IS NULL, :settled, :erased), v.first_seen_at, v.first_seen_at, :now
+  FROM _leads l JOIN _versions v ON v.version_no = l.version_no JOIN _sinks s ON s.sink_no = :sink
+  WHERE (l.erased_no IS NOT NULL OR ${EMPTIED}) AND ${WITHOUT_DELIVERY} AND ${COVERED}
+    AND (instr(s.events, iif(v.version = 1, 'created', 'updated')) OR instr(s.events, 'created') AND ${UNKNOWN_TO_SINK})`;

@@ -1,0 +1,97 @@
+import type Database from 'better-sqlite3';
+import type { DamagedFile, Reading, StoredValue } from './damaged-file.ts';
+
+/**
+ * What the indexes of a damaged ledger say of rows that cannot be read: an index repeats columns of its table on pages of its own.
+ * Each becomes a temporary table of the recovered ledger.
+ */
+const WITNESSES = [
+  {
+    name: 'said_leads',
+    index: '_leads',
+    columns: ['source', 'id', 'version_no', 'version', 'hash', 'last_listed_at', 'erased_no'],
+    query: 'SELECT * FROM _leads',
+    order: ['source', 'id'],
+  },
+  {
+    name: 'said_versions',
+    index: '_versions_by_lead',
+    columns: ['source', 'id', 'version', 'version_no'],
+    query: 'SELECT source, id, version, version_no FROM _versions INDEXED BY _versions_by_lead',
+    order: ['source', 'id', 'version'],
+  },
+  {
+    name: 'said_facts',
+    index: '_versions_facts',
+    columns: ['version_no', 'source', 'id'],
+    query: 'SELECT version_no, source, id FROM _versions INDEXED BY _versions_facts',
+    order: ['version_no', 'source', 'id'],
+  },
+  {
+    name: 'said_owed',
+    index: '_deliveries_by_version',
+    columns: ['version_no', 'sink_no', 'replay', 'delivery_no'],
+    query:
+      'SELECT version_no, sink_no, replay, delivery_no FROM _deliveries INDEXED BY _deliveries_by_version',
+    order: ['version_no', 'sink_no', 'replay'],
+  },
+  {
+    name: 'said_pending',
+    index: '_deliveries_pending',
+    columns: ['delivery_no'],
+    query: "SELECT delivery_no FROM _deliveries INDEXED BY _deliveries_pending WHERE state = 'pending'",
+    order: ['sink_no', 'owed_at'],
+  },
+  {
+    name: 'said_dead',
+    index: '_deliveries_dead',
+    columns: ['delivery_no'],
+    query: "SELECT delivery_no FROM _deliveries INDEXED BY _deliveries_dead WHERE state = 'dead'",
+    order: ['sink_no', 'settled_at'],
+  },
+  {
+    name: 'said_sinks',
+    index: 'sqlite_autoindex__sinks_1',
+    columns: ['sink', 'sink_no'],
+    query: 'SELECT sink, sink_no FROM _sinks INDEXED BY sqlite_autoindex__sinks_1',
+    order: ['sink'],
+  },
+  {
+    name: 'said_erased',
+    index: 'sqlite_autoindex__erased_1',
+    columns: ['source', 'id', 'erased_no'],
+    query: 'SELECT source, id, erased_no FROM _erased INDEXED BY sqlite_autoindex__erased_1',
+    order: ['source', 'id'],
+  },
+  {
+    name: 'said_numbers',
+    index: 'sqlite_sequence',
+    columns: ['name', 'seq'],
+    query: 'SELECT name, seq FROM sqlite_sequence',
+    order: ['rowid'],
+  },
+] as const;
+
+/** The name of such a temporary table. */
+export type Witness = (typeof WITNESSES)[number]['name'];
+
+/** Fills the temporary tables. Returns those whose index could be read to its end. */
+export function hearWitnesses(from: DamagedFile, to: Database.Database): ReadonlySet<Witness> {
+  const complete = new Set<Witness>();
+  for (const { name, index, columns, query, order } of WITNESSES) {
+    to.exec(`CREATE TEMP TABLE ${name} (${columns.join(', ')});
+      CREATE INDEX temp.${name}_in_order ON ${name} (${columns.slice(0, 2).join(', ')})`);
+    if (!from.has(index)) continue;
+    const add = to.prepare<StoredValue[]>(
+      `INSERT INTO ${name} VALUES (${columns.map(() => '?').join(', ')})`,
+    );
+    const reading: Reading = { missed: 0n, complete: true };
+    for (const entry of from.entries(query, order, reading))
+      add.run(...columns.map((column) => entry[column] ?? null));
+    if (reading.complete) complete.add(name);
+  }
+  to.exec(
+    'CREATE INDEX temp.said_owed_by_number ON said_owed (delivery_no); CREATE INDEX temp.said_versions_by_number ON said_versions (version_no)',
+  );
+  return complete;
+}

@@ -1,0 +1,158 @@
+import { copyFileSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { expect, test } from 'vitest';
+import { buildRecovered } from '../../../src/ledger/recovery/build.ts';
+import { migrations } from '../../../src/ledger/schema.ts';
+import { delivered, LedgerUnderTest } from '../ledger-under-test.ts';
+import { sqliteStore } from '../sqlite-store.ts';
+import { aUsedLedger, ERASED, rowsOf, SINKS, type UsedLedger, withLedger } from './a-used-ledger.ts';
+import { PageMap } from './damage.ts';
+
+const DELIVERED = `SELECT s.sink || ' ' || v.id AS what FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
+  JOIN _versions v ON v.version_no = d.version_no JOIN _leads l ON l.version_no = v.version_no WHERE d.state = 'delivered' AND d.event <> 'erased'`;
+
+const targetOf = (file: string) => `${file}.recovered`;
+const recover = ({ file, clock }: UsedLedger) => buildRecovered(file, targetOf(file), clock.now().getTime());
+const deliveredIn = (file: string) => new Set(rowsOf(file, DELIVERED).map(({ what }) => String(what)));
+
+/** Lists everything again and delivers what is owed. Returns what went out, by sink and lead. */
+async function deliverAll({ file, clock, listing }: UsedLedger): Promise<string[]> {
+  const on = new LedgerUnderTest(sqliteStore(targetOf(file)), clock);
+  await on.declare(...SINKS);
+  await on.list(listing);
+  const sent: string[] = [];
+  const isErased = (lead: bigint) => ERASED.includes(Number(lead)); // a sink is told of it
+  for (const { name } of SINKS) {
+    const leads = await on.attemptAll(name, delivered, { window: 10_000, max: 50 });
+    sent.push(
+      ...leads
+        .flat()
+        .filter((lead) => !isErased(lead))
+        .map((lead) => `${name} ${lead}`),
+    );
+  }
+  return sent;
+}
+
+test.each(['_versions', '_deliveries', '_leads', '_deliveries_by_version', '_sinks', '_sources', 'polls'])(
+  'of what a damaged page of %s held, nothing that was delivered goes out again',
+  async (name) => {
+    const used = await aUsedLedger();
+    const [first] = new PageMap(used.file).of(name, 'leaf');
+    const before = deliveredIn(used.file);
+    new PageMap(used.file).overwrite([first?.pageno ?? 0]);
+    recover(used);
+    const sent = await deliverAll(used);
+    const replayed = 'updates 12'; // it was asked for once more
+    expect(sent.filter((one) => before.has(one) && one !== replayed)).toEqual([]);
+    const missing = used.listing
+      .map(({ id }) => `updates ${id}`)
+      .filter((one) => !deliveredIn(targetOf(used.file)).has(one));
+    expect(missing).toEqual([]);
+  },
+);
+
+test('a lead that lost its text gets it back from the listing, under its old version', async () => {
+  const used = await aUsedLedger();
+  const map = new PageMap(used.file);
+  const texts = () =>
+    rowsOf(
+      targetOf(used.file),
+      'SELECT version_no, id, version, raw, service_slug FROM _versions ORDER BY 1',
+    );
+  const was = rowsOf(
+    used.file,
+    'SELECT version_no, id, version, raw, service_slug FROM _versions ORDER BY 1',
+  );
+  map.overwrite(map.of('_versions', 'leaf').map(({ pageno }) => pageno));
+  const recovered = recover(used);
+  expect(recovered.leadsWithoutText).toBeGreaterThan(used.listing.length);
+  expect(texts().every(({ raw, id }) => raw === `{"id":${id}}`)).toBe(true);
+  await deliverAll(used);
+  const listed = new Set(used.listing.map(({ raw }) => raw));
+  const now = new Map(texts().map((row) => [row['version_no'], row]));
+  for (const row of was.filter(({ raw }) => listed.has(String(raw))))
+    expect(now.get(row['version_no'])).toEqual(row);
+});
+
+test('an operator cannot send a lead that has lost its text', async () => {
+  const used = await aUsedLedger();
+  const map = new PageMap(used.file);
+  map.overwrite(map.of('_versions', 'leaf').map(({ pageno }) => pageno));
+  expect(recover(used).deliveriesWaiting).toBeGreaterThan(0);
+  const on = new LedgerUnderTest(sqliteStore(targetOf(used.file)), used.clock);
+  await on.declare(...SINKS);
+  expect(await on.ledger.retry({ states: ['dead'] })).toBe(0);
+  const sent = await on.attemptAll('crm');
+  expect(sent.flat().filter((lead) => !ERASED.includes(Number(lead)))).toEqual([]);
+});
+
+test('no number is used twice, and the ledger stays the same one', async () => {
+  const used = await aUsedLedger();
+  const map = new PageMap(used.file);
+  const numbers = (file: string) =>
+    Object.fromEntries(
+      rowsOf(file, 'SELECT name, seq FROM sqlite_sequence').map(({ name, seq }) => [name, seq]),
+    );
+  const before = numbers(used.file);
+  const id = rowsOf(used.file, 'SELECT id FROM _ledger');
+  map.overwrite(
+    ['_batches', 'polls', '_presence'].flatMap((name) => map.of(name).map(({ pageno }) => pageno)),
+  );
+  recover(used);
+  expect(numbers(targetOf(used.file))).toEqual(before);
+  expect(rowsOf(targetOf(used.file), 'SELECT id FROM _ledger')).toEqual(id);
+  await deliverAll(used);
+  expect(rowsOf(targetOf(used.file), 'SELECT restored_at FROM _ledger')).toEqual([{ restored_at: null }]);
+});
+
+test('a batch that was under way stays the same batch when no delivery is missing', async () => {
+  const used = await aUsedLedger();
+  const batches = (file: string) =>
+    rowsOf(file, 'SELECT batch_no, delivery_no FROM _deliveries WHERE batch_no IS NOT NULL ORDER BY 1, 2');
+  const before = batches(used.file);
+  expect(before.length).toBeGreaterThan(4);
+  const map = new PageMap(used.file);
+  map.overwrite(map.of('polls', 'leaf').map(({ pageno }) => pageno));
+  recover(used);
+  expect(batches(targetOf(used.file))).toEqual(before);
+  const leased = 'SELECT 1 FROM _batches WHERE lease <> 0 OR holder IS NOT NULL';
+  expect(rowsOf(targetOf(used.file), leased)).toEqual([]);
+  const unsure = `SELECT 1 FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no WHERE sink = 'updates' AND batch_no IS NOT NULL AND unsure_at IS NULL`;
+  expect(rowsOf(targetOf(used.file), unsure)).toEqual([]);
+});
+
+test('a ledger of an older schema is recovered into the present one', async () => {
+  const used = await aUsedLedger();
+  withLedger(used.file, (db) => {
+    // The last two steps undone.
+    db.exec('DROP VIEW IF EXISTS v_leads; ALTER TABLE _deliveries DROP COLUMN excused; DROP TABLE _presence');
+    db.pragma(`user_version = ${migrations.length - 2}`);
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  });
+  const map = new PageMap(used.file);
+  map.overwrite([map.of('_attempts', 'leaf')[1]?.pageno ?? 0]);
+  expect(recover(used).leads).toBe(rowsOf(used.file, 'SELECT 1 FROM _leads').length);
+  expect(withLedger(targetOf(used.file), (db) => db.pragma('user_version', { simple: true }))).toBe(
+    migrations.length,
+  );
+});
+
+test('without its first page a ledger is given up, with what to do next', async () => {
+  const used = await aUsedLedger();
+  new PageMap(used.file).overwrite([1]);
+  expect(() => recover(used)).toThrow(/Nothing can be recovered from the ledger .*first page/);
+  expect(existsSync(targetOf(used.file))).toBe(false);
+});
+
+test('a file that is no ledger is left alone', async () => {
+  const used = await aUsedLedger();
+  writeFileSync(used.file, 'leads, leads, leads\n'.repeat(1000));
+  expect(() => recover(used)).toThrow(
+    expect.objectContaining({ hint: expect.stringContaining('leadsync ledger accept') }),
+  );
+  withLedger(`${used.file}-other`, (db) => db.exec('CREATE TABLE t (a)'));
+  copyFileSync(`${used.file}-other`, used.file);
+  expect(() => recover(used)).toThrow(/not a leadsync ledger/);
+  expect(readdirSync(dirname(used.file)).filter((name) => name.includes('recovered'))).toEqual([]);
+});
