@@ -14,6 +14,8 @@ const STUBBORN_BACK_OFF_MS = 60_000;
 /** The ledger is asked before the service is, so trying again costs the service nothing: once there is room, leads come within seconds. */
 const LAST_LEDGER_BACK_OFF_MS = 10_000;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
+/** How often a source that failed for its credentials looks whether somebody has logged in, in ms. */
+const LOOK_FOR_LOGIN_MS = 1_000;
 
 /** What a source is polled with again and again, until `retired` aborts; a new schedule needs a new loop. */
 export interface PollLoopParts extends PollParts {
@@ -39,14 +41,31 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
   let failures = 0;
   while (!over.aborted) {
     const startMs = clock.monotonicMs();
-    timer?.restart(clock.now());
+    const startedAt = clock.now();
+    timer?.restart(startedAt);
     const failure = await poll(parts, signal);
     if (signal.aborted) return;
     failures = failure ? failures + 1 : 0;
-    if (failure) await clock.sleep(report(failure, failures, parts.random, emit), over);
+    if (failure)
+      await backOff(failure, report(failure, failures, parts.random, emit), startedAt, parts, over);
     else if (timer) await timer.due(over);
     else if ('everyMs' in schedule)
       await clock.sleep(Math.max(0, schedule.everyMs - (clock.monotonicMs() - startMs)), over);
+  }
+}
+
+/** Waits for the next try. A login since `startedAt` ends the wait of a poll that failed for its credentials. */
+async function backOff(
+  { code }: PollFailure,
+  waitMs: number,
+  startedAt: Date,
+  { clock, source }: PollLoopParts,
+  signal: AbortSignal,
+): Promise<void> {
+  if (code !== 'credentials') return clock.sleep(waitMs, signal);
+  for (let leftMs = waitMs; leftMs > 0 && !signal.aborted; leftMs -= LOOK_FOR_LOGIN_MS) {
+    if (await source.loggedInSince(startedAt)) return;
+    await clock.sleep(Math.min(leftMs, LOOK_FOR_LOGIN_MS), signal);
   }
 }
 

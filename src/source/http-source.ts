@@ -94,6 +94,10 @@ class OpenSource implements HttpSource {
     return this.#tokens.expiresAt;
   }
 
+  loggedInSince(time: Date): Promise<boolean> {
+    return this.#tokens.loggedInSince(time);
+  }
+
   startLogin(): Promise<Login> {
     return startLogin(this.#endpoint, this.#options.redirect_uri, (token) => this.#tokens.keep(token));
   }

@@ -96,6 +96,13 @@ export class Tokens {
     );
   }
 
+  /** Whether a login's token was stored that was received then or later. A file that cannot be read holds none. */
+  async loggedInSince(time: Date): Promise<boolean> {
+    const stored = await this.#parts.file.read().catch(() => undefined);
+    if (stored?.kind !== 'token' || stored.token.origin !== 'authorization_code') return false;
+    return stored.token.receivedAt >= time;
+  }
+
   /** Somebody has logged in while this process runs, or another process has renewed. */
   async #isReplaced({ accessToken, receivedAt }: Token): Promise<boolean> {
     // Without the disk the token in hand is still good.

@@ -231,6 +231,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/faults/killed-while-renewing.test.ts'],
   },
   {
+    name: 'a login ends the wait of the poll that needs it',
+    without: 'leads come up to five minutes after somebody has logged in again',
+    file: 'src/daemon/poll-loop.ts',
+    text: 'if (await source.loggedInSince(startedAt)) return;',
+    instead: '',
+    tests: ['test/daemon/polling.test.ts', 'test/faults/login-ended.test.ts'],
+  },
+  {
     name: 'one renewal for any number of waiters',
     without: 'two renewals at once, of which the second ends the first one’s refresh token',
     file: 'src/source/tokens.ts',

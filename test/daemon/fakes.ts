@@ -87,6 +87,13 @@ export class ScriptedSource implements Source {
     return this.asked.slice(1).map((at, index) => at - (this.asked[index] ?? 0));
   }
 
+  /** When somebody logged in last. */
+  loggedInAt: Date | undefined;
+
+  async loggedInSince(time: Date): Promise<boolean> {
+    return this.loggedInAt !== undefined && this.loggedInAt >= time;
+  }
+
   tokenExpiresAt(): undefined {
     return undefined;
   }

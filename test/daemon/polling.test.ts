@@ -212,6 +212,17 @@ describe('a poll that fails', () => {
     expect(polling.source.waits.slice(0, 4)).toEqual([MINUTE, 2 * MINUTE, 4 * MINUTE, 5 * MINUTE]);
   });
 
+  it('for its credentials is tried again as soon as somebody has logged in, once for each login', async () => {
+    const polling = await Polling.start(every30s, failsWith('credentials'));
+    await polling.clock.pass(90 * SECOND);
+    polling.source.loggedInAt = polling.clock.now();
+    await polling.clock.pass(HOUR);
+    const [first, second, third] = polling.source.waits;
+    expect(first).toBe(MINUTE);
+    expect(second).toBeLessThanOrEqual(31 * SECOND);
+    expect(third).toBe(4 * MINUTE);
+  });
+
   it('for a ledger without room is tried again within seconds, without the service being asked', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       vi.spyOn(polling.ledger, 'startPoll').mockRejectedValue(

@@ -112,6 +112,7 @@ export class SimulatedService {
       origin: 'simulated',
       list: (previous) => life.act(() => this.#list(previous, life, onListing)),
       tokenExpiresAt: () => undefined,
+      loggedInSince: async () => false,
       close: async () => undefined,
     };
   }
