@@ -76,6 +76,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/daemon/standing-still.test.ts'],
   },
   {
+    name: 'the lease is looked at once the connection is there',
+    without: 'a process that stood still while it connected brings an older content after a newer one',
+    file: 'src/sinks/webhook/while-leased.ts',
+    text: '        confirm();\n',
+    instead: '        void confirm;\n',
+    tests: ['test/sinks/webhook/webhook.test.ts'],
+  },
+  {
     name: 'the lease is looked at before the COMMIT',
     without: 'a process that stood still in a transaction commits what is old by then',
     file: 'src/sinks/postgres/postgres.ts',

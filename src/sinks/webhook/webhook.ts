@@ -23,6 +23,7 @@ import { type Message, messageOf, testMessage } from './message.ts';
 import { webhookOptions } from './options.ts';
 import { READ_MS, readStart } from './read-start.ts';
 import { readSigningKey, sign } from './signature.ts';
+import { whileLeased } from './while-leased.ts';
 
 /**
  * One request a lead, or a batch where batches are asked for. It cannot tell what it holds; that a lead is erased is an
@@ -110,15 +111,14 @@ class WebhookSink implements Sink {
     signal: AbortSignal,
     under: AttemptUnderWay = WITHOUT_LEASE,
   ): Promise<readonly Outcome[]> {
-    const post = (part: readonly Delivery[]) =>
-      this.#post(this.#messageOf(batch, part), signal, under.traceparent);
+    const post = (part: readonly Delivery[]) => this.#post(this.#messageOf(batch, part), signal, under);
     return attemptParts(this.#partsOf(batch), post, { under, partMs: this.#parts.timeoutMs + READ_MS });
   }
 
   async test({ deliveries: [delivery] }: Batch, signal: AbortSignal): Promise<Tested> {
     if (!delivery) throw new Error('a batch is never empty');
     const message = testMessage(delivery);
-    const { kind, httpStatus } = await this.#post(message, signal);
+    const { kind, httpStatus } = await this.#post(message, signal, WITHOUT_LEASE);
     const answer = `(HTTP ${httpStatus})`;
     if (kind === 'delivered')
       return { arrived: true, what: `${this.#url.origin} took it as ${message.id} ${answer}.` };
@@ -158,9 +158,14 @@ class WebhookSink implements Sink {
     return this.#parts.batchMax > 1;
   }
 
-  async #post(message: Message, stop: AbortSignal, traceparent?: string): Promise<Delivered | Refused> {
+  async #post(
+    message: Message,
+    stop: AbortSignal,
+    { traceparent, confirmLease }: AttemptUnderWay,
+  ): Promise<Delivered | Refused> {
+    const pool = this.#pool.compose(whileLeased(confirmLease));
     const { statusCode, headers, body } = await this.#reach(stop, (signal) =>
-      this.#pool.request({ ...this.#requestOf(message, traceparent), signal }),
+      pool.request({ ...this.#requestOf(message, traceparent), signal }),
     );
     const judged = judgeAnswer(this.#url.origin, {
       httpStatus: statusCode,

@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/platform/clock.ts';
-import { type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { LeaseOver, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { selfSigned } from '../../faults/certificate.ts';
 import { aBatch, aDelivery } from '../../support/a-delivery.ts';
 import { until } from '../../support/until.ts';
@@ -58,6 +58,30 @@ function last(): ReceivedRequest {
 }
 
 describe('a request', () => {
+  test('whose connection comes about only when the lease is over is not written to it', async () => {
+    let [connected, bytes] = [false, 0];
+    const server = createServer((socket) => {
+      connected = true;
+      socket.on('data', (data) => {
+        bytes += data.length;
+      });
+    });
+    const port = await listening(server);
+    const sink = open({ url: `http://127.0.0.1:${port}/`, secret });
+    let looks = 0;
+    const confirmLease = () => {
+      looks += 1;
+      if (looks > 1) throw new LeaseOver();
+    };
+    const under = { timeLeftMs: () => 60_000, confirmLease };
+    expect(await failure(sink.deliver(aBatch(1), NEVER, under))).toBeInstanceOf(SinkUnavailable);
+    await until('the connection is there', () => connected);
+    await sink.close();
+    server.close();
+    await once(server, 'close'); // after all that was written to it has been read
+    expect({ looks, bytes }).toEqual({ looks: 2, bytes: 0 });
+  });
+
   test('has the documented body, with the lead spliced in as it was received', async () => {
     const raw = '{ "id":9007199254740993,\n  "n": 1.0e2, "client_name":"\\u0041\\ud800" }';
     await open({ url: receiver.url }).deliver(aBatch([aDelivery({ raw })]), NEVER);
