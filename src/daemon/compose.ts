@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Config, SinkConfig } from '../config/config.ts';
+import { configWarnings } from '../config/config-warnings.ts';
 import type { ConfigValue } from '../config/effective-values.ts';
 import type { Carrier } from '../delivery/carrier.ts';
 import { ExportStates } from '../exports/export-states.ts';
@@ -121,6 +122,7 @@ export async function compose(
   const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, tokenExpiresAt, exportRuns });
   const { emit } = telemetry;
   tellOpening(ledger, config.dataDir, emit);
+  for (const warning of configWarnings(config)) emit({ type: 'config-warning', warning });
   const openSinks = new OpenSinks(clock);
   closers.push(() => openSinks.close());
   const onSettled = (sink: string) => wakes.notify(sink);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
 import { ConfigError, formatFault } from '../config/config-error.ts';
+import { configWarnings } from '../config/config-warnings.ts';
 import type { ConfigValue } from '../config/effective-values.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -108,6 +109,8 @@ export class Reloading {
       const now = changes.length > 0 ? generation + 1 : generation;
       this.#state = { generation: now, loadedAt: this.#clock.now(), stale: undefined, values };
       this.#emit({ type: 'reloaded', trigger, generation: now, changes, restart });
+      if (changes.length > 0)
+        for (const warning of configWarnings(next)) this.#emit({ type: 'config-warning', warning });
       return { applied: true, generation: now, changes, restart };
     } catch (error) {
       const faults = faultsOf(error);

@@ -21,6 +21,8 @@ export type Event =
       /** Options that take effect with the next restart. */
       restart: readonly string[];
     }
+  /** The configuration is valid, and something in it may not be meant: a sentence with where it stands. */
+  | { type: 'config-warning'; warning: string }
   /** The last valid configuration stays in force. */
   | { type: 'reload-failed'; trigger: string; generation: number; faults: readonly string[] }
   | { type: 'stopping'; signal: string; graceMs: number }

@@ -64,6 +64,7 @@ function levelOf(event: Event): LogLevel {
     case 'clock-set-back':
     case 'ledger-held-up':
     case 'ledger-restored':
+    case 'config-warning':
     case 'check-failed':
     case 'mirror-failed':
     case 'export-failed':
@@ -213,6 +214,8 @@ function messageOf(event: Event): string {
       return `The queue: ${event.reason} ${event.hint}`;
     case 'carrier-replaced':
       return `Sink ${event.sink}: its queue's worker began nothing for ${seconds(event.silentMs)} while ${count(event.waiting, 'batch', 'batches')} waited for it; a new one has taken its place. If this comes again, see whether something between here and Redis drops connections.`;
+    case 'config-warning':
+      return `The configuration is valid and has a warning: ${event.warning} (\`leadsync validate\` shows it, too).`;
     case 'ledger-failed':
       return `The ledger failed while ${event.operation}. ${event.reason} ${event.hint}`;
     case 'ledger-replaced':

@@ -155,7 +155,7 @@ const LISTED: ReadonlySet<string> = new Set([
     'more',
   ],
   ...['condition', 'about', 'lasts', 'lastedMs', 'to', 'notices'],
-  ...['trigger', 'generation', 'changes', 'restart', 'faults'],
+  ...['trigger', 'generation', 'changes', 'restart', 'faults', 'warning'],
   ...['doing', 'error', 'where'],
 ]);
 

@@ -154,6 +154,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       case 'ledger-held-up':
       case 'ledger-upgraded':
       case 'ledger-restored':
+      case 'config-warning':
       case 'retained':
       case 'erased-again':
       case 'mirror-failed': // said in the store itself: v_freshness grows old

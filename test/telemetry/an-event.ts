@@ -110,6 +110,10 @@ const examples: Examples = {
     copy: '/data/ledger.db.before-schema-9',
     reason: undefined,
   },
+  'config-warning': {
+    type: 'config-warning',
+    warning: 'every user may change leadsync.yaml. Run: chmod o-w leadsync.yaml',
+  },
   'ledger-restored': { type: 'ledger-restored', dataDir: '/data' },
   'erased-again': { type: 'erased-again', leads: 2 },
   retained: { type: 'retained', leads: 0, versions: 3, attempts: 12, rejected: 1 },
