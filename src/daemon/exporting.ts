@@ -2,6 +2,7 @@ import { describeExport, differingOptions } from '../config/compare-configs.ts';
 import { backOffMs } from '../delivery/retry-policy.ts';
 import { isRunning } from '../exports/export-lock.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
+import type { ExportRun } from '../exports/make-export.ts';
 import type { ExportConfig } from '../exports/options.ts';
 import { type ExportResult, runExport } from '../exports/run-export.ts';
 import { dueAfter } from '../exports/schedule.ts';
@@ -144,11 +145,12 @@ export async function exportOnce(
   const run = {
     ledgerFile: ledgerFile(parts.dataDir),
     at: startedAt,
+    exportedAt: laterThan(before, startedAt),
     since: goesOn && config.rows === 'new' ? sinceOf(before, startedAt) : undefined,
     first: !goesOn,
   };
   const result = await runExport(config, run, { folder: states.folder, niceness: parts.niceness }, signal);
-  const state = after(before, config, { result, startedAt, now: clock.now(), random });
+  const state = after(before, config, { result, run, now: clock.now(), random });
   if (state !== before) await states.write(config.name, state);
   return { result, state };
 }
@@ -156,11 +158,12 @@ export async function exportOnce(
 function after(
   before: ExportState,
   config: ExportConfig,
-  { result, startedAt, now, random }: { result: ExportResult; startedAt: Date; now: Date; random: Random },
+  { result, run, now, random }: { result: ExportResult; run: ExportRun; now: Date; random: Random },
 ): ExportState {
   if (result.kind === 'made') {
     const { place, rows, bytes } = result;
-    const done = { startedAt, finishedAt: now, place, rows, bytes, config: describeExport(config) };
+    const times = { startedAt: run.at, exportedAt: run.exportedAt, finishedAt: now };
+    const done = { ...times, place, rows, bytes, config: describeExport(config) };
     return { ...before, done, failed: undefined };
   }
   if (result.kind !== 'failed') return before;
@@ -210,9 +213,18 @@ function dueAt({ schedule }: ExportConfig, { since, done, failed }: ExportState)
   return 'everyMs' in schedule ? since : dueAfter(schedule, since);
 }
 
-/** Everything, when the clock was set back since. */
+/** A copy of a row with a later time replaces one with an earlier time, so the times of runs must grow even if the clock was set back. */
+function laterThan({ done }: ExportState, now: Date): Date {
+  const last = done?.exportedAt ?? done?.startedAt;
+  return last && last >= now ? new Date(last.getTime() + 1) : now;
+}
+
+/**
+ * Everything if the clock was set back since, and after a version whose rows had no `_exported_at`: its exports also left out rows
+ * that had changed.
+ */
 function sinceOf({ done }: ExportState, now: Date): Date | undefined {
-  if (!done || done.startedAt > now) return undefined;
+  if (!done?.exportedAt || done.startedAt > now) return undefined;
   return new Date(done.startedAt.getTime() - OVERLAP_MS);
 }
 

@@ -18,6 +18,8 @@ const schema = z.object({
     .object({
       startedAt: time,
       finishedAt: time,
+      /** The time in its rows; absent of one that a version without `_exported_at` made. */
+      exportedAt: time.optional(),
       place: z.string(),
       rows: z.number(),
       bytes: z.number(),

@@ -9,6 +9,7 @@ import { type Encoder, type FileFormatName, fileFormats, type Piece } from './en
 import type { ExportFormat } from './export-format.ts';
 import { Pieces } from './pieces.ts';
 import { type Sorted, Spill } from './spill.ts';
+import { stamped, withStamp } from './stamp.ts';
 import { wholeOrNot } from './whole-or-not.ts';
 
 /** What is to be exported. */
@@ -22,6 +23,8 @@ export interface ExportRequest {
   readonly layout: 'file' | 'folder' | 'days';
   /** Rows that came or changed from then on; undefined for all. */
   readonly since: Date | undefined;
+  /** The time of this export, in every row of it. */
+  readonly exportedAt: Date;
 }
 
 /** Is told how many rows of a table were written so far; of one that is written by days, how many were sorted by them before. */
@@ -38,7 +41,8 @@ export async function exportTables(request: ExportRequest, howFar: HowFar, stop:
   const extract = new LedgerExtract(request.ledgerFile);
   try {
     await wholeOrNot(request.output, async (temporary) => {
-      const work = { request, extract, howFar, stop };
+      const since = request.since && extract.reachedBack(request.since);
+      const work = { request: { ...request, since }, extract, howFar, stop };
       if (request.format === 'sqlite') await writeCopy(work, temporary);
       else await writeFiles(work, request.format, temporary);
     });
@@ -59,10 +63,10 @@ async function writeCopy(work: Work, path: string): Promise<void> {
   const copy = new PublicCopy(path);
   try {
     for (const relation of work.request.relations) {
-      const add = copy.add(relation);
+      const add = copy.add(stamped(relation));
       const counting = new Counting(work, relation, 'written');
       for (const rows of work.extract.parts(relation, work.request.since)) {
-        add(rows);
+        add(withStamp(rows, work.request.exportedAt));
         await otherWork(); // a signal, say
         counting.add(rows.length);
       }
@@ -99,7 +103,7 @@ interface Files {
 }
 
 async function writeFile(work: Work, { relation, format, pieces }: Files, file: string): Promise<void> {
-  const encoder = fileFormats[format].open(relation.columns);
+  const encoder = fileFormats[format].open(stamped(relation).columns);
   await append(file, encoder.begin());
   const counting = new Counting(work, relation, 'written');
   for await (const { made, rows } of pieces.of(stretchesOf(work, relation, { format }))) {
@@ -135,9 +139,10 @@ async function writeSorted(
   { path, places }: Spill,
   folder: string,
 ): Promise<void> {
+  const { exportedAt } = work.request;
   const wanted = places.entries().map(([day, ofDay]) => {
     const file = join(folder, `day=${day}`, name);
-    return { relation: relation.name, spill: path, places: ofDay, format, file };
+    return { relation: relation.name, exportedAt, spill: path, places: ofDay, format, file };
   });
   const counting = new Counting(work, relation, 'written');
   let open: { readonly file: string; readonly encoder: Encoder } | undefined;
@@ -151,7 +156,7 @@ async function writeSorted(
   } of pieces.of(wanted)) {
     if (open?.file !== file) {
       await end();
-      open = { file, encoder: fileFormats[format].open(relation.columns) };
+      open = { file, encoder: fileFormats[format].open(stamped(relation).columns) };
       await append(file, open.encoder.begin());
     }
     await append(file, open.encoder.add(made));
@@ -162,9 +167,13 @@ async function writeSorted(
 }
 
 /** All of a relation, stretch by stretch. */
-function* stretchesOf<Make>({ extract, request: { since } }: Work, relation: Relation, make: Make) {
+function* stretchesOf<Make>(
+  { extract, request: { since, exportedAt } }: Work,
+  relation: Relation,
+  make: Make,
+) {
   for (const stretch of extract.stretches(relation, since))
-    yield { relation: relation.name, since, stretch, ...make };
+    yield { relation: relation.name, exportedAt, since, stretch, ...make };
 }
 
 /** Here so little else is allocated that the collector would leave many of them lying. */

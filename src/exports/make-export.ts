@@ -14,6 +14,8 @@ export interface ExportRun {
   readonly at: Date;
   /** Rows that came or changed from then on; undefined for all. */
   readonly since: Date | undefined;
+  /** The time in its rows: later than that of the run before, also where the clock was set back. */
+  readonly exportedAt: Date;
   /** None of this export was ever done. */
   readonly first: boolean;
 }
@@ -58,6 +60,7 @@ function requestOf(config: ExportConfig, folder: string, run: ExportRun): Export
     relations: chosen,
     layout: isFile ? 'file' : 'folder',
     since: run.since,
+    exportedAt: run.exportedAt,
   };
 }
 

@@ -5,12 +5,14 @@ import { relations } from '../store/documented.ts';
 import type { Relation } from '../store/relation.ts';
 import { type FileFormatName, fileFormats, type Piece } from './encoder.ts';
 import { type Place, type Sorted, sortedByDay, spilledParts } from './spill.ts';
+import { stamped, withStamp } from './stamp.ts';
 
 /** A thread of an export: reads rows of a table part by part, and makes something of each part. */
 
 /** Rows from the ledger. */
 interface OfLedger {
   readonly relation: string;
+  readonly exportedAt: Date;
   readonly since: Date | undefined;
   readonly stretch: Stretch;
 }
@@ -18,6 +20,7 @@ interface OfLedger {
 /** Rows from a spill. */
 interface OfSpill {
   readonly relation: string;
+  readonly exportedAt: Date;
   readonly spill: string;
   readonly places: readonly Place[];
 }
@@ -66,7 +69,11 @@ function begun(wanted: Wanted): typeof under {
   const relation = relations.find((one) => one.name === wanted.relation) as Relation;
   const parts = partsOf(wanted, relation);
   if ('dayAt' in wanted) return { parts, make: (rows) => sortedByDay(rows, wanted.dayAt) };
-  return { parts, make: (rows) => fileFormats[wanted.format].piece(relation.columns, rows) };
+  const { columns } = stamped(relation);
+  return {
+    parts,
+    make: (rows) => fileFormats[wanted.format].piece(columns, withStamp(rows, wanted.exportedAt)),
+  };
 }
 
 function partsOf(wanted: Wanted, relation: Relation): Iterator<Rows> {

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { normalisedEmail, normalisedPhone } from '../leads/client.ts';
 import type { Lead } from '../leads/lead.ts';
+import type { Clock } from '../platform/clock.ts';
 
 /** So many leads are keyed in one transaction. */
 const AT_ONCE = 250;
@@ -21,9 +22,11 @@ interface VersionRow {
  * leads and not in it, so that it costs a poll nothing and a key that is configured later holds for every lead.
  */
 export class ClientKeys {
+  readonly #clock: Clock;
   readonly #sql;
 
-  constructor(db: Database.Database) {
+  constructor(db: Database.Database, clock: Clock) {
+    this.#clock = clock;
     this.#sql = prepare(db);
   }
 
@@ -33,9 +36,11 @@ export class ClientKeys {
     if (this.#sql.keyedWith.get() !== fingerprint) this.#begin(fingerprint);
     if (secret === undefined) return true;
     const rows = this.#someVersions();
+    const now = this.#clock.now().getTime();
     for (const { source, id, created_at, raw } of rows) {
       const client = clientOf(JSON.parse(raw));
-      this.#sql.put.run(source, id, created_at, client === undefined ? '' : keyed(secret, client));
+      const key = client === undefined ? '' : keyed(secret, client);
+      this.#sql.put.run(source, id, created_at, key, now);
     }
     const last = rows.at(-1);
     if (last) this.#sql.advance.run(last.version_no);
@@ -98,7 +103,7 @@ function prepare(db: Database.Database) {
       )
       .safeIntegers(),
     put: db.prepare(
-      'INSERT OR REPLACE INTO _client_keys (source, id, created_at, client_key) VALUES (?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO _client_keys (source, id, created_at, client_key, keyed_at) VALUES (?, ?, ?, ?, ?)',
     ),
     advance: db.prepare('UPDATE _ledger SET keyed_through = ?'),
   };

@@ -78,6 +78,7 @@ export class ClockSetting {
       });
     // Last, and with the leases: from here on nobody moves anything for this step of the clock again.
     this.#sql.setClockAt.run(now);
+    this.#sql.noteStep.run(now + byMs, now);
     return moved;
   }
 }
@@ -87,6 +88,7 @@ function prepare(db: Database.Database) {
   return {
     clockAt: db.prepare<[], number>('SELECT clock_at FROM _ledger').pluck(),
     setClockAt: db.prepare('UPDATE _ledger SET clock_at = ?'),
+    noteStep: db.prepare('INSERT INTO _clock_set_back (from_at, to_at) VALUES (?, ?)'),
     // In order of the index. What was moved stands before what follows, so it is not met again.
     later: db.prepare<[number, number, number, number], LaterRow>(
       `SELECT delivery_no, next_attempt_at FROM _deliveries WHERE sink_no = ? AND state = 'pending' AND batch_no IS NULL

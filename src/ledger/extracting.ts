@@ -14,6 +14,12 @@ const PART_TEXT = 4_000_000;
 /** How long a reading waits for somebody's lock, in ms. */
 const BUSY_MS = 5_000;
 
+/** Latest first: what a later step made possible, an earlier one may make earlier still. */
+const CLOCK_STEPS = 'SELECT from_at, to_at FROM _clock_set_back ORDER BY from_at DESC';
+const STEP_NOTED_MS = 86_400_000;
+/** The daemon notices a step within a second or two, and may have written by then. */
+const STEP_MARGIN_MS = 60_000;
+
 /** The view `leads`, and the one that has some of its columns. */
 const LIKE_LEADS: readonly string[] = ['leads', 'v_leads'];
 
@@ -66,6 +72,22 @@ export class LedgerExtract {
         if (through.length === 0) return;
         after = through;
       }
+    } catch (error) {
+      throw toLedgerError(error, this.#file);
+    }
+  }
+
+  /**
+   * The earliest time under which anything may have been written since then: an earlier one where the clock was set back. Steps of the
+   * day before count as well, since a step is noted some time after it happened.
+   */
+  reachedBack(since: Date): Date {
+    try {
+      const steps = this.#db.prepare<[], { from_at: number; to_at: number }>(CLOCK_STEPS).all();
+      let earliest = since.getTime();
+      for (const { from_at, to_at } of steps)
+        if (from_at >= earliest - STEP_NOTED_MS) earliest = Math.min(earliest, to_at - STEP_MARGIN_MS);
+      return new Date(earliest);
     } catch (error) {
       throw toLedgerError(error, this.#file);
     }
@@ -128,7 +150,12 @@ export class LedgerExtract {
     const values = [
       ...after.map((cell, at) => [`after${at}`, cell]),
       ...through.map((cell, at) => [`through${at}`, cell]),
-      ...(since ? [['since', since.toISOString()]] : []),
+      ...(since
+        ? [
+            ['since', since.toISOString()],
+            ['sinceMs', since.getTime()],
+          ]
+        : []),
     ];
     return this.#db
       .prepare<[Record<string, Cell>], Cell[]>(sql)

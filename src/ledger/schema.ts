@@ -253,4 +253,10 @@ export const migrations: readonly string[] = [
   `
   CREATE INDEX _presence_gone ON _presence (source, presence_no) WHERE last_listed_at IS NOT NULL;
   `,
+  `
+  -- When the clock was set back, and from what to what: rows that were written later may bear earlier times.
+  CREATE TABLE _clock_set_back (step_no INTEGER PRIMARY KEY, from_at INTEGER NOT NULL, to_at INTEGER NOT NULL) STRICT;
+  -- When the client was keyed; null for one that was keyed before this column was there.
+  ALTER TABLE _client_keys ADD COLUMN keyed_at INTEGER;
+  `,
 ];

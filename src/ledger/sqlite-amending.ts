@@ -34,7 +34,7 @@ export function amendingOf(
   const amending = new Amending(db, clock, rows);
   const clockSetting = new ClockSetting(db, clock, rows);
   const replaying = new Replaying(db, clock, rows, owing);
-  const clientKeys = new ClientKeys(db);
+  const clientKeys = new ClientKeys(db, clock);
   const retaining = new Retaining(db);
 
   const finishReplay = async (replay: number): Promise<number> => {

@@ -36,6 +36,22 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/faults/service-huge.test.ts'],
   },
   {
+    name: 'closed versions in incremental exports',
+    without: 'a lake has two current versions of a lead that changed',
+    file: 'src/store/extraction.ts',
+    text: 'OR valid_to >= :since',
+    instead: '',
+    tests: ['test/exports/since.test.ts'],
+  },
+  {
+    name: 'incremental exports that reach back behind a clock that was set back',
+    without: 'leads that came after the step fall between two exports',
+    file: 'src/ledger/extracting.ts',
+    text: 'if (from_at >= earliest - STEP_NOTED_MS)',
+    instead: 'if (from_at < 0)',
+    tests: ['test/exports/since.test.ts'],
+  },
+  {
     name: 'the fence when an attempt is settled',
     without: 'an attempt whose lease was given to another settles the batch of that other',
     file: 'src/ledger/settling-sql.ts',

@@ -23,7 +23,10 @@ describe('the Parquet export in DuckDB', () => {
       const shown = columns.filter((one) => !OWN.includes(one.name)).map((one) => `"${one.name}"`);
       const sql = `SELECT ${shown.join(', ')} FROM ${name}`;
       expect(sorted(await ask(duck, sql)), name).toEqual(sorted(stores.inLedger(sql)));
-      expect(await typesOf(duck, name)).toEqual(columns.map((one) => [one.name, TYPES[one.type]]));
+      expect(await typesOf(duck, name)).toEqual([
+        ...columns.map((one) => [one.name, TYPES[one.type]]),
+        ['_exported_at', TYPES.time],
+      ]);
     }
     for (const query of queries) {
       const sql = filled(query, VALUES, ledgerValue);
@@ -50,7 +53,15 @@ const TYPES = {
 async function openExport(ledgerFile: string): Promise<DuckDBConnection> {
   const output = join(tempDir(), 'all');
   await exportTables(
-    { ledgerFile, output, format: 'parquet', relations, layout: 'folder', since: undefined },
+    {
+      ledgerFile,
+      output,
+      format: 'parquet',
+      relations,
+      layout: 'folder',
+      since: undefined,
+      exportedAt: new Date(0),
+    },
     () => undefined,
     new AbortController().signal,
   );

@@ -183,7 +183,9 @@ describe('leadsync export', () => {
   it('takes only what came or changed since', async () => {
     const install = await withOddLeads();
     install.clock.jump(60_000);
-    await install.recorded([aListedLead({ id: 7, client_name: 'Changed' }), aListedLead({ id: 100 })]);
+    const others = oddLeads().filter(({ id }) => id !== 7n);
+    const changed = aListedLead({ id: 7, client_name: 'Changed' });
+    await install.recorded([...others, changed, aListedLead({ id: 100 })]);
     const output = join(install.folder, 'new');
     const { stderr } = await install.run([
       ...['export', '--since', '30s', '--table', 'leads', '--table', 'lead_answers'],
@@ -243,6 +245,7 @@ describe('leadsync export', () => {
       relations: [leads],
       layout,
       since: undefined,
+      exportedAt: new Date(0),
     };
     const seen: string[][] = [];
     const stopLater = (_table: string, rows: number) => {

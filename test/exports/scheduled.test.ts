@@ -154,6 +154,35 @@ describe('an export by its name', () => {
     expect(await made(install)).toMatch(/^2 rows/);
   });
 
+  test('gives its rows a later time than the run before, also after the clock was set back', async () => {
+    const install = withExport({ format: 'jsonl' });
+    await install.listed(1);
+    const times: string[] = [];
+    for (const back of [0, 48 * HOUR_MS, HOUR_MS]) {
+      install.clock.setBack(back);
+      const [, file = ''] = (await made(install)).split('Wrote ');
+      times.push(JSON.parse(readFileSync(file.trim(), 'utf8'))._exported_at);
+    }
+    expect(times).toEqual([
+      '2026-11-20T10:00:00.000Z',
+      '2026-11-20T10:00:00.001Z',
+      '2026-11-20T10:00:00.002Z',
+    ]);
+  });
+
+  test('of new rows is whole once more after a version whose rows bore no time', async () => {
+    const install = withExport({ rows: 'new', format: 'jsonl' });
+    await install.listed(1);
+    await made(install);
+    const file = join(install.folder, 'data', 'exports', 'nightly.json');
+    const state = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ ...state, done: { ...state.done, exportedAt: undefined } }));
+    install.clock.jump(2 * HOUR_MS);
+    expect(await made(install)).toMatch(/^1 rows/);
+    install.clock.jump(2 * HOUR_MS);
+    expect(await made(install)).toMatch(/^0 rows/);
+  });
+
   test('is not made beside another run of it', async () => {
     const install = withExport();
     await install.listed(1);

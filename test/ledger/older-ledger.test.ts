@@ -14,6 +14,7 @@ import { SqliteFile } from './sqlite-store.ts';
 const AS_BEFORE = `
   DROP TABLE _erased;
   DROP TABLE _presence;
+  DROP TABLE _clock_set_back;
   ALTER TABLE _leads DROP COLUMN erased_no;
   DROP TABLE _client_keys;
   DROP TABLE _comments;

@@ -100,7 +100,15 @@ it('rows that an older leadsync wrote are made readable by the upgrade, and keep
 async function inDuckDB(ledgerFile: string, sql: string): Promise<Record<string, unknown>[]> {
   const output = join(tempDir(), 'all');
   await exportTables(
-    { ledgerFile, output, format: 'parquet', relations, layout: 'folder', since: undefined },
+    {
+      ledgerFile,
+      output,
+      format: 'parquet',
+      relations,
+      layout: 'folder',
+      since: undefined,
+      exportedAt: new Date(0),
+    },
     () => undefined,
     NEVER,
   );

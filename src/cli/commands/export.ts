@@ -120,6 +120,7 @@ function requestOf(
     relations: chosen,
     layout: options.partition ? 'days' : isFolder ? 'folder' : 'file',
     since: options.since,
+    exportedAt: surroundings.clock.now(),
   };
 }
 

@@ -27,6 +27,7 @@ const TABLES = [
   '_client_keys',
   '_erased',
   '_presence',
+  '_clock_set_back',
 ] as const;
 
 /** The tables that have no row numbers; the others are read by theirs. */

@@ -1,0 +1,19 @@
+import type { Rows } from '../ledger/extracting.ts';
+import { always, type Relation } from '../store/relation.ts';
+
+const EXPORTED_AT = always(
+  '_exported_at',
+  'time',
+  'When this export was made; the same in all of its rows. Of several copies of a row, the one with the latest time counts.',
+);
+
+/** The relation as exports write it: with `_exported_at` as its last column. */
+export function stamped(relation: Relation): Relation {
+  return { ...relation, columns: [...relation.columns, EXPORTED_AT] };
+}
+
+/** The rows with the time of their export as the last cell. */
+export function withStamp(rows: Rows, exportedAt: Date): Rows {
+  const stamp = exportedAt.toISOString();
+  return rows.map((row) => [...row, stamp]);
+}

@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { LedgerExtract } from '../../src/ledger/extracting.ts';
+import { relations } from '../../src/store/documented.ts';
+import type { Relation } from '../../src/store/relation.ts';
+import {
+  aSink,
+  changedLead,
+  delivered,
+  HOUR,
+  LedgerUnderTest,
+  MINUTE,
+  unavailable,
+} from '../ledger/ledger-under-test.ts';
+import { SqliteFile } from '../ledger/sqlite-store.ts';
+import { aListedLead } from '../support/a-lead.ts';
+
+type Happening = (on: LedgerUnderTest) => Promise<unknown>;
+
+const nothing: Happening = async () => undefined;
+const wrong = (id: number) =>
+  ({
+    ...aListedLead({ id, client_name: 'Wrong' }),
+    kind: 'rejected',
+    reason: 'It is wrong.',
+    path: 'x',
+  }) as const;
+
+async function erase(on: LedgerUnderTest, email = 'anna.mueller@example.com') {
+  return on.ledger.erase(await on.ledger.findPerson({ kind: 'email', contact: email }), []);
+}
+
+/** Settles an attempt that began before anybody could know what is new. */
+async function settleLate(on: LedgerUnderTest) {
+  const { ref } = await on.take('crm');
+  await on.ledger.settle(ref, { outcomes: [delivered], startedAt: on.clock.in(-MINUTE), durationMs: MINUTE });
+}
+
+/** Attempts what the sink lets through, and fails, so many times. */
+async function probe(on: LedgerUnderTest, times: number) {
+  for (let time = 0; time < times; time += 1) {
+    on.clock.jump(HOUR);
+    for (const ref of (await on.claim('crm')).refs)
+      if (await on.ledger.begin(ref, MINUTE)) await on.settle(ref, unavailable);
+  }
+}
+
+/** What happened before, what happens then, and the rows of each table that an increment must have for it, at the least. */
+const CASES: readonly (readonly [string, Happening, Happening, Readonly<Record<string, number>>])[] = [
+  [
+    'a lead that changed',
+    (on) => on.list([1, 2]).then(() => on.attemptAll('crm')),
+    (on) => on.list([changedLead(1, 'B'), 2]),
+    {
+      leads: 1,
+      lead_answers: 2,
+      lead_versions: 2,
+      v_leads: 1,
+      v_leads_no_pii: 1,
+      v_speed_to_lead: 1,
+      v_speed_to_lead_all: 1,
+    },
+  ],
+  [
+    'a lead that went missing',
+    (on) => on.list([1, 2]),
+    (on) => on.list([2]),
+    { leads: 1, lead_answers: 2, v_gone_leads: 1 },
+  ],
+  [
+    'a lead that came back',
+    (on) => on.list([1, 2]).then(() => on.list([2])),
+    (on) => on.list([1, 2]),
+    { leads: 1, lead_answers: 2 },
+  ],
+  ['an element that came right', (on) => on.list([wrong(1)]), (on) => on.list([1]), { rejected_leads: 1 }],
+  [
+    'an element that is wrong again',
+    (on) => on.list([wrong(1)]).then(() => on.list([1])),
+    (on) => on.list([wrong(1)]),
+    { rejected_leads: 1 },
+  ],
+  ['a poll that ended', (on) => on.ledger.startPoll('main'), (on) => on.list([1]), { polls: 2 }],
+  ['a poll that runs', (on) => on.ledger.startPoll('main'), nothing, { polls: 1 }],
+  [
+    'a delivery that waits',
+    (on) => on.list([1]),
+    nothing,
+    { deliveries: 1, v_speed_to_lead_all: 1, v_undelivered: 1 },
+  ],
+  [
+    'a delivery that arrived',
+    (on) => on.list([1]),
+    (on) => on.attemptAll('crm'),
+    { deliveries: 1, attempts: 1, v_speed_to_lead: 1, v_speed_to_lead_all: 1, v_lead_timeline: 1 },
+  ],
+  [
+    'an attempt that failed like the one before',
+    (on) => on.list([1, 2, 3, 4]).then(() => probe(on, 5)),
+    (on) => probe(on, 1),
+    { attempts: 1 },
+  ],
+  [
+    'an attempt that began before',
+    (on) => on.list([1]),
+    settleLate,
+    { attempts: 1, deliveries: 1, v_lead_timeline: 1 },
+  ],
+  [
+    'a lead that was erased',
+    (on) => on.list([1]).then(() => on.attemptAll('crm', unavailable)),
+    (on) => erase(on),
+    { lead_versions: 1, attempts: 1, deliveries: 1, v_erased_leads: 1, v_lead_timeline: 2 },
+  ],
+  [
+    'an element whose person was erased',
+    (on) => on.list([wrong(1)]).then(() => on.list([1])),
+    (on) => erase(on),
+    { rejected_leads: 1 },
+  ],
+  [
+    'a client who was keyed',
+    (on) => on.list([1]),
+    (on) => on.ledger.keyClients('a secret of some length'),
+    { v_leads_no_pii: 1, v_clients: 1 },
+  ],
+  [
+    'a lead that arrived before the first poll ended, which makes it no backfill',
+    async (on) => {
+      await on.ledger.record(await on.ledger.startPoll('main'), [aListedLead({ id: 1 })]);
+      await on.attemptAll('crm');
+    },
+    (on) => on.ledger.finishPoll(1, { status: 'success', bytes: 1, httpStatus: 200, mark: undefined }),
+    { v_speed_to_lead: 1, v_speed_to_lead_all: 1 },
+  ],
+  [
+    'what came after the clock was set back',
+    nothing,
+    async (on) => {
+      on.clock.setBack(5 * HOUR);
+      await on.ledger.clockWentBack(5 * HOUR);
+      await on.list([1]);
+      await on.attemptAll('crm');
+    },
+    { leads: 1, lead_answers: 2, lead_versions: 1, polls: 1, deliveries: 1, attempts: 1, v_speed_to_lead: 1 },
+  ],
+];
+
+describe('an increment', () => {
+  it.each(CASES)('has %s', async (_, before, then, expected) => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, aSink('crm'));
+    await before(on);
+    on.clock.jump(10); // so that only what happens from here on belongs to the increment
+    const since = on.clock.now();
+    await then(on);
+    const carried = rowsSince(disk.file, Object.keys(expected), since);
+    for (const [name, rows] of Object.entries(expected))
+      expect(carried.get(name), name).toBeGreaterThanOrEqual(rows);
+  });
+
+  it('leaves out what settled before and has not changed', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, aSink('crm'));
+    await on.list([1]);
+    await on.attemptAll('crm');
+    on.clock.jump(HOUR + MINUTE);
+    const carried = rowsSince(
+      disk.file,
+      [
+        'leads',
+        'lead_answers',
+        'lead_versions',
+        'polls',
+        'deliveries',
+        'attempts',
+        'v_leads',
+        'v_leads_no_pii',
+        'v_speed_to_lead',
+        'v_speed_to_lead_all',
+        'v_lead_timeline',
+      ],
+      on.clock.now(),
+    );
+    expect([...carried.values()].filter((rows) => rows > 0)).toEqual([]);
+  });
+});
+
+/** How many rows of each table came or changed since then. */
+function rowsSince(file: string, tables: readonly string[], since: Date): Map<string, number> {
+  const extract = new LedgerExtract(file);
+  try {
+    const from = extract.reachedBack(since);
+    return new Map(
+      tables.map((name) => {
+        const relation = relations.find((one) => one.name === name) as Relation;
+        return [name, [...extract.parts(relation, from)].flat().length];
+      }),
+    );
+  } finally {
+    extract.close();
+  }
+}
