@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { readOrExit } from '../support/command-line.ts';
 import { installServers, missingServers } from '../support/install-servers.ts';
 import type { CarrierName } from '../support/scene.ts';
+import { runTool } from '../support/tool.ts';
 import { type ChaosOptions, readOptions, USAGE } from './options.ts';
 import { reportOf, summaryOf } from './report.ts';
 import { playRun, type RunResult } from './run.ts';
@@ -11,8 +12,15 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal));
 
 const options = readOrExit(readOptions, USAGE);
-installServers(missingServers(['redis', 'postgres']));
-process.exitCode = await play(options);
+
+await runTool(async (opened) => {
+  installServers(missingServers(['redis', 'postgres']));
+  // A signal ends the run under way by itself; the tool waits for that.
+  return opened.add(
+    () => play(options),
+    () => undefined,
+  );
+});
 
 /** Plays the runs one after the other. Gives the exit code. */
 async function play({ seed, seconds, runs, carriers }: ChaosOptions): Promise<number> {
