@@ -89,7 +89,7 @@ export const safeguards: readonly Safeguard[] = [
     file: 'src/daemon/attempt-lease.ts',
     text: 'throw new LeaseOver();',
     instead: 'void LeaseOver;',
-    tests: ['test/daemon/standing-still.test.ts'],
+    tests: ['test/daemon/standing-still.test.ts', 'test/simulation'],
   },
   {
     name: 'the lease is looked at once the connection is there',

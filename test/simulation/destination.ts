@@ -1,7 +1,7 @@
 import type { Batch, Delivery } from '../../src/leads/delivery.ts';
 import type { Outcome, Refused, Unavailable } from '../../src/leads/outcome.ts';
 import type { Clock } from '../../src/platform/clock.ts';
-import { type Sink, SinkUnavailable } from '../../src/sinks/sink.ts';
+import { type AttemptUnderWay, type Sink, SinkUnavailable, WITHOUT_LEASE } from '../../src/sinks/sink.ts';
 import type { Chance } from './chance.ts';
 import type { Life } from './life.ts';
 import type { Witness } from './witness.ts';
@@ -77,11 +77,23 @@ export class Destination {
   sinkOf(life: Life): Sink {
     return {
       check: async () => undefined,
-      deliver: (batch, signal) => life.act(() => this.#receive(batch, signal), 'attempt'),
+      // Looks at the lease and sends in one: the process may stand still before, and not between the two.
+      deliver: (batch, signal, under = WITHOUT_LEASE) =>
+        life.act(() => this.#send(batch, signal, under), 'attempt'),
       test: async () => ({ arrived: true, what: '' }),
       preview: () => [],
       close: async () => undefined,
     };
+  }
+
+  async #send(
+    batch: Batch,
+    signal: AbortSignal,
+    { confirmLease }: AttemptUnderWay,
+  ): Promise<readonly Outcome[]> {
+    confirmLease();
+    this.#witness.sent(batch);
+    return await this.#receive(batch, signal);
   }
 
   async #receive(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {

@@ -29,7 +29,7 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown, versions
     begin: async (ref, leaseMs) => {
       const newest = newestAtClaim.get(ref.lease) ?? versions.newest();
       const begun = await ledger.begin(ref, leaseMs);
-      if (begun) witness.began(life, ref, begun.batch, versions.outdated(begun.batch, newest));
+      if (begun) witness.began(life, ref, leaseMs, begun.batch, versions.outdated(begun.batch, newest));
       return begun;
     },
     settle: async (ref, attempt) => {

@@ -24,6 +24,8 @@ interface Attempt {
   /** The place at which its lease began: before that of the attempt when it was claimed to be attempted at once. */
   readonly leasedAt: number;
   readonly beganMs: number;
+  /** How long its lease lasts from then on. */
+  readonly leaseMs: number;
   /** What happened to it that lets its deliveries arrive once more. */
   excuse: string | undefined;
   isSettled: boolean;
@@ -98,7 +100,7 @@ export class Witness {
   }
 
   /** `outdated`: those of its deliveries whose lead had a newer content already. */
-  began(life: Life, ref: BatchRef, batch: Batch, outdated: readonly Delivery[]): void {
+  began(life: Life, ref: BatchRef, leaseMs: number, batch: Batch, outdated: readonly Delivery[]): void {
     this.#sent.began(ref, batch, outdated, (what) => this.blame(what));
     const claimed = this.#claimed.get(ref.lease);
     const attempt: Attempt = {
@@ -108,6 +110,7 @@ export class Witness {
       began: this.#next(),
       leasedAt: claimed?.at ?? this.#written,
       beganMs: this.#nowMs(),
+      leaseMs,
       excuse: claimed?.excuse,
       isSettled: false,
     };
@@ -133,10 +136,25 @@ export class Witness {
     const heldAt = this.#heldAt.get(sink);
     if (heldAt === undefined || attempt.leasedAt < heldAt || attempt.excuse !== undefined) return;
     const others = [...this.#open].filter(
-      (one) => one.ref.sink === sink && one.leasedAt > heldAt && one.excuse === undefined,
+      (one) =>
+        one.ref.sink === sink && one.leasedAt > heldAt && one.excuse === undefined && !this.#isOver(one),
     );
     if (others.length > 0 && !this.clockJumped)
       this.blame(`batch ${attempt.ref.batch} was attempted beside another probe of ${sink}, which is held`);
+  }
+
+  /** Something of a batch leaves its process. Nothing may once the lease is over, however long the process stood still. */
+  sent(batch: Batch): void {
+    const attempt = this.#attempts.get(batch);
+    if (!attempt || this.clockJumped) return;
+    const { ref } = attempt;
+    if (this.#isOver(attempt) || this.#lastOf.get(ref.batch) !== attempt)
+      this.blame(`batch ${ref.batch} was sent to ${ref.sink} although the lease of the attempt was over`);
+  }
+
+  /** Whether the lease of an attempt is over: it may send nothing more, and others may. */
+  #isOver({ beganMs, leaseMs }: Attempt): boolean {
+    return this.#nowMs() - beganMs >= leaseMs;
   }
 
   arrived(batch: Batch, delivery: Delivery): void {

@@ -200,8 +200,8 @@ export class World {
       test: (batch, signal) => csv.test(batch, signal),
       preview: (batch) => csv.preview(batch),
       close: () => csv.close(),
-      deliver: async (batch, signal) => {
-        const outcomes = await csv.deliver(batch, signal);
+      deliver: async (batch, signal, under) => {
+        const outcomes = await csv.deliver(batch, signal, under);
         for (const delivery of batch.deliveries) this.witness.arrived(batch, delivery);
         return outcomes;
       },
