@@ -295,6 +295,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/ledger'],
   },
   {
+    name: 'a block is not taken for known when a lead in it has changed in the same listing',
+    without: 'a lead that stood twice in one listing keeps the wrong content until a restart',
+    file: 'src/ledger/poll-blocks.ts',
+    text: '    this.#changed.add(lead);\n',
+    instead: '    void lead;\n',
+    tests: ['test/ledger/sqlite-ledger.test.ts', 'test/simulation'],
+  },
+  {
     name: 'a block is the last one again only when all its bytes are',
     without: 'a changed lead passes for the one that is known',
     file: 'src/source/blocks.ts',

@@ -15,6 +15,10 @@ export function apply(action: Action, world: World): void {
     case 'change-one':
       service.changeOne(action.lead);
       break;
+    case 'contradict':
+      service.contradict(action.leads);
+      world.until(action.forMs, () => service.agree());
+      break;
     case 'relist':
     case 'shuffle':
     case 'mend':

@@ -27,6 +27,11 @@ export type Action =
   | { readonly do: 'retire'; readonly sink: number; readonly forMs: number }
   | { readonly do: 'redis'; readonly fault: 'flush' | 'lose' | 'duplicate' }
   | {
+      readonly do: 'contradict';
+      readonly leads: number;
+      readonly forMs: number;
+    }
+  | {
       readonly do: 'redis-down' | 'redis-late' | 'redis-twofold' | 'silence' | 'ledger-full' | 'ledger-busy';
       readonly forMs: number;
     }
@@ -115,6 +120,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: one('change-one'), lead }) },
   { weight: 2, arbitrary: fc.record({ do: one('unlist', 'break', 'repeat'), leads: few }) },
   { weight: 2, arbitrary: fc.record({ do: one('relist', 'shuffle', 'mend') }) },
+  { weight: 4, arbitrary: fc.record({ do: one('contradict'), leads: few, forMs }) },
   { weight: 3, arbitrary: fc.record({ do: one('service'), manner: serviceManner, forMs }) },
   { weight: 8, arbitrary: fc.record({ do: one('sink'), sink, manner, forMs }) },
   {

@@ -28,9 +28,14 @@ interface ServiceLead {
   content: number;
   listed: boolean;
   broken: boolean;
+  /** Another content under the same id, in front of the other leads or behind them. */
+  other: { readonly content: number; readonly isFirst: boolean } | undefined;
 }
 
-/** What the service showed in one complete listing: the content's hash by lead. */
+/**
+ * What the service showed in one complete listing: the content's hash by lead. A lead that stood there with several contents is
+ * left out: which one counts depends on what the ledger knew.
+ */
 export type Shown = ReadonlyMap<bigint, string>;
 
 const NOBODY = new AbortController().signal;
@@ -42,6 +47,7 @@ export class SimulatedService {
   readonly #chance: Chance;
   readonly #leads: ServiceLead[] = [];
   readonly #hashes = new Map<string, ListedItem>();
+  readonly #longestBlock: number;
   #order: ServiceLead[] = [];
   #repeated = 0;
   manner: ServiceManner = 'fine';
@@ -49,6 +55,7 @@ export class SimulatedService {
   constructor(clock: Clock, chance: Chance, leads: number) {
     this.#clock = clock;
     this.#chance = chance;
+    this.#longestBlock = chance.between(2, 9);
     this.add(leads);
   }
 
@@ -58,7 +65,7 @@ export class SimulatedService {
 
   add(count: number): void {
     for (let added = 0; added < count; added += 1) {
-      const lead = { id: this.#leads.length + 1, content: 1, listed: true, broken: false };
+      const lead = { id: this.#leads.length + 1, content: 1, listed: true, broken: false, other: undefined };
       this.#leads.push(lead);
       // The service promises no order.
       this.#order.splice(this.#chance.below(this.#order.length + 1), 0, lead);
@@ -93,6 +100,17 @@ export class SimulatedService {
 
   mend(): void {
     for (const lead of this.#leads) lead.broken = false;
+  }
+
+  /** Some leads stand in the listing twice, each time with another content. */
+  contradict(count: number): void {
+    for (const lead of this.#some(count))
+      lead.other = { content: lead.content + 1, isFirst: this.#chance.oneIn(2) };
+  }
+
+  /** Every lead has one content again. */
+  agree(): void {
+    for (const lead of this.#leads) lead.other = undefined;
   }
 
   /** So many leads stand in the listing twice. */
@@ -150,22 +168,21 @@ export class SimulatedService {
     return undefined;
   }
 
-  /** Blocks mostly end by their content, as those of a real listing, so that the next listing has most of them as well. */
+  /** Where blocks end, and which bear a hash, follows from their content: so the next listing has most of them as well. */
   async *#blocks(
     items: readonly ListedItem[],
     manner: ServiceManner,
     life: Life,
   ): AsyncGenerator<ListedBlock> {
-    const most = this.#chance.between(2, 9);
     const end = manner === 'cut' ? this.#chance.below(items.length + 1) : items.length;
     let block: ListedItem[] = [];
     for (const [position, item] of items.slice(0, end).entries()) {
       block.push(item);
-      const isEnd = position === end - 1 || block.length >= most || item.hash.startsWith('0', 1);
+      const isEnd = position === end - 1 || block.length >= this.#longestBlock || /^.[0-3]/.test(item.hash);
       if (!isEnd) continue;
       const pauseMs = manner === 'slow' ? 3_000 : this.#chance.below(5);
       await life.act(() => this.#clock.sleep(pauseMs, NOBODY));
-      const isTold = this.#chance.below(10) > 0;
+      const isTold = !item.hash.endsWith('0');
       yield blockOf(block, isTold ? block.map(({ hash }) => hash).join() : undefined);
       block = [];
     }
@@ -174,11 +191,15 @@ export class SimulatedService {
 
   #items(): ListedItem[] {
     const listed = this.#order.filter((lead) => lead.listed);
-    const twice = [...listed, ...listed.slice(0, this.#repeated)];
-    return twice.map((lead, position) => ({ ...this.#item(lead), position }));
+    const others = (isFirst: boolean) =>
+      listed.flatMap(({ other, ...lead }) =>
+        other?.isFirst === isFirst ? [{ ...lead, content: other.content }] : [],
+      );
+    const all = [...others(true), ...listed, ...listed.slice(0, this.#repeated), ...others(false)];
+    return all.map((lead, position) => ({ ...this.#item(lead), position }));
   }
 
-  #item({ id, content, broken }: ServiceLead): ListedItem {
+  #item({ id, content, broken }: Pick<ServiceLead, 'id' | 'content' | 'broken'>): ListedItem {
     const key = `${id} ${content} ${broken}`;
     const known = this.#hashes.get(key);
     if (known) return known;
@@ -210,5 +231,13 @@ export class SimulatedService {
 }
 
 function shownBy(items: readonly ListedItem[]): Shown {
-  return new Map(items.filter((item) => item.kind === 'lead').map((item) => [item.id as bigint, item.hash]));
+  const shown = new Map<bigint, string>();
+  const contested = new Set<bigint>();
+  for (const item of items) {
+    if (item.kind !== 'lead') continue;
+    if ((shown.get(item.id) ?? item.hash) !== item.hash) contested.add(item.id);
+    shown.set(item.id, item.hash);
+  }
+  for (const id of contested) shown.delete(id);
+  return shown;
 }

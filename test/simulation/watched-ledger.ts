@@ -1,3 +1,4 @@
+import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Life } from './life.ts';
 import type { Shown } from './service.ts';
@@ -17,6 +18,9 @@ interface Watching {
 export function watched(ledger: Ledger, { life, witness, onCall, shown, versions }: Watching): Ledger {
   /** The newest version when batches were claimed and begun in one, by lease. */
   const newestAtClaim = new Map<number, number>();
+  /** Of several contents of one lead, the ledger sets all but one aside. */
+  const uncontested = (items: readonly ListedItem[]) =>
+    items.filter(({ id, hash }) => id !== undefined && shown().get(id) === hash);
   const seen: Partial<Ledger> = {
     claim: async (request) => {
       const newest = versions.newest();
@@ -53,12 +57,12 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown, versions
     sift: async (poll, block) => {
       const news = new Set(await ledger.sift(poll, block));
       const known = block.elements().filter((element) => !news.has(element));
-      witness.recorded(known.map((element) => element.read()));
+      witness.recorded(uncontested(known.map((element) => element.read())));
       return [...news];
     },
     record: async (poll, items) => {
       const recorded = await ledger.record(poll, items);
-      witness.recorded(items);
+      witness.recorded(uncontested(items));
       return recorded;
     },
     finishPoll: async (poll, end) => {

@@ -133,6 +133,7 @@ export class World {
     this.narrate('healed');
     this.#isHealed = true;
     this.service.manner = 'fine';
+    this.service.agree();
     this.disk.fault = undefined;
     this.store.heal();
     for (const destination of this.destinations.values()) destination.heal();
