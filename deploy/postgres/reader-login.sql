@@ -1,15 +1,21 @@
--- Makes a user for a tool that only looks (Grafana, Metabase): it may ask what the analysts' role may, reads only
--- and is cut off after 15 s by default: both are defaults of the user, which a session of its own may change. After analyst-role.sql, and with the same schema and role:
+-- Makes a user for a tool that only looks (Grafana, Metabase). It may ask what the analysts' role may. By default its sessions
+-- only read and cancel a statement after 15 s; both are defaults that a session may change with SET. A limit that holds has to be
+-- set outside, in a pooler for example. Run it after analyst-role.sql, with the same schema and role:
 --
 --   READER_PASSWORD=… psql "$DATABASE_URL" -v schema=leadsync -v role=leadsync_analyst -v user=grafana -f reader-login.sql
 --
 -- Again: the password is changed. Whoever may look at a dashboard may send SQL of their own through its data source, so
 -- never give such a tool leadsync's own user.
+--
+-- PostgreSQL lets everybody create temporary tables, and so fill the disk. -v no_temp=on takes that right from PUBLIC, which
+-- needs the database's owner or a superuser. It concerns everybody in this database: leadsync needs no temporary tables, and
+-- for those who do: GRANT TEMPORARY ON DATABASE … TO somebody;
 
 \set ON_ERROR_STOP on
 \if :{?schema} \else \set schema leadsync \endif
 \if :{?role} \else \set role leadsync_analyst \endif
 \if :{?user} \else \set user leadsync_reader \endif
+\if :{?no_temp} \else \set no_temp off \endif
 \getenv password READER_PASSWORD
 SET client_min_messages = warning;
 \if :{?password} \else
@@ -26,3 +32,11 @@ ALTER ROLE :"user" SET default_transaction_read_only = on;
 ALTER ROLE :"user" SET statement_timeout = '15s';
 GRANT :"role" TO :"user";
 COMMIT;
+
+\if :no_temp
+  SELECT format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()) \gexec
+  SELECT has_database_privilege(:'user', current_database(), 'TEMPORARY') AS may_still \gset
+  \if :may_still
+    DO $$BEGIN RAISE 'The user may still create temporary tables. Run this as the owner of the database, and revoke TEMPORARY from its other roles.'; END$$;
+  \endif
+\endif

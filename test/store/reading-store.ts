@@ -20,12 +20,16 @@ export async function withFreshLead(): Promise<TwoStores> {
   return stores;
 }
 
-/** Asks PostgreSQL as the user that the two scripts make for tools that only look. */
-export async function asReader(stores: TwoStores): Promise<(sql: string) => Promise<pg.QueryResult>> {
+/** Asks PostgreSQL as the user that the two scripts make for tools that only look. `more`: further psql variables. */
+export async function asReader(
+  stores: TwoStores,
+  more: readonly string[] = [],
+): Promise<(sql: string) => Promise<pg.QueryResult>> {
   const { url, schema } = stores.postgres;
   const [role, user] = [uniqueName('analyst'), uniqueName('reader')];
   for (const file of ['analyst-role.sql', 'reader-login.sql']) {
     const variables = ['-v', `schema=${schema}`, '-v', `role=${role}`, '-v', `user=${user}`];
+    variables.push(...more.flatMap((one) => ['-v', one]));
     execFileSync('psql', [url, '-qX', ...variables, '-f', join(SCRIPTS, file)], {
       env: { ...process.env, READER_PASSWORD: 'secret' },
       stdio: 'pipe',

@@ -1,0 +1,36 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { asReader } from './reading-store.ts';
+import { TwoStores } from './two-stores.ts';
+
+/** The schema as a sink leaves it, without leads. */
+async function withSchema(): Promise<TwoStores> {
+  const stores = await TwoStores.open();
+  await stores.bring();
+  return stores;
+}
+
+describe('the user of deploy/postgres/reader-login.sql', () => {
+  it('only reads and is cut off by default, and may change both in its session', async () => {
+    const ask = await asReader(await withSchema());
+    const { rows } = await ask('SHOW statement_timeout');
+    expect(rows).toEqual([{ statement_timeout: '15s' }]);
+    await expect(ask('CREATE TEMP TABLE t (a int)')).rejects.toThrow('read-only transaction');
+    await ask('SET default_transaction_read_only = off');
+    await ask('SET statement_timeout = 0');
+    await ask('CREATE TEMP TABLE t (a int)');
+  });
+
+  it('creates no temporary table where no_temp takes that right from everybody', async () => {
+    const stores = await withSchema();
+    const [database] = await stores.postgres.query('SELECT quote_ident(current_database()) AS name');
+    onTestFinished(async () => {
+      await stores.postgres.query(`GRANT TEMPORARY ON DATABASE ${database?.['name']} TO PUBLIC`);
+    });
+    const ask = await asReader(stores, ['no_temp=on']);
+    await ask('SET default_transaction_read_only = off');
+    await expect(ask('CREATE TEMP TABLE t (a int)')).rejects.toThrow(
+      'permission denied to create temporary tables',
+    );
+    expect((await ask('SELECT count(*) AS n FROM v_leads_no_pii')).rows).toEqual([{ n: '0' }]);
+  });
+});
