@@ -1,4 +1,5 @@
 import { adminSafeguards } from './admin-safeguards.ts';
+import { recoverySafeguards } from './recovery-safeguards.ts';
 import type { Safeguard } from './safeguard.ts';
 
 /** Every safeguard that `npm run test:checks` removes, one at a time. */
@@ -523,4 +524,5 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/start/build.test.ts'],
   },
   ...adminSafeguards,
+  ...recoverySafeguards,
 ];

@@ -36,14 +36,19 @@ export interface Recovered {
 
 /**
  * Makes a new ledger of what can be read of a damaged one, on disk when it returns. The damaged one is only read; of a new one that
- * could not be finished nothing is left.
+ * could not be finished nothing is left. `connectTo` opens the new one.
  * @throws LedgerError
  */
-export function buildRecovered(file: string, target: string, now: number): Recovered {
+export function buildRecovered(
+  file: string,
+  target: string,
+  now: number,
+  connectTo: (target: string) => Database.Database = connect,
+): Recovered {
   const from = openDamaged(file);
   try {
     removeLedger(target);
-    const to = connect(target);
+    const to = connectTo(target);
     try {
       const recovered = fill(from, to, now);
       to.close();

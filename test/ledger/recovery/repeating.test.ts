@@ -1,9 +1,10 @@
-import { copyFileSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { buildRecovered } from '../../../src/ledger/recovery/build.ts';
 import { migrations } from '../../../src/ledger/schema.ts';
-import { delivered, LedgerUnderTest } from '../ledger-under-test.ts';
+import { changedLead, delivered, LedgerUnderTest } from '../ledger-under-test.ts';
 import { sqliteStore } from '../sqlite-store.ts';
 import { aUsedLedger, ERASED, rowsOf, SINKS, type UsedLedger, withLedger } from './a-used-ledger.ts';
 import { PageMap } from './damage.ts';
@@ -120,6 +121,42 @@ test('a batch that was under way stays the same batch when no delivery is missin
   expect(rowsOf(targetOf(used.file), leased)).toEqual([]);
   const unsure = `SELECT 1 FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no WHERE sink = 'updates' AND batch_no IS NOT NULL AND unsure_at IS NULL`;
   expect(rowsOf(targetOf(used.file), unsure)).toEqual([]);
+});
+
+test('whoever was erased stays erased when the table of erasures is lost', async () => {
+  const used = await aUsedLedger();
+  const map = new PageMap(used.file);
+  map.overwrite(map.of('_erased').map(({ pageno }) => pageno));
+  recover(used);
+  const on = new LedgerUnderTest(sqliteStore(targetOf(used.file)), used.clock);
+  await on.declare(...SINKS);
+  await on.list([...used.listing, ...ERASED.map((id) => changedLead(id, 'Back again'))]);
+  const back = rowsOf(targetOf(used.file), "SELECT id FROM _versions WHERE raw LIKE '%Back again%'");
+  expect(back).toEqual([]);
+  expect(rowsOf(targetOf(used.file), 'SELECT id FROM _erased ORDER BY 1').map(({ id }) => id)).toEqual(
+    ERASED,
+  );
+});
+
+test('a full disk ends it with what to do, and leaves the damaged ledger as it is', async () => {
+  const used = await aUsedLedger();
+  const map = new PageMap(used.file);
+  map.overwrite([map.of('polls', 'leaf')[0]?.pageno ?? 0]);
+  const small = (target: string) => {
+    const db = new Database(target);
+    db.pragma('max_page_count = 60');
+    return db;
+  };
+  const before = readFileSync(used.file);
+  expect(() => buildRecovered(used.file, targetOf(used.file), used.clock.now().getTime(), small)).toThrow(
+    expect.objectContaining({
+      code: 'full',
+      message: expect.stringContaining('Nothing was changed'),
+      hint: expect.stringContaining('as much room as the ledger'),
+    }),
+  );
+  expect(readFileSync(used.file).equals(before)).toBe(true);
+  expect(existsSync(targetOf(used.file))).toBe(false);
 });
 
 test('a ledger of an older schema is recovered into the present one', async () => {
