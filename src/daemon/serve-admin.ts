@@ -17,11 +17,11 @@ export async function serveAdmin(
   closers: Closers,
   of: Pick<OperationParts, 'unready' | 'state' | 'reload'>,
 ): Promise<void> {
-  const { current, carrier, clock, telemetry, role } = parts;
+  const { current, carrier, clock, ledger, telemetry, role } = parts;
   const { dataDir } = current.config;
   const audit = new AuditLog(dataDir, clock);
   closers.push(() => audit.close());
-  const reader = new LedgerReader(ledgerFile(dataDir));
+  const reader = new LedgerReader(ledgerFile(dataDir), { onDamage: (damage) => ledger.noteDamage(damage) });
   closers.push(() => reader.close());
   const configuration = async () => {
     const { generation, loadedAt, stale, values } = of.state();

@@ -24,6 +24,8 @@ export interface LedgerUpkeep {
   readonly opening: Opening;
   /** Why nothing can be recorded: that the file is damaged, or what the last write failed of, until something is recorded again. */
   failing(): LedgerError | undefined;
+  /** Notes damage that somebody else has met in the file; `failing` tells of it from then on. */
+  noteDamage(damage: LedgerError): void;
   /**
    * Looks once for damage, beside everything else; `failing` tells of it from then on. Returns what was found, if anything was before
    * the signal aborts.

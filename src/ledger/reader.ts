@@ -33,13 +33,23 @@ export class LedgerReader {
   readonly #file: string;
   readonly #idleMs: number;
   readonly #answerMs: number;
+  readonly #onDamage: (damage: LedgerError) => void;
   readonly #waiting = new Map<number, Waiting>();
   #thread: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
   #asked = 0;
 
-  constructor(file: string, { idleMs = IDLE_MS, answerMs = ANSWER_MS } = {}) {
+  /** `onDamage` is told each time that an answer fails because the file is damaged. */
+  constructor(
+    file: string,
+    {
+      idleMs = IDLE_MS,
+      answerMs = ANSWER_MS,
+      onDamage = () => undefined,
+    }: { idleMs?: number; answerMs?: number; onDamage?: (damage: LedgerError) => void } = {},
+  ) {
     this.#file = file;
+    this.#onDamage = onDamage;
     this.#idleMs = idleMs;
     this.#answerMs = answerMs;
   }
@@ -92,7 +102,9 @@ export class LedgerReader {
     clearTimeout(waiting.timer);
     if ('failure' in answered) {
       const { code, message, hint } = answered.failure;
-      waiting.reject(new LedgerError(code, message, hint));
+      const failure = new LedgerError(code, message, hint);
+      if (code === 'damaged') this.#onDamage(failure);
+      waiting.reject(failure);
     } else waiting.resolve(answered.value);
     if (this.#waiting.size > 0) return;
     this.#idle = setTimeout(() => void this.#end(new LedgerBusy('')), this.#idleMs).unref();

@@ -17,6 +17,7 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: O
     id,
     opening,
     failing: () => access.failing(),
+    noteDamage: (damage) => access.noteDamage(damage),
 
     inspect: async (signal: AbortSignal) => {
       const damage = await inspectFile(db.name, 'quick', signal);

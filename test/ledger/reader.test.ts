@@ -1,8 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { LedgerError } from '../../src/ledger/ledger-error.ts';
 import { LedgerReader } from '../../src/ledger/reader.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { until } from '../support/until.ts';
 import { delivered, HOUR, ids, LedgerUnderTest, MINUTE, refused } from './ledger-under-test.ts';
+import { PageMap } from './recovery/damage.ts';
 import { SqliteFile } from './sqlite-store.ts';
 
 type Options = ConstructorParameters<typeof LedgerReader>[1];
@@ -29,6 +31,24 @@ async function all<Row>(
   } while (next !== null);
   return rows;
 }
+
+test('damage that only a page meets is noted by the ledger', async () => {
+  const { disk, on, reader: sound } = await opened();
+  await on.list(ids(1, 200));
+  await sound.close();
+  disk.other((db) => db.pragma('wal_checkpoint(TRUNCATE)'));
+  const map = new PageMap(disk.file);
+  map.overwrite(map.of('_versions', 'leaf').map(({ pageno }) => pageno));
+  const onDamage = (damage: LedgerError) => on.ledger.noteDamage(damage);
+  const reader = new LedgerReader(disk.file, { answerMs: 60_000, onDamage });
+  onTestFinished(() => reader.close());
+  expect(on.ledger.failing()).toBeUndefined();
+  await expect(reader.ask('leads', {}, { limit: 100 })).rejects.toMatchObject({ code: 'damaged' });
+  expect(on.ledger.failing()).toMatchObject({
+    code: 'damaged',
+    hint: expect.stringContaining('leadsync recover'),
+  });
+});
 
 const inService = (service_slug: string) => (id: number) => aListedLead({ id, service_slug });
 
