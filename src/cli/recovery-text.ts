@@ -7,17 +7,17 @@ import { table } from './table.ts';
 const COLUMNS = [
   { head: 'table' },
   { head: 'rows kept', align: 'right' },
-  { head: 'lost at most', align: 'right' },
+  { head: 'unusable, at most', align: 'right' },
 ] as const;
 
 /** What a recovery found and did, for people. Names nobody. */
 export function recoveryText(recovery: Recovery): string {
   const { file, damage, recovered, aside } = recovery;
   if (isSound(recovery)) return `The ledger ${printable(file)} is sound: there is nothing to recover.\n`;
-  const rows = recovered.tables.map(({ table, kept, lost }) => [
+  const rows = recovered.tables.map(({ table, kept, unusable }) => [
     table,
     kept.toLocaleString('en'),
-    lost.toLocaleString('en'),
+    unusable.toLocaleString('en'),
   ]);
   const lines = [
     damage

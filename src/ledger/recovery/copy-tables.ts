@@ -6,8 +6,8 @@ import { soundRow } from './sound-row.ts';
 export interface CopiedTable {
   readonly table: string;
   readonly kept: number;
-  /** How many rows are missing, at most. */
-  readonly lost: number;
+  /** How many rows, at most, could not be read, or cannot be what leadsync wrote. Some may have been restored. */
+  readonly unusable: number;
   /** Whether every page of it could be read, and every row was sound. */
   readonly whole: boolean;
 }
@@ -57,7 +57,7 @@ function copyTable(from: DamagedFile, to: Database.Database, table: string): Cop
   return {
     table,
     kept,
-    lost: refused + Number(reading.missed),
+    unusable: refused + Number(reading.missed),
     whole: reading.complete && refused === 0,
   };
 }
