@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
@@ -240,6 +242,31 @@ it('counts once how fast a lead came to a sink, also where a ledger was lost and
     before.map(({ lead_id, sink }) => `${lead_id} ${sink}`),
   );
   expect(after[0]).toEqual(before[0]);
+});
+
+it('has no content of a lead from before a ledger that was made anew, unless the history was copied as documented', async () => {
+  const stores = await TwoStores.open();
+  await stores.on.list([1]);
+  await stores.bring();
+  const { schema } = stores.postgres;
+  const readme = readFileSync(join(import.meta.dirname, '../../src/sinks/postgres/README.md'), 'utf8');
+  const [, recipe = ''] = /```sql\n(CREATE SCHEMA archive;[^`]+)```/.exec(readme) ?? [];
+  onTestFinished(async () => void (await stores.postgres.query(`DROP SCHEMA ${schema}_archive CASCADE`)));
+  await stores.postgres.query(
+    recipe.replaceAll('archive', `${schema}_archive`).replaceAll('leadsync.', `${schema}.`),
+  );
+  const before = stores.on.clock.now().toISOString();
+  const later = new HeldClock();
+  later.jump(HOUR);
+  const anew = new LedgerUnderTest(sqliteStore(), later);
+  await anew.list([aListedLead({ id: 1, client_name: 'Changed' })]);
+  await stores.bring(anew.ledger);
+  const asOf = (table: string) =>
+    stores.inPostgres(
+      `SELECT raw ->> 'client_name' AS name FROM ${table} WHERE lead_id = 1 AND valid_from <= '${before}' AND (valid_to IS NULL OR valid_to > '${before}')`,
+    );
+  expect(await asOf('lead_versions')).toEqual([]);
+  expect(await asOf(`${schema}_archive.lead_versions`)).toEqual([{ name: 'Anna Müller' }]);
 });
 
 it('knows one current content of a lead, that of the ledger that was restored and not that of the one that was lost', async () => {
