@@ -1,9 +1,11 @@
 import {
+  chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -117,6 +119,16 @@ test('without a first page, a ledger, or a file that is one, it says what to do 
     stderr: expect.stringMatching(/missing or empty/),
   });
   expect(files()).toEqual(['ledger.db']);
+});
+
+test('the recovered ledger belongs to the user that the damaged one belongs to', async () => {
+  damage('polls');
+  const nobody = 65_534;
+  const owner = process.geteuid?.() === 0 ? nobody : statSync(file).uid; // only root can give a file away
+  chownSync(file, owner, statSync(file).gid);
+  expect(await install.run(['recover', '--yes'])).toMatchObject({ code: 0 });
+  expect(statSync(file)).toMatchObject({ uid: owner });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
 test('a file that was cut short is recovered as far as it goes', async () => {

@@ -1,4 +1,4 @@
-import { copyFileSync, linkSync, renameSync, rmSync } from 'node:fs';
+import { chownSync, copyFileSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { codeOf } from '../../platform/error-code.ts';
@@ -17,6 +17,7 @@ export function exchangeLedger(file: string, recovered: string, aside: string): 
     // With a log beside it the old ledger is two files, and a log that is left beside the new one would damage that.
     emptyLog(file);
     reach('recover-log-emptied');
+    keepOwner(file, recovered);
     keepAs(file, aside);
     reach('recover-kept');
     renameSync(recovered, file);
@@ -39,6 +40,13 @@ function emptyLog(file: string): void {
   }
   syncFile(file);
   for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+}
+
+/** What root recovers still belongs to the user that leadsync runs as. */
+function keepOwner(file: string, recovered: string): void {
+  if (process.geteuid?.() !== 0) return;
+  const { uid, gid } = statSync(file);
+  chownSync(recovered, uid, gid);
 }
 
 /** A second name for the same file; a copy where the file system has no such names. */
