@@ -40,6 +40,7 @@ const COPIED = [
   'test',
   'bin',
   'config',
+  'deploy',
   'docs',
   'scripts',
   'package.json',
