@@ -2,9 +2,8 @@ import { describeExport, differingOptions } from '../config/compare-configs.ts';
 import { backOffMs } from '../delivery/retry-policy.ts';
 import { isRunning } from '../exports/export-lock.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
-import type { ExportRun } from '../exports/make-export.ts';
 import type { ExportConfig } from '../exports/options.ts';
-import { type ExportResult, runExport } from '../exports/run-export.ts';
+import { type ExportJob, type ExportResult, runExport } from '../exports/run-export.ts';
 import { dueAfter } from '../exports/schedule.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
@@ -158,7 +157,7 @@ export async function exportOnce(
 function after(
   before: ExportState,
   config: ExportConfig,
-  { result, run, now, random }: { result: ExportResult; run: ExportRun; now: Date; random: Random },
+  { result, run, now, random }: { result: ExportResult; run: ExportJob['run']; now: Date; random: Random },
 ): ExportState {
   if (result.kind === 'made') {
     const { place, rows, bytes } = result;

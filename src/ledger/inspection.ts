@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { DAYS_COMPARED, dayOf } from './day.ts';
 import { DELIVERIES, dateOf, selectDeliveries } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
 import type { DeliveryFilter } from './ledger-asking.ts';
@@ -13,10 +14,6 @@ import type {
   SourceStatus,
 } from './shown.ts';
 import type { SinkRow, SinkRows } from './sink-rows.ts';
-
-/** How far back complete listings are compared with the last one, in ms, and how many of them at most. */
-const LATELY_MS = 7 * 24 * 3_600_000;
-const COMPLETE_LISTINGS = 1_000;
 
 /** How sources and sinks are, and which deliveries there are. Reads only. */
 export class Inspection {
@@ -69,9 +66,7 @@ export class Inspection {
 
   /** Counted back from when a listing was last known to its end, so that a listing that stays small is no news after a week. */
   #listedLately(source: string, completeAt: number): number {
-    const [last, ...before] = this.#sql.completeListings.all(source, COMPLETE_LISTINGS);
-    const recent = before.filter(({ started_at }) => Date.parse(started_at) >= completeAt - LATELY_MS);
-    return Math.max(last?.leads_listed ?? 0, ...recent.map(({ leads_listed }) => leads_listed));
+    return this.#sql.mostListed.get(source, dayOf(completeAt) - DAYS_COMPARED) ?? 0;
   }
 
   #lastPoll(source: string): PollRow | undefined {
@@ -143,10 +138,11 @@ export function pollRow(row: Record<string, string | number | null>): PollRow {
 /** What metrics and status ask for, often: each reads an index's first entries, or those of one that is small. */
 function prepare(db: Database.Database) {
   return {
-    completeListings: db.prepare<[string, number], { started_at: string; leads_listed: number }>(
-      `SELECT started_at, leads_listed FROM polls INDEXED BY _polls_by_status
-       WHERE source = ? AND status = 'success' ORDER BY poll_id DESC LIMIT ?`,
-    ),
+    mostListed: db
+      .prepare<[string, number], number | null>(
+        'SELECT max(most) FROM _listing_sizes WHERE source = ? AND day >= ?',
+      )
+      .pluck(),
     oldest: db
       .prepare<[number], number | null>(
         "SELECT min(owed_at) FROM _deliveries WHERE sink_no = ? AND state = 'pending'",

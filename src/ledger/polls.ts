@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
 import type { ListingMark } from '../leads/listing-mark.ts';
 import type { Clock } from '../platform/clock.ts';
+import { DAYS_COMPARED, dayOf } from './day.ts';
 import { IdSet } from './id-set.ts';
 import type { PollEnd, PollSummary } from './ledger-polling.ts';
 import type { OpenPoll } from './open-poll.ts';
@@ -145,12 +146,21 @@ export class Polls {
     const now = this.#clock.now();
     const kept = mark === undefined ? null : JSON.stringify(mark);
     this.#sql.complete.run(kept, now.getTime(), poll.id, poll.seen.size, poll.rejected, poll.source);
+    // The listing before was in force until now, however long ago it was read.
+    this.#noteSize(poll.source, Math.max(poll.seen.size, poll.listedBefore));
     this.#sql.resolveRejected.run(iso(now), poll.source, poll.id);
   }
 
   #confirm(poll: OpenPoll, mark: ListingMark | undefined): void {
     this.#sql.stillComplete.run(this.#clock.now().getTime(), poll.source);
+    this.#noteSize(poll.source, poll.listedBefore);
     if (mark) this.#sql.remark.run(JSON.stringify(mark), poll.source);
+  }
+
+  #noteSize(source: string, most: number): void {
+    const day = dayOf(this.#clock.now().getTime());
+    this.#sql.noteSize.run(source, day, most);
+    this.#sql.forgetSizes.run(source, day - DAYS_COMPARED);
   }
 
   #close(poll: OpenPoll, end: PollEnd, status: PollEnd['status']): void {
@@ -231,6 +241,10 @@ function prepare(db: Database.Database) {
     complete: db.prepare(
       'UPDATE _sources SET mark = ?, complete_at = ?, complete_poll = ?, listed = ?, rejected = ? WHERE source = ?',
     ),
+    noteSize: db.prepare<[string, number, number]>(
+      'INSERT INTO _listing_sizes VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET most = max(most, excluded.most)',
+    ),
+    forgetSizes: db.prepare<[string, number]>('DELETE FROM _listing_sizes WHERE source = ? AND day < ?'),
     remark: db.prepare('UPDATE _sources SET mark = ? WHERE source = ?'),
     stillComplete: db.prepare('UPDATE _sources SET complete_at = ? WHERE source = ?'),
     lessCurrent: db.prepare('UPDATE _sources SET current = current - ? WHERE source = ?'),

@@ -259,4 +259,17 @@ export const migrations: readonly string[] = [
   -- When the client was keyed; null for one that was keyed before this column was there.
   ALTER TABLE _client_keys ADD COLUMN keyed_at INTEGER;
   `,
+  `
+  -- The most leads that a complete listing had which was in force on a day (since 1970, UTC). Kept for a little more than a week.
+  CREATE TABLE _listing_sizes (
+    source TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    most INTEGER NOT NULL,
+    PRIMARY KEY (source, day)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO _listing_sizes (source, day, most)
+  SELECT p.source, unixepoch(p.started_at) / 86400 AS day, max(p.leads_listed) FROM polls p JOIN _sources s ON s.source = p.source
+  WHERE p.status IN ('success', 'unchanged') AND p.started_at >= strftime('%Y-%m-%dT%H:%M:%fZ', s.complete_at / 1000.0 - 8 * 86400, 'unixepoch')
+  GROUP BY p.source, day;
+  `,
 ];

@@ -312,6 +312,10 @@ describe('leadsync status', () => {
     expect(await said()).toContain('main lists no lead any more, and has listed 60 leads before.');
     await install.listed(...upTo(60));
     expect(await said()).not.toContain(next);
+    // The one that it falls from was in force until now, however long ago it was new.
+    install.clock.jump(8 * 86_400_000);
+    await install.listed(...upTo(3));
+    expect(await said()).toContain(`main lists 3 leads, and listed 60 leads within a week before.`);
     install.clock.jump(8 * 86_400_000);
     await install.listed(...upTo(3));
     expect(await said()).not.toContain(next);

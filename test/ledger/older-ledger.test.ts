@@ -15,6 +15,7 @@ const AS_BEFORE = `
   DROP TABLE _erased;
   DROP TABLE _presence;
   DROP TABLE _clock_set_back;
+  DROP TABLE _listing_sizes;
   ALTER TABLE _leads DROP COLUMN erased_no;
   DROP TABLE _client_keys;
   DROP TABLE _comments;

@@ -27,11 +27,15 @@ const TABLES = [
   '_client_keys',
   '_erased',
   '_presence',
+  '_listing_sizes',
   '_clock_set_back',
 ] as const;
 
 /** The tables that have no row numbers; the others are read by theirs. */
-const WITHOUT_ROWID: Readonly<Record<string, readonly string[]>> = { _sources: ['source'] };
+const WITHOUT_ROWID: Readonly<Record<string, readonly string[]>> = {
+  _sources: ['source'],
+  _listing_sizes: ['source', 'day'],
+};
 
 /** Copies every sound row of every table into an empty ledger of the same schema. Runs inside its caller's transaction. */
 export function copyTables(from: DamagedFile, to: Database.Database): CopiedTable[] {
