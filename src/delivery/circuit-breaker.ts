@@ -16,11 +16,15 @@ export const FAILURES_IN_A_ROW = 5;
 export const SILENT_MS = 5_000;
 /** The wait between probes doubles only after so many have failed: a flaky destination fails one or two by chance. */
 const PROBES_BEFORE_BACK_OFF = 3;
+/** So many probes a destination is asked again when it said, which may be a second later each time. */
+const PROBES_BELIEVED = 10;
 const FIRST_PROBE_MS = 5_000;
 /** The longest wait between probes, unless the destination asks for more, in ms. */
 const LAST_PROBE_MS = 60_000;
 /** Batches on their way at once after the probe that got through. Each that is answered adds one, so a round doubles them. */
 export const FIRST_PLACES = 2;
+/** So many places a destination is thought to have that asks for a pause while nothing limits it. */
+const PAUSED_PLACES = 16;
 /** More than any sink has on its way: from here on nothing limits it. */
 const MOST_PLACES = 1_000;
 /** A destination may ask for a wait of at most this long. */
@@ -108,12 +112,14 @@ function failed(
   return hold ? held(next, unavailable, now, random) : next;
 }
 
-/** Released when it was held, with places for a few; otherwise one place more while it still recovers. */
+/** Released when it was held, with places for a few or as it was paused with; otherwise one place more while it still recovers. */
 function answered(health: SinkHealth): SinkHealth {
   if (health.heldSince) {
     const { heldSince, heldReason, probeAt, probes } = HEALTHY;
-    // What failed before the hold would hold it again at once.
-    return { ...health, heldSince, heldReason, probeAt, probes, recent: '+', places: FIRST_PLACES };
+    const { places = FIRST_PLACES } = health;
+    // What failed before it was found to be down would hold it again at once. One that asked for a pause is still as flaky as before.
+    const recent = health.places === undefined ? '+' : remembered(health, '+');
+    return { ...health, heldSince, heldReason, probeAt, probes, recent, places };
   }
   const places = health.places === undefined ? undefined : health.places + 1;
   const recovers = places !== undefined && places < MOST_PLACES;
@@ -135,21 +141,31 @@ function failuresIn(recent: string): number {
   return recent.split('-').length - 1;
 }
 
+/**
+ * Held until the next probe. A destination that names a wait is believed until many probes in a row have failed, and keeps half of
+ * its places unless it is down as well.
+ */
 function held(health: SinkHealth, outcomes: readonly Outcome[], now: Date, random: Random): SinkHealth {
   const probes = health.heldSince ? health.probes + 1 : 0;
   const asked = outcomes.map((outcome) => ('retryAfterMs' in outcome ? (outcome.retryAfterMs ?? 0) : 0));
-  const wait = Math.max(
-    backOffMs(Math.max(0, probes - PROBES_BEFORE_BACK_OFF + 1), FIRST_PROBE_MS, LAST_PROBE_MS, random),
-    limited(Math.max(0, ...asked)),
-  );
+  const askedMs = limited(Math.max(0, ...asked));
+  const before = askedMs > 0 ? PROBES_BELIEVED : PROBES_BEFORE_BACK_OFF;
+  const isBelieved = askedMs > 0 && probes < before;
+  const step = Math.max(0, probes - before + 1);
+  const backOff = backOffMs(step, FIRST_PROBE_MS, LAST_PROBE_MS, random);
+  const isPause = askedMs > 0 && !health.heldSince && !isDown(health, now);
   return {
     ...health,
     heldSince: health.heldSince ?? now,
     heldReason: reasonOf(outcomes),
-    probeAt: new Date(now.getTime() + wait),
+    probeAt: new Date(now.getTime() + (isBelieved ? askedMs : Math.max(backOff, askedMs))),
     probes,
-    places: undefined,
+    places: isPause ? halved(health.places) : undefined,
   };
+}
+
+function halved(places = PAUSED_PLACES): number {
+  return Math.max(FIRST_PLACES, Math.floor(places / 2));
 }
 
 function reasonOf(outcomes: readonly Outcome[]): string | undefined {

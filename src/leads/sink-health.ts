@@ -15,7 +15,10 @@ export interface SinkHealth {
   readonly probeAt: Date | undefined;
   /** Probes that failed since the sink was held; the wait between them grows with it. */
   readonly probes: number;
-  /** Set while the sink recovers from a hold: at most so many batches may be on their way at once. */
+  /**
+   * Set while the sink recovers from a hold: at most so many batches may be on their way at once. Also set while it is held because the
+   * destination asked for a pause: it recovers with so many.
+   */
   readonly places: number | undefined;
   readonly lastDeliveredAt: Date | undefined;
   /** Set while somebody, or a destination that is gone, has paused the sink. */

@@ -491,6 +491,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/source/damaged-listing.test.ts'],
   },
   {
+    name: 'a destination that names a wait is asked again then',
+    without: 'one that sheds a tenth of its requests for a second each gets a fraction of what it takes',
+    file: 'src/delivery/circuit-breaker.ts',
+    text: 'isBelieved ? askedMs : ',
+    instead: '',
+    tests: ['test/delivery/circuit-breaker.test.ts'],
+  },
+  {
     name: 'one probe at a time out of a queue',
     without: 'a destination that is down gets everything at once that waited for a silent worker',
     file: 'src/ledger/settling.ts',

@@ -10,6 +10,7 @@ import {
 } from '../../src/delivery/circuit-breaker.ts';
 import { EXCUSED_WAIT_MS, judgeBy } from '../../src/delivery/judge.ts';
 import type { Attempted, Verdict } from '../../src/leads/judge.ts';
+import type { Outcome } from '../../src/leads/outcome.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import {
   anAttempt,
@@ -173,7 +174,7 @@ describe('a destination that is unavailable', () => {
     ['30 s', 30 * SECOND, 30 * SECOND],
     ['an hour', HOUR, HOUR],
     ['a year, which is cut to an hour', 365 * 24 * HOUR, HOUR],
-    ['one second, which is less than the first probe would wait', SECOND, 5 * SECOND],
+    ['one second, which is less than a probe waits otherwise', SECOND, SECOND],
   ])('that asks to wait %s is held at once, for as long', (_, askedMs, waitMs) => {
     const course = new Course();
     const { verdicts } = course.settle(asking(askedMs));
@@ -183,6 +184,32 @@ describe('a destination that is unavailable', () => {
       attempts: 0,
       nextAttemptAt: course.health.probeAt,
     });
+  });
+
+  it('that asks to wait is believed until ten probes in a row have failed', () => {
+    const course = new Course();
+    course.settle(asking(SECOND));
+    const waits = [course.waitMs];
+    for (let probe = 0; probe < 11; probe += 1) {
+      course.toProbe();
+      course.settle(asking(SECOND));
+      waits.push(course.waitMs);
+    }
+    expect(waits).toEqual([...times(10, 1), 10, 20].map((seconds) => seconds * SECOND));
+  });
+
+  it('that asks to wait goes on with half of its places, one that is down with two', () => {
+    const course = new Course();
+    for (const places of [8, 4]) {
+      course.settle(asking(SECOND));
+      course.toProbe();
+      expect(course.settle(delivered).health).toMatchObject({ heldSince: undefined, places });
+    }
+    course.settle(asking(SECOND));
+    course.toProbe();
+    course.settle(down);
+    course.toProbe();
+    expect(course.settle(delivered).health.places).toBe(FIRST_PLACES);
   });
 
   it.each([[0], [-5 * SECOND]])('that asks to wait %i ms asks for nothing', (askedMs) => {
@@ -239,8 +266,11 @@ describe('a destination that fails at random', () => {
     readonly #random: () => number;
     readonly #rate: number;
 
-    constructor(rate: number, seed: number) {
+    readonly #failure: Outcome;
+
+    constructor(rate: number, seed: number, failure: Outcome = down) {
       this.#rate = rate;
+      this.#failure = failure;
       this.#random = randomFrom(seed);
     }
 
@@ -249,7 +279,7 @@ describe('a destination that fails at random', () => {
       const { course } = this;
       course.ms += 5;
       course.toProbe();
-      const outcome = this.#random() < this.#rate ? down : delivered;
+      const outcome = this.#random() < this.#rate ? this.#failure : delivered;
       const waitingSince = new Date(course.ms - SECOND);
       return course.settle(anAttempt(outcome, { waitingSince, ...lead })).verdicts[0] as Verdict;
     }
@@ -271,6 +301,23 @@ describe('a destination that fails at random', () => {
     }
     expect(holds).toBeLessThanOrEqual(rate < 0.5 ? 0 : 10);
   });
+
+  it.each([
+    [0.01, 5],
+    [0.1, 6],
+    [0.3, 7],
+  ])(
+    'of %d of all attempts, and asks for a second each time, is sent to in all the time in between',
+    (rate, seed) => {
+      const flaky = new Flaky(rate, seed, asking(SECOND));
+      const [fromMs, attempts] = [flaky.course.ms, 5_000];
+      let failures = 0;
+      for (let attempt = 0; attempt < attempts; attempt += 1)
+        if (flaky.attempt().state !== 'delivered') failures += 1;
+      const allowedMs = attempts * 5 + failures * SECOND;
+      expect(flaky.course.ms - fromMs).toBeLessThan(1.25 * allowedMs);
+    },
+  );
 
   it.each([
     [0.1, 11],

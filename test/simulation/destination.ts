@@ -29,6 +29,8 @@ export type DestinationManner =
   | 'flaky-10'
   | 'flaky-20'
   | 'flaky-30'
+  /** Fails a third of its requests at random, each time with a wait of a second. */
+  | 'asking'
   /** Takes a part of a batch, then breaks off. */
   | 'half'
   /** Takes it, and answers in a way that nobody thought of. */
@@ -104,6 +106,9 @@ export class Destination {
         throw new SinkUnavailable('It is down.', { hint: '', httpStatus: 503 });
       case 'limited':
         throw new SinkUnavailable('Not now.', { hint: '', httpStatus: 503, retryAfterMs: 90_000 });
+      case 'asking':
+        if (this.#chance.below(3) > 0) return await this.#take(batch, signal, 'fine');
+        throw new SinkUnavailable('Not now.', { hint: '', httpStatus: 429, retryAfterMs: 1_000 });
       case 'gone':
         throw new SinkUnavailable('It is gone.', { hint: '', httpStatus: 410, gone: true });
       case 'refusing':

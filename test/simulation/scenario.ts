@@ -103,6 +103,7 @@ const manner = one<DestinationManner>(
   'flaky-10',
   'flaky-20',
   'flaky-30',
+  'asking',
   'half',
   'broken',
   'slow',
@@ -230,7 +231,7 @@ const correction: fc.Arbitrary<readonly Step[]> = fc
 
 /** A destination fails now and then, for long, with a backlog before it and leads that come meanwhile. */
 const flakiness: fc.Arbitrary<readonly Step[]> = fc
-  .record({ atMs, sink, manner: one<DestinationManner>('flaky-10', 'flaky-20', 'flaky-30') })
+  .record({ atMs, sink, manner: one<DestinationManner>('flaky-10', 'flaky-20', 'flaky-30', 'asking') })
   .map(({ atMs, sink, manner }) => [
     { atMs, action: { do: 'sink', sink, manner, forMs: 120 * SECOND } },
     { atMs: atMs + 1, action: { do: 'add', leads: 30 } },
