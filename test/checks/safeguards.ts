@@ -95,9 +95,9 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'the lease is looked at once the connection is there',
     without: 'a process that stood still while it connected brings an older content after a newer one',
-    file: 'src/sinks/webhook/while-leased.ts',
-    text: '        confirm();\n',
-    instead: '        void confirm;\n',
+    file: 'src/sinks/webhook/when-connected.ts',
+    text: '        before();\n',
+    instead: '        void before;\n',
     tests: ['test/sinks/webhook/webhook.test.ts'],
   },
   {

@@ -23,7 +23,7 @@ import { type Message, messageOf, testMessage } from './message.ts';
 import { webhookOptions } from './options.ts';
 import { READ_MS, readStart } from './read-start.ts';
 import { readSigningKey, sign } from './signature.ts';
-import { whileLeased } from './while-leased.ts';
+import { whenConnected } from './when-connected.ts';
 
 /**
  * One request a lead, or a batch where batches are asked for. It cannot tell what it holds; that a lead is erased is an
@@ -66,8 +66,6 @@ class WebhookSink implements Sink {
   readonly #secretHeaders: ReadonlySet<string>;
   readonly #keys: readonly KeyObject[];
   readonly #pool: Pool;
-  /** Failures to connect, TLS included: no request was written before one of them. */
-  readonly #unconnected = new WeakSet<Error>();
 
   constructor(options: z.output<typeof webhookOptions>, parts: SinkParts) {
     this.#parts = parts;
@@ -89,7 +87,6 @@ class WebhookSink implements Sink {
       connect: { timeout: parts.timeoutMs },
       headersTimeout: parts.timeoutMs,
     });
-    this.#pool.on('connectionError', (_origin, _targets, error) => void this.#unconnected.add(error));
   }
 
   /** Connects, by TLS where the address says so, and hangs up: a receiver is never sent a request that is no lead. */
@@ -163,10 +160,16 @@ class WebhookSink implements Sink {
     stop: AbortSignal,
     { traceparent, confirmLease }: AttemptUnderWay,
   ): Promise<Delivered | Refused> {
-    const pool = this.#pool.compose(whileLeased(confirmLease));
-    const { statusCode, headers, body } = await this.#reach(stop, (signal) =>
-      pool.request({ ...this.#requestOf(message, traceparent), signal }),
+    let isUnsent = true;
+    const pool = this.#pool.compose(
+      whenConnected(() => {
+        confirmLease();
+        isUnsent = false;
+      }),
     );
+    const request = (signal: AbortSignal) =>
+      pool.request({ ...this.#requestOf(message, traceparent), signal });
+    const { statusCode, headers, body } = await this.#reach(stop, request, () => isUnsent);
     const judged = judgeAnswer(this.#url.origin, {
       httpStatus: statusCode,
       text: await readStart(body),
@@ -198,14 +201,17 @@ class WebhookSink implements Sink {
   }
 
   /** @throws SinkUnavailable for whatever fails, the deadline and the stop included */
-  async #reach<T>(stop: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #reach<T>(
+    stop: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+    isUnsent: () => boolean = () => true,
+  ): Promise<T> {
     try {
       // undici alone does not listen to a signal while a request waits for its connection.
       return await withinDeadline(this.#parts.timeoutMs, stop, work);
     } catch (cause) {
       const { what, hint } = this.#failure(cause, stop);
-      const unsent = cause instanceof Error && this.#unconnected.has(cause);
-      throw new SinkUnavailable(`${this.#url.origin} ${what}.`, { hint, unsent, cause });
+      throw new SinkUnavailable(`${this.#url.origin} ${what}.`, { hint, unsent: isUnsent(), cause });
     }
   }
 

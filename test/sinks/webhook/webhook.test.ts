@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { createServer, type Server } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -383,6 +383,17 @@ describe('connections that fail', () => {
       expect([url, error.toOutcome().unsent]).toEqual([url, true]);
     }
     server.close();
+  });
+
+  test('nothing was sent where the deadline passes while the connection is made', async () => {
+    const connections: Socket[] = [];
+    const silent = createServer((socket) => void connections.push(socket));
+    const url = `https://127.0.0.1:${await listening(silent)}/`;
+    const error = await failure(open({ url }, { timeoutMs: 300 }).deliver(aBatch(1), NEVER));
+    expect(error.toOutcome()).toMatchObject({ unsent: true });
+    expect(connections).toHaveLength(1);
+    for (const socket of connections) socket.destroy();
+    silent.close();
   });
 
   test('what was sent and not answered may have arrived', async () => {

@@ -1,14 +1,14 @@
 import type { Dispatcher } from 'undici';
 
 /**
- * Calls `confirm` when a request has its connection, right before its first byte is written: what it throws ends the request
- * unsent. Connecting can take longer than the lease lasts, where the process stands still meanwhile.
+ * Calls `before` when a request has its connection, right before its first byte is written; what it throws ends the request unsent.
+ * For whoever has to know what was sent, and for what may change while a connection is made.
  */
-export function whileLeased(confirm: () => void): Dispatcher.DispatcherComposeInterceptor {
+export function whenConnected(before: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) =>
     dispatch(options, {
       onRequestStart: (controller, context) => {
-        confirm();
+        before();
         handler.onRequestStart?.(controller, context);
       },
       onRequestUpgrade: (...parts) => handler.onRequestUpgrade?.(...parts),
