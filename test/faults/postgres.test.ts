@@ -185,6 +185,7 @@ async function aWarehouse(
   onTestFinished(() => proxy.close());
   const scene = await aScene(carrier, {
     stub: { leads: 10 },
+    source: { max_lead_size: '16mb' },
     databaseUrl: postgres.url,
     sinks: {
       crm: { events: EVENTS },

@@ -25,6 +25,7 @@ const WHERE_MEASURED = process.platform === 'linux' ? '' : ' (NOT measured here:
 
 test(`ten megabytes of one character arrive whole at every sink, whatever the character, in less than ${MOST_MB} MB of memory${WHERE_MEASURED}`, async () => {
   const scene = await aScene('in-process', {
+    source: { max_lead_size: '64mb' },
     sinks: {
       crm: { timeout: '60s' },
       drop: { batch: { max: 1, wait: '0s' } },
