@@ -530,7 +530,7 @@ export function claimingContract(store: () => OpenLedger): void {
       await on.list(ids(1, 3));
       const { refs } = await on.claim('crm');
       await on.begin(refs[0] as BatchRef);
-      await on.settle(refs[0] as BatchRef, { ...unavailable, retryAfterMs: 1 });
+      await on.settle(refs[0] as BatchRef, { ...unavailable, retryAfterMs: 5_000 });
       for (const ref of refs.slice(1)) expect(await on.ledger.begin(ref, MINUTE)).toBeUndefined();
       expect(await on.claim('crm')).toMatchObject({ refs: [], nextAt: on.clock.in(5_000) });
       on.clock.jump(5_000);
@@ -545,7 +545,7 @@ export function claimingContract(store: () => OpenLedger): void {
       const { refs } = await on.claim('crm');
       const [first, second, third, fourth] = refs as [BatchRef, BatchRef, BatchRef, BatchRef];
       await on.begin(first);
-      await on.settle(first, { ...unavailable, retryAfterMs: 1 });
+      await on.settle(first, { ...unavailable, retryAfterMs: 5_000 });
       // A worker that was silent begins them only when it is time for the probe.
       on.clock.jump(6_000);
       expect(await on.ledger.begin(second, MINUTE)).toBeDefined();
@@ -586,12 +586,12 @@ async function backlogAndNews(open: OpenLedger): Promise<LedgerUnderTest> {
   return on;
 }
 
-/** A sink `crm` that was held by the first attempt, which asked to wait for nothing longer than the first probe. */
+/** A sink `crm` that was held by the first attempt, whose destination asked for a wait of five seconds. */
 async function heldSink(open: OpenLedger, leads: readonly number[]): Promise<LedgerUnderTest> {
   const on = await LedgerUnderTest.with(open, 'crm');
   await on.list(leads);
   const { ref } = await on.take('crm', { window: 1 });
-  await on.settle(ref, { ...unavailable, retryAfterMs: 1 });
+  await on.settle(ref, { ...unavailable, retryAfterMs: 5_000 });
   expect((await on.ledger.status()).sinks[0]?.health.heldSince).toEqual(on.clock.now());
   return on;
 }
