@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { aScene } from '../support/a-scene.ts';
+import { aDeliveredScene, aScene } from '../support/a-scene.ts';
 import type { CarrierName, Scene } from '../support/scene.ts';
 import { until } from '../support/until.ts';
 
@@ -18,14 +18,7 @@ import { until } from '../support/until.ts';
 
 const LEADS = 20;
 
-/** A scene in which every lead was delivered by a daemon that was then killed. */
-async function delivered(carrier: CarrierName = 'in-process'): Promise<Scene> {
-  const scene = await aScene(carrier, { stub: { leads: LEADS } });
-  const daemon = await scene.start();
-  await until('every lead is everywhere', () => scene.complete(), 60_000);
-  await daemon.kill('SIGKILL');
-  return scene;
-}
+const delivered = (carrier: CarrierName = 'in-process') => aDeliveredScene(carrier, LEADS);
 
 const fileOf = (scene: Scene) => join(scene.dataDir, 'ledger.db');
 

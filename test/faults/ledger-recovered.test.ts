@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { faultsOf } from '../ledger/ledger-check.ts';
-import { aScene } from '../support/a-scene.ts';
+import { aDeliveredScene, aScene } from '../support/a-scene.ts';
 import { runLeadsync, startLeadsync } from '../support/leadsync.ts';
 import { type CarrierName, carriers, type Scene, withoutRepeats } from '../support/scene.ts';
 import { until } from '../support/until.ts';
@@ -12,14 +12,7 @@ const LEADS = 60;
 
 const fileOf = (scene: Scene) => join(scene.dataDir, 'ledger.db');
 
-/** A scene whose leads are at every sink, and whose leadsync was killed. */
-async function delivered(carrier: CarrierName = 'in-process'): Promise<Scene> {
-  const scene = await aScene(carrier, { stub: { leads: LEADS } });
-  const daemon = await scene.start();
-  await until('every lead is everywhere', () => scene.complete(), 60_000);
-  await daemon.kill('SIGKILL');
-  return scene;
-}
+const delivered = (carrier: CarrierName = 'in-process') => aDeliveredScene(carrier, LEADS);
 
 /** Zeroes the first leaf of a table. */
 function damage(scene: Scene, name: string): void {

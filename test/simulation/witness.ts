@@ -310,7 +310,6 @@ export class Witness {
         this.blame(`lead ${id} stood in a listing that was recorded to its end, and was not recorded`);
   }
 
-  /** Every content of a lead that the ledger has said to have recorded. */
   /** At the end: the leads that a sink which refused every one has never got. */
   get neverRevived(): readonly string[] {
     return this.#leftDead
@@ -318,6 +317,7 @@ export class Witness {
       .map(({ sink, lead }) => `${lead} stays dead of ${sink}, which refused every lead`);
   }
 
+  /** Every content of a lead that the ledger has said to have recorded. */
   get contents(): readonly ListedLead[] {
     return [...this.#recorded.values()];
   }
