@@ -13,9 +13,11 @@ import { Servers } from './servers.ts';
 import { backlog } from './work/backlog.ts';
 import { behindBacklog } from './work/behind-backlog.ts';
 import { changes } from './work/changes.ts';
+import { commandStart } from './work/command-start.ts';
 import { fewNew } from './work/few-new.ts';
 import { firstSync } from './work/first-sync.ts';
 import { flaky } from './work/flaky.ts';
+import { fourSinks } from './work/four-sinks.ts';
 import { growth } from './work/growth.ts';
 import { idle } from './work/idle.ts';
 import { latency } from './work/latency.ts';
@@ -40,6 +42,8 @@ const works: readonly Work[] = [
   flaky,
   behindBacklog,
   changes,
+  fourSinks,
+  commandStart,
 ];
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {

@@ -12,7 +12,7 @@ export const USAGE = `What leadsync takes in time, CPU and memory, beside progra
   --runs N   how often each program runs (3; 1 with --quick)
 `;
 
-const LAST_ROW = 12;
+const LAST_ROW = 14;
 
 export interface BenchOptions {
   readonly quick: boolean;

@@ -53,6 +53,17 @@ export function peakMbOf(pid: number | undefined): number | undefined {
   return statusMb(pid, 'VmHWM');
 }
 
+/** User and system time of a process and of all that it has started, those that have ended included, in ms. */
+export function treeCpuMsOf(pid: number | undefined): number {
+  try {
+    const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = statOf(`/proc/${pid}/stat`).slice(11, 15);
+    const own = (user + system + endedUser + endedSystem) * MS_PER_TICK;
+    return childrenOf(pid).reduce((sum, child) => sum + treeCpuMsOf(child), own);
+  } catch {
+    return 0; // it has ended meanwhile: its parent's time has it
+  }
+}
+
 /** The memory that a running process holds now, in MB; undefined once it has ended. */
 export function residentMbOf(pid: number | undefined): number | undefined {
   return statusMb(pid, 'VmRSS');
@@ -65,8 +76,11 @@ export function resetPeak(pid: number | undefined): void {
 
 /** Asks every process that this one has started and that still runs to end. */
 export function endChildren(): void {
-  const pids = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean);
-  for (const pid of pids) sendSignal(Number(pid), 'SIGTERM');
+  for (const pid of childrenOf(process.pid)) sendSignal(pid, 'SIGTERM');
+}
+
+function childrenOf(pid: number | undefined): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 }
 
 function endedChildrenCpuMs(): number {

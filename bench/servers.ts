@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
-import { startPostgres } from '../test/support/private-postgres.ts';
+import { type PrivatePostgres, startPostgres } from '../test/support/private-postgres.ts';
 import { startRedis } from '../test/support/private-redis.ts';
 import { until } from '../test/support/until.ts';
+import { treeCpuMsOf } from './process-use.ts';
 
 /** The PostgreSQL and the Redis of the benchmark, each started when it is first needed. */
 export class Servers {
@@ -30,19 +31,19 @@ export class Servers {
 class Database {
   readonly url: string;
   readonly client: Client;
-  readonly #stop: () => Promise<void>;
+  readonly #server: PrivatePostgres;
 
-  private constructor(url: string, client: Client, stop: () => Promise<void>) {
-    this.url = url;
+  private constructor(server: PrivatePostgres, client: Client) {
+    this.url = server.url;
     this.client = client;
-    this.#stop = stop;
+    this.#server = server;
   }
 
   static async start(): Promise<Database> {
     const server = await startPostgres({ settings: { fsync: 'on', full_page_writes: 'on' } });
     // It accepts connections a little before it serves them.
     const client = await until('PostgreSQL has started', () => connected(server.url));
-    return new Database(server.url, client, server.close);
+    return new Database(server, client);
   }
 
   /** Takes away what programs have stored, and writes out what is left to write, so that each begins alike. */
@@ -67,6 +68,17 @@ class Database {
     return Number(rows[0].bytes) / 1024 / 1024;
   }
 
+  /** The CPU time that all of its processes have used since it started, in ms. */
+  cpuMs(): number {
+    return treeCpuMsOf(this.#server.process.pid);
+  }
+
+  /** What it has written ahead since it was made, in MB. */
+  async writtenAheadMb(): Promise<number> {
+    const { rows } = await this.client.query("SELECT pg_current_wal_lsn() - '0/0' AS bytes");
+    return Number(rows[0].bytes) / 1024 / 1024;
+  }
+
   async version(): Promise<string> {
     const { rows } = await this.client.query('SHOW server_version');
     return `PostgreSQL ${String(rows[0].server_version).split(' ')[0]}`;
@@ -74,7 +86,7 @@ class Database {
 
   async close(): Promise<void> {
     await this.client.end();
-    await this.#stop();
+    await this.#server.close();
   }
 }
 

@@ -26,7 +26,7 @@ export const nothingNew: Work = {
       title: `Poll of ${leads.toLocaleString('en')} known leads and nothing else`,
       figures: [
         figureOf('the same body', 'ms', { leadsync, 'bare transfer': transfer }, (ms) => ms, [
-          atMost(1.5, 'bare transfer'),
+          atMost(1.8, 'bare transfer'),
         ]),
         figureOf('304 Not Modified', 'ms', { leadsync: notModified }, (ms) => ms, [atMost(5)]),
       ],

@@ -44,11 +44,11 @@ export const webhooks: Work = {
       title: `${leads.toLocaleString('en')} leads, one webhook each, concurrency 50`,
       figures: [
         figureOf('in-process', 'leads/s', { leadsync: inProcess, ...references }, rate, [
-          atLeast(2, 'plain script'),
-          atLeast(0.6, 'undici POSTs'),
+          atLeast(1.3, 'plain script'),
+          atLeast(0.35, 'undici POSTs'),
         ]),
         figureOf('BullMQ', 'leads/s', { leadsync: bullmq, ...references }, rate, [
-          atLeast(0.4, 'undici POSTs'),
+          atLeast(0.8, 'plain script'),
         ]),
         ...(['in-process', 'BullMQ'] as const).flatMap((carrier) => {
           const both = { leadsync: carrier === 'BullMQ' ? bullmq : inProcess, 'plain script': plain };
