@@ -378,6 +378,15 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/sinks/postgres', 'test/faults/postgres.test.ts'],
   },
   {
+    name: 'an erasure waits for who is writing the lead',
+    without: 'answers of an erased person stay in PostgreSQL',
+    file: 'src/sinks/postgres/erase.ts',
+    text: '    `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,\n    `DELETE FROM lead_answers t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,\n',
+    instead:
+      '    `DELETE FROM lead_answers t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,\n    `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,\n',
+    tests: ['test/sinks/postgres/answers.test.ts'],
+  },
+  {
     name: 'delivered only after the COMMIT',
     without: 'rows are reported that PostgreSQL then does not have',
     file: 'src/sinks/postgres/transaction.ts',

@@ -273,6 +273,10 @@ export const migrations: readonly string[] = [
   UPDATE lead_versions SET _leadsync_original = raw::text, raw = ${safe('raw')}::json, _leadsync_replaced = true WHERE ${isUnsafe('raw')};
   `,
   answeringViews,
+  `
+  -- Three quarters of what it took to write the answers went into looking up, for each, the lead that the same transaction had written.
+  ALTER TABLE lead_answers DROP CONSTRAINT IF EXISTS lead_answers_source_lead_id_fkey;
+  `,
 ];
 
 /** The names that each step makes in the schema. */

@@ -2,6 +2,7 @@ import type { ClientBase } from 'pg';
 import type { HistoryRow } from '../../leads/history.ts';
 import { quoted } from './identifier.ts';
 import { placeOf, valuesOf } from './mirrored-columns.ts';
+import { rowsByIndex } from './rows-by-index.ts';
 
 /**
  * Closes versions that are no longer current: the one before each given version, and, where the row came from a ledger that
@@ -51,13 +52,4 @@ export async function dropFormerNames(
     `DELETE FROM ${deliveries} old WHERE old.ctid = ${rowsByIndex(deliveries, given, renamed)}`,
     [ledger, rows.map(({ no }) => no), ...valuesOf('deliveries', ['delivery_id'], rows)],
   );
-}
-
-/**
- * SQL for the stored rows that match the given ones, each looked up by itself through an index. As a plain join,
- * PostgreSQL reads the whole table for every part until it has statistics, and a first round fills new tables.
- */
-function rowsByIndex(table: string, given: string, condition: string): string {
-  return `ANY (ARRAY(SELECT found.ctid FROM ${given}
-    CROSS JOIN LATERAL (SELECT stored.ctid FROM ${table} stored WHERE ${condition} OFFSET 0) found))`;
 }

@@ -4,6 +4,7 @@ import type { LeadRow } from '../lead-row.ts';
 import { arrayParameter } from './array-parameter.ts';
 import { quoted } from './identifier.ts';
 import { answerRows, leadColumns } from './rows.ts';
+import { rowsByIndex } from './rows-by-index.ts';
 
 const names = Object.keys(leadColumns) as (keyof typeof leadColumns)[];
 
@@ -111,8 +112,11 @@ async function expectStored(client: ClientBase, schema: string, rows: readonly L
 async function replaceAnswers(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {
   if (rows.length === 0) return;
   await client.query(
-    `DELETE FROM ${schema}.lead_answers AS a USING unnest($1::text[], $2::bigint[]) AS w (source, id)
-    WHERE a.source = w.source AND a.lead_id = w.id`,
+    `DELETE FROM ${schema}.lead_answers old WHERE old.ctid = ${rowsByIndex(
+      `${schema}.lead_answers`,
+      'unnest($1::text[], $2::bigint[]) AS given (source, id)',
+      'stored.source = given.source AND stored.lead_id = given.id',
+    )}`,
     [rows.map((row) => row.columns.source), rows.map((row) => row.columns.id)],
   );
   const answers = rows.flatMap(answerRows);
