@@ -79,7 +79,7 @@ async function writeCopy(work: Work, path: string): Promise<void> {
 
 async function writeFiles(work: Work, format: FileFormatName, output: string): Promise<void> {
   const { ledgerFile, layout, relations } = work.request;
-  const pieces = new Pieces(ledgerFile);
+  const pieces = new Pieces(ledgerFile, work.stop);
   try {
     for (const relation of relations) {
       const { day } = extractionOf(relation.name);

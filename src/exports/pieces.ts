@@ -29,12 +29,12 @@ export class Pieces {
   readonly #idle: PieceThread[] = [];
   readonly #all: PieceThread[] = [];
 
-  /** @param file the ledger's */
-  constructor(file: string) {
-    this.#start = () => new PieceThread(file);
+  /** `file` is the ledger's. Once `stop` aborts, no piece is waited for. */
+  constructor(file: string, stop: AbortSignal) {
+    this.#start = () => new PieceThread(file, stop);
   }
 
-  /** Takes the next of what is wanted when a thread is free for it. @throws LedgerError, Node's error of the disk */
+  /** Takes the next of what is wanted when a thread is free for it. @throws LedgerError, Node's error of the disk, the signal's reason */
   async *of<W extends Wanted>(wanted: Iterable<W>): AsyncGenerator<MadePart<W>> {
     const toCome = wanted[Symbol.iterator]();
     const ahead: Reading<W>[] = [];
@@ -81,9 +81,10 @@ type Answer<W extends Wanted> = Exclude<Made<W>, { failure: unknown }>;
 
 class PieceThread {
   readonly #worker: Worker;
+  readonly #stop: AbortSignal;
   #answer: PromiseWithResolvers<Answer<Wanted>> = Promise.withResolvers();
 
-  constructor(file: string) {
+  constructor(file: string, stop: AbortSignal) {
     const program = new URL(`./piece-thread${extname(import.meta.filename)}`, import.meta.url);
     this.#worker = new Worker(program, {
       workerData: { file },
@@ -91,6 +92,8 @@ class PieceThread {
     });
     this.#worker.on('message', (made: Made) => this.#take(made));
     this.#worker.on('error', (error) => this.#answer.reject(error));
+    this.#stop = stop;
+    stop.addEventListener('abort', this.#giveUp, { once: true });
   }
 
   /** Answers before it is asked again. @throws LedgerError, or what ended the thread */
@@ -98,13 +101,17 @@ class PieceThread {
     this.#answer = Promise.withResolvers();
     // Whoever waits for an earlier piece learns of it when it is its turn.
     this.#answer.promise.catch(() => undefined);
-    this.#worker.postMessage(wanted);
+    if (this.#stop.aborted) this.#giveUp();
+    else this.#worker.postMessage(wanted);
     return this.#answer.promise as Promise<Answer<W>>;
   }
 
   async close(): Promise<void> {
+    this.#stop.removeEventListener('abort', this.#giveUp);
     await this.#worker.terminate();
   }
+
+  readonly #giveUp = (): void => this.#answer.reject(this.#stop.reason);
 
   #take(made: Made): void {
     if ('failure' in made) {

@@ -257,6 +257,27 @@ describe('leadsync export', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it('waits for no part that is being made once it is stopped', async () => {
+    const install = await withManyLeads();
+    const stop = new AbortController();
+    const request: ExportRequest = {
+      ledgerFile: ledgerOf(install),
+      output: join(install.folder, 'leads.parquet'),
+      format: 'parquet',
+      relations: [leads],
+      layout: 'file',
+      since: undefined,
+      exportedAt: new Date(0),
+    };
+    const written: number[] = [];
+    const stopAtOnce = (_table: string, rows: number) => {
+      written.push(rows);
+      stop.abort(new Error('stopped'));
+    };
+    await expect(exportTables(request, stopAtOnce, stop.signal)).rejects.toThrow('stopped');
+    expect(written).toEqual([0]);
+  });
+
   it('writes the rows in order, on however many threads they are read', async () => {
     const install = await withManyLeads();
     const output = join(install.folder, 'leads.parquet');
