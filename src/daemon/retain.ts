@@ -4,8 +4,10 @@ import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 
 const EVERY_MS = 3_600_000;
-/** How many times as long as a part has taken nothing is done after it: deliveries come first. */
+/** Duty cycle: after each part, sleep three times as long as it took, because deliveries come first. */
 const REST = 3;
+/** Longest life of the copy that an upgrade leaves, in ms. It is removed sooner where `retention` names a shorter time. */
+const UPGRADE_COPY_MS = 7 * 24 * 3_600_000;
 
 /** What removing works with. One event tells of a whole round; of one that removed nothing there is none. */
 export interface RetainParts {
@@ -45,6 +47,14 @@ export async function retainOnce(
       if (after !== undefined) await clock.sleep(REST * (clock.monotonicMs() - startMs), signal);
     }
   }
+  await removeUpgradeCopies(retention, ledger, clock);
   const { rejected_leads: rejected, ...others } = removed;
   if (Object.values(removed).some((count) => count > 0)) emit({ type: 'retained', ...others, rejected });
+}
+
+/** The copy holds all that the ledger held at the upgrade, so it is kept no longer than any of that. */
+async function removeUpgradeCopies(retention: Retention, ledger: Ledger, clock: Clock): Promise<void> {
+  const times = RETAINED.map((kind) => retention[kind] ?? UPGRADE_COPY_MS);
+  const keptMs = Math.min(UPGRADE_COPY_MS, ...times);
+  await ledger.removeUpgradeCopies(new Date(clock.now().getTime() - keptMs));
 }

@@ -41,4 +41,6 @@ export interface LedgerUpkeep {
    * Brings what was overwritten to the disk, and removes the copies that upgrades have left. False while somebody reads an older state of the ledger: then its log still holds it.
    */
   scrub(): Promise<boolean>;
+  /** Removes the copies that upgrades left before this moment: they hold what was removed from the ledger since. */
+  removeUpgradeCopies(before: Date): Promise<void>;
 }

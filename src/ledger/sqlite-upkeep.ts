@@ -3,7 +3,7 @@ import { inspectFile } from './inspect-file.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import { fileIdentity, scrub } from './ledger-file.ts';
 import type { LedgerUpkeep, Opening } from './ledger-upkeep.ts';
-import { removeUpgradeCopies } from './upgrade-copy.ts';
+import { removeUpgradeCopies, removeUpgradeCopiesBefore } from './upgrade-copy.ts';
 
 /** What concerns the file itself: which one it is, who else writes to it, and what of it is in its final place. */
 export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: Opening) {
@@ -48,5 +48,7 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: O
         removeUpgradeCopies(db.name);
         return scrub(db);
       }),
+
+    removeUpgradeCopies: (before) => access.guard(async () => removeUpgradeCopiesBefore(db.name, before)),
   } satisfies LedgerUpkeep;
 }

@@ -221,7 +221,7 @@ function messageOf(event: Event): string {
     case 'ledger-replaced':
       return `The ledger in ${event.dataDir} was removed or replaced while leadsync ran. What is recorded now would be in no file that the next start finds, so leadsync ends. Put the ledger back, and start leadsync again.`;
     case 'ledger-upgraded':
-      return `The ledger was upgraded from schema ${event.fromSchema} to ${event.toSchema}. ${event.copy === undefined ? `No copy of it was kept as it was before: ${event.reason}.` : `${event.copy} is the ledger as it was before, in case you go back to the earlier leadsync.`}`;
+      return `The ledger was upgraded from schema ${event.fromSchema} to ${event.toSchema}. ${event.copy === undefined ? `No copy of it was kept as it was before: ${event.reason}.` : `${event.copy} is the ledger as it was before, in case you go back to the earlier leadsync. It is removed within a week.`}`;
     case 'ledger-restored':
       return `The ledger in ${event.dataDir} is a copy, or was restored from a backup. What was delivered after the backup was made may be delivered again, mostly under the same ids. There is nothing to do; \`leadsync reconcile\` compares the sinks with the ledger.`;
     case 'ledger-held-up':

@@ -189,6 +189,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/faults/ledger-lost.test.ts'],
   },
   {
+    name: 'the copy of an upgrade is removed with what retention removes',
+    without: 'personal data stays in the copy for as long as nobody upgrades again',
+    file: 'src/daemon/retain.ts',
+    text: '  await removeUpgradeCopies(retention, ledger, clock);',
+    instead: '',
+    tests: ['test/ledger/older-ledger.test.ts'],
+  },
+  {
     name: 'a command that does not hold the data directory upgrades no ledger',
     without: 'a look at the status changes the tables under a daemon of an older version',
     file: 'src/ledger/sqlite-ledger.ts',

@@ -1,14 +1,26 @@
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { retainOnce } from '../../src/daemon/retain.ts';
 import { browseIndexes } from '../../src/ledger/browse-indexes.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { relations } from '../../src/store/documented.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { HeldClock } from '../support/held-clock.ts';
-import { LedgerUnderTest } from './ledger-under-test.ts';
+import { HOUR, LedgerUnderTest } from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
+
+const DAY = 24 * HOUR;
 
 /** Makes of a ledger what the version before had. */
 const AS_BEFORE = `
@@ -86,8 +98,7 @@ describe('an upgrade of the ledger', () => {
   it('keeps the ledger as it was in a copy that only this user can read, and removes it with the next erasure', async () => {
     const { disk, on } = await anOlderLedger();
     const upgraded = on.again().ledger;
-    const copies = () => readdirSync(dirname(disk.file)).filter((name) => name.includes('before-schema'));
-    const [name = ''] = copies();
+    const [name = ''] = copiesOf(disk);
     expect(name).toBe(`${basename(disk.file)}.before-schema-${upgraded.opening.upgraded?.to}`);
     const path = join(dirname(disk.file), name);
     expect(upgraded.opening).toEqual({
@@ -101,13 +112,62 @@ describe('an upgrade of the ledger', () => {
     expect(copy.prepare('SELECT count(*) FROM _versions').pluck().get()).toBe(3);
     copy.close();
     expect(await upgraded.scrub()).toBe(true);
-    expect(copies()).toEqual([]);
+    expect(copiesOf(disk)).toEqual([]);
     await upgraded.close();
+  });
+
+  it('replaces the copy of the upgrade before, and what an interrupted copy left', async () => {
+    const { disk, on } = await anOlderLedger();
+    writeFileSync(`${disk.file}.before-schema-2`, 'the ledger as it was before');
+    writeFileSync(`${disk.file}.before-schema-2.part`, 'half of it');
+    const { ledger } = on.again();
+    expect(copiesOf(disk)).toEqual([`${basename(disk.file)}.before-schema-${await latestSchema()}`]);
+    await ledger.close();
+  });
+
+  it.each([
+    ['the disk has too little room', 'the disk has too little room', leaveNoRoom],
+    ['it cannot be written', expect.stringContaining('EISDIR'), blockCopy],
+  ])('keeps the copy of the upgrade before when it makes none because %s', async (_, skipped, prevent) => {
+    const { disk, on } = await anOlderLedger();
+    const earlier = `${disk.file}.before-schema-2`;
+    writeFileSync(earlier, 'the ledger as it was before');
+    await prevent(disk);
+    const { ledger } = on.again();
+    expect(ledger.opening.upgraded?.copy).toEqual({ skipped });
+    expect(readFileSync(earlier, 'utf8')).toBe('the ledger as it was before');
+    await ledger.close();
+  });
+
+  it.each([
+    ['a week', {}, 7],
+    ['the shortest time in `retention`', { leads: 90 * DAY, attempts: 3 * DAY }, 3],
+    ['a week, where `retention` keeps everything for longer', { leads: 90 * DAY }, 7],
+  ])('leaves a copy that is removed after %s', async (_, retention, days) => {
+    const { disk, on } = await anOlderLedger();
+    const { ledger } = on.again();
+    const [name = ''] = copiesOf(disk);
+    const now = on.clock.now();
+    utimesSync(join(dirname(disk.file), name), now, now);
+    const clock = {
+      ...on.clock,
+      now: () => on.clock.now(),
+      monotonicMs: () => 0,
+      sleep: async () => undefined,
+    };
+    const parts = { ledger, clock, emit: () => undefined };
+    on.clock.jump(days * DAY - 1_000);
+    await retainOnce(retention, parts, new AbortController().signal);
+    expect(copiesOf(disk)).toEqual([name]);
+    on.clock.jump(2_000);
+    await retainOnce(retention, parts, new AbortController().signal);
+    expect(copiesOf(disk)).toEqual([]);
+    await ledger.close();
   });
 
   it('goes on without a copy where none can be made, and says why', async () => {
     const { disk, on } = await anOlderLedger();
-    mkdirSync(`${disk.file}.before-schema-${await latestSchema()}.part`);
+    await blockCopy(disk);
     const { ledger } = on.again();
     expect(ledger.opening.upgraded).toMatchObject({
       from: 2,
@@ -129,6 +189,21 @@ describe('an upgrade of the ledger', () => {
     expect(readFileSync(disk.file)).toEqual(before);
   });
 });
+
+function copiesOf(disk: SqliteFile): string[] {
+  return readdirSync(dirname(disk.file)).filter((name) => name.includes('before-schema'));
+}
+
+/** Lets the ledger's file seem to be as large as what is free on its disk. */
+async function leaveNoRoom({ file }: SqliteFile): Promise<void> {
+  const { bavail, bsize } = statfsSync(file);
+  truncateSync(file, bavail * bsize);
+}
+
+/** Puts a folder where the copy is written. */
+async function blockCopy({ file }: SqliteFile): Promise<void> {
+  mkdirSync(`${file}.before-schema-${await latestSchema()}.part`);
+}
 
 /** The schema of a ledger that was made today. */
 async function latestSchema(): Promise<number> {
