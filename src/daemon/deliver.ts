@@ -1,6 +1,6 @@
 import type { AttemptBatch } from '../delivery/carrier.ts';
 import type { Batch, BatchRef } from '../leads/delivery.ts';
-import type { Outcome } from '../leads/outcome.ts';
+import { mayHaveArrived, type Outcome } from '../leads/outcome.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Attempt, Settled } from '../ledger/ledger-delivering.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
@@ -78,11 +78,11 @@ async function attempt(
   const outcomes = keepable(lease.wasOver ? withoutUnsent(answered) : answered, batch);
   if (span) endSpan(span, outcomes);
   reach('accepted');
-  // Cut off by a stop, what the destination made of it is unknown; with its lease over, nothing was sent. So nothing is said,
-  // and the same batch is attempted again, unless it is another's by now.
+  // Cut off by a stop, or with its lease over, the attempt says nothing of the destination. The same batch is attempted again,
+  // unless another process has it by now.
   const said = outcomes.some(({ kind }) => kind !== 'unavailable' && kind !== 'untried');
   if (!said && (signal.aborted || lease.wasOver)) {
-    if (await ledger.release(ref)) parts.onSettled(batch.sink);
+    if (await ledger.release(ref, answered.some(mayHaveArrived))) parts.onSettled(batch.sink);
     else emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
     return;
   }
@@ -111,7 +111,9 @@ async function withoutErased(
 
 /** What could not be sent in time says nothing of the destination. */
 function withoutUnsent(outcomes: readonly Outcome[]): readonly Outcome[] {
-  return outcomes.map((outcome) => (outcome.kind === 'unavailable' ? { kind: 'untried' } : outcome));
+  return outcomes.map((outcome) =>
+    outcome.kind === 'unavailable' && outcome.unsent ? { kind: 'untried' } : outcome,
+  );
 }
 
 /** Reasons stay out: an error in a trace is a word. */

@@ -53,8 +53,9 @@ export interface LedgerDelivering {
   /**
    * Gives back the lease of an attempt that was cut off before anything was known of its outcome: the batch is due at
    * once, as the same batch, and the attempt does not count as lost. Fenced: false when the lease is not this process's.
+   * `mayHaveArrived`: whether any of it may have reached the destination.
    */
-  release(ref: BatchRef): Promise<boolean>;
+  release(ref: BatchRef, mayHaveArrived: boolean): Promise<boolean>;
   /** The processes whose attempts are under way, by the names under which they opened the ledger. */
   holders(): Promise<readonly string[]>;
   /** Ends the leases of a process that is known to be dead, so that its batches are due at once. Gives how many. */

@@ -209,11 +209,11 @@ export class Settling {
     return this.#sql.holders.all();
   }
 
-  release(ref: BatchRef, holder: string): boolean {
+  release(ref: BatchRef, holder: string, isUnsure: boolean): boolean {
     const now = this.#clock.now().getTime();
     const batchNo = batchNumber(ref.batch);
     const isReleased = this.#sql.release.run(now, batchNo, ref.lease, holder).changes > 0;
-    if (isReleased) this.#sql.markUnsure.run(now, batchNo);
+    if (isReleased && isUnsure) this.#sql.markUnsure.run(now, batchNo);
     return isReleased;
   }
 

@@ -50,7 +50,7 @@ export function deliveringOf(
     activity: (sink) => access.read(() => claiming.activity(sink)),
     settle: (ref, attempt) => access.recorded(() => access.commit(() => settling.settle(ref, attempt))),
     holders: () => access.read(() => settling.holders()),
-    release: (ref) => access.write(() => settling.release(ref, holder)),
+    release: (ref, mayHaveArrived) => access.write(() => settling.release(ref, holder, mayHaveArrived)),
     endLeasesOf: (dead) => access.write(() => settling.endLeasesOf(dead)),
 
     close: async () => {

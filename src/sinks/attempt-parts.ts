@@ -61,7 +61,9 @@ export async function attemptParts<Item>(
       settled.push(outcome);
     } catch (error) {
       if (!(error instanceof SinkUnavailable) || settled.length === 0) throw error;
-      for (const left of [part, ...waiting]) settle(left, error.toOutcome());
+      const outcome = error.toOutcome();
+      settle(part, outcome);
+      for (const left of waiting) settle(left, { ...outcome, unsent: true });
       break;
     }
     part = waiting.shift();

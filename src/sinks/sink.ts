@@ -169,7 +169,7 @@ export class SinkUnavailable extends Error {
 /** The lease of an attempt ended before something could be sent, which therefore was not. */
 export class LeaseOver extends SinkUnavailable {
   constructor() {
-    super('The attempt stood still for longer than its lease lasts.', { hint: '' });
+    super('The attempt stood still for longer than its lease lasts.', { hint: '', unsent: true });
   }
 }
 

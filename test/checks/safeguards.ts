@@ -29,6 +29,22 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {
+    name: 'a part that no request was made for has not arrived',
+    without: 'a lead that changes while an earlier part of its batch times out is sent in its old content',
+    file: 'src/sinks/attempt-parts.ts',
+    text: '{ ...outcome, unsent: true }',
+    instead: 'outcome',
+    tests: ['test/daemon/standing-still.test.ts'],
+  },
+  {
+    name: 'what an attempt never sent is given back as not arrived',
+    without: 'after a pause of the process, leads that change are sent in their old content',
+    file: 'src/daemon/deliver.ts',
+    text: 'ledger.release(ref, answered.some(mayHaveArrived))',
+    instead: 'ledger.release(ref, true)',
+    tests: ['test/daemon/standing-still.test.ts'],
+  },
+  {
     name: 'the largest lead fits into the memory that is shipped',
     without: 'one lead gets the container killed, again and again',
     file: 'src/source/options.ts',

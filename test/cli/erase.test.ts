@@ -167,7 +167,7 @@ test.each([
     const { refs } = await ledger.claim({ sink: 'crm', window: 1, max: 1, waitMs: 0, leaseMs: 60_000 });
     for (const ref of refs) {
       await ledger.begin(ref, 60_000);
-      await ledger.release(ref);
+      await ledger.release(ref, true);
     }
     install.configure({ sinks });
     const { code, stdout } = await install.run(['erase', '1', '--yes']);

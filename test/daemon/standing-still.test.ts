@@ -2,6 +2,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchClock } from '../../src/daemon/watch-clock.ts';
 import type { Batch } from '../../src/leads/delivery.ts';
 import { attemptParts } from '../../src/sinks/attempt-parts.ts';
+import { SinkUnavailable } from '../../src/sinks/sink.ts';
+import { changedLead } from '../ledger/ledger-under-test.ts';
 import { rest } from '../support/held-clock.ts';
 import { Bench, HOUR, MINUTE, SECOND } from './bench.ts';
 import { delivering } from './fakes.ts';
@@ -9,11 +11,11 @@ import { delivering } from './fakes.ts';
 const BUDGET_MS = 20 * SECOND;
 
 /** Between the commit that begins an attempt and the call of the sink. */
-function whenBegun(bench: Bench, happen: () => void): void {
+function whenBegun(bench: Bench, happen: () => unknown): void {
   const { begin } = bench.ledger;
   vi.spyOn(bench.ledger, 'begin').mockImplementationOnce(async (...asked) => {
     const begun = await begin(...asked);
-    happen();
+    await happen();
     return begun;
   });
 }
@@ -37,6 +39,20 @@ describe('an attempt whose lease is over before anything was sent', () => {
     expect(bench.sink.attempts).toEqual([[1n]]);
     expect(await bench.states()).toEqual(['delivered']);
     expect((await bench.health())?.recent).toBe('+');
+  });
+
+  it.each([
+    ['its process stood still', (bench: Bench) => bench.clock.jump(2 * MINUTE)],
+    ['the clock was set ahead', setAhead],
+  ])('because %s has not reached the destination: a newer content takes its place', async (_, happen) => {
+    const bench = await Bench.open({ budgetMs: BUDGET_MS });
+    whenBegun(bench, async () => {
+      happen(bench);
+      await recordChanged(bench, 1);
+    });
+    await bench.list(1);
+    await bench.clock.pass(SECOND);
+    expect(namesSent(bench)).toEqual([['New']]);
   });
 
   it('sends no further part, and keeps what is known of those that were sent', async () => {
@@ -86,6 +102,37 @@ describe('a clock that is set while requests are under way', () => {
     expect(await bench.states()).toEqual(['delivered', 'delivered', 'delivered', 'delivered']);
   });
 });
+
+describe('a part of a batch that was never sent because an earlier part failed', () => {
+  it('has not reached the destination: a newer content takes its place, and not that of the part that failed', async () => {
+    const bench = await Bench.open({ budgetMs: BUDGET_MS, max: 4 });
+    bench.sink.answer = (batch, _, under) =>
+      attemptParts(
+        batch.deliveries.map((one) => [one]),
+        async ([one]) => {
+          if (bench.sink.attempts.length > 1 || one?.leadId !== 2n) return { kind: 'delivered' };
+          for (const id of [2, 3, 4]) await recordChanged(bench, id);
+          throw new SinkUnavailable('It did not answer in time.', { hint: '' });
+        },
+        { under, partMs: 0 },
+      );
+    await bench.list(1, 2, 3, 4);
+    await bench.clock.pass(MINUTE);
+    const [first, ...later] = namesSent(bench);
+    expect(first).toEqual(['Anna Müller', 'Anna Müller', 'Anna Müller', 'Anna Müller']);
+    expect(later.flat().toSorted()).toEqual(['Anna Müller', 'New', 'New']);
+  });
+});
+
+async function recordChanged({ ledger }: Bench, id: number): Promise<void> {
+  const poll = await ledger.startPoll('main');
+  await ledger.record(poll, [changedLead(id, 'New')]);
+}
+
+/** What the leads of each attempt are called. */
+function namesSent({ sink }: Bench): string[][] {
+  return sink.batches.map(({ deliveries }) => deliveries.map(({ raw }) => JSON.parse(raw).client_name));
+}
 
 function setAhead(bench: Bench): void {
   bench.clock.setBack(-2 * MINUTE);

@@ -433,7 +433,7 @@ export function claimingContract(store: () => OpenLedger): void {
       for (let stop = 0; stop < 10; stop += 1) {
         const { ref, batch } = stop === 0 ? first : await on.take('crm', { max: 4 });
         expect(batch).toEqual(first.batch);
-        expect(await on.ledger.release(ref)).toBe(true);
+        expect(await on.ledger.release(ref, true)).toBe(true);
         expect(await on.settle(ref, ...batch.deliveries.map(() => delivered))).toBeUndefined();
       }
     });
@@ -443,11 +443,11 @@ export function claimingContract(store: () => OpenLedger): void {
       await on.list([1]);
       const { refs } = await on.claim('crm');
       const ref = refs[0] as BatchRef;
-      expect(await on.ledger.release(ref)).toBe(false); // not begun
+      expect(await on.ledger.release(ref, true)).toBe(false); // not begun
       await on.begin(ref);
-      expect(await on.ledger.release({ ...ref, lease: ref.lease + 1 })).toBe(false);
+      expect(await on.ledger.release({ ...ref, lease: ref.lease + 1 }, true)).toBe(false);
       expect(await on.settle(ref, delivered)).toBeDefined();
-      expect(await on.ledger.release(ref)).toBe(false);
+      expect(await on.ledger.release(ref, true)).toBe(false);
     });
 
     it('whose attempts begin and never end is split until the one lead is known; that one is put off, the others arrive', async () => {

@@ -297,7 +297,7 @@ export function erasingContract(store: () => OpenLedger): void {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const { ref } = await on.take('crm');
-      await on.ledger.release(ref);
+      await on.ledger.release(ref, true);
       await eraseOne(on, ONE, ['crm']);
       expect(await on.owed('crm')).toEqual(['1 v1 skipped', '1 v1 pending']);
     });
@@ -328,8 +328,8 @@ export function erasingContract(store: () => OpenLedger): void {
     it('does not forget that an attempt whose outcome nobody knows may have brought the lead, whoever skips it', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'gone', 'never');
       await on.list([1]);
-      await on.ledger.release((await on.take('crm')).ref);
-      await on.ledger.release((await on.take('gone')).ref);
+      await on.ledger.release((await on.take('crm')).ref, true);
+      await on.ledger.release((await on.take('gone')).ref, true);
       await on.declare('crm', 'never');
       expect(await on.ledger.forget('gone')).toBe(1);
       await eraseOne(on);

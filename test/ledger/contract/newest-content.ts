@@ -84,11 +84,20 @@ export function newestContentContract(store: () => OpenLedger): void {
       if (!lost || !stopped) throw new Error('two batches were expected');
       await on.begin(lost);
       await on.begin(stopped);
-      await on.ledger.release(stopped);
+      await on.ledger.release(stopped, true);
       on.clock.jump(2 * MINUTE);
       await on.claim('crm');
       await on.list([changedLead(1, 'B'), changedLead(3, 'B')]);
       expect(await on.owed('crm')).toEqual(['1 v1 pending', '3 v1 pending']);
+    });
+
+    it('has not arrived when its attempt was given back before anything was sent', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      await on.ledger.release((await on.take('crm')).ref, false);
+      await on.list([changedLead(1, 'B')]);
+      const { batch } = await on.take('crm');
+      expect(batch.deliveries).toMatchObject([{ version: 2, event: 'created' }]);
     });
 
     it('is sent as it is when its batch has left for the queue, and no attempt has begun', async () => {
