@@ -1,4 +1,3 @@
-import { request } from 'undici';
 import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
 import { networkFailure } from '../platform/network-failure.ts';
 import { userAgent } from '../platform/version.ts';
@@ -15,6 +14,7 @@ export async function postJson(
   stop: AbortSignal,
 ): Promise<void> {
   const status = await reach(url, stop, async (signal) => {
+    const { request } = await import('undici'); // a large package, which commands that tell nobody need not load
     const answer = await request(url, {
       method: 'POST',
       headers: { 'user-agent': userAgent, ...headers, 'content-type': 'application/json' },
@@ -31,6 +31,7 @@ export async function postJson(
 /** Asks for nothing, to see whether anybody answers in HTTP at all. @throws DestinationFailed */
 export async function reachServer(url: URL, stop: AbortSignal): Promise<void> {
   await reach(url, stop, async (signal) => {
+    const { request } = await import('undici');
     const answer = await request(url.origin, {
       method: 'HEAD',
       headers: { 'user-agent': userAgent },

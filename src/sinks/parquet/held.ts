@@ -1,4 +1,3 @@
-import { readParquet } from '../../parquet/read-parquet.ts';
 import type { HeldFormat } from '../held-files.ts';
 import type { HeldLead } from '../sink.ts';
 
@@ -8,6 +7,7 @@ const COLUMNS = ['source', 'id', '_leadsync_version'] as const;
 export const heldFormat: HeldFormat = { name: 'Parquet', ending: '.parquet', leadsOf };
 
 async function* leadsOf(file: string, content: Buffer): AsyncIterable<HeldLead> {
+  const { readParquet } = await import('../../parquet/read-parquet.ts');
   for await (const { source, id, _leadsync_version: version } of readParquet(content, COLUMNS)) {
     if (typeof source !== 'string' || typeof id !== 'bigint' || typeof version !== 'number') continue;
     yield { source, leadId: id, version, file };

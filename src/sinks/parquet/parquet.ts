@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
-import { ParquetFile } from '../../parquet/parquet-file.ts';
 import { disk, type Files } from '../../platform/files.ts';
 import { FileDrop, printedTime } from '../file-drop.ts';
 import { heldInFiles } from '../held-files.ts';
@@ -77,14 +76,14 @@ export class ParquetSink implements Sink {
   }
 
   async deliver(batch: Batch, signal: AbortSignal, attempt?: AttemptUnderWay): Promise<readonly Outcome[]> {
-    await this.#drop.write(fileName(batch), contentOf(batch), signal, attempt);
+    await this.#drop.write(fileName(batch), await contentOf(batch), signal, attempt);
     return batch.deliveries.map(() => ({ kind: 'delivered' }));
   }
 
   /** Leaves a file that readers of `*.parquet` pass by. */
   async test(batch: Batch, signal: AbortSignal): Promise<Tested> {
     const name = `test-${printedTime(batch)}.parquet.test`;
-    await this.#drop.write(name, contentOf(batch), signal);
+    await this.#drop.write(name, await contentOf(batch), signal);
     const path = join(this.#directory, name);
     return { arrived: true, what: `${path} was written in the way that leads are. It can be removed.` };
   }
@@ -110,7 +109,8 @@ function fileName(batch: Batch): string {
   return join(`day=${day}`, `leads-${printedTime(batch)}-${batch.id}.parquet`);
 }
 
-function contentOf({ deliveries }: Batch): Buffer {
+async function contentOf({ deliveries }: Batch): Promise<Buffer> {
+  const { ParquetFile } = await import('../../parquet/parquet-file.ts'); // with packages that only writing needs
   const file = new ParquetFile(columns);
   return Buffer.concat([file.group(deliveries.map(tableRow)), file.end()]);
 }

@@ -1,6 +1,7 @@
-import pg, { type ClientBase } from 'pg';
+import type { ClientBase, Pool } from 'pg';
 import type { Refused } from '../../leads/outcome.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
+import { OnDemand } from '../../platform/on-demand.ts';
 import { type SinkParts, SinkUnavailable } from '../sink.ts';
 import { type Judged, judgeError } from './judge-error.ts';
 import { inTransaction, type TransactionManner } from './transaction.ts';
@@ -18,30 +19,33 @@ export class Database {
   /** In messages: its host, without a password. */
   readonly where: string;
   readonly #timeoutMs: number;
-  readonly #pool: pg.Pool;
+  readonly #pool: OnDemand<Pool>;
   #closed: Promise<void> | undefined;
 
   constructor(address: string, connections: number, { timeoutMs, userAgent }: SinkParts) {
     this.where = `PostgreSQL at ${hostOf(address)}`;
     this.#timeoutMs = timeoutMs;
-    this.#pool = new pg.Pool({
-      connectionString: address,
-      max: connections,
-      // A little more than each transaction has: its own deadline is to be the one that speaks.
-      connectionTimeoutMillis: timeoutMs + 1_000,
-      application_name: userAgent,
-      keepAlive: true,
+    this.#pool = new OnDemand(async () => {
+      const { default: pg } = await import('pg');
+      const pool = new pg.Pool({
+        connectionString: address,
+        max: connections,
+        // A little more than each transaction has: its own deadline is to be the one that speaks.
+        connectionTimeoutMillis: timeoutMs + 1_000,
+        application_name: userAgent,
+        keepAlive: true,
+      });
+      // A connection that breaks while nobody uses it is replaced when the next one is needed.
+      return pool.on('error', () => undefined);
     });
-    // A connection that breaks while nobody uses it is replaced when the next one is needed.
-    this.#pool.on('error', () => undefined);
   }
 
   close(): Promise<void> {
-    this.#closed ??= withinDeadline(CLOSE_MS, new AbortController().signal, () => this.#pool.end()).catch(
-      () => {
-        // A server that no longer answers cannot be taken leave of.
-      },
-    );
+    this.#closed ??= withinDeadline(CLOSE_MS, new AbortController().signal, () =>
+      this.#pool.close((pool) => pool.end()),
+    ).catch(() => {
+      // A server that no longer answers cannot be taken leave of.
+    });
     return this.#closed;
   }
 
@@ -69,7 +73,7 @@ export class Database {
     const manner = { mode, timeoutMs: this.#timeoutMs };
     for (let tries = 1; ; tries += 1) {
       try {
-        await inTransaction(this.#pool, manner, stop, work);
+        await inTransaction(await this.#pool.get(), manner, stop, work);
         return undefined;
       } catch (error) {
         const judged = this.#judge(error, stop, what);

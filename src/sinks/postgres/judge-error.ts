@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type { DatabaseError } from 'pg';
 import type { Refused } from '../../leads/outcome.ts';
 import { networkFailure } from '../../platform/network-failure.ts';
 import { SinkUnavailable } from '../sink.ts';
@@ -42,7 +42,7 @@ export function judgeError(where: string, error: unknown, what: string): Judged 
     const reason = `${where} did not write the lead to ${error.table} and reported no error: a trigger or a rule on that table leaves it out, or changes its key. Change or drop that.`;
     return { kind: 'refused', reason };
   }
-  if (!(error instanceof pg.DatabaseError)) {
+  if (!isOfServer(error)) {
     const failure = networkFailure(error);
     return new SinkUnavailable(`${where} ${failure.what}.`, { hint: failure.hint, cause: error });
   }
@@ -60,8 +60,13 @@ export function judgeError(where: string, error: unknown, what: string): Judged 
   });
 }
 
+/** Every error that a server sends has a severity (PostgreSQL manual, "Error and Notice Message Fields"), and no error of Node has. */
+function isOfServer(error: unknown): error is DatabaseError {
+  return error instanceof Error && 'severity' in error && 'code' in error;
+}
+
 /** With a context (`where`), a function such as a trigger may have raised the error, with a code that means something else. */
-function hintFor({ code = '', where }: pg.DatabaseError): string {
+function hintFor({ code = '', where }: DatabaseError): string {
   const hint = HINTS[code] ?? HINTS[code.slice(0, 3)] ?? HINTS[code.slice(0, 2)];
   const inContext =
     "If a function of the database raised it, such as a trigger, the server's log has its text.";
@@ -70,12 +75,12 @@ function hintFor({ code = '', where }: pg.DatabaseError): string {
 }
 
 /** What the server names beside its message: never a value. */
-function namesIn({ table, column, constraint }: pg.DatabaseError): string[] {
+function namesIn({ table, column, constraint }: DatabaseError): string[] {
   return Object.entries({ table, column, constraint }).flatMap(([what, name]) =>
     name ? [`${what} ${name}`] : [],
   );
 }
 
-function textOf({ message, detail }: pg.DatabaseError): string {
+function textOf({ message, detail }: DatabaseError): string {
   return [message, detail].filter(Boolean).join('\n').slice(0, 1000).toWellFormed();
 }

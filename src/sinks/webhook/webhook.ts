@@ -1,10 +1,11 @@
 import type { KeyObject } from 'node:crypto';
-import { buildConnector, Pool } from 'undici';
+import type { Pool } from 'undici';
 import type { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
 import { networkFailure } from '../../platform/network-failure.ts';
+import { OnDemand } from '../../platform/on-demand.ts';
 import { isPlainHttp } from '../../platform/plain-http.ts';
 import { readRetryAfter } from '../../platform/retry-after.ts';
 import { attemptParts } from '../attempt-parts.ts';
@@ -65,7 +66,7 @@ class WebhookSink implements Sink {
   /** Names of headers whose values are not shown. */
   readonly #secretHeaders: ReadonlySet<string>;
   readonly #keys: readonly KeyObject[];
-  readonly #pool: Pool;
+  readonly #pool: OnDemand<Pool>;
 
   constructor(options: z.output<typeof webhookOptions>, parts: SinkParts) {
     this.#parts = parts;
@@ -81,16 +82,20 @@ class WebhookSink implements Sink {
     this.#keys = [options.secret, options.previous_secret].flatMap(
       (secret) => readSigningKey(secret?.reveal() ?? '') ?? [],
     );
-    this.#pool = new Pool(this.#url.origin, {
-      connections: parts.concurrency,
-      allowH2: false,
-      connect: { timeout: parts.timeoutMs },
-      headersTimeout: parts.timeoutMs,
+    this.#pool = new OnDemand(async () => {
+      const { Pool } = await import('undici');
+      return new Pool(this.#url.origin, {
+        connections: parts.concurrency,
+        allowH2: false,
+        connect: { timeout: parts.timeoutMs },
+        headersTimeout: parts.timeoutMs,
+      });
     });
   }
 
   /** Connects, by TLS where the address says so, and hangs up: a receiver is never sent a request that is no lead. */
   async check(signal: AbortSignal): Promise<void> {
+    const { buildConnector } = await import('undici');
     const connect = buildConnector({ timeout: this.#parts.timeoutMs, allowH2: false });
     const { hostname, protocol, port } = this.#url;
     const connected = new Promise<void>((resolve, reject) => {
@@ -138,7 +143,9 @@ class WebhookSink implements Sink {
 
   async close(): Promise<void> {
     // `close()` would wait for answers; whoever closes a sink has ended its attempts before.
-    if (!this.#pool.destroyed) await this.#pool.destroy();
+    await this.#pool.close(async (pool) => {
+      if (!pool.destroyed) await pool.destroy();
+    });
   }
 
   /** What goes into one request each. */
@@ -161,7 +168,8 @@ class WebhookSink implements Sink {
     { traceparent, confirmLease }: AttemptUnderWay,
   ): Promise<Delivered | Refused> {
     let isUnsent = true;
-    const pool = this.#pool.compose(
+    const opened = await this.#pool.get();
+    const pool = opened.compose(
       whenConnected(() => {
         confirmLease();
         isUnsent = false;

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { OnDemand } from '../../src/platform/on-demand.ts';
+
+function counted() {
+  const seen = { opened: 0, ended: [] as number[] };
+  const pool = new OnDemand(async () => {
+    seen.opened += 1;
+    return seen.opened;
+  });
+  const close = () =>
+    pool.close(async (opened) => {
+      seen.ended.push(opened);
+    });
+  return { seen, pool, close };
+}
+
+test('is opened when it is first needed, once for all who need it at the same time', async () => {
+  const { seen, pool } = counted();
+  expect(seen.opened).toBe(0);
+  expect(await Promise.all([pool.get(), pool.get()])).toEqual([1, 1]);
+  expect(await pool.get()).toBe(1);
+});
+
+test('is ended when it is closed, and what was never opened is not opened for that, nor later', async () => {
+  const used = counted();
+  await used.pool.get();
+  await used.close();
+  expect(used.seen.ended).toEqual([1]);
+  const unused = counted();
+  await unused.close();
+  await expect(unused.pool.get()).rejects.toThrow('closed before it was opened');
+  expect(unused.seen).toEqual({ opened: 0, ended: [] });
+});

@@ -1,0 +1,42 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { runLeadsync, writeConfig } from '../support/leadsync.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+/** Tells on standard error which packages were loaded. */
+const WATCH = `
+  import module from 'node:module';
+  const packages = new Set();
+  module.registerHooks({ load(url, context, next) {
+    const found = /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url);
+    if (found) packages.add(found[1]);
+    return next(url, context);
+  } });
+  process.on('exit', () => process.stderr.write('loaded ' + JSON.stringify([...packages])));`;
+
+const OF_SINKS = ['undici', 'pg', 'hyparquet', 'hyparquet-writer', 'csv-parse', 'bullmq', 'fastify'];
+
+test.each([['status'], ['deliveries'], ['config', 'show']])(
+  '`%s` loads no package that only deliveries need',
+  async (...words) => {
+    const folder = tempDir();
+    const watch = join(folder, 'watch.mjs');
+    writeFileSync(watch, WATCH);
+    const { configFile } = await writeConfig(folder, {
+      sources: { main: { base_url: 'http://127.0.0.1:9', client_id: 'a', client_secret: 'b' } },
+      sinks: {
+        hook: { type: 'webhook', url: 'http://127.0.0.1:9/hook' },
+        warehouse: { type: 'postgres', url: 'postgresql://nobody@127.0.0.1:9/none' },
+        files: { type: 'csv', directory: './files' },
+        lake: { type: 'parquet', directory: './lake' },
+      },
+    });
+    const env = { NODE_OPTIONS: `--import=${pathToFileURL(watch)}` };
+    const { stderr } = await runLeadsync([...words, '-c', configFile], { env });
+    const loaded = JSON.parse(/^loaded (.*)$/m.exec(stderr)?.[1] ?? '');
+    expect(loaded).toEqual(expect.arrayContaining(['zod', 'yaml', 'commander']));
+    expect(loaded.filter((name: string) => OF_SINKS.includes(name))).toEqual([]);
+  },
+);
