@@ -153,7 +153,10 @@ export class TokenEndpoint {
     } as const;
     try {
       const response = await callService({ dispatcher, now: () => clock.now() }, call, signal);
-      const text = await readText(response.body);
+      const text = await readText(response.body).catch((error) => {
+        throw signal.aborted || error instanceof SourceError ? error : brokenOff(url, error);
+      });
+      if (response.status === 200 && isCutOff(text)) throw cutOff(url, response.status);
       return new Response(text === '' ? null : withoutNulls(text), {
         status: response.status,
         headers: response.headers,
@@ -181,6 +184,25 @@ async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');
+}
+
+/** Whether this is the start of a JSON object, and no more. */
+function isCutOff(text: string): boolean {
+  const trimmed = text.trim();
+  return trimmed.startsWith('{') && !trimmed.endsWith('}');
+}
+
+const ENDS_EARLY =
+  'leadsync asks again. If it stays so, see whether a proxy cuts answers off, or ask those who run the service.';
+
+function brokenOff(url: string, cause: unknown): SourceError {
+  const message = `${SUBJECT} at ${new URL(url).host} closed the connection in the middle of its answer.`;
+  return new SourceError('unreachable', message, { hint: ENDS_EARLY, cause });
+}
+
+function cutOff(url: string, httpStatus: number): SourceError {
+  const message = `${SUBJECT} at ${new URL(url).host} sent an answer that ends in the middle (status ${httpStatus}).`;
+  return new SourceError('protocol', message, { hint: ENDS_EARLY, httpStatus });
 }
 
 /** Some services write null for what they do not give; openid-client refuses it where a field may be left out. */

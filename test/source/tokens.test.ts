@@ -283,6 +283,8 @@ describe('the token endpoint', () => {
     ['down', 'unreachable'],
     ['hang', 'unreachable'],
     ['hang-midway', 'unreachable'],
+    ['truncated', 'unreachable'],
+    ['cut-off', 'protocol'],
     ['unauthorized', 'credentials'],
     ['bad-request', 'credentials'],
     ['invalid-grant', 'credentials'],
@@ -313,6 +315,20 @@ describe('the token endpoint', () => {
       }
     },
   );
+
+  test.each([
+    ['truncated', 'closed the connection in the middle of its answer.'],
+    ['cut-off', 'sent an answer that ends in the middle (status 200).'],
+  ] as const)('%s: the error says that the answer ends early, and what to look at', async (token, said) => {
+    const stub = await aStub({ leads: 1 });
+    stub.misbehave({ token });
+    const { error } = await failureOf(aSource(stub).source);
+    expect(error.message).toBe(`The token endpoint at ${new URL(stub.url).host} ${said}`);
+    expect(error.hint).toBe(
+      'leadsync asks again. If it stays so, see whether a proxy cuts answers off, or ask those who run the service.',
+    );
+    expect(JSON.stringify([error.message, error.cause])).not.toContain('canary');
+  });
 
   test.each([
     ['slow', 120 * MINUTES],

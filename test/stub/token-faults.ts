@@ -40,6 +40,22 @@ export const tokenFaults = {
       return done(res.write('{"access_token":"'));
     },
   },
+  /** A length is announced, half of it is sent, the connection breaks. */
+  truncated: {
+    instead: async ({ res }) => {
+      res.writeHead(200, { 'content-type': 'application/json', 'content-length': 500 });
+      res.write('{"access_token":"');
+      await sleep(20);
+      return done(res.socket?.destroy());
+    },
+  },
+  /** HTTP is content, but half of the JSON is missing: as behind a proxy that gave up. */
+  'cut-off': {
+    instead: ({ res }) => {
+      res.writeHead(200, { 'content-type': 'application/json' });
+      return done(res.end('{"access_token":"canary-half","token_ty'));
+    },
+  },
   /** 401: this client is not known. */
   unauthorized: {
     instead: ({ res, options }) => refused(res, options, 'invalid_client', 'Client authentication failed.'),
