@@ -8,7 +8,9 @@ import { type PollFailure, type PollParts, poll } from './poll.ts';
 const FIRST_BACK_OFF_MS = 1_000;
 const LAST_BACK_OFF_MS = 300_000;
 /** What does not come right by asking: a wrong secret or address. A listing that answers 401 or 403 may think better of it, and is asked sooner. */
-const STUBBORN: ReadonlySet<string> = new Set(['credentials', 'other-origin']);
+const STUBBORN: ReadonlySet<string> = new Set(['credentials', 'login-needed', 'other-origin']);
+/** A login may mend these. */
+const LOGIN_HELPS: ReadonlySet<string> = new Set(['credentials', 'login-needed']);
 /** How long such a failure waits at least, in ms. */
 const STUBBORN_BACK_OFF_MS = 60_000;
 /** The ledger is asked before the service is, so trying again costs the service nothing: once there is room, leads come within seconds. */
@@ -62,7 +64,7 @@ async function backOff(
   { clock, source }: PollLoopParts,
   signal: AbortSignal,
 ): Promise<void> {
-  if (code !== 'credentials') return clock.sleep(waitMs, signal);
+  if (!LOGIN_HELPS.has(code)) return clock.sleep(waitMs, signal);
   for (let leftMs = waitMs; leftMs > 0 && !signal.aborted; leftMs -= LOOK_FOR_LOGIN_MS) {
     if (await source.loggedInSince(startedAt)) return;
     await clock.sleep(Math.min(leftMs, LOOK_FOR_LOGIN_MS), signal);

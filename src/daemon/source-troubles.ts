@@ -49,14 +49,21 @@ function failedPoll({ name, status }: SourceView, { running, command }: Circumst
   const what = `${name}: the last poll ${how}: ${reason}`;
   if (code === 'other-origin') return [critical(name, what, otherOrigin(name, command))];
   const byItself = running ? 'leadsync tries again by itself; ' : '';
-  const login =
-    code === 'credentials' ? `, or ${command(`login ${name}`)} if a person has to log in again` : '';
   const behind =
     poll.status === 'partial' ? 'Leads that are listed behind that place are held up until then. ' : '';
   const before = NEEDS_SOMEBODY.has(code)
-    ? `Waiting does not mend this: correct what it names, then ${command('reload')}${login}; `
+    ? `Waiting does not mend this: ${remedy(code, name, command)}; `
     : byItself;
   return [critical(name, what, `${behind}${before}${command('check')} tries now.`)];
+}
+
+/** What somebody has to do about a poll that failed with one of the codes of `NEEDS_SOMEBODY`. */
+function remedy(code: string, name: string, command: Circumstances['command']): string {
+  if (code === 'login-needed')
+    return `${command(`login ${name}`)} logs a person in again; where the configuration has changed, correct it and then ${command('reload')}`;
+  if (code === 'credentials')
+    return `check \`client_id\` and \`client_secret\` at the source ${name} in the configuration, and what else it names, then ${command('reload')}`;
+  return `correct what it names, then ${command('reload')}`;
 }
 
 function otherOrigin(name: string, command: Circumstances['command']): string {

@@ -30,13 +30,13 @@ export function accessRefused(error: string, source: string): SourceError {
 
 /** Only a person can go on from here. `why` is a whole sentence. */
 export function loginNeeded(source: string, why: string, cause?: unknown): SourceError {
-  return new SourceError('credentials', why, { hint: `Run ${loginHint(source)}`, cause });
+  return new SourceError('login-needed', why, { hint: `Run ${loginHint(source)}`, cause });
 }
 
 /** The tokens of a login are there, and the configuration does not fit them. `why` is a whole sentence. */
 export function loginUnusable(source: string, why: string): SourceError {
   const toFit = 'Put right what has changed in base_url, client_id, scope or tokens.encryption_key.';
-  return new SourceError('credentials', why, { hint: `${toFit} Or log in again: ${loginHint(source)}` });
+  return new SourceError('login-needed', why, { hint: `${toFit} Or log in again: ${loginHint(source)}` });
 }
 
 function loginHint(source: string): string {
@@ -54,7 +54,7 @@ function describe(oauthError: string | undefined, httpStatus: number, grant: str
   const message = `The token endpoint ${what} (${named}, grant ${grant}).`;
   if (grant === 'refresh_token' && oauthError && GRANT_NOT_ALLOWED.has(oauthError)) {
     const toAllow = `Have the service allow the grant refresh_token to this client: the stored login is kept, and tried again. Or run \`leadsync login ${source}\`.`;
-    return { code, message, hint: toAllow };
+    return { code: 'login-needed', message, hint: toAllow } as const;
   }
   return { code, message, hint };
 }

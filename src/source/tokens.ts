@@ -184,7 +184,7 @@ export class Tokens {
 
   /**
    * Renews a person's tokens. Nothing takes their place but another login: as the client itself, leadsync may read another
-   * listing, or an empty one, and all would look well. @throws SourceError `credentials` when somebody has to log in
+   * listing, or an empty one, and all would look well. @throws SourceError `login-needed` when somebody has to log in
    */
   async #refreshLogin(stored: StoredToken): Promise<Token> {
     const { source, endpoint, file, trial } = this.#parts;

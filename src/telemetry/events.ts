@@ -170,6 +170,7 @@ export type Emit = (event: Event) => void;
 /** The codes of a failed poll that waiting does not mend. */
 export const NEEDS_SOMEBODY: ReadonlySet<string> = new Set([
   'credentials',
+  'login-needed',
   'unauthorized',
   'forbidden',
   'other-origin',

@@ -200,17 +200,29 @@ describe('leadsync status', () => {
     expect(stdout.match(/not in the configuration/g)).toHaveLength(1);
   });
 
-  test('says of a source that refuses leadsync what has to be done', async () => {
+  test.each([
+    [
+      'refuses leadsync',
+      'credentials',
+      'check `client_id` and `client_secret` at the source main in the configuration, and what else it names, then `leadsync reload`',
+    ],
+    [
+      'needs a login',
+      'login-needed',
+      '`leadsync login main` logs a person in again; where the configuration has changed, correct it and then `leadsync reload`',
+    ],
+    ['forbids the listing', 'forbidden', 'correct what it names, then `leadsync reload`'],
+  ])('says of a source that %s what has to be done', async (_, code, remedy) => {
     const install = new Install();
     const ledger = await install.ledger();
-    const error = 'credentials: It does not accept the client secret.';
+    const error = `${code}: It says why.`;
     await ledger.finishPoll(await ledger.startPoll('main'), {
       status: 'failed',
       httpStatus: 401,
       error,
     });
     expect((await install.running().run(['status'])).stdout).toContain(
-      'accept the client secret.\n  Waiting does not mend this: correct what it names, then `leadsync reload`, or `leadsync login main` if a person has to log in again; `leadsync check` tries now.',
+      `It says why.\n  Waiting does not mend this: ${remedy}; \`leadsync check\` tries now.`,
     );
   });
 

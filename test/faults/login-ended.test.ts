@@ -47,7 +47,7 @@ async function aPersonsScene(stub: StubOptions = {}): Promise<Scene> {
 async function expectLoginNeeded(scene: Scene, daemon: Daemon): Promise<void> {
   const failed = () => daemon.log.find(({ event }) => event === 'poll-failed');
   const failure = await until('a poll fails', failed, 60_000);
-  expect(failure).toMatchObject({ code: 'credentials', level: 'error' });
+  expect(failure).toMatchObject({ code: 'login-needed', level: 'error' });
   expect(failure['hint']).toContain('`leadsync login main`');
   expect(
     daemon.log.filter(({ event, grant }) => event === 'token-fallback' || grant === 'client_credentials'),

@@ -193,7 +193,7 @@ describe('a source that somebody has logged in to', () => {
         for (let poll = 0; poll < 2; poll++) {
           const { error } = await failureOf(source);
           expect(error).toMatchObject({
-            code: 'credentials',
+            code: 'login-needed',
             hint: expect.stringContaining('`leadsync login main`'),
           });
           if (run + poll === 0) expect(error.message).toContain(why);
@@ -214,7 +214,7 @@ describe('a source that somebody has logged in to', () => {
     rmSync(join(tokens, 'main.login'));
     stub.revoke('all');
     for (let run = 0; run < 2; run++)
-      expect((await failureOf(aSource(stub, { dataDir }).source)).error.code).toBe('credentials');
+      expect((await failureOf(aSource(stub, { dataDir }).source)).error.code).toBe('login-needed');
     expect(stub.grants).not.toContain('client_credentials');
   });
 
@@ -229,7 +229,7 @@ describe('a source that somebody has logged in to', () => {
       for (let run = 0; run < 2; run++) {
         const { error } = await failureOf(aSource(stub, { dataDir }).source);
         expect(error).toMatchObject({
-          code: 'credentials',
+          code: 'login-needed',
           hint: expect.stringContaining('`leadsync login main`'),
         });
         expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
@@ -257,7 +257,7 @@ describe('a source that somebody has logged in to', () => {
       const { error } = await failureOf(wrong.source);
       expect(error.message).toMatch(/belongs to another|cannot be decrypted/);
       expect(error).toMatchObject({
-        code: 'credentials',
+        code: 'login-needed',
         hint: expect.stringContaining('`leadsync login main`'),
       });
     }
@@ -276,7 +276,7 @@ describe('the grant', () => {
     const { source, dataDir } = aSource(stub, { options });
     const { error } = await failureOf(source);
     expect(error).toMatchObject({
-      code: 'credentials',
+      code: 'login-needed',
       message: 'Nobody has logged in to source main.',
       hint: expect.stringContaining('`leadsync login main`'),
     });
