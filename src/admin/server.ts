@@ -46,6 +46,8 @@ export interface AdminOptions extends Probed {
   readonly operations: Operations | undefined;
   /** Queues to be shown by Bull Board; undefined: none are. */
   readonly boardQueues?: BoardQueues | undefined;
+  /** Rewrites the commands in the texts of pages into what their readers can type. */
+  readonly asTyped?: (text: string) => string;
   readonly audit: Audit;
   readonly monotonicMs?: () => number;
 }
@@ -135,7 +137,12 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   addDescription(app, options.version);
   if (options.boardQueues) await addBoard(app, options.boardQueues);
   const who = () => actor.getStore()?.who ?? 'unknown';
-  const { sendLogin } = registerPages(app, { operations, who, onFault: options.onFault });
+  const { sendLogin } = registerPages(app, {
+    operations,
+    who,
+    onFault: options.onFault,
+    ...(options.asTyped && { asTyped: options.asTyped }),
+  });
   await addLogin(app, access, note, sendLogin);
 }
 

@@ -48,6 +48,7 @@ export async function serveAdmin(
     reload: of.reload,
     operations: role.kind === 'worker' ? undefined : operationsOf({ ...of, parts, reader, configuration }),
     boardQueues: current.config.queue.board ? carrier.boardQueues : undefined,
+    asTyped: parts.asTyped,
     audit: (entry) => audit.write(entry),
     onFault: (error) => telemetry.logger.fault('answering a request', error),
   });

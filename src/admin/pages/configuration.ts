@@ -26,14 +26,15 @@ export const addConfiguration: AddPage = (app, site) => {
     return site.ask(request, reply, {
       title: 'Reload the configuration',
       question: 'Put the present text of the configuration in force?',
-      consequences: marked(
-        'What is under way ends under the old one. A text with faults changes nothing. `leadsync plan` says beforehand what it would do.',
-      ),
+      consequences: marked(site.asTyped(CONSEQUENCES)),
       yes: 'Reload',
       back: '/configuration',
     });
   });
 };
+
+const CONSEQUENCES =
+  'What is under way ends under the old one. A text with faults changes nothing. `leadsync plan` says beforehand what it would do.';
 
 function body({ generation, loaded_at, stale, values }: Configuration, now: Date): Content {
   return [

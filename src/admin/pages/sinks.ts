@@ -7,6 +7,7 @@ import type { Ask } from './ask.ts';
 import { askingButton } from './ask.ts';
 import { badge } from './badge.ts';
 import type { Content } from './content.ts';
+import { marked } from './marked.ts';
 import { ago, moment } from './moment.ts';
 import type { Notice } from './notice.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './site.ts';
@@ -16,22 +17,26 @@ import { counted, countOf, durationOf } from './wording.ts';
 export const addSinks: AddPage = (app, site) => {
   app.get('/sinks', async (request, reply) => {
     const sinks = await site.operations.sinks();
-    return site.show(request, reply, { title: 'Sinks', name: 'Sinks', live: body(sinks, new Date()) });
+    return site.show(request, reply, {
+      title: 'Sinks',
+      name: 'Sinks',
+      live: body(sinks, new Date(), site.asTyped),
+    });
   });
   for (const action of actions) addAction(app, site, action);
 };
 
-function body(sinks: readonly SinkOverview[], now: Date): Content {
+function body(sinks: readonly SinkOverview[], now: Date, asTyped: Site['asTyped']): Content {
   if (sinks.length === 0)
     return html`<p class="empty">No sink is configured. Add one under <code>sinks:</code> in the configuration and reload it.</p>`;
-  return html`<div class="cards">${sinks.map((sink) => card(sink, now))}</div>`;
+  return html`<div class="cards">${sinks.map((sink) => card(sink, now, asTyped))}</div>`;
 }
 
-function card(sink: SinkOverview, now: Date): VNode {
+function card(sink: SinkOverview, now: Date, asTyped: Site['asTyped']): VNode {
   const name = sink.sink;
   return html`<section class="card" id=${`sink-${name}`}>
     <h2>${name} <small>${sink.type}</small> ${badge(sink.state)}</h2>
-    ${said(sink)}
+    ${said(sink, asTyped)}
     <dl class="facts">
       ${fact('Pending', linked(sink, 'pending'))}
       ${fact('Retrying', counted(sink.retrying))}
@@ -47,7 +52,7 @@ function card(sink: SinkOverview, now: Date): VNode {
 }
 
 /** Why it is as it is, and what becomes of its leads meanwhile. */
-function said({ state, reason, since }: SinkOverview): Content {
+function said({ state, reason, since }: SinkOverview, asTyped: Site['asTyped']): Content {
   const when = since && html` since ${moment(since)}`;
   const why = reason && html`: <bdi>${reason}</bdi>`;
   switch (state) {
@@ -60,7 +65,7 @@ function said({ state, reason, since }: SinkOverview): Content {
     case 'disabled':
       return html`<p class="said">Disabled in the configuration. Its leads wait until it is enabled.</p>`;
     case 'orphaned':
-      return html`<p class="said">No longer in the configuration. What it is owed is kept until it is back, or until <code>leadsync forget</code> gives it up.</p>`;
+      return html`<p class="said">No longer in the configuration. What it is owed is kept until it is back, or until ${marked(asTyped('`leadsync forget`'))} gives it up.</p>`;
   }
 }
 

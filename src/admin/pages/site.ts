@@ -19,6 +19,8 @@ export interface PageParts {
   readonly operations: Operations;
   /** Who asks: `session` when it can be ended, for which there is a button then. */
   readonly who: () => string;
+  /** Rewrites the commands in a text into what its readers can type. Absent: texts stay as they are. */
+  readonly asTyped?: (text: string) => string;
   /** Is told a fault that nobody foresaw. */
   readonly onFault: (error: unknown) => void;
   /** How often a page that is looked at brings itself up to date, in ms. */
@@ -39,6 +41,8 @@ const REFRESH_MS = 5_000;
 export class Site {
   readonly operations: Operations;
   readonly who: PageParts['who'];
+  /** Rewrites the commands in a text into what its readers can type. */
+  readonly asTyped: (text: string) => string;
   readonly #parts: PageParts;
   readonly #addressOf: (name: AssetName) => string;
 
@@ -47,6 +51,7 @@ export class Site {
     this.#addressOf = addressOf;
     this.operations = parts.operations;
     this.who = parts.who;
+    this.asTyped = parts.asTyped ?? ((text) => text);
   }
 
   /** Answers with a page. */
@@ -94,7 +99,7 @@ export class Site {
 
   /** Answers that something does not exist, or did not work. */
   fail(request: FastifyRequest, reply: FastifyReply, { title, what, next, status }: Failure) {
-    const still = html`<section id="ask" class="failure"><p>${marked(what)}</p><p>${marked(next)}</p></section>`;
+    const still = html`<section id="ask" class="failure"><p>${marked(this.asTyped(what))}</p><p>${marked(this.asTyped(next))}</p></section>`;
     return this.show(request, reply, { title, still, status, address: '/' });
   }
 }

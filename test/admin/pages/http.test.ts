@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Refusal } from '../../../src/admin/refusal.ts';
+import { asTyped } from '../../../src/platform/typed-command.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
 
 let pages: OpenPages;
@@ -182,5 +183,31 @@ describe('actions', () => {
     const shown = await (await ask('/configuration', { headers: { cookie: pair } })).text();
     expect(shown).toContain('generation 7 stays in force');
     expect(shown).toContain('leadsync.yaml:0:1: “ünknown” is no option.');
+  });
+});
+
+describe('a command in a text of a page', () => {
+  test.each([
+    ['the sinks', (at: string) => fetch(`${at}/sinks`), 'docker compose exec leadsync leadsync forget'],
+    [
+      'the question before a reload',
+      (at: string) => fetch(`${at}/configuration/reload`, { method: 'POST', body: new URLSearchParams() }),
+      'docker compose exec leadsync leadsync plan',
+    ],
+    [
+      'a refusal',
+      (at: string) => fetch(`${at}/leads/main/48196`),
+      'docker compose exec leadsync leadsync reconcile',
+    ],
+  ])('is what the readers of %s can type', async (name, askFor, command) => {
+    const typed = await openPages({
+      asTyped: (text) => asTyped(text, 'docker compose exec leadsync leadsync'),
+    });
+    onTestFinished(() => typed.close());
+    const refusal = new Refusal(503, 'ledger', 'It is damaged.', '`leadsync reconcile` may help.');
+    if (name === 'a refusal') typed.operations.failure = refusal;
+    const html = await (await askFor(typed.url)).text();
+    expect(html).toContain(`<code>${command}`);
+    expect(html).not.toMatch(/<code>leadsync [a-z]/);
   });
 });
