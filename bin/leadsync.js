@@ -21,7 +21,10 @@ if (Number(process.versions.node.split('.')[0]) < wanted) {
 } else {
   // Compiling the packages is half of a start. Kept beside them, where only who could change them can change it; where
   // nothing can be written, each start compiles anew.
-  module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/leadsync', import.meta.url)));
+  const compiled = fileURLToPath(new URL('../node_modules/.cache/leadsync', import.meta.url));
+  module.enableCompileCache(compiled);
+  // The processes of a query, an export or an inspection inherit the cache by this variable alone.
+  process.env.NODE_COMPILE_CACHE ||= compiled;
   import(isCheckout ? checkout.href : '../dist/main.js').catch((error) => {
     const reason = error.code === 'ERR_MODULE_NOT_FOUND' ? error.message : error.stack;
     const remedy = isCheckout

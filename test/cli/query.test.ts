@@ -288,6 +288,8 @@ describe('leadsync query', () => {
     onTestFinished(() => void asked.kill('SIGKILL'));
     const { pid } = asked.process;
     const child = await until('the query runs', () => busyChildOf(pid));
+    const environment = readFileSync(`/proc/${child}/environ`, 'utf8').split('\0');
+    expect(environment.filter((one) => one.startsWith('NODE_COMPILE_CACHE='))).toHaveLength(1);
     await asked.kill('SIGKILL');
     await until('its process has ended', () => !existsSync(`/proc/${child}`), 10_000);
   });

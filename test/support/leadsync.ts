@@ -177,7 +177,7 @@ function ownEnvironment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) =>
       !/^(VITEST|LEADSYNC_)/.test(name) &&
-      !['NODE_ENV', 'NODE_OPTIONS', 'TEST', 'FORCE_COLOR'].includes(name),
+      !['NODE_ENV', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'TEST', 'FORCE_COLOR'].includes(name),
   );
   return Object.fromEntries(own);
 }
