@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { explain, runSeed } from './simulate.ts';
 
-/** So many fit into some minutes; `npm run test:simulation -- --seeds 10000` runs more. */
-const SEEDS = 600;
+/** As many as a suite has time for; `npm run test:simulation -- --seeds 10000` runs more. */
+const SEEDS = 300;
 const asked = process.env['SIMULATION_SEED'];
 
 async function failureOf(seed: number, narrate?: (line: string) => void): Promise<string> {
