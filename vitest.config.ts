@@ -1,5 +1,17 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Folders whose files take minutes, however short they are: begun last, one of them would run while the other workers have nothing to do. */
+const LONG = ['/test/simulation/', '/test/faults/', '/test/exports/'];
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => LONG.some((folder) => moduleId.includes(folder));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   test: {
@@ -8,6 +20,7 @@ export default defineConfig({
     testTimeout: 900_000,
     hookTimeout: 900_000,
     pool: 'forks',
+    sequence: { sequencer: LongFirst },
     // Most tests wait for other processes more than they work.
     maxWorkers: Math.max(3, availableParallelism()),
   },
