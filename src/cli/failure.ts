@@ -1,6 +1,6 @@
 import { AdminAddressError } from '../admin/address-error.ts';
 import { ConfigError, formatFault } from '../config/config-error.ts';
-import { NewLedgerRefused } from '../daemon/new-ledger.ts';
+import { InstallationUnknown, NewLedgerRefused, StoppedBeforeStart } from '../daemon/new-ledger.ts';
 import { DataDirHeld, DataDirUnusable } from '../daemon/open-ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import { SourceError, type SourceErrorCode } from '../source/source.ts';
@@ -46,6 +46,8 @@ function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof CommandFailure) return error.exitCode;
   if (error instanceof DataDirHeld) return ExitCode.held;
   if (error instanceof NewLedgerRefused) return ExitCode.configuration;
+  if (error instanceof InstallationUnknown) return ExitCode.unreachable;
+  if (error instanceof StoppedBeforeStart) return ExitCode.notDone;
   if (error instanceof SourceError)
     return UNREACHABLE.has(error.code) ? ExitCode.unreachable : ExitCode.notDone;
   if (error instanceof LedgerError || error instanceof DataDirUnusable || error instanceof AdminAddressError)

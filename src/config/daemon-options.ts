@@ -34,7 +34,7 @@ export const daemonOptions = z.strictObject({
         .enum(['ask', 'always', 'never'])
         .default('ask')
         .describe(
-          'Whether a missing ledger is made. `ask`: only if nothing shows that there was one; otherwise leadsync ends and says what it found, since with a new ledger every lead would go to every sink again. `always`: without asking. `never`: this installation is not new; only `leadsync ledger accept` makes one.',
+          'Whether a missing ledger is made. `ask`: only if nothing shows that there was one; otherwise leadsync ends and says what it found, since with a new ledger every lead would go to every sink again. It waits for sinks and a Redis that do not answer yet. `always`: without asking. `never`: this installation is not new; only `leadsync ledger accept` makes one.',
         ),
     })
     .prefault({})

@@ -18,11 +18,11 @@ import type { TracingParts } from '../telemetry/tracing.ts';
 import { openCarrier } from './carrier-choice.ts';
 import { deliverBatch } from './deliver.ts';
 import { showOwnLife } from './free-the-dead.ts';
-import { requireNewInstallation } from './new-ledger.ts';
 import { holdDataDir, openConfiguredLedger } from './open-ledger.ts';
 import { OpenSinks } from './open-sinks.ts';
 import { PollFailures } from './poll-failures.ts';
 import { tellOpening } from './tell-opening.ts';
+import { waitToStart } from './wait-to-start.ts';
 import { Wakes } from './wake.ts';
 import { removeWhereabouts } from './whereabouts.ts';
 
@@ -51,6 +51,8 @@ export interface DaemonOptions {
   readonly describe?: () => readonly ConfigValue[];
   /** Who else wants every event: progress on a terminal. */
   readonly subscribers?: readonly Emit[];
+  /** Ends a start that still waits; afterwards whoever holds the daemon stops it. Absent: never. */
+  readonly stop?: AbortSignal;
   /** The environment, in which OpenTelemetry's variables may ask for traces. Absent: none are made. */
   readonly env?: TracingParts['env'];
   readonly clock?: Clock;
@@ -85,7 +87,7 @@ export function enabledSinks({ sinks }: Config): readonly SinkConfig[] {
 /**
  * Opens every lasting part and wires them: what is opened is pushed to `closers` at once. No connection is needed for it.
  * `tokenExpiresAt` tells of a source at work when the token in hand ends. @throws DataDirHeld, DataDirUnusable,
- * NewLedgerRefused, LedgerError
+ * NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError, LedgerError
  */
 export async function compose(
   options: DaemonOptions,
@@ -103,7 +105,7 @@ export async function compose(
     const lock = holdDataDir(config.dataDir);
     closers.push(() => lock.release());
     removeWhereabouts(config.dataDir); // of one that was killed
-    await requireNewInstallation(config, clock);
+    await waitToStart(options, clock);
   }
   const ledger = openLedger(current, { clock, random, create: polls }, closers);
   const pollFailures = new PollFailures();

@@ -11,6 +11,8 @@ export type Event =
       sinks: number;
       dataDir: string;
     }
+  /** There is no ledger, and who could tell whether there was one does not answer: each with the reason. It is asked again and again. */
+  | { type: 'start-waiting'; reasons: readonly string[]; dataDir: string; patienceMs: number }
   /** What the configuration has changed since leadsync last ran. */
   | { type: 'configured'; changes: readonly string[] }
   | {

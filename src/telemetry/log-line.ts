@@ -1,4 +1,4 @@
-import { sentence } from '../platform/in-words.ts';
+import { printLength, sentence } from '../platform/in-words.ts';
 import { type Event, type FailedDelivery, NEEDS_SOMEBODY } from './events.ts';
 
 /** How loud a line is; the names are those of the configuration's `log.level`. */
@@ -53,6 +53,7 @@ function levelOf(event: Event): LogLevel {
       return event.clean ? 'info' : 'warn';
     case 'poll-failed':
       return NEEDS_SOMEBODY.has(event.code) ? 'error' : 'warn';
+    case 'start-waiting':
     case 'erased-again':
     case 'listing-emptied':
     case 'leads-rejected':
@@ -222,6 +223,8 @@ function messageOf(event: Event): string {
       return `The ledger in ${event.dataDir} was removed or replaced while leadsync ran. What is recorded now would be in no file that the next start finds, so leadsync ends. Put the ledger back, and start leadsync again.`;
     case 'ledger-upgraded':
       return `The ledger was upgraded from schema ${event.fromSchema} to ${event.toSchema}. ${event.copy === undefined ? `No copy of it was kept as it was before: ${event.reason}.` : `${event.copy} is the ledger as it was before, in case you go back to the earlier leadsync. It is removed within a week.`}`;
+    case 'start-waiting':
+      return `There is no ledger in ${event.dataDir}, and leadsync does not start before it knows whether there was one: ${event.reasons.join(' ')} It asks again for ${printLength(event.patienceMs)} and starts by itself if nothing is found. If this is a new installation and you do not want to wait, stop it and make the ledger with \`leadsync ledger accept\`.`;
     case 'ledger-restored':
       return `The ledger in ${event.dataDir} is a copy, or was restored from a backup. What was delivered after the backup was made may be delivered again, mostly under the same ids. There is nothing to do; \`leadsync reconcile\` compares the sinks with the ledger.`;
     case 'ledger-held-up':

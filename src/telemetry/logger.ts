@@ -156,7 +156,7 @@ const LISTED: ReadonlySet<string> = new Set([
   ],
   ...['condition', 'about', 'lasts', 'lastedMs', 'to', 'notices'],
   ...['trigger', 'generation', 'changes', 'restart', 'faults', 'warning'],
-  ...['doing', 'error', 'where'],
+  ...['doing', 'error', 'where', 'patienceMs'],
 ]);
 
 const MAX_TEXT = 500;

@@ -142,6 +142,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       case 'configured':
       case 'stopping':
       case 'stopped':
+      case 'start-waiting':
       case 'poll-started':
       case 'poll-progress':
       case 'listing-emptied':

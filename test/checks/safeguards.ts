@@ -200,7 +200,7 @@ export const safeguards: readonly Safeguard[] = [
     name: 'a missing ledger of an installation that is not new is asked about',
     without: 'a data directory that is not mounted sends every lead to every sink again',
     file: 'src/daemon/compose.ts',
-    text: 'await requireNewInstallation(config, clock);',
+    text: 'await waitToStart(options, clock);',
     instead: '',
     tests: ['test/faults/ledger-lost.test.ts'],
   },
@@ -211,6 +211,14 @@ export const safeguards: readonly Safeguard[] = [
     text: '  await removeUpgradeCopies(retention, ledger, clock);',
     instead: '',
     tests: ['test/ledger/older-ledger.test.ts'],
+  },
+  {
+    name: 'a sink that does not answer is waited for before a new ledger is made',
+    without: 'a data directory that is not mounted sends every lead again when PostgreSQL is away as well',
+    file: 'src/daemon/new-ledger.ts',
+    text: 'if (found.length > 0 || unanswered.length === 0) return found;',
+    instead: 'return found;',
+    tests: ['test/faults/ledger-lost.test.ts'],
   },
   {
     name: 'a command that does not hold the data directory upgrades no ledger',

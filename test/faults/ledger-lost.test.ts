@@ -7,11 +7,15 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { aDeliveredScene, aScene } from '../support/a-scene.ts';
+import { startLeadsync } from '../support/leadsync.ts';
 import type { CarrierName, Scene } from '../support/scene.ts';
+import { freePort } from '../support/server-process.ts';
+import { requireDatabaseUrl } from '../support/services.ts';
 import { until } from '../support/until.ts';
 
 // With a new ledger every lead goes to every sink again: leadsync asks first wherever something shows that there was one.
@@ -90,15 +94,104 @@ test('and by Redis, where the sinks can tell nothing', async () => {
   await expectQuestion(scene, /Redis holds the mark of ledger [0-9a-f]{16}/);
 });
 
-test('a sink that is away shows nothing, and does not keep leadsync from starting', async () => {
+/** PostgreSQL at an address of its own, where nobody answers until `appear` is called. */
+async function postgresLater(scene: Scene) {
+  const url = new URL(requireDatabaseUrl());
+  const to = { host: url.hostname, port: Number(url.port) };
+  url.host = `127.0.0.1:${await freePort()}`;
+  configure(scene, ({ sinks }) => {
+    Object.assign(sinks?.['warehouse'] ?? {}, { url: url.href });
+  });
+  return {
+    appear: async () => {
+      const server = createServer((socket) => {
+        const through = connect(to);
+        for (const [one, other] of [
+          [socket, through],
+          [through, socket],
+        ] as const)
+          one.on('error', () => other.destroy()).pipe(other);
+      });
+      onTestFinished(() => void server.close());
+      await new Promise<void>((listening) => server.listen(Number(url.port), '127.0.0.1', listening));
+    },
+  };
+}
+
+/** Starts `leadsync run`, and waits until its log says that it waits. */
+async function waiting(scene: Scene) {
+  const daemon = startLeadsync(['run', '-c', scene.configFile]);
+  onTestFinished(() => void daemon.process.kill('SIGKILL'));
+  const line = () => daemon.log.find(({ event }) => event === 'start-waiting');
+  await until('leadsync says that it waits', () => line() !== undefined);
+  return { daemon, line: line() };
+}
+
+test('an unmounted data directory is noticed when PostgreSQL, which is away as well, comes back', async () => {
   const scene = await delivered();
   rmSync(scene.dataDir, { recursive: true });
   configure(scene, ({ sinks }) => {
     delete sinks?.['drop'];
-    Object.assign(sinks?.['warehouse'] ?? {}, { url: 'postgresql://127.0.0.1:9/away' });
   });
-  await scene.start();
-  await until('every lead went out again', () => scene.receiver.received.length >= 2 * LEADS, 60_000);
+  const postgres = await postgresLater(scene);
+  const { daemon, line } = await waiting(scene);
+  expect(line).toMatchObject({
+    level: 'warn',
+    reasons: [expect.stringMatching(/^sink warehouse: .*ECONNREFUSED/)],
+  });
+  expect((await fetch(`${scene.adminUrl}/livez`)).status).toBe(200);
+  const ready = await fetch(`${scene.adminUrl}/readyz`);
+  expect(ready.status).toBe(503);
+  expect(await ready.json()).toEqual({
+    ready: false,
+    reasons: [expect.stringContaining('sink warehouse')],
+  });
+  await postgres.appear();
+  expect((await daemon.exited).code).toBe(78);
+  expect(daemon.stderr).toMatch(/sink warehouse holds lead \d+ of main/);
+  expect(scene.receiver.received).toHaveLength(LEADS);
+});
+
+test('a first start waits for PostgreSQL, and goes on by itself', async () => {
+  const scene = await aScene('in-process', { stub: { leads: LEADS } });
+  const postgres = await postgresLater(scene);
+  const { daemon } = await waiting(scene);
+  expect(scene.stub.listingRequests).toBe(0);
+  await postgres.appear();
+  await until('every lead is everywhere', () => scene.complete(), 60_000);
+  expect((await daemon.kill()).code).toBe(0);
+});
+
+test('a stop ends the wait at once, and leaves no ledger', async () => {
+  const scene = await aScene('in-process', { stub: { leads: LEADS } });
+  await postgresLater(scene);
+  const { daemon } = await waiting(scene);
+  expect((await daemon.kill()).code).toBe(0);
+  expect(existsSync(fileOf(scene))).toBe(false);
+});
+
+test('sync waits for a short while, names what could not be asked, and makes no ledger', async () => {
+  const scene = await aScene('bullmq', { redisUrl: `redis://127.0.0.1:${await freePort()}` });
+  const { code, stderr } = await scene.run('sync');
+  expect({ code, stderr }).toEqual({ code: 69, stderr: expect.stringMatching(/Redis: .*ECONNREFUSED/) });
+  expect(stderr).toContain('leadsync ledger accept');
+  expect(existsSync(fileOf(scene))).toBe(false);
+  expect(await scene.run('ledger', 'accept')).toMatchObject({ code: 0 });
+  const daemon = startLeadsync(['run', '-c', scene.configFile]);
+  onTestFinished(() => void daemon.process.kill('SIGKILL'));
+  await until('it polls', () => scene.stub.listingRequests > 0);
+});
+
+test('a disabled sink is asked as well, and does not delay the start when it is away', async () => {
+  const scene = await delivered();
+  rmSync(scene.dataDir, { recursive: true });
+  configure(scene, ({ sinks }) => {
+    delete sinks?.['drop'];
+    Object.assign(sinks?.['warehouse'] ?? {}, { enabled: false });
+  });
+  await expectQuestion(scene, /sink warehouse holds lead \d+ of main/);
+  await postgresLater(scene);
+  expect(await scene.run('sync')).toMatchObject({ code: 0 });
 });
 
 test('a new ledger that is accepted is used from then on, unasked; what was left of the old one is set aside', async () => {

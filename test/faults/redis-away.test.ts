@@ -33,6 +33,7 @@ test(
   async () => {
     const redis = await aRedis();
     const scene = await aScene('bullmq', { redisUrl: redis.url, stub: { leads: 100 } });
+    expect(await scene.run('ledger', 'accept')).toMatchObject({ code: 0 }); // a first start waits for Redis
     await redis.crash();
     const daemon = await startWithoutRedis(scene);
     await told(daemon, 'carrier-unavailable');

@@ -23,6 +23,12 @@ const examples: Examples = {
     sinks: 2,
     dataDir: '/data',
   },
+  'start-waiting': {
+    type: 'start-waiting',
+    reasons: ['sink warehouse: PostgreSQL cannot be reached (ECONNREFUSED).'],
+    dataDir: '/data',
+    patienceMs: 300_000,
+  },
   configured: { type: 'configured', changes: ['sink crm is new: no leads listed before'] },
   reloaded: {
     type: 'reloaded',

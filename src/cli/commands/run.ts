@@ -1,5 +1,6 @@
 import type { DaemonOptions, Role } from '../../daemon/compose.ts';
 import { Daemon } from '../../daemon/daemon.ts';
+import { StoppedBeforeStart } from '../../daemon/new-ledger.ts';
 import { listenForReload, listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
 import { configOf, valuesOf } from '../context.ts';
@@ -40,7 +41,8 @@ export async function untilStopped(options: DaemonOptions): Promise<number> {
   listenForReload(() => {
     void started.promise.then((daemon) => (isStopping ? undefined : daemon.reload('SIGHUP')));
   });
-  const daemon = await Daemon.start(options);
+  const daemon = await startUnlessStopped({ ...options, stop: stop.signal });
+  if (daemon === undefined) return ExitCode.done;
   started.resolve(daemon);
   const asked = new Promise<undefined>((resolve) => {
     if (stop.signal.aborted) resolve(undefined);
@@ -51,4 +53,13 @@ export async function untilStopped(options: DaemonOptions): Promise<number> {
   if (failure === undefined) await daemon.stop(String(stop.signal.reason), daemon.config.gracePeriodMs);
   else await daemon.stop(failure, 0);
   return failure === undefined ? ExitCode.done : ExitCode.notDone;
+}
+
+async function startUnlessStopped(options: DaemonOptions): Promise<Daemon | undefined> {
+  try {
+    return await Daemon.start(options);
+  } catch (error) {
+    if (error instanceof StoppedBeforeStart) return undefined;
+    throw error;
+  }
 }

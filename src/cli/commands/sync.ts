@@ -50,6 +50,7 @@ async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortS
     admin: config.admin,
     log: progress,
     subscribers: [progress.observe, result.observe],
+    stop: signal,
   });
   // Only shown: where it cannot be read, what fails next says why.
   const look = () => void daemon.pending().then(progress.pending, () => undefined);

@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config, SinkConfig } from '../config/config.ts';
+import { CarrierUnavailable } from '../delivery/carrier.ts';
+import type { Clock } from '../platform/clock.ts';
+import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
+import { SinkUnavailable } from '../sinks/sink.ts';
+import { openSink } from './open-sinks.ts';
+
+/** How long a sink or Redis may take until it begins to answer, in ms. */
+const SILENT_MS = 5_000;
+/** How long it may take to read all that a sink holds, in ms: of other sources that may be millions. */
+const LONGEST_MS = 300_000;
+
+/** What only a leadsync that had a ledger leaves in the data directory. Tokens are not among it: `login` and `check` come first. */
+const LEFT_BEHIND = ['processes', 'alerts.json', 'audit.jsonl', 'erased.jsonl', 'ledger.db-wal'];
+
+/** What an earlier ledger has left behind, each in words. */
+export interface Traces {
+  readonly found: readonly string[];
+  /** The places that can hold a trace and could not be asked, each with the reason. */
+  readonly unanswered: readonly string[];
+}
+
+interface Answer {
+  readonly found?: string | undefined;
+  readonly unanswered?: string;
+}
+
+/**
+ * Looks for traces of an earlier ledger in the data directory, in the sinks and in Redis. Asks disabled sinks as well, but does not
+ * count them among the unanswered: a sink is often disabled because its destination is gone.
+ */
+export async function tracesOf(config: Config, clock: Clock, stop: AbortSignal): Promise<Traces> {
+  const left = LEFT_BEHIND.filter((name) => existsSync(join(config.dataDir, name)));
+  const inFolder = left.length > 0 ? [{ found: `data_dir holds ${left.join(', ')}` }] : [];
+  const answers: Answer[] = [
+    ...inFolder,
+    ...(await Promise.all([
+      ...config.sinks.map((sink) => askSink(sink, config, clock, stop)),
+      askQueue(config, stop),
+    ])),
+  ];
+  const present = (text: string | undefined) => text !== undefined;
+  return {
+    found: answers.map(({ found }) => found).filter(present),
+    unanswered: answers.map(({ unanswered }) => unanswered).filter(present),
+  };
+}
+
+async function askSink(sink: SinkConfig, config: Config, clock: Clock, stop: AbortSignal): Promise<Answer> {
+  const sources = new Set(config.sources.map(({ name }) => name));
+  const { found, unanswered } = await answerOf(`sink ${sink.name}`, stop, (signal, heard) =>
+    heldBy(sink, sources, { clock, signal, heard }),
+  );
+  return sink.enabled && unanswered ? { unanswered } : { found };
+}
+
+/** A lead of these sources that the destination holds, in words; undefined when it holds none or cannot tell. */
+async function heldBy(
+  config: SinkConfig,
+  sources: ReadonlySet<string>,
+  { clock, signal, heard }: { clock: Clock; signal: AbortSignal; heard: () => void },
+): Promise<string | undefined> {
+  const sink = openSink(config, clock);
+  try {
+    for await (const { source, leadId, file } of sink.holds?.(signal) ?? []) {
+      heard();
+      if (sources.has(source))
+        return `sink ${config.name} holds lead ${leadId} of ${source}${file ? ` in ${file}` : ''}`;
+    }
+    return undefined;
+  } finally {
+    await sink.close();
+  }
+}
+
+async function askQueue({ queue: { redisUrl, prefix } }: Config, stop: AbortSignal): Promise<Answer> {
+  if (!redisUrl) return {};
+  const { readMarker } = await import('../delivery/queue-marker.ts'); // with the queue's packages, which few need
+  return answerOf('Redis', stop, async (signal) => {
+    const ledger = await readMarker(redisUrl, prefix, signal);
+    return ledger && `Redis holds the mark of ledger ${ledger} under ${prefix}`;
+  });
+}
+
+/** Asks one place, which calls `heard` when it begins to answer. */
+async function answerOf(
+  place: string,
+  stop: AbortSignal,
+  ask: (signal: AbortSignal, heard: () => void) => Promise<string | undefined>,
+): Promise<Answer> {
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(new DeadlinePassed()), SILENT_MS);
+  try {
+    const ended = AbortSignal.any([stop, silence.signal]);
+    const found = await withinDeadline(LONGEST_MS, ended, (signal) => ask(signal, () => clearTimeout(timer)));
+    return { found };
+  } catch (error) {
+    if (stop.aborted) return { unanswered: `${place}: stopped before it answered.` };
+    if (error instanceof DeadlinePassed) return { unanswered: `${place}: it does not answer.` };
+    if (error instanceof SinkUnavailable || error instanceof CarrierUnavailable)
+      return { unanswered: `${place}: ${error.message}` };
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
