@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { LeadKey } from '../leads/person.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { disk } from '../platform/files.ts';
+import { giveToFolderOwner } from '../platform/folder-owner.ts';
 import { DataDirUnusable } from './open-ledger.ts';
 import { toldOfErasures } from './tell-erasure.ts';
 
@@ -21,6 +22,7 @@ export async function noteErased(dataDir: string, leads: readonly LeadKey[]): Pr
   await onDisk(dataDir, async () => {
     const file = await open(fileOf(dataDir), 'a', 0o600);
     try {
+      if (noted.size === 0) giveToFolderOwner(file.fd, fileOf(dataDir));
       // The first ends a line that a power cut left without its end.
       await file.appendFile(`\n${lines.join('\n')}\n`);
       await file.sync();

@@ -1,5 +1,6 @@
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { makePrivateFile } from '../platform/private-file.ts';
 import { LedgerError } from './ledger-error.ts';
 
 /** How long a write waits for another process's transaction, in ms. */
@@ -10,7 +11,7 @@ const LOG_KEPT_BYTES = 16 * 1024 * 1024;
 
 /** The file, and with it those that SQLite puts beside it, is for this user alone: it holds personal data. */
 export function connect(file: string): Database.Database {
-  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+  if (!existsSync(file)) makePrivateFile(file);
   return new Database(file, { timeout: BUSY_MS });
 }
 

@@ -4,6 +4,7 @@ import { access, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from
 import { basename, dirname, join } from 'node:path';
 import { codeOf } from './error-code.ts';
 import { reach } from './failpoint.ts';
+import { giveFolderToOwnerAbove, giveToFolderOwner } from './folder-owner.ts';
 
 /** What is done to the disk, each step by itself, so that a test can break it. Errors are Node's own, with their `code`. */
 export interface Files {
@@ -50,6 +51,7 @@ export const disk: Files = {
   modifiedAt: async (path) => (await stat(path)).mtime,
   create: async (path, mode) => {
     const file = await open(path, 'wx', mode);
+    if (isPrivate(mode)) giveToFolderOwner(file.fd, path);
     return {
       write: async (data) => {
         reach('file-write');
@@ -166,6 +168,7 @@ async function makeFolder(path: string, mode: number): Promise<string | undefine
 async function makeOne(path: string, mode: number): Promise<string | undefined> {
   try {
     await mkdir(path, { mode });
+    if (isPrivate(mode)) giveFolderToOwnerAbove(path);
     return path;
   } catch (error) {
     if (codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()) return undefined;
@@ -176,13 +179,23 @@ async function makeOne(path: string, mode: number): Promise<string | undefined> 
 /** Makes a folder and those above it before anything else can be done; for the start of a process alone. */
 export function makeFolderSync(path: string, mode: number): void {
   try {
-    mkdirSync(path, { mode });
+    makeOneSync(path, mode);
   } catch (error) {
     if (codeOf(error) === 'EEXIST' && statSync(path).isDirectory()) return;
     if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
     makeFolderSync(dirname(path), mode);
-    mkdirSync(path, { mode });
+    makeOneSync(path, mode);
   }
+}
+
+function makeOneSync(path: string, mode: number): void {
+  mkdirSync(path, { mode });
+  if (isPrivate(mode)) giveFolderToOwnerAbove(path);
+}
+
+/** What nobody but its owner may use has to belong to the user that leadsync runs as. */
+function isPrivate(mode: number): boolean {
+  return (mode & 0o077) === 0;
 }
 
 function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {

@@ -1,6 +1,6 @@
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { codeOf } from './error-code.ts';
+import { makePrivateFile } from './private-file.ts';
 
 /** Somebody else holds the lock. */
 export class LockHeld extends Error {
@@ -31,15 +31,10 @@ const PRIVATE_MODE = 0o600;
 
 /** Makes the file with the private mode where it is missing; narrows one of this user's that is there with more. */
 function makePrivate(file: string): void {
-  try {
-    // Never opens a file that is there: closing it would drop this process's own locks on it.
-    closeSync(openSync(file, 'wx', PRIVATE_MODE));
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
-    const found = statSync(file, { throwIfNoEntry: false });
-    if (found && (found.mode & 0o077) !== 0 && found.uid === process.geteuid?.())
-      chmodSync(file, PRIVATE_MODE);
-  }
+  // Never opens a file that is there: closing it would drop this process's own locks on it.
+  if (makePrivateFile(file)) return;
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found && (found.mode & 0o077) !== 0 && found.uid === process.geteuid?.()) chmodSync(file, PRIVATE_MODE);
 }
 
 /** Whether somebody holds that lock. Makes no file; whoever takes the lock in the same moment waits for less than one ms. */

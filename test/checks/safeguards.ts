@@ -213,6 +213,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/ledger/older-ledger.test.ts'],
   },
   {
+    name: 'what root makes in the data directory belongs to its owner',
+    without: 'the daemon cannot open the ledger that an administrator has made',
+    file: 'src/platform/folder-owner.ts',
+    text: 'return uid === 0 ? undefined : { uid, gid };',
+    instead: 'return undefined;',
+    tests: ['test/cli/root-owner.test.ts'],
+  },
+  {
     name: 'a sink that does not answer is waited for before a new ledger is made',
     without: 'a data directory that is not mounted sends every lead again when PostgreSQL is away as well',
     file: 'src/daemon/new-ledger.ts',

@@ -1,0 +1,21 @@
+import { closeSync, openSync } from 'node:fs';
+import { codeOf } from './error-code.ts';
+import { giveToFolderOwner } from './folder-owner.ts';
+
+const PRIVATE_MODE = 0o600;
+
+/** Makes an empty file that only the folder's owner may read. Returns whether it was made; one that is there is not opened. */
+export function makePrivateFile(path: string): boolean {
+  try {
+    const file = openSync(path, 'wx', PRIVATE_MODE);
+    try {
+      giveToFolderOwner(file, path);
+    } finally {
+      closeSync(file);
+    }
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
