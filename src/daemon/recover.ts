@@ -18,6 +18,13 @@ export interface Recovery {
   readonly aside: string | undefined;
 }
 
+/** What a recovery needs of its surroundings. `onCopied` is told how many rows of each table were copied so far. */
+export interface RecoveryParts {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly onCopied?: (table: string, rows: number) => void;
+}
+
 /** Whether the ledger is sound: there is nothing to recover. */
 export function isSound({ damage, recovered }: Recovery): boolean {
   return damage === undefined && recovered.whole;
@@ -30,7 +37,7 @@ export function isSound({ damage, recovered }: Recovery): boolean {
  */
 export async function recoverLedger(
   { dataDir }: Pick<LedgerConfig, 'dataDir'>,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  { clock, signal, onCopied }: RecoveryParts,
   exchange: boolean,
 ): Promise<Recovery> {
   const file = ledgerFile(dataDir);
@@ -42,7 +49,7 @@ export async function recoverLedger(
     signal.throwIfAborted();
     const target = `${file}.recovered`;
     const now = clock.now();
-    const recovered = buildRecovered(file, target, now.getTime());
+    const recovered = buildRecovered(file, target, now.getTime(), undefined, onCopied);
     const found = { file, damage, recovered, aside: undefined };
     if (!exchange || isSound(found)) {
       removeLedger(target); // it holds personal data that `erase` would not find

@@ -32,6 +32,8 @@ export interface RunOptions {
   readonly onStdout?: (text: string) => void;
   /** Standard output is a terminal that is so wide. */
   readonly columns?: number;
+  /** Standard error is a terminal that is so wide. */
+  readonly stderrColumns?: number;
 }
 
 const LEASE_MS = 60_000;
@@ -68,7 +70,10 @@ export class Install {
 
   /** Runs `leadsync ARGUMENT …` in this process. */
   async run(args: readonly string[], more: RunOptions = {}): Promise<Said> {
-    const [stdout, stderr] = [new Written(more.onStdout, more.columns), new Written()];
+    const [stdout, stderr] = [
+      new Written(more.onStdout, more.columns),
+      new Written(undefined, more.stderrColumns),
+    ];
     const { clock } = this;
     const env = { LEADSYNC_CONFIG: this.configFile, ...more.env };
     const stdin = more.stdin instanceof Readable ? more.stdin : Readable.from([more.stdin ?? '']);

@@ -53,6 +53,14 @@ test('says what it would recover, and changes nothing, without --yes', async () 
   expect(files()).toEqual(['ledger.db']);
 });
 
+test('says on a terminal how far it is, and nothing of it elsewhere', async () => {
+  damage('_versions');
+  const { stderr } = await install.run(['recover'], { stderrColumns: 80 });
+  expect(stderr).toMatch(/^Looking for damage in the whole file …\r/);
+  expect(stderr).toMatch(/_ledger: 1 rows copied, \d+ rows\/s\r/);
+  expect((await install.run(['recover'])).stderr).not.toMatch(/copied|Looking/);
+});
+
 test('puts the recovered ledger in place with --yes, keeps the damaged one, and finds nothing more to do', async () => {
   damage('_deliveries');
   const before = readFileSync(file);

@@ -13,11 +13,11 @@ import type { Relation } from '../../store/relation.ts';
 import { defineCommand } from '../command.ts';
 import { readableConfigOf, type Surroundings } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { ExportProgress } from '../export-progress.ts';
 import { CommandFailure } from '../failure.ts';
 import { readMoment } from '../moment.ts';
 import { outputFailure } from '../output-failure.ts';
 import { printable } from '../printable.ts';
+import { RowProgress } from '../row-progress.ts';
 import { makeScheduled } from '../scheduled-export.ts';
 
 interface Options {
@@ -66,7 +66,7 @@ export const command = defineCommand<Options>({
     if (output === undefined || output === '' || output === '-') throw NO_OUTPUT;
     const request = requestOf(output, options, surroundings);
     const { stdout, stderr } = surroundings;
-    const progress = new ExportProgress(stderr);
+    const progress = new RowProgress(stderr);
     const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
     try {
       await exportTables(request, progress.howFar, stop.signal);

@@ -6,6 +6,7 @@ import { ExitCode } from '../exit-code.ts';
 import { CommandFailure } from '../failure.ts';
 import { printJson } from '../printable.ts';
 import { recoveryText } from '../recovery-text.ts';
+import { RowProgress } from '../row-progress.ts';
 
 interface Options {
   readonly yes?: boolean;
@@ -25,9 +26,13 @@ export const command = defineCommand<Options>({
       .option('--json', 'print what was found as JSON'),
   run: async (options, surroundings) => {
     const config = ledgerConfigOf(options, surroundings);
-    const { clock, stdout } = surroundings;
+    const { clock, stdout, stderr } = surroundings;
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
-    const recovery = await recoverLedger(config, { clock, signal: stop.signal }, options.yes === true);
+    const progress = new RowProgress(stderr);
+    progress.say('Looking for damage in the whole file …');
+    const onCopied = (table: string, rows: number) => progress.howFar(table, rows, 'copied');
+    const parts = { clock, signal: stop.signal, onCopied };
+    const recovery = await recoverLedger(config, parts, options.yes === true).finally(progress.end);
     stop.release();
     stdout.write(options.json ? printJson(recoveryJson(recovery)) : recoveryText(recovery));
     if (isSound(recovery) || recovery.aside !== undefined) return ExitCode.done;

@@ -5,7 +5,7 @@ import { LedgerError, toLedgerError } from '../ledger-error.ts';
 import { connect } from '../ledger-file.ts';
 import { brokenRules } from '../ledger-rules.ts';
 import { appliedSteps, recognise, takeSteps } from '../upgrading.ts';
-import { type CopiedTable, copyTables } from './copy-tables.ts';
+import { type CopiedTable, copyTables, type OnCopied } from './copy-tables.ts';
 import { DamagedFile, isDamage } from './damaged-file.ts';
 import { giveUpLostTexts, mendDeliveries } from './mend-deliveries.ts';
 import { mendLeads } from './mend-leads.ts';
@@ -44,13 +44,14 @@ export function buildRecovered(
   target: string,
   now: number,
   connectTo: (target: string) => Database.Database = connect,
+  onCopied: OnCopied = () => undefined,
 ): Recovered {
   const from = openDamaged(file);
   try {
     removeLedger(target);
     const to = connectTo(target);
     try {
-      const recovered = fill(from, to, now);
+      const recovered = fill(from, to, now, onCopied);
       to.close();
       syncFile(target);
       return recovered;
@@ -95,13 +96,15 @@ function openDamaged(file: string): DamagedFile {
   }
 }
 
-function fill(from: DamagedFile, to: Database.Database, now: number): Recovered {
+function fill(from: DamagedFile, to: Database.Database, now: number, onCopied: OnCopied): Recovered {
   to.pragma('journal_mode = MEMORY');
   to.pragma('synchronous = OFF'); // synced as a whole at the end
   to.pragma('foreign_keys = OFF'); // checked at the end
   to.pragma('temp_store = MEMORY');
   takeSteps(to, appliedSteps(from.connection));
-  const [tables, complete] = to.transaction(() => [copyTables(from, to), hearWitnesses(from, to)] as const)();
+  const [tables, complete] = to.transaction(
+    () => [copyTables(from, to, onCopied), hearWitnesses(from, to)] as const,
+  )();
   takeSteps(to);
   const counts = to.transaction(() => {
     const leadsWithoutText = mendLeads(to, now);

@@ -37,14 +37,20 @@ const WITHOUT_ROWID: Readonly<Record<string, readonly string[]>> = {
   _listing_sizes: ['source', 'day'],
 };
 
+/** Is told how many rows of a table were copied so far. */
+export type OnCopied = (table: string, rows: number) => void;
+
+/** After so many rows it is told again. */
+const TELL_EVERY = 1_000;
+
 /** Copies every sound row of every table into an empty ledger of the same schema. Runs inside its caller's transaction. */
-export function copyTables(from: DamagedFile, to: Database.Database): CopiedTable[] {
+export function copyTables(from: DamagedFile, to: Database.Database, onCopied: OnCopied): CopiedTable[] {
   return TABLES.filter((table) => from.has(table) && columnsOf(to, table).length > 0).map((table) =>
-    copyTable(from, to, table),
+    copyTable(from, to, table, onCopied),
   );
 }
 
-function copyTable(from: DamagedFile, to: Database.Database, table: string): CopiedTable {
+function copyTable(from: DamagedFile, to: Database.Database, table: string, onCopied: OnCopied): CopiedTable {
   const columns = columnsOf(to, table);
   const add = to.prepare<StoredValue[]>(
     `INSERT OR IGNORE INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
@@ -55,7 +61,9 @@ function copyTable(from: DamagedFile, to: Database.Database, table: string): Cop
     const sound = soundRow(table, row);
     if (sound && added(add, columns, sound)) kept += 1;
     else refused += 1;
+    if (kept % TELL_EVERY === 0) onCopied(table, kept);
   }
+  onCopied(table, kept);
   // The empty ledger has an id of its own, which stays where the other cannot be read.
   if (table === '_ledger' && kept > 0) to.exec('DELETE FROM _ledger WHERE rowid = 1');
   return {

@@ -1,10 +1,9 @@
-import type { HowFar } from '../exports/export.ts';
 import type { LogStream } from '../telemetry/logger.ts';
 
 const SHOW_MS = 200;
 
-/** How far an export is: on a terminal one line that is written over; elsewhere nothing until the end. */
-export class ExportProgress {
+/** Shows how far an export or a recovery is: on a terminal in one line that is written over, elsewhere nowhere. */
+export class RowProgress {
   readonly #stream: LogStream;
   readonly #startMs = performance.now();
   readonly #tables = new Map<string, number>();
@@ -15,29 +14,38 @@ export class ExportProgress {
     this.#stream = stream;
   }
 
-  /** Takes how many rows of a table were written so far, or sorted by their days. */
-  readonly howFar: HowFar = (table, rows, done) => {
+  /** Says what is done before or after the rows. */
+  readonly say = (doing: string): void => {
+    if (this.#stream.isTTY === true) this.#show(doing);
+  };
+
+  /** Takes how many rows of a table are `done` so far: written, sorted by their days, copied. */
+  readonly howFar = (table: string, rows: number, done: string): void => {
     this.#tables.set(table, rows);
     const now = performance.now();
     if (this.#stream.isTTY !== true || now - this.#shownMs < SHOW_MS) return;
     this.#shownMs = now;
     const all = this.#tables.values().reduce((sum, one) => sum + one, 0);
     const rate = Math.round((all / (now - this.#startMs)) * 1000);
-    this.#clear();
-    this.#stream.write(`${table}: ${rows} rows ${done}, ${rate} rows/s`);
-    this.#line = true;
+    this.#show(`${table}: ${rows} rows ${done}, ${rate} rows/s`);
   };
 
   /** Takes the line away. */
-  end(): void {
+  readonly end = (): void => {
     this.#clear();
     this.#line = false;
-  }
+  };
 
   /** A line for each table. */
   summary(): string {
     const width = Math.max(...[...this.#tables.keys()].map((name) => name.length), 0);
     return [...this.#tables].map(([name, rows]) => `${name.padEnd(width)}  ${rows} rows\n`).join('');
+  }
+
+  #show(line: string): void {
+    this.#clear();
+    this.#stream.write(line);
+    this.#line = true;
   }
 
   #clear(): void {
