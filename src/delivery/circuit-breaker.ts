@@ -52,14 +52,23 @@ export function nextHealth(
     ? { ...health, refusals: 0, refusingSince: undefined, lastDeliveredAt: now }
     : withRefusals(health, attempted, now);
   if (gone) return { ...next, pausedSince: health.pausedSince ?? now, pausedReason: gone.reason };
-  // What was under way when the sink was held says nothing about whether it has recovered since.
-  if (health.heldSince && health.probeAt && now < health.probeAt)
-    return { ...next, ...lateRetryAfter(health, unavailable, now) };
+  if (isNoProbe(health, attempted, now)) return { ...next, ...lateRetryAfter(health, unavailable, now) };
   if (gotThrough) return unavailable.some(asksToWait) ? held(next, unavailable, now, random) : answered(next);
   if (next.refusals >= REFUSALS_BEFORE_HOLD) return held(next, outcomes, now, random);
   if (unavailable.length > 0) return failed(next, unavailable, now, random);
   // An answer, even a refusal, shows that the destination is there again.
   return answered(next);
+}
+
+/**
+ * Returns whether a sink is held and these are not its probe. What was under way when the sink was held says nothing about whether
+ * it has recovered since, however long its answer takes.
+ */
+function isNoProbe({ heldSince, probeAt }: SinkHealth, attempted: readonly Attempted[], now: Date): boolean {
+  if (!heldSince || !probeAt) return false;
+  if (now < probeAt) return true;
+  // A hold in the future is one of before the clock was set back: nothing can be told from its time.
+  return heldSince <= now && attempted.every(({ startedAt }) => startedAt < heldSince);
 }
 
 /**

@@ -10,6 +10,8 @@ export interface Attempted {
   readonly excused: number;
   /** Since when it has waited for this attempt: its last one, or when it was owed. */
   readonly waitingSince: Date;
+  /** When this attempt began, by the present wall clock. */
+  readonly startedAt: Date;
   /** When this delivery was first refused, if ever. */
   readonly refusedAt: Date | undefined;
   /** Somebody asked for it once more although it had been refused. */

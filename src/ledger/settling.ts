@@ -128,7 +128,10 @@ export class Settling {
       );
     }
     const now = this.#clock.now();
+    // Not `attempt.startedAt`: the clock may have been set since.
+    const startedAt = new Date(now.getTime() - attempt.durationMs);
     const attempted = pending.map((row, index) => ({
+      startedAt,
       attempts: row.attempts,
       excused: row.excused,
       waitingSince: new Date(row.waiting_since),

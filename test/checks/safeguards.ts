@@ -101,6 +101,15 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/daemon/delivering.test.ts'],
   },
   {
+    name: 'only what began after the hold is its probe',
+    without:
+      'requests that were under way when a sink was held, and time out later, lengthen the wait until the next probe',
+    file: 'src/delivery/circuit-breaker.ts',
+    text: 'attempted.every(({ startedAt }) => startedAt < heldSince)',
+    instead: 'false',
+    tests: ['test/delivery/circuit-breaker.test.ts', 'test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
     name: 'the lease is looked at right before anything leaves',
     without: 'a process that stood still brings an older content after a newer one',
     file: 'src/daemon/attempt-lease.ts',

@@ -170,6 +170,31 @@ describe('a destination that is unavailable', () => {
     expect(course.health).toMatchObject({ heldSince, probeAt, probes: 0 });
   });
 
+  it('is not released, nor probed more slowly, by what ends after its probe was due and began before the hold', () => {
+    const course = new Course();
+    const startedAt = course.now;
+    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    const { heldSince } = course.health;
+    for (const outcome of [down, delivered, down, refused, down, down]) {
+      course.toProbe();
+      course.ms += 1;
+      course.settle(anAttempt(outcome, { startedAt }));
+      expect(course.health).toMatchObject({ heldSince, probes: 0 });
+      expect(course.waitMs).toBe(0);
+    }
+    course.settle(anAttempt(down, { startedAt: course.now }));
+    expect(course.health).toMatchObject({ heldSince, probes: 1 });
+  });
+
+  it('is released by a probe also when the clock was set back behind the hold', () => {
+    const course = new Course();
+    course.oneByOne(...times(FAILURES_IN_A_ROW, down));
+    course.toProbe();
+    course.health = { ...course.health, heldSince: new Date(course.ms + HOUR) };
+    course.settle(anAttempt(delivered, { startedAt: course.now }));
+    expect(course.health.heldSince).toBeUndefined();
+  });
+
   it.each([
     ['30 s', 30 * SECOND, 30 * SECOND],
     ['an hour', HOUR, HOUR],

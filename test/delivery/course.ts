@@ -56,10 +56,12 @@ export class Course {
 }
 
 export const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
+const AFTER_ANY_HOLD = new Date('2100-01-01T00:00:00Z');
 export const anAttempt = (outcome: Outcome, more: Partial<Attempted> = {}): Attempted => ({
   attempts: 0,
   excused: 0,
   waitingSince: new Date(0),
+  startedAt: AFTER_ANY_HOLD,
   refusedAt: undefined,
   ofErased: false,
   retried: false,

@@ -558,6 +558,27 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(again.refs.map((ref) => ref.batch)).toEqual([first.batch, third.batch]);
     });
 
+    it('is not probed more slowly because of attempts that began before the hold and fail after the probe was due', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 4));
+      const { refs } = await on.claim('crm');
+      const [first, ...late] = refs as [BatchRef, ...BatchRef[]];
+      for (const ref of refs) await on.begin(ref);
+      on.clock.jump(1_000);
+      await on.settle(first, { ...unavailable, retryAfterMs: 5_000 });
+      const health = async () => (await on.ledger.status()).sinks[0]?.health;
+      const heldSince = (await health())?.heldSince;
+      on.clock.jump(6_000);
+      for (const ref of late)
+        await on.ledger.settle(ref, {
+          outcomes: [unavailable],
+          startedAt: on.clock.in(-7_000),
+          durationMs: 7_000,
+        });
+      expect(await health()).toMatchObject({ heldSince, probes: 0, probeAt: on.clock.now() });
+      expect((await on.claim('crm')).refs).toHaveLength(1);
+    });
+
     it('gets everything in order of age once a probe got through', async () => {
       const on = await heldSink(store(), ids(1, 5));
       // More probes than leads: some were tried a second time, and wait less long than the others.
