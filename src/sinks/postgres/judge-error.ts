@@ -11,11 +11,10 @@ export type Judged = Refused | SinkUnavailable | 'again';
 const AGAIN: ReadonlySet<string> = new Set(['40001', '40P01']);
 /** Data exceptions, integrity constraints, RAISE in somebody's trigger, WITH CHECK OPTION, limits that a value exceeds. */
 const REFUSED = /^(22|23|P0|44|54)/;
-/**
- * Classes whose messages name tables, roles and settings, and no value: unless they come with a context, which a function of the
- * database adds, whose own text may hold anything.
- */
-const NAMES_ONLY = /^(28|3D|3F|42|53|57)/;
+/** Codes whose messages name tables, roles and settings, and no value. */
+const NAMES_ONLY = /^(28|3D|42501|53|57)/;
+/** The same, where the message is about a name in the statement: a value that is cast to `regclass` is taken for a name as well. */
+const NAMES_IN_STATEMENT = /^(3F|42)/;
 
 /** By SQLSTATE, or by its class (PostgreSQL manual, appendix A). */
 const HINTS: Readonly<Record<string, string>> = {
@@ -52,7 +51,7 @@ export function judgeError(where: string, error: unknown, what: string): Judged 
     const reason = `${where} refused ${what} (${[`SQLSTATE ${code}`, ...namesIn(error)].join(', ')}).`;
     return { kind: 'refused', reason, answer: textOf(error) };
   }
-  const said = NAMES_ONLY.test(code) && error.where === undefined ? `: ${message}` : '';
+  const said = namesOnly(error) ? `: ${message}` : '';
   return new SinkUnavailable(`${where} cannot be used (SQLSTATE ${code})${said}.`, {
     hint: hintFor(error),
     answer: textOf(error),
@@ -65,13 +64,24 @@ function isOfServer(error: unknown): error is DatabaseError {
   return error instanceof Error && 'severity' in error && 'code' in error;
 }
 
-/** With a context (`where`), a function such as a trigger may have raised the error, with a code that means something else. */
-function hintFor({ code = '', where }: DatabaseError): string {
+/**
+ * Whether the message holds no value of a lead. PostgreSQL gives a position for what it finds wrong in the text of leadsync's own
+ * statement, where every value is a parameter. A context means that a function raised the error: its text may hold anything.
+ */
+function namesOnly({ code = '', position, where }: DatabaseError): boolean {
+  if (where !== undefined) return false;
+  return NAMES_ONLY.test(code) || (NAMES_IN_STATEMENT.test(code) && position !== undefined);
+}
+
+/** A function or constraint that somebody added may have raised the error, with a code that then means something else. */
+function hintFor(error: DatabaseError): string {
+  const { code = '', where } = error;
   const hint = HINTS[code] ?? HINTS[code.slice(0, 3)] ?? HINTS[code.slice(0, 2)];
   const inContext =
-    "If a function of the database raised it, such as a trigger, the server's log has its text.";
+    "If a function of the database raised it, such as a trigger, or a constraint, the server's log has its text.";
   if (hint === undefined) return "See the server's log.";
-  return where === undefined ? hint : `${hint} ${inContext}`;
+  const isFromElsewhere = where !== undefined || (NAMES_IN_STATEMENT.test(code) && !namesOnly(error));
+  return isFromElsewhere ? `${hint} ${inContext}` : hint;
 }
 
 /** What the server names beside its message: never a value. */

@@ -357,6 +357,21 @@ describe('a database that cannot be used', () => {
     expect(error.hint).toContain('trigger');
   });
 
+  test.each(['client_name::regclass IS NOT NULL', 'current_setting(client_name) IS NOT NULL'])(
+    'because CHECK (%s) takes a value for a name keeps the value to the answer',
+    async (condition) => {
+      const sink = open();
+      await deliver(sink, aDelivery());
+      await database.query(`ALTER TABLE leads ADD CHECK (${condition}) NOT VALID`);
+      const error = await failure(
+        deliver(sink, aDelivery({ leadId: 7n, raw: aLead({ id: 7n, client_name: 'canary' }) })),
+      );
+      expect(`${error.message} ${error.hint}`).not.toContain('canary');
+      expect(error).toMatchObject({ answer: expect.stringContaining('canary') });
+      expect(error.hint).toContain("the server's log");
+    },
+  );
+
   test('because a trigger refuses what is no lead says what it refused, and where to look', async () => {
     const sink = open();
     await deliver(sink, aDelivery());
