@@ -10,8 +10,7 @@ WORKDIR /app
 ENV NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_FUND=false NPM_CONFIG_AUDIT=false
 COPY package.json package-lock.json ./
 RUN npm ci --include=dev --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
-COPY scripts/build.ts scripts/
+COPY scripts/build.ts scripts/bundle.ts scripts/
 COPY scripts/release/runtime.ts scripts/release/
 COPY src src
 ARG COMMIT=unknown

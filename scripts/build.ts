@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commitOf } from '../src/cli/build-info.ts';
+import { bundle } from './bundle.ts';
 
-/** `npm run build`: compiles src/ to dist/, with the commit, the manual page and the completion scripts. */
+/** `npm run build`: bundles src/ into dist/, with the commit, the manual page and the completion scripts. */
 
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
@@ -31,7 +32,7 @@ function write(file: string, content: string): void {
 }
 
 rmSync(dist, { recursive: true, force: true });
-process.stdout.write(node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'));
+await bundle(dist);
 cpSync(join(root, 'src/admin/assets'), join(dist, 'admin/assets'), { recursive: true });
 write('build.json', `${JSON.stringify({ commit, built })}\n`);
 write('man/leadsync.1', node('dist/main.js', 'man'));

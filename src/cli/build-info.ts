@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { isBuilt, packageRoot } from '../platform/package-root.ts';
 import { sqliteVersion } from '../platform/sqlite-version.ts';
 import { version } from '../platform/version.ts';
 
@@ -20,7 +21,7 @@ export interface BuildInfo {
 /** Reads what the build wrote beside the code; in a checkout, asks git. */
 export function buildInfo(): BuildInfo {
   const { commit, built } = bakedIn() ?? {
-    commit: commitOf(fileURLToPath(new URL('../..', import.meta.url))),
+    commit: commitOf(packageRoot),
     built: null,
   };
   const { versions, platform, arch } = process;
@@ -43,10 +44,5 @@ export function commitOf(checkout: string): string {
 }
 
 function bakedIn(): Pick<BuildInfo, 'commit' | 'built'> | undefined {
-  try {
-    return JSON.parse(readFileSync(new URL('../build.json', import.meta.url), 'utf8'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  return isBuilt ? JSON.parse(readFileSync(join(packageRoot, 'dist/build.json'), 'utf8')) : undefined;
 }

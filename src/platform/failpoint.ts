@@ -1,3 +1,5 @@
+import { isBuilt } from './package-root.ts';
+
 /**
  * The places at which a fault can be asked for, in the order in which a lead passes them: so that a test can end the
  * process, freeze it, or break the disk at exactly that step.
@@ -66,7 +68,7 @@ let armed: Map<Failpoint, Armed> | undefined;
  * commas. `@3` lets two passages go by first, `*2` makes it happen twice (once without it). A build refuses them.
  * @throws Error when a place or a fault is unknown, and in a build
  */
-export function armFailpoints(text: string | undefined, isBuild = import.meta.url.endsWith('.js')): void {
+export function armFailpoints(text: string | undefined, isBuild = isBuilt): void {
   armed = undefined;
   if (!text) return;
   if (isBuild)

@@ -45,7 +45,6 @@ const COPIED = [
   'scripts',
   'package.json',
   'tsconfig.json',
-  'tsconfig.build.json',
   'vitest.config.ts',
 ];
 /** So long may all of the tests take, on a machine however busy. */

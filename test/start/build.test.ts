@@ -1,35 +1,57 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, readFileSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { tempDir } from '../support/temp-dir.ts';
+import { spawnSync } from 'node:child_process';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bundle } from '../../scripts/bundle.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
+const built = mkdtempSync(join(tmpdir(), 'leadsync-build-'));
+
+beforeAll(async () => {
+  await bundle(join(built, 'dist'));
+  writeFileSync(join(built, 'dist/build.json'), '{"commit":"c0ffee","built":"2026-11-20T10:00:00Z"}');
+  for (const name of ['bin', 'package.json'])
+    cpSync(join(ROOT, name), join(built, name), { recursive: true });
+  cpSync(join(ROOT, 'src/admin/assets'), join(built, 'dist/admin/assets'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(built, 'node_modules'));
+});
+
+afterAll(() => rmSync(built, { recursive: true, force: true }));
+
+function leadsync(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  return spawnSync(process.execPath, [join(built, 'bin/leadsync.js'), ...words], {
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+  });
+}
+
 test('a build runs like a checkout, and refuses to start with LEADSYNC_FAILPOINTS', () => {
-  const built = aBuild();
-  const leadsync = (env: Record<string, string>) =>
-    spawnSync(process.execPath, [join(built, 'bin/leadsync.js'), '--version'], {
-      env: { ...process.env, ...env },
-      encoding: 'utf8',
-    });
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  expect(leadsync({})).toMatchObject({ stderr: '', stdout: expect.stringContaining(version), status: 0 });
-  expect(leadsync({ LEADSYNC_FAILPOINTS: 'settled=kill' })).toMatchObject({
+  expect(leadsync(['--version'])).toMatchObject({
+    stderr: '',
+    stdout: expect.stringContaining(version),
+    status: 0,
+  });
+  expect(leadsync(['--version'], { LEADSYNC_FAILPOINTS: 'settled=kill' })).toMatchObject({
     status: 2,
     stdout: '',
     stderr: expect.stringContaining('LEADSYNC_FAILPOINTS is for tests of a checkout. Remove it'),
   });
 });
 
-/** What `npm run build` makes, with what a package has beside it. Types are checked elsewhere. */
-function aBuild(): string {
-  const folder = tempDir();
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const args = ['-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(folder, 'dist'), '--noCheck'];
-  execFileSync(process.execPath, [tsc, ...args], { stdio: 'pipe' });
-  for (const name of ['bin', 'package.json'])
-    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  return folder;
-}
+test('a build tells what it was made from', () => {
+  const { stdout } = leadsync(['version', '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({ commit: 'c0ffee', built: '2026-11-20T10:00:00Z' });
+});
+
+test('every program that is started in a process or a thread of its own is in a build', () => {
+  const started = globSync('**/*.ts', { cwd: join(ROOT, 'src') }).flatMap((file) => {
+    const text = readFileSync(join(ROOT, 'src', file), 'utf8');
+    return [...text.matchAll(/new URL\(`\.\/([\w-]+)\$\{extname/g)].map(([, name = '']) => name);
+  });
+  expect(started).toContain('reader-thread');
+  const programs = globSync('*.js', { cwd: join(built, 'dist') }).map((file) => basename(file, '.js'));
+  expect(programs).toEqual(expect.arrayContaining(['main', ...started]));
+});

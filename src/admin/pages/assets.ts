@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
+import { isBuilt, packageRoot } from '../../platform/package-root.ts';
 
 /** Everything that a page loads, shipped inside: scripts and styles of our own and of two libraries, and the icon's states. */
 const files = {
@@ -54,5 +57,5 @@ function readAsset(name: AssetName, url: string): Asset {
 }
 
 function asset(name: string): string {
-  return new URL(`../assets/${name}`, import.meta.url).href;
+  return pathToFileURL(join(packageRoot, isBuilt ? 'dist' : 'src', 'admin/assets', name)).href;
 }
