@@ -31,7 +31,7 @@ export interface LedgerUpkeep {
    * the signal aborts.
    */
   inspect(signal: AbortSignal): Promise<LedgerError | undefined>;
-  /** Whether the file that was opened is no longer the one under its name: it was removed, or another was put there. */
+  /** Whether the file that was opened, or its write-ahead log, is no longer the one under its name: it was removed, or another was put there. */
   isReplaced(): boolean;
   /** True once after another process has written to the ledger. */
   changedElsewhere(): boolean;

@@ -7,7 +7,9 @@ import { removeUpgradeCopies, removeUpgradeCopiesBefore } from './upgrade-copy.t
 
 /** What concerns the file itself: which one it is, who else writes to it, and what of it is in its final place. */
 export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: Opening) {
-  const opened = fileIdentity(db.name);
+  // While a connection is open, SQLite keeps the log beside the file, and never makes it anew.
+  const filesNow = () => [db.name, `${db.name}-wal`].map(fileIdentity).join(' ');
+  const opened = filesNow();
   const readId = () => String(db.prepare('SELECT id FROM _ledger').pluck().get());
   // Changes when another connection commits (https://www.sqlite.org/pragma.html#pragma_data_version).
   const readDataVersion = () => db.pragma('data_version', { simple: true });
@@ -25,7 +27,7 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: O
       return damage;
     },
 
-    isReplaced: () => access.checked(() => fileIdentity(db.name) !== opened || readId() !== id),
+    isReplaced: () => access.checked(() => filesNow() !== opened || readId() !== id),
 
     changedElsewhere: () => {
       const before = dataVersion;

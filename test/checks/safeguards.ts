@@ -353,6 +353,22 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/simulation'],
   },
   {
+    name: 'a listing that changed a lead is no longer recognised',
+    without: 'a poll that broke off leaves an ETag behind that hides the former content',
+    file: 'src/ledger/recording.ts',
+    text: '    this.#sql.unmark.run(poll.source);\n    poll.changed += 1;',
+    instead: '    poll.changed += 1;',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
+    name: 'a write-ahead log that was removed is noticed',
+    without: 'what is recorded from then on is in no file that the next start finds',
+    file: 'src/ledger/sqlite-upkeep.ts',
+    text: '[db.name, `${db.name}-wal`]',
+    instead: '[db.name]',
+    tests: ['test/ledger/sqlite-faults.test.ts'],
+  },
+  {
     name: 'a block is the last one again only when all its bytes are',
     without: 'a changed lead passes for the one that is known',
     file: 'src/source/blocks.ts',

@@ -257,6 +257,18 @@ describe('a ledger file in trouble', () => {
     await on.ledger.close();
   });
 
+  it('tells when its write-ahead log was removed', async () => {
+    const file = join(tempDir(), 'ledger.db');
+    const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
+    await on.list([1]);
+    expect(on.ledger.isReplaced()).toBe(false);
+    renameSync(`${file}-wal`, `${file}.away`);
+    expect(on.ledger.isReplaced()).toBe(true);
+    renameSync(`${file}.away`, `${file}-wal`);
+    expect(on.ledger.isReplaced()).toBe(false);
+    await on.ledger.close();
+  });
+
   it('has its views from the moment on at which it is a ledger', () => {
     const file = join(tempDir(), 'ledger.db');
     void open(file).close();

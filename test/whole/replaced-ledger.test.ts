@@ -15,6 +15,19 @@ test('a daemon whose ledger was removed ends, and says why, instead of going on 
   expect(daemon.log).toContainEqual(expect.objectContaining({ event: 'ledger-replaced', level: 'error' }));
 });
 
+test('a daemon whose write-ahead log was removed ends, and the next one knows all that it had done', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 3 } });
+  const daemon = await scene.start();
+  await until('all are delivered', () => scene.complete());
+  rmSync(join(scene.dataDir, 'ledger.db-wal'));
+  expect(await daemon.exited).toMatchObject({ code: 1 });
+  expect(daemon.log).toContainEqual(expect.objectContaining({ event: 'ledger-replaced', level: 'error' }));
+  scene.stub.addLeads(2);
+  await scene.start();
+  await until('the new ones are delivered', () => scene.complete());
+  expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
+});
+
 test('a worker that was left running over a restore of the ledger ends, and a new one delivers', async () => {
   const scene = await aScene('bullmq', { stub: { leads: 3 } });
   const work = () => scene.start({ args: ['worker', '--listen', '127.0.0.1:0'] });
