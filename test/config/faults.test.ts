@@ -399,10 +399,11 @@ test('aliases that multiply without end are refused', () => {
 });
 
 test('a file full of half references or aliases is told soon', () => {
-  const start = performance.now();
+  const start = process.cpuUsage();
   expect(faultsOf(`${SOURCE}data_dir: "${'${'.repeat(100_000)}"\n`)).toHaveLength(1);
   expect(faultsOf(`a: &a 1\nb:\n${' - *a\n'.repeat(30_000)}`)).toHaveLength(1);
-  expect(performance.now() - start).toBeLessThan(5000);
+  const { user, system } = process.cpuUsage(start);
+  expect((user + system) / 1000).toBeLessThan(5000);
 });
 
 test.each(['[', '- ', 'a: ['])('a nesting without end is refused, made of %j', (opening) => {

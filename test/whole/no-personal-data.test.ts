@@ -86,6 +86,7 @@ async function unhappyScene(redis: boolean) {
   database.password = canarySecret('database');
   const configured = await writeConfig(tempDir(), {
     log: { format: 'json', level: 'trace' },
+    ledger: { create: 'always' }, // else it waits for the database, which lets nobody in
     sources: {
       main: {
         base_url: stub.url,
