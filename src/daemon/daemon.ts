@@ -7,7 +7,7 @@ import { version } from '../platform/version.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './compose.ts';
 import { eraseAgain } from './erased-before.ts';
 import { exportOnSchedule, tellOfExports } from './exporting.ts';
-import { freeTheDead, startAfterTheDead } from './free-the-dead.ts';
+import { startAfterTheDead } from './free-the-dead.ts';
 import { Installation } from './installation.ts';
 import { keyClients, keyClientsOnce } from './key-clients.ts';
 import { Loops } from './loops.ts';
@@ -19,13 +19,8 @@ import { inspectLedger, tidyLedger } from './tidy-ledger.ts';
 import { watchAlerts } from './watch-alerts.ts';
 import { watchClock } from './watch-clock.ts';
 import { stampOf, watchConfig } from './watch-config.ts';
+import { ledgerReplaced, lookElsewhere, watchProcesses } from './watch-ledger.ts';
 
-/** How often it is looked whether another process wrote to the ledger, in ms. */
-const LOOK_ELSEWHERE_MS = 100;
-/** How often it is looked whether the ledger's file is still the one that was opened, in ms. */
-const LOOK_AT_FILE_MS = 1_000;
-/** How often it is looked whether a process died in the middle of something, in ms. */
-const WATCH_PROCESSES_MS = 2_000;
 /** How long `sync` waits for a carrier that is away, in ms. */
 const CARRIER_PATIENCE_MS = 10_000;
 /** Polls and deliveries come before exports. */
@@ -155,14 +150,14 @@ export class Daemon {
   #startWatching(): void {
     const { ledger, clock } = this.#parts;
     this.#loops.start('watching the clock', (signal) => watchClock(ledger, clock, this.#emit, signal));
-    this.#loops.start('watching the ledger', (signal) => this.#lookElsewhere(signal));
+    this.#loops.start('watching the ledger', (signal) => lookElsewhere(this.#parts, signal));
     this.#loops.start('tidying the ledger', (signal) => tidyLedger(ledger, clock, this.#emit, signal));
     const kept = () => this.config.retention;
     const retaining = { ledger, clock, emit: this.#emit };
     this.#loops.start('removing what is old', (signal) => retain(kept, retaining, signal));
     const key = () => this.config.clientKey;
     this.#loops.start('keying clients', (signal) => keyClients(ledger, key, clock, signal));
-    this.#loops.start('watching the other processes', (signal) => this.#watchProcesses(signal));
+    this.#loops.start('watching the other processes', (signal) => watchProcesses(this.#parts, signal));
   }
 
   #startUnattended(): void {
@@ -185,34 +180,10 @@ export class Daemon {
     return this.#parts.telemetry.emit;
   }
 
-  /** Notices what workers settled and what commands changed. */
-  async #lookElsewhere(signal: AbortSignal): Promise<void> {
-    const { ledger, clock, wakes } = this.#parts;
-    while (!signal.aborted) {
-      if (ledger.changedElsewhere()) wakes.notifyAll();
-      await clock.sleep(LOOK_ELSEWHERE_MS, signal);
-    }
-  }
-
   async #watchFile(signal: AbortSignal): Promise<void> {
-    const { ledger, clock } = this.#parts;
-    while (!signal.aborted) {
-      await clock.sleep(LOOK_AT_FILE_MS, signal);
-      if (signal.aborted || !ledger.isReplaced()) continue;
-      this.#emit({ type: 'ledger-replaced', dataDir: this.config.dataDir });
-      this.#failed.resolve('the ledger was replaced');
-      return;
-    }
-  }
-
-  /** Goes on with what processes held or had begun that were killed. */
-  async #watchProcesses(signal: AbortSignal): Promise<void> {
-    const { ledger, clock, wakes } = this.#parts;
-    while (!signal.aborted) {
-      await clock.sleep(WATCH_PROCESSES_MS, signal);
-      const freed = await freeTheDead(ledger, this.config.dataDir);
-      if (freed + (await ledger.finishReplays()) > 0) wakes.notifyAll();
-    }
+    if (!(await ledgerReplaced(this.#parts, signal))) return;
+    this.#emit({ type: 'ledger-replaced', dataDir: this.config.dataDir });
+    this.#failed.resolve('the ledger was replaced');
   }
 
   /** Polls every source once, at the same time. Gives the failures. */

@@ -1,0 +1,38 @@
+import type { Parts } from './compose.ts';
+import { freeTheDead } from './free-the-dead.ts';
+
+/** How often it is looked whether another process wrote to the ledger, in ms. */
+const LOOK_ELSEWHERE_MS = 100;
+/** How often it is looked whether the ledger's files are still those that were opened, in ms. */
+const LOOK_AT_FILES_MS = 1_000;
+/** How often it is looked whether a process died in the middle of something, in ms. */
+const WATCH_PROCESSES_MS = 2_000;
+
+/** Wakes dispatch when a worker has settled something or a command has changed something. */
+export async function lookElsewhere({ ledger, clock, wakes }: Parts, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    if (ledger.changedElsewhere()) wakes.notifyAll();
+    await clock.sleep(LOOK_ELSEWHERE_MS, signal);
+  }
+}
+
+/** Goes on with what processes held or had begun that were killed. */
+export async function watchProcesses(
+  { ledger, clock, wakes, current }: Parts,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(WATCH_PROCESSES_MS, signal);
+    const freed = await freeTheDead(ledger, current.config.dataDir);
+    if (freed + (await ledger.finishReplays()) > 0) wakes.notifyAll();
+  }
+}
+
+/** Resolves to true when the ledger's files were removed or replaced; to false when the signal aborts before that. */
+export async function ledgerReplaced({ ledger, clock }: Parts, signal: AbortSignal): Promise<boolean> {
+  while (!signal.aborted) {
+    await clock.sleep(LOOK_AT_FILES_MS, signal);
+    if (!signal.aborted && ledger.isReplaced()) return true;
+  }
+  return false;
+}
