@@ -10,7 +10,7 @@ const LAST_BACK_OFF_MS = 300_000;
 /** What does not come right by asking: a wrong secret or address. A listing that answers 401 or 403 may think better of it, and is asked sooner. */
 const STUBBORN: ReadonlySet<string> = new Set(['credentials', 'login-needed', 'other-origin']);
 /** A login may mend these. */
-const LOGIN_HELPS: ReadonlySet<string> = new Set(['credentials', 'login-needed']);
+const LOGIN_HELPS: ReadonlySet<string> = new Set(['credentials', 'login-needed', 'login-refused']);
 /** How long such a failure waits at least, in ms. */
 const STUBBORN_BACK_OFF_MS = 60_000;
 /** The ledger is asked before the service is, so trying again costs the service nothing: once there is room, leads come within seconds. */

@@ -48,7 +48,11 @@ function failedPoll({ name, status }: SourceView, { running, command }: Circumst
   const how = poll.status === 'failed' ? 'failed' : 'broke off';
   const what = `${name}: the last poll ${how}: ${reason}`;
   if (code === 'other-origin') return [critical(name, what, otherOrigin(name, command))];
-  const byItself = running ? 'leadsync tries again by itself; ' : '';
+  const revoked =
+    code === 'login-refused'
+      ? `if the login was revoked, ${command(`login ${name}`)} logs a person in again; `
+      : '';
+  const byItself = `${running ? 'leadsync tries again by itself; ' : ''}${revoked}`;
   const behind =
     poll.status === 'partial' ? 'Leads that are listed behind that place are held up until then. ' : '';
   const before = NEEDS_SOMEBODY.has(code)

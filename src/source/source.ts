@@ -47,6 +47,7 @@ export type SourceErrorCode =
   | 'unreachable' // no connection, reset, timeout
   | 'credentials' // the token endpoint does not accept the client id, secret or grant
   | 'login-needed' // only a person can go on: nobody has logged in, or the login has ended or does not fit
+  | 'login-refused' // the service refused once to renew a login; it is asked once more
   | 'unauthorized' // the listing refuses a fresh token
   | 'forbidden' // 403: the token lacks a scope or the account a right
   | 'rate-limited' // 429

@@ -30,6 +30,7 @@ const content = z.strictObject({
   origin: z.enum(['client_credentials', 'authorization_code']),
   received_at: time,
   expires_at: time.optional(),
+  refused_at: time.optional(),
 });
 
 /** How the names of files end that were set aside. */
@@ -161,9 +162,12 @@ export class TokenFile {
       const grant = await this.#grant();
       if (grant !== undefined && grant !== origin)
         return this.#unusable(`was got by another grant (${origin}) than the source uses (${grant})`, origin);
-      const { received_at: receivedAt, expires_at: expiresAt } = stored.data;
-      const token = { accessToken: access_token, refreshToken: refresh_token, origin, receivedAt, expiresAt };
-      return { kind: 'token', token };
+      const { received_at: receivedAt, expires_at: expiresAt, refused_at: refusedAt } = stored.data;
+      const times = { receivedAt, expiresAt, refusedAt };
+      return {
+        kind: 'token',
+        token: { accessToken: access_token, refreshToken: refresh_token, origin, ...times },
+      };
     } catch (error) {
       if (error instanceof SyntaxError) return this.#unusable('is not JSON');
       if (error instanceof SealBroken)
@@ -186,6 +190,7 @@ export class TokenFile {
       origin: token.origin,
       received_at: token.receivedAt,
       expires_at: token.expiresAt,
+      refused_at: token.refusedAt,
     });
     await this.#write(this.#path, plain);
   }

@@ -12,6 +12,8 @@ export interface Token {
   readonly receivedAt: Date;
   /** By the local clock, from the moment of receipt; undefined: it is used until it is refused. */
   readonly expiresAt: Date | undefined;
+  /** When the service refused the refresh token of a login for the first time; undefined: it has not since the token was received. */
+  readonly refusedAt?: Date | undefined;
 }
 
 const LONGEST_MARGIN_MS = 60_000;

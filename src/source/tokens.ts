@@ -1,7 +1,9 @@
 import type { Clock, Random } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import type { Emit } from '../telemetry/events.ts';
+import { loginRefused, REFUSED_WAIT_MS, waitAfterRefusalMs } from './login-refusal.ts';
 import { withRenewalLock } from './renewal-lock.ts';
+import type { SourceError } from './source.ts';
 import { originOf, type StoredToken } from './stored-token.ts';
 import { HeldToken, type Token } from './token.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';
@@ -187,22 +189,37 @@ export class Tokens {
    * listing, or an empty one, and all would look well. @throws SourceError `login-needed` when somebody has to log in
    */
   async #refreshLogin(stored: StoredToken): Promise<Token> {
-    const { source, endpoint, file, trial } = this.#parts;
+    const { source, endpoint, clock, trial } = this.#parts;
     if (originOf(stored) === 'client_credentials' || stored.kind === 'none')
       throw loginNeeded(source, `Nobody has logged in to source ${source}.`);
     if (stored.kind === 'unusable') throw loginUnusable(source, stored.reason);
     const { refreshToken, origin } = stored.token;
-    const over = `The login of source ${source} has ended`;
     if (refreshToken === undefined)
-      throw loginNeeded(source, `${over}: there is no refresh token to renew it with.`);
+      throw loginNeeded(source, `${ended(source)}: there is no refresh token to renew it with.`);
+    const waitMs = waitAfterRefusalMs(stored.token.refusedAt, clock.now());
+    if (waitMs > 0 && !trial) throw loginRefused(source, waitMs);
     try {
       return await endpoint.refresh(refreshToken, origin);
     } catch (error) {
       if (!(error instanceof GrantRefused) || error.oauthError !== 'invalid_grant') throw error;
-      // It would be refused on every poll.
-      if (!trial) await file.write({ ...stored.token, refreshToken: undefined });
-      throw loginNeeded(source, `${over}: the service refuses its refresh token (invalid_grant).`, error);
+      throw await this.#refusedLogin(stored.token, waitMs, error);
     }
+  }
+
+  /**
+   * Ends a login when its refresh token is refused for the second time. Services refuse a good one now and then, in a fail-over
+   * or while a replica is behind. @param waitMs what is left of the wait after the first refusal
+   */
+  async #refusedLogin(token: Token, waitMs: number, cause: GrantRefused): Promise<SourceError> {
+    const { source, file, clock, trial } = this.#parts;
+    if (token.refusedAt === undefined || waitMs > 0) {
+      if (!trial) await file.write({ ...token, refusedAt: clock.now() });
+      return loginRefused(source, REFUSED_WAIT_MS, cause);
+    }
+    // It would be refused on every poll.
+    if (!trial) await file.write({ ...token, refreshToken: undefined, refusedAt: undefined });
+    const why = `${ended(source)}: the service has refused its refresh token twice (invalid_grant).`;
+    return loginNeeded(source, why, cause);
   }
 
   /** Undefined when there is nothing to refresh with, or the service has no use for it any more. */
@@ -239,6 +256,10 @@ export class Tokens {
     emit({ type: 'token-renewed', source, grant, expiresAt: token.expiresAt });
     return token.accessToken;
   }
+}
+
+function ended(source: string): string {
+  return `The login of source ${source} has ended`;
 }
 
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -288,6 +288,23 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/source/login.test.ts', 'test/faults/login-ended.test.ts'],
   },
   {
+    name: 'one refusal of its refresh token does not end a login',
+    without:
+      'a person has to log in again, and no lead comes until then, after every fail-over of the service',
+    file: 'src/source/tokens.ts',
+    text: 'if (token.refusedAt === undefined || waitMs > 0) {',
+    instead: 'if (trial) {',
+    tests: ['test/source/login.test.ts'],
+  },
+  {
+    name: 'the first refusal of a login outlives the process',
+    without: '`leadsync sync` from cron never asks the second time: it does not learn that a login has ended',
+    file: 'src/source/token-file.ts',
+    text: '      refused_at: token.refusedAt,\n',
+    instead: '',
+    tests: ['test/source/login.test.ts'],
+  },
+  {
     name: 'that somebody has logged in outlives the tokens',
     without: 'a lost key or a damaged token file turns a person’s source into the client’s',
     file: 'src/source/token-file.ts',

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { holdDataDir } from '../../src/daemon/open-ledger.ts';
+import { loginRefused, REFUSED_WAIT_MS } from '../../src/source/login-refusal.ts';
 import { closedPort } from '../sinks/ports.ts';
 import { aListedLead, hashOf } from '../support/a-lead.ts';
 import { attemptDue, Install } from './an-install.ts';
@@ -223,6 +224,20 @@ describe('leadsync status', () => {
     });
     expect((await install.running().run(['status'])).stdout).toContain(
       `It says why.\n  Waiting does not mend this: ${remedy}; \`leadsync check\` tries now.`,
+    );
+  });
+
+  test('says of a login that the service refused once that leadsync tries again, and what to do if it was revoked', async () => {
+    const install = new Install();
+    const ledger = await install.ledger();
+    const { code, message } = loginRefused('main', REFUSED_WAIT_MS);
+    await ledger.finishPoll(await ledger.startPoll('main'), {
+      status: 'failed',
+      httpStatus: 400,
+      error: `${code}: ${message}`,
+    });
+    expect((await install.running().run(['status'])).stdout).toContain(
+      'leadsync keeps the login and asks once more, 3 minutes after the refusal or in the first poll after that.\n  leadsync tries again by itself; if the login was revoked, `leadsync login main` logs a person in again; `leadsync check` tries now.',
     );
   });
 

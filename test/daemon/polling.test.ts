@@ -212,6 +212,16 @@ describe('a poll that fails', () => {
     expect(polling.source.waits.slice(0, 4)).toEqual([MINUTE, 2 * MINUTE, 4 * MINUTE, 5 * MINUTE]);
   });
 
+  it('for a login that was refused once is tried again when the second try is due, or as soon as somebody has logged in', async () => {
+    const polling = await Polling.start(every30s, failsWith('login-refused', 3 * MINUTE));
+    await polling.clock.pass(4 * MINUTE);
+    polling.source.loggedInAt = polling.clock.now();
+    await polling.clock.pass(2 * SECOND);
+    const [first, second] = polling.source.waits;
+    expect(first).toBe(3 * MINUTE);
+    expect(second).toBeLessThanOrEqual(62 * SECOND);
+  });
+
   it('for its credentials is tried again as soon as somebody has logged in, once for each login', async () => {
     const polling = await Polling.start(every30s, failsWith('credentials'));
     await polling.clock.pass(90 * SECOND);

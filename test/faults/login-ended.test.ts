@@ -1,6 +1,8 @@
 // Points 10 and 39, where a person has logged in: the listing is that person's, and the client itself lists nothing. Whatever
 // ends the login, leadsync says so and asks for another. It never reads as somebody else.
 // The carrier has no part in it.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { StubOptions } from '../stub/stub.ts';
 import { aScene } from '../support/a-scene.ts';
@@ -20,6 +22,8 @@ test('39. a login that the service revokes stops the polls until somebody logs i
   await until('the leads are everywhere', () => scene.complete(), 60_000);
   scene.stub.revoke('all');
   scene.stub.addLeads(MORE);
+  await expectRefusedOnce(scene, daemon);
+  daemon = await scene.start();
   await expectLoginNeeded(scene, daemon);
   expect(await daemon.kill()).toEqual({ code: 0, signal: null });
   daemon = await scene.start();
@@ -31,6 +35,7 @@ test('10. a login whose rotated refresh token a kill has lost stops the polls un
   const scene = await aPersonsScene({ tokenLifetimeSeconds: 4, refreshRotation: 'at-once' });
   await runUntilKilled(scene, 'token-received=kill', ['crm', 'drop', 'warehouse']);
   scene.stub.addLeads(MORE);
+  await expectRefusedOnce(scene, await scene.start());
   const daemon = await scene.start();
   await expectLoginNeeded(scene, daemon);
   await daemon.kill();
@@ -42,6 +47,19 @@ async function aPersonsScene(stub: StubOptions = {}): Promise<Scene> {
   const scene = await aScene('in-process', { stub: { leads: LEADS, personal: true, ...stub } });
   await logIn(scene.configFile);
   return scene;
+}
+
+/** Ends the daemon, and leaves the refusal on disk as one that lies long enough in the past for the second try. */
+async function expectRefusedOnce(scene: Scene, daemon: Daemon): Promise<void> {
+  const failed = () => daemon.log.find(({ event }) => event === 'poll-failed');
+  const failure = await until('a poll fails', failed, 60_000);
+  expect(failure).toMatchObject({ code: 'login-refused', level: 'warn' });
+  expect(Number(failure['retryInMs'])).toBeGreaterThan(60_000);
+  await daemon.kill();
+  const path = join(scene.dataDir, 'tokens', 'main.json');
+  const token = JSON.parse(readFileSync(path, 'utf8'));
+  expect(token).toMatchObject({ refresh_token: expect.any(String), refused_at: expect.any(String) });
+  writeFileSync(path, JSON.stringify({ ...token, refused_at: '2026-01-01T00:00:00.000Z' }));
 }
 
 async function expectLoginNeeded(scene: Scene, daemon: Daemon): Promise<void> {

@@ -17,6 +17,8 @@ export interface SourceSetting {
   readonly files?: Files;
   readonly tokenKey?: string | undefined;
   readonly name?: string;
+  /** As `leadsync check` opens it. */
+  readonly trial?: boolean;
   /** As in the YAML, on top of the address and the client. */
   readonly options?: Record<string, unknown>;
 }
@@ -24,7 +26,15 @@ export interface SourceSetting {
 /** A source of its own, closed when the test is over, and what it said. */
 export function aSource(
   service: { readonly url: string; readonly clientId: string; readonly clientSecret: string },
-  { dataDir = tempDir(), clock = systemClock, files, tokenKey, name = 'main', options }: SourceSetting = {},
+  {
+    dataDir = tempDir(),
+    clock = systemClock,
+    files,
+    tokenKey,
+    name = 'main',
+    trial = false,
+    options,
+  }: SourceSetting = {},
 ): { source: HttpSource; events: Event[]; dataDir: string } {
   const events: Event[] = [];
   const parsed = sourceOptions.parse({
@@ -40,6 +50,7 @@ export function aSource(
     dataDir,
     tokenKey: tokenKey === undefined ? undefined : new Secret(tokenKey),
     emit: (event) => events.push(event),
+    trial,
     ...(files && { files }),
   });
   onTestFinished(() => source.close());

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Login } from '../../src/source/login.ts';
+import { REFUSED_WAIT_MS } from '../../src/source/login-refusal.ts';
 import type { Stub } from '../stub/stub.ts';
+import { HeldClock } from '../support/held-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { aSource, aStub, failureOf, read, type SourceSetting } from './a-source.ts';
 
@@ -153,8 +155,11 @@ describe('a source that somebody has logged in to', () => {
   const ENDED: readonly (readonly [string, string, (login: Done) => void | Promise<void>])[] = [
     [
       'was revoked',
-      'the service refuses its refresh token (invalid_grant)',
-      ({ stub }) => stub.revoke('all'),
+      'the service has refused its refresh token twice (invalid_grant)',
+      ({ stub, tokens }) => {
+        stub.revoke('all');
+        rewrite(tokens, { refused_at: PAST.received_at });
+      },
     ],
     [
       'brought no refresh token',
@@ -201,7 +206,7 @@ describe('a source that somebody has logged in to', () => {
         expect(events).toEqual([]);
       }
       expect(stub.grants).not.toContain('client_credentials');
-      // What is refused once as `invalid_grant` stays refused: it is not asked for on every poll.
+      // After the second `invalid_grant`, the service is not asked on every poll.
       expect(stub.grants.filter((grant) => grant === 'refresh_token').length).toBeLessThanOrEqual(1);
       await logInAgain(stub, dataDir);
       expect((await read(aSource(stub, { dataDir }).source)).ids).toHaveLength(2);
@@ -213,8 +218,10 @@ describe('a source that somebody has logged in to', () => {
     await source.close();
     rmSync(join(tokens, 'main.login'));
     stub.revoke('all');
-    for (let run = 0; run < 2; run++)
-      expect((await failureOf(aSource(stub, { dataDir }).source)).error.code).toBe('login-needed');
+    for (const code of ['login-refused', 'login-needed', 'login-needed']) {
+      expect((await failureOf(aSource(stub, { dataDir }).source)).error.code).toBe(code);
+      rewrite(tokens, { refused_at: PAST.received_at });
+    }
     expect(stub.grants).not.toContain('client_credentials');
   });
 
@@ -266,6 +273,98 @@ describe('a source that somebody has logged in to', () => {
     const right = aSource(stub, { dataDir, ...setting });
     expect((await read(right.source)).ids).toHaveLength(2);
     expect(right.events).toEqual([]);
+  });
+});
+
+describe('a login whose refresh token the service refuses once (invalid_grant)', () => {
+  test('is kept, and goes on when the service takes the token again after three minutes', async () => {
+    const { stub, clock, setting, run, refreshes } = await aRefusedLogin();
+    const { error } = await failureOf(run().source);
+    expect(error).toMatchObject({
+      code: 'login-refused',
+      message: expect.stringContaining('(invalid_grant)'),
+      hint: expect.stringContaining('`leadsync login main`'),
+      retryAfterMs: REFUSED_WAIT_MS,
+    });
+    stub.behave();
+    clock.jump(REFUSED_WAIT_MS);
+    const next = aSource(stub, setting);
+    expect((await read(next.source)).ids).toHaveLength(2);
+    expect(next.events).toMatchObject([{ type: 'token-renewed', grant: 'refresh_token' }]);
+    expect(refreshes()).toBe(2);
+    expect(stub.grants).not.toContain('client_credentials');
+  });
+
+  test('is asked for no sooner, over polls and restarts, and then ends with the second refusal', async () => {
+    const { stub, clock, run, refreshes } = await aRefusedLogin();
+    const { source } = run();
+    expect((await failureOf(source)).error.code).toBe('login-refused');
+    clock.jump(REFUSED_WAIT_MS - 1);
+    for (const waiting of [source, run().source])
+      expect((await failureOf(waiting)).error).toMatchObject({ code: 'login-refused', retryAfterMs: 1 });
+    expect(refreshes()).toBe(1);
+    clock.jump(1);
+    const { error } = await failureOf(run().source);
+    expect(error.code).toBe('login-needed');
+    expect(error.message).toContain('refused its refresh token twice (invalid_grant)');
+    expect((await failureOf(run().source)).error.code).toBe('login-needed');
+    expect(refreshes()).toBe(2);
+    expect(stub.grants).not.toContain('client_credentials');
+  });
+
+  test('is not ended by a failure that says nothing of the token', async () => {
+    const { stub, clock, run } = await aRefusedLogin();
+    await failureOf(run().source);
+    for (const token of ['down', 'server-error', 'unauthorized', 'refresh-unauthorized'] as const) {
+      clock.jump(REFUSED_WAIT_MS);
+      stub.behave();
+      stub.misbehave({ token, times: 1 });
+      await failureOf(run().source);
+    }
+    expect((await read(run().source)).ids).toHaveLength(2);
+  });
+
+  test('has both refusals before it once it was renewed in between', async () => {
+    const { stub, clock, tokens, run } = await aRefusedLogin();
+    await failureOf(run().source);
+    clock.jump(REFUSED_WAIT_MS);
+    stub.behave();
+    await read(run().source);
+    rewrite(tokens, PAST);
+    stub.misbehave({ token: 'refresh-revoked' });
+    expect((await failureOf(run().source)).error.code).toBe('login-refused');
+  });
+
+  test('does not wait longer when the clock is set back', async () => {
+    const { stub, clock, tokens, run, refreshes } = await aRefusedLogin();
+    await failureOf(run().source);
+    stub.behave();
+    rewrite(tokens, { refused_at: clock.in(24 * 3_600_000).toISOString() });
+    expect((await read(run().source)).ids).toHaveLength(2);
+    expect(refreshes()).toBe(2);
+  });
+
+  test('is tried at once by whoever only tries, which counts as no refusal', async () => {
+    const { stub, clock, tokens, setting, run, refreshes } = await aRefusedLogin();
+    await failureOf(run().source);
+    const before = readFileSync(join(tokens, 'main.json'), 'utf8');
+    for (let round = 0; round < 2; round++) {
+      const { error } = await failureOf(aSource(stub, { ...setting, trial: true }).source);
+      expect(error.code).toBe(round === 0 ? 'login-refused' : 'login-needed');
+      clock.jump(REFUSED_WAIT_MS);
+    }
+    expect(refreshes()).toBe(3);
+    expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
+    stub.behave();
+    expect((await read(run().source)).ids).toHaveLength(2);
+  });
+
+  test('gives way to another login at once', async () => {
+    const { stub, dataDir, run } = await aRefusedLogin();
+    await failureOf(run().source);
+    stub.behave();
+    await logInAgain(stub, dataDir);
+    expect((await read(run().source)).ids).toHaveLength(2);
   });
 });
 
@@ -322,6 +421,18 @@ async function aDoneLogin(setting: SourceSetting = {}) {
   await opened.login.finish((await opened.login.redirected) ?? expect.fail());
   expect((await read(opened.source)).ids).toHaveLength(2);
   return { ...opened, tokens: join(opened.dataDir, 'tokens') };
+}
+
+/** A login whose access token has ended, at a service that refuses every refresh token. `run` starts leadsync anew. */
+async function aRefusedLogin() {
+  const { stub, source, dataDir, tokens } = await aDoneLogin();
+  await source.close();
+  rewrite(tokens, PAST);
+  stub.misbehave({ token: 'refresh-revoked' });
+  const clock = new HeldClock();
+  const setting = { dataDir, clock };
+  const refreshes = () => stub.grants.filter((grant) => grant === 'refresh_token').length;
+  return { stub, clock, dataDir, tokens, setting, refreshes, run: () => aSource(stub, setting) };
 }
 
 async function logInAgain(
