@@ -132,15 +132,17 @@ export class Claiming {
 
   /**
    * The newest leads that are due, for those of `places` that are their turn: a backlog, due `since`, must not keep them
-   * waiting. What became due together goes in order of age.
+   * waiting. What became due together goes in order of age. Where they do not fill a batch, they wait as others do: a backlog
+   * that drains into files must not leave many small ones.
    */
   #newest(
     { sinkNo }: SinkRow,
     places: number,
     since: number,
-    { window, max }: ClaimRequest,
+    request: ClaimRequest,
     now: number,
   ): DueRow[][] {
+    const { window, max } = request;
     const every = Math.min(Math.max(window, 2), NEWEST_EVERY);
     const before = this.#turns.get(sinkNo) ?? 0;
     this.#turns.set(sinkNo, (before + places) % every);
@@ -149,7 +151,7 @@ export class Claiming {
     const most = turns * max;
     const rows = this.#sql.newest.all(sinkNo, now, most + BLOCKED_AT_MOST, most);
     const newer = rows.filter((row) => row.next_attempt_at - since >= NEWER_BY_MS);
-    return divided(newer, max).slice(0, turns);
+    return divided(withoutUnfilled(newer, request, now), max).slice(0, turns);
   }
 
   #makeBatches(

@@ -411,6 +411,14 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/ledger', 'test/faults/killed.test.ts'],
   },
   {
+    name: 'new leads fill their batch while a backlog drains',
+    without: 'a backlog that drains into CSV or Parquet files leaves a small file for every few new leads',
+    file: 'src/ledger/claiming.ts',
+    text: 'return divided(withoutUnfilled(newer, request, now), max).slice(0, turns);',
+    instead: 'return divided(newer, max).slice(0, turns);',
+    tests: ['test/ledger/sqlite-ledger.test.ts'],
+  },
+  {
     name: 'an older content does not overtake a newer one',
     without: 'a sink ends with what a lead said before',
     file: 'src/ledger/order-sql.ts',

@@ -208,6 +208,20 @@ export function claimingContract(store: () => OpenLedger): void {
       ]);
     });
 
+    it('lets the newest fill a batch as well while a backlog drains, until the oldest of them has waited', async () => {
+      const on = await LedgerUnderTest.with(store(), 'drop');
+      await on.list(ids(1, 3_000));
+      const batches: bigint[][] = [];
+      for (let second = 1; second <= 24; second += 1) {
+        on.clock.jump(1_000);
+        await on.list([3_000 + second]);
+        batches.push(...(await on.attemptAll('drop', delivered, { window: 1, max: 100, waitMs: 10_000 })));
+      }
+      const small = batches.filter(({ length }) => length < 100);
+      expect(batches).toHaveLength(24);
+      expect(small.map((leads) => leads.map(Number))).toEqual([ids(3_001, 3_012), ids(3_013, 3_024)]);
+    });
+
     it('lets a newer content wait behind the older one of its lead, however new it is', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('mirror', { events: ['created', 'updated'] }));
       await on.list(ids(1, 20));
