@@ -14,8 +14,11 @@ const PROGRAMS = [
   'ledger/reader-thread.ts',
 ];
 
-/** Packages that every command loads. Other packages stay apart, and are loaded where they are needed. */
-const BUNDLED = /^(commander|yaml|zod)(\/|$)/;
+/**
+ * What becomes part of the bundle: packages that every command loads, and the bundler's own helpers, which no installation brings.
+ * Other packages stay apart, and are loaded where they are needed.
+ */
+const BUNDLED = /^(commander|yaml|zod|@oxc-project\/runtime)(\/|$)/;
 
 /**
  * Bundles src/ into a folder, as JavaScript: a start reads some thirty files in place of seven hundred. All of them lie side by side,

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { stringify } from 'yaml';
 import { version } from '../../src/platform/version.ts';
 import { startStub } from '../stub/stub.ts';
+import { freePort } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { unpackBareDebian } from './bare-debian.ts';
 
@@ -52,7 +53,7 @@ async function aConfiguration(file: string, folder: string): Promise<void> {
       data_dir: `${folder}/data`,
       sources: { main: { base_url, client_id, client_secret } },
       sinks: { drop: { type: 'csv', directory: `${folder}/drop` } },
-      admin: { listen: 'off' },
+      admin: { listen: `127.0.0.1:${await freePort()}` },
     }),
   );
 }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -19,6 +20,11 @@ beforeAll(async () => {
 });
 
 afterAll(() => rmSync(built, { recursive: true, force: true }));
+
+/** `@scope/name` of `@scope/name/part`; the whole name of a module of Node. */
+function packageOf(imported: string): string {
+  return imported.startsWith('node:') ? imported : (/^(@[^/]+\/)?[^/]+/.exec(imported)?.[0] ?? imported);
+}
 
 function leadsync(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return spawnSync(process.execPath, [join(built, 'bin/leadsync.js'), ...words], {
@@ -44,6 +50,20 @@ test('a build runs like a checkout, and refuses to start with LEADSYNC_FAILPOINT
 test('a build tells what it was made from', () => {
   const { stdout } = leadsync(['version', '--json']);
   expect(JSON.parse(stdout)).toMatchObject({ commit: 'c0ffee', built: '2026-11-20T10:00:00Z' });
+});
+
+test('a build imports no package beside those that an installation brings', () => {
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const imported = globSync('*.js', { cwd: join(built, 'dist') }).flatMap((file) => {
+    const text = readFileSync(join(built, 'dist', file), 'utf8');
+    const names = text.matchAll(
+      /^(?:import|export) (?:[^'"\n]* from )?"([^".][^"]*)"|\bimport\("([^".][^"]*)"\)/gm,
+    );
+    return [...names].map(([, fixed, dynamic]) => packageOf(fixed ?? dynamic ?? ''));
+  });
+  expect(imported).toContain('better-sqlite3');
+  const brought = [...Object.keys(dependencies), ...builtinModules.map((name) => `node:${name}`)];
+  expect(imported.filter((name) => !brought.includes(name))).toEqual([]);
 });
 
 test('every program that is started in a process or a thread of its own is in a build', () => {
