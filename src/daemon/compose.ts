@@ -165,6 +165,7 @@ function openLedger(
   const sinks = () => current.config.sinks;
   const ledger = openConfiguredLedger(current.config, { ...parts, holder, sinks });
   closers.push(() => ledger.close());
+  if (parts.create) closers.push(() => ledger.noteProgress());
   const life = showOwnLife(dataDir, holder);
   closers.push(() => life.release());
   return ledger;

@@ -15,7 +15,7 @@ import type { PollFailure } from './poll.ts';
 import { Reloading, type ReloadResult, type ReloadTrigger } from './reloading.ts';
 import { retain } from './retain.ts';
 import type { SourceUnit } from './source-unit.ts';
-import { inspectLedger, tidyLedger } from './tidy-ledger.ts';
+import { inspectLedger, noteProgress, tidyLedger } from './tidy-ledger.ts';
 import { watchAlerts } from './watch-alerts.ts';
 import { watchClock } from './watch-clock.ts';
 import { stampOf, watchConfig } from './watch-config.ts';
@@ -152,6 +152,7 @@ export class Daemon {
     this.#loops.start('watching the clock', (signal) => watchClock(ledger, clock, this.#emit, signal));
     this.#loops.start('watching the ledger', (signal) => lookElsewhere(this.#parts, signal));
     this.#loops.start('tidying the ledger', (signal) => tidyLedger(ledger, clock, this.#emit, signal));
+    this.#loops.start('noting progress', (signal) => noteProgress(ledger, clock, signal));
     const kept = () => this.config.retention;
     const retaining = { ledger, clock, emit: this.#emit };
     this.#loops.start('removing what is old', (signal) => retain(kept, retaining, signal));

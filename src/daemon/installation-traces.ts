@@ -13,7 +13,14 @@ const SILENT_MS = 5_000;
 const LONGEST_MS = 300_000;
 
 /** What only a leadsync that had a ledger leaves in the data directory. Tokens are not among it: `login` and `check` come first. */
-const LEFT_BEHIND = ['processes', 'alerts.json', 'audit.jsonl', 'erased.jsonl', 'ledger.db-wal'];
+const LEFT_BEHIND = [
+  'processes',
+  'alerts.json',
+  'audit.jsonl',
+  'erased.jsonl',
+  'ledger.db-wal',
+  'ledger.db.mark',
+];
 
 /** What an earlier ledger has left behind, each in words. */
 export interface Traces {

@@ -31,3 +31,11 @@ export async function tidyLedger(
     if (heldUpBytes > MUCH_BYTES) emit({ type: 'ledger-held-up', bytes: heldUpBytes });
   }
 }
+
+/** Notes again and again how far the ledger has come, so that an older copy of it is noticed after a kill as well. */
+export async function noteProgress(ledger: Ledger, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(EVERY_MS, signal);
+    if (!signal.aborted) await ledger.noteProgress();
+  }
+}

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { makePrivateFile } from '../platform/private-file.ts';
 import { LedgerError } from './ledger-error.ts';
+import { isBehindMark } from './progress-mark.ts';
 
 /** How long a write waits for another process's transaction, in ms. */
 export const BUSY_MS = 5_000;
@@ -61,8 +62,10 @@ export function fileIdentity(file: string): string | undefined {
 export function renameCopy(db: Database.Database, at: Date): boolean {
   const noted = db.prepare<[], string | null>('SELECT file FROM _ledger').pluck().get();
   const { now, names } = namesOf(db.name);
-  if (noted === now) return false;
-  const isCopy = noted != null && !names.some((name) => name.test(noted));
+  // A recovered ledger notes no file: it may lack the last polls, and is the same ledger all the same.
+  const isOther = noted != null && noted !== now && !names.some((name) => name.test(noted));
+  const isCopy = isOther || (noted != null && isBehindMark(db));
+  if (noted === now && !isCopy) return false;
   db.transaction(() => {
     db.prepare('UPDATE _ledger SET file = ?').run(now);
     if (!isCopy) return;

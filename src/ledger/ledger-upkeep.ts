@@ -37,6 +37,8 @@ export interface LedgerUpkeep {
   changedElsewhere(): boolean;
   /** Brings what was written to its final place, as far as nobody still reads an older state of the ledger. */
   tidy(): Promise<Tidied>;
+  /** Notes beside the file how far the ledger has come, so that `opening` tells of an older copy that is written over it. Does nothing where the disk refuses. */
+  noteProgress(): Promise<void>;
   /**
    * Brings what was overwritten to the disk, and removes the copies that upgrades have left. False while somebody reads an older state of the ledger: then its log still holds it.
    */

@@ -3,6 +3,7 @@ import { inspectFile } from './inspect-file.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import { fileIdentity, scrub } from './ledger-file.ts';
 import type { LedgerUpkeep, Opening } from './ledger-upkeep.ts';
+import { writeMark } from './progress-mark.ts';
 import { removeUpgradeCopies, removeUpgradeCopiesBefore } from './upgrade-copy.ts';
 
 /** What concerns the file itself: which one it is, who else writes to it, and what of it is in its final place. */
@@ -44,6 +45,8 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: O
           heldUpBytes: Math.max(0, state.log - state.checkpointed) * pageBytes,
         };
       }),
+
+    noteProgress: () => writeMark(db),
 
     scrub: () =>
       access.guard(async () => {

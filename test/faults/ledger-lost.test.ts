@@ -241,16 +241,29 @@ test('a really new installation is not asked, whatever was tried before its firs
   expect(await scene.run('sync')).toMatchObject({ code: 0 });
 });
 
-test('a restored copy goes on, and says that deliveries may come again', async () => {
-  const scene = await aScene('in-process', { stub: { leads: LEADS } });
-  expect(await scene.run('sync')).toMatchObject({ code: 0 });
-  const backup = `${scene.configFile}.backup`;
-  copyFileSync(fileOf(scene), backup);
-  remove(scene, '', '-wal', '-shm');
-  copyFileSync(backup, fileOf(scene));
-  const daemon = await scene.start();
-  await until('it is said', () => daemon.log.some(({ event }) => event === 'ledger-restored'));
-  expect(daemon.log.find(({ event }) => event === 'ledger-restored')).toMatchObject({ level: 'warn' });
-  const { stdout } = await scene.run('status');
-  expect(stdout).toMatch(/restored from a backup/);
-});
+const restores: readonly (readonly [string, (scene: Scene) => void])[] = [
+  ['put there after the ledger was removed', (scene) => remove(scene, '', '-wal', '-shm')],
+  ['written over the ledger (cp)', () => undefined],
+];
+
+test.each(restores)(
+  'an older copy %s is used, and leadsync says that deliveries may come again',
+  async (_, prepare) => {
+    const scene = await aScene('in-process', { stub: { leads: LEADS } });
+    expect(await scene.run('sync')).toMatchObject({ code: 0 });
+    const backup = `${scene.configFile}.backup`;
+    copyFileSync(fileOf(scene), backup);
+    scene.stub.addLeads(3);
+    expect(await scene.run('sync')).toMatchObject({ code: 0 });
+    prepare(scene);
+    copyFileSync(backup, fileOf(scene));
+    const daemon = await scene.start();
+    await until('it is said', () => daemon.log.some(({ event }) => event === 'ledger-restored'));
+    expect(daemon.log.find(({ event }) => event === 'ledger-restored')).toMatchObject({ level: 'warn' });
+    expect((await scene.run('status')).stdout).toMatch(/restored from a backup/);
+    await until('what came since is delivered again', () => scene.receiver.received.length >= LEADS + 6);
+    await daemon.kill();
+    const again = await scene.start();
+    expect(again.log).not.toContainEqual(expect.objectContaining({ event: 'ledger-restored' }));
+  },
+);

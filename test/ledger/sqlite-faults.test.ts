@@ -1,8 +1,10 @@
 import {
   copyFileSync,
+  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
   writeSync,
@@ -195,6 +197,57 @@ describe('a ledger file in trouble', () => {
     const copyAgain = await open(`${file}.copy`);
     expect(copyAgain.ledger.id).toBe(copied);
     await copyAgain.ledger.close();
+  });
+
+  describe('written over by an older copy of itself, which has the same number of its file', () => {
+    it('gets another id, each time', async () => {
+      const { file, use, restore } = await aUsedLedger();
+      const ids = [await use()];
+      for (let round = 0; round < 3; round += 1) {
+        restore();
+        ids.push(await use());
+        expect(await use()).toBe(ids.at(-1)); // it is told once
+      }
+      expect(new Set(ids).size).toBe(4);
+      expect(statSync(`${file}.mark`).mode & 0o777).toBe(0o600);
+    });
+
+    it('keeps its id where nothing was polled since the copy was made', async () => {
+      const { file, use } = await aUsedLedger();
+      const id = await use();
+      copyFileSync(file, `${file}.newest`);
+      copyFileSync(`${file}.newest`, file);
+      expect(await use({ polls: 0 })).toBe(id);
+    });
+
+    it.each([
+      ['is missing', (mark: string) => rmSync(mark)],
+      ['is spoilt', (mark: string) => writeFileSync(mark, '{"')],
+      ['says something else', (mark: string) => writeFileSync(mark, '[3]')],
+    ])('keeps its id where the mark beside it %s', async (_, spoil) => {
+      const { file, use, restore } = await aUsedLedger();
+      const id = await use();
+      restore();
+      spoil(`${file}.mark`);
+      expect(await use()).toBe(id);
+    });
+
+    it('keeps its id after a recovery, which may not find the last polls', async () => {
+      const { file, use, restore } = await aUsedLedger();
+      const id = await use();
+      restore();
+      const db = new Database(file);
+      db.exec('UPDATE _ledger SET file = NULL'); // as `leadsync recover` leaves it
+      db.close();
+      expect(await use()).toBe(id);
+    });
+
+    it('goes on where the mark cannot be written', async () => {
+      const { file, use } = await aUsedLedger();
+      rmSync(`${file}.mark`);
+      mkdirSync(`${file}.mark`);
+      expect(await use()).toBe(await use());
+    });
   });
 
   it('has nothing on its way where it is a copy: what was attempted when it was made is due at once', async () => {
@@ -469,4 +522,19 @@ function oddLeads() {
     [7n, aLead({ id: 7 }).replace('{', '{"big":1e400,"client_name":"first",')],
   ];
   return raws.map(([id, raw], position) => listedAs(id, raw, position));
+}
+
+/** A ledger that was polled once, and of which a copy was made then. `use` opens it, polls, and gives its id; `restore` writes the copy over it. */
+async function aUsedLedger() {
+  const file = join(tempDir(), 'ledger.db');
+  const use = async ({ polls = 2 } = {}) => {
+    const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
+    for (let poll = 0; poll < polls; poll += 1) await on.list([1]);
+    await on.ledger.noteProgress();
+    await on.ledger.close();
+    return on.ledger.id;
+  };
+  await use();
+  copyFileSync(file, `${file}.backup`);
+  return { file, use, restore: () => copyFileSync(`${file}.backup`, file) };
 }

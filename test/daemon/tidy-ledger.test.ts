@@ -1,0 +1,27 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { noteProgress } from '../../src/daemon/tidy-ledger.ts';
+import { LedgerUnderTest } from '../ledger/ledger-under-test.ts';
+import { sqliteStore } from '../ledger/sqlite-store.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { SECOND } from './bench.ts';
+
+test('how far the ledger has come is noted every 30 s, for whoever is killed', async () => {
+  const file = join(tempDir(), 'ledger.db');
+  const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
+  const stop = new AbortController();
+  const noting = noteProgress(on.ledger, on.clock, stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await noting;
+  });
+  const marked = () => existsSync(`${file}.mark`) && JSON.parse(readFileSync(`${file}.mark`, 'utf8'));
+  for (const polls of [1, 2]) {
+    await on.list([polls]);
+    await on.clock.pass(30 * SECOND);
+    await until('it is noted', () => marked()[on.ledger.id] === polls);
+  }
+  expect(marked()).toEqual({ [on.ledger.id]: 2 });
+});
