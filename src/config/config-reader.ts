@@ -48,7 +48,7 @@ export class ConfigReader {
   }
 
   /** Undefined, or with parts left out, when there are faults; they are noted. */
-  read(): Config | undefined {
+  read(): Omit<Config, 'exposedSecrets'> | undefined {
     const daemon = this.#validate(daemonOptions, this.#tree.root, []);
     const sources = this.#entries('sources').map(([name, value]) => this.#readSource(name, value));
     const sinks = this.#entries('sinks').map(([name, value]) => this.#readSink(name, value));

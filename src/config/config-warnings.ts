@@ -2,6 +2,9 @@ import { rightsOfOthers } from '../platform/others-rights.ts';
 import { sourceWarnings } from '../source/options.ts';
 import type { Config } from './config.ts';
 
+/** So many options whose secrets are exposed are named. */
+const PATHS_SAID = 5;
+
 /** What is valid in a configuration and may still not be meant, a sentence each, with where it stands. */
 export function configWarnings(config: Config): readonly string[] {
   const { sources, sinks } = config;
@@ -15,12 +18,13 @@ export function configWarnings(config: Config): readonly string[] {
 }
 
 /** Files that every user of this machine may change, or read although they hold secrets. */
-function exposedFiles({ file, secretFiles, dataDir }: Config): readonly string[] {
+function exposedFiles({ file, secretFiles, exposedSecrets, dataDir }: Config): readonly string[] {
   const inDataDir = rightsOfOthers(dataDir);
   const exposed = inDataDir.has('write') ? 'write to' : inDataDir.has('enter') ? 'enter' : undefined;
   return [
     ...(exposed ? [`data_dir: every user may ${exposed} ${dataDir}. Run: chmod 700 ${dataDir}`] : []),
     ...(rightsOfOthers(file).has('write') ? [`every user may change ${file}. Run: chmod o-w ${file}`] : []),
+    ...(exposedSecrets.length > 0 ? [exposedInside(file, exposedSecrets)] : []),
     ...secretFiles.flatMap((secret) => {
       const rights = rightsOfOthers(secret);
       if (rights.has('write'))
@@ -30,6 +34,12 @@ function exposedFiles({ file, secretFiles, dataDir }: Config): readonly string[]
         : [];
     }),
   ];
+}
+
+function exposedInside(file: string, paths: readonly string[]): string {
+  const more = paths.length - PATHS_SAID;
+  const named = paths.slice(0, PATHS_SAID).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  return `every user may read the secrets in ${file}: ${named}. Run: chmod 600 ${file}, or take them from the environment (\${NAME}) or from files (file: …)`;
 }
 
 function said(where: string, warnings: readonly string[]): string[] {

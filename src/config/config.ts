@@ -13,6 +13,8 @@ export interface Config {
   readonly file: string;
   /** The files that hold its secrets, absolute. */
   readonly secretFiles: readonly string[];
+  /** The options whose secrets stand in the file itself, if every user of this machine may read it: `sources.main.client_secret`. */
+  readonly exposedSecrets: readonly string[];
   readonly dataDir: string;
   /** Whether a ledger that is missing is made where something shows that there was one. */
   readonly ledgerCreate: 'ask' | 'always' | 'never';

@@ -32,6 +32,15 @@ export interface ReadConfig {
 
 /** Every value that is in force, written or by default, in the order of the option reference. */
 export function effectiveValues(read: ReadConfig): readonly ConfigValue[] {
+  return walked(read).values;
+}
+
+/** The paths of the secrets that stand in the file itself: no variable is a part of them. */
+export function inlineSecrets(read: ReadConfig): readonly string[] {
+  return walked(read).inlineSecrets;
+}
+
+function walked(read: ReadConfig): Walk {
   const walk = new Walk(read);
   const { sources: _, sinks: __, ...daemon } = optionSchema(daemonOptions).properties ?? {};
   for (const [name, schema] of Object.entries(daemon)) if (isSchema(schema)) walk.value(schema, [name]);
@@ -45,12 +54,13 @@ export function effectiveValues(read: ReadConfig): readonly ConfigValue[] {
     const type = read.sinkTypes.find((one) => one.type === read.tree.valueAt(['sinks', name, 'type']));
     if (type) walk.value(sinkSchema(type), ['sinks', name]);
   }
-  return walk.values;
+  return walk;
 }
 
 /** Goes through what may be written, and notes what is. */
 class Walk {
   readonly values: ConfigValue[] = [];
+  readonly inlineSecrets: string[] = [];
   readonly #read: ReadConfig;
   readonly #folder: string;
 
@@ -74,7 +84,18 @@ class Walk {
       for (const at of value.keys()) this.value(itemSchema(schema), [...path, at]);
     else if (schema.properties !== undefined || (isComposite(value) && !Array.isArray(value)))
       this.#entries(schema, value, path);
-    else this.add(path, tree.unreadAt(path) ? NOT_SET : this.#shown(value, path), this.#originOf(path));
+    else this.#plain(value, path);
+  }
+
+  /** An address that is no secret may still hold a password. */
+  #plain(value: unknown, path: Path): void {
+    const shown = this.#read.tree.unreadAt(path) ? NOT_SET : this.#shown(value, path);
+    if (shown.includes(SECRET)) this.#noteInline(path);
+    this.add(path, shown, this.#originOf(path));
+  }
+
+  #noteInline(path: Path): void {
+    if (!this.#read.tree.replacedAt(path)) this.inlineSecrets.push(printPath(path));
   }
 
   #entries(schema: JsonSchema, value: unknown, path: Path): void {
@@ -95,6 +116,7 @@ class Walk {
       return;
     }
     const unread = this.#read.tree.unreadAt(path);
+    if (!unread && needsKeeping(String(value), path)) this.#noteInline(path);
     this.add(path, unread ? SECRET : maskedSecret(String(value), path), this.#originOf(path));
   }
 
@@ -143,6 +165,18 @@ function maskedSecret(value: string, path: Path): string {
   if (!url?.host) return SECRET;
   const inside = url.username + url.password + url.pathname.slice(1) + url.search + url.hash;
   return `${url.protocol}//${url.host}${inside === '' ? '' : `/${SECRET}`}`;
+}
+
+/** A part of a path that is so long was drawn, and lets in whoever knows it: Slack's webhooks have such. */
+const DRAWN = /[\w-]{20,}/;
+
+/** Whether a secret needs to be kept: of an address, only a password, a query or a path that was drawn does. */
+function needsKeeping(value: string, path: Path): boolean {
+  const url = /(^|_)url$/.test(String(path.at(-1))) ? URL.parse(value) : null;
+  if (!url?.host) return value !== '';
+  const isWeb = /^https?:$/.test(url.protocol);
+  if (url.password !== '' || url.searchParams.has('password')) return true;
+  return isWeb && (url.search !== '' || DRAWN.test(url.pathname));
 }
 
 /** What an address holds beside the way: a password, and the values of its query. */

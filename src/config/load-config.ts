@@ -1,8 +1,9 @@
+import { rightsOfOthers } from '../platform/others-rights.ts';
 import { NotRead, readRegularFile } from '../platform/regular-file.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import type { Config, LedgerConfig } from './config.ts';
 import { ConfigReader } from './config-reader.ts';
-import { type ConfigValue, effectiveValues } from './effective-values.ts';
+import { type ConfigValue, effectiveValues, inlineSecrets } from './effective-values.ts';
 import { FaultList } from './fault-list.ts';
 import type { Environment } from './interpolate.ts';
 import type { Purpose } from './needs.ts';
@@ -69,7 +70,13 @@ export function describeConfig(file: string, parts: FileParts): readonly ConfigV
 
 /** Validates the text of a configuration; `file` is its name in messages, and its folder that of relative paths. @throws ConfigError with every fault */
 export function parseConfig(text: string, file: string, parts: ConfigParts): Config {
-  return parse(text, file, parts, 'everything', (reader) => reader.read());
+  return parse(text, file, parts, 'everything', (reader, tree, { lines }) => {
+    const config = reader.read();
+    if (config === undefined) return undefined;
+    const { sinkTypes } = parts;
+    const exposed = rightsOfOthers(file).has('read');
+    return { ...config, exposedSecrets: exposed ? inlineSecrets({ tree, lines, file, sinkTypes }) : [] };
+  });
 }
 
 function parse<Result>(

@@ -8,7 +8,7 @@ import { sinkTypes } from '../../src/sinks/registry.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
-test('a configuration that every user may change is warned of in the log, at the start and with each change', async () => {
+test('a configuration that every user may change, and read with its secrets, is warned of in the log, at the start and with each change', async () => {
   const folder = tempDir();
   const file = join(folder, 'leadsync.yaml');
   const source = { base_url: 'http://127.0.0.1:9', client_id: 'a', client_secret: 'b' };
@@ -27,17 +27,18 @@ test('a configuration that every user may change is warned of in the log, at the
     log: { write: (line) => void lines.push(line) },
   });
   try {
-    await until('it is said', () => warnings().length === 1);
+    await until('it is said', () => warnings().length === 2);
     write('debug');
     process.emit('SIGHUP');
-    await until('it is said again', () => warnings().length === 2);
+    await until('it is said again', () => warnings().length === 4);
   } finally {
     process.emit('SIGTERM');
   }
   expect(await ended).toBe(0);
-  for (const line of warnings())
-    expect(JSON.parse(line)).toMatchObject({
-      level: 'warn',
-      warning: expect.stringContaining('Run: chmod o-w'),
-    });
+  const told = warnings().map((line) => JSON.parse(line));
+  expect(new Set(told.map(({ level }) => level))).toEqual(new Set(['warn']));
+  const each = [/Run: chmod o-w/, /the secrets in .*: sources\.main\.client_secret\. Run: chmod 600/];
+  expect(told.map(({ warning }) => warning)).toEqual(
+    [...each, ...each].map((one) => expect.stringMatching(one)),
+  );
 });

@@ -118,6 +118,48 @@ describe('leadsync validate', () => {
     );
   });
 
+  test('warns of secrets in a configuration that every user may read, by their paths alone', async () => {
+    const kept = join(tempDir(), 'kept');
+    writeFileSync(kept, 'canary-kept', { mode: 0o600 });
+    const main = { base_url: 'https://leads.example.com', client_id: 'id' };
+    const hook = { type: 'webhook', url: 'https://crm.example.com/hook' };
+    const install = new Install({
+      sources: {
+        inline: { ...main, client_secret: 'canary-inline' },
+        variable: { ...main, client_secret: `\${CLIENT_SECRET}` },
+        file: { ...main, client_secret: { file: kept } },
+      },
+      sinks: {
+        crm: { ...hook, secret: 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0' },
+        headed: { ...hook, headers: { 'x-key': 'canary-header', 'x-other': `Bearer \${CLIENT_SECRET}` } },
+        slack: { ...hook, url: 'https://hooks.example.com/services/T01/canaryCanaryCanary24' },
+        open: { type: 'postgres', url: 'postgresql://reader@127.0.0.1/leads', schema: 'open' },
+        closed: {
+          type: 'postgres',
+          url: 'postgresql://reader:canary-pass@127.0.0.1/leads',
+          schema: 'closed',
+        },
+      },
+      queue: { redis_url: 'redis://127.0.0.1:6379/0' },
+      admin: { listen: '127.0.0.1:0', token: 'canary-token-1234' },
+    });
+    chmodSync(install.folder, 0o755);
+    const warned = async (mode: number) => {
+      chmodSync(install.configFile, mode);
+      const { code, stderr } = await install.run(['validate'], { env: { CLIENT_SECRET: 'canary-variable' } });
+      expect(code).toBe(0);
+      return stderr.split('\n').filter((line) => line.includes('secrets in'));
+    };
+    const named =
+      'admin.token, sources.inline.client_secret, sinks.crm.secret, sinks.headed.headers.x-key, sinks.slack.url and 1 more';
+    expect(await warned(0o644)).toEqual([
+      `warning: every user may read the secrets in ${install.configFile}: ${named}. Run: chmod 600 ${install.configFile}, or take them from the environment (\${NAME}) or from files (file: …)`,
+    ]);
+    expect(await warned(0o640)).toEqual([]);
+    chmodSync(install.folder, 0o700);
+    expect(await warned(0o644)).toEqual([]);
+  });
+
   test('counts what is disabled', async () => {
     const sinks = {
       a: { type: 'csv', directory: './a' },
