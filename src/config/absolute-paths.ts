@@ -29,6 +29,12 @@ export function absoluteSecretFiles(
   return Object.fromEntries(Object.entries(value).map(inside));
 }
 
+/** Whether a value has the key `file` anywhere: without it there is no secret's file to find. */
+export function mayNameFile(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'file' in value || Object.values(value).some(mayNameFile);
+}
+
 /** The options with the named ones made absolute, from the configuration's folder. */
 export function absolutePaths(
   options: object,

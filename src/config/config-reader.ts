@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type ExportConfig, exportConfigOf } from '../exports/options.ts';
 import { isLoopback } from '../platform/loopback.ts';
 import type { SinkType } from '../sinks/sink.ts';
-import { absolutePaths, absoluteSecretFiles } from './absolute-paths.ts';
+import { absolutePaths, absoluteSecretFiles, mayNameFile } from './absolute-paths.ts';
 import type { Config, LedgerConfig, SinkConfig, SourceConfig } from './config.ts';
 import { daemonOptions } from './daemon-options.ts';
 import type { FaultList } from './fault-list.ts';
@@ -134,7 +134,10 @@ export class ConfigReader {
     neighbours: readonly string[] = [],
   ): z.output<Schema> | undefined {
     const note = (file: string) => void this.#secretFiles.add(file);
-    const input = absoluteSecretFiles(value, optionSchema(schema), this.#folder, note);
+    // The schema as JSON takes longer to make than all the rest of a file takes to be read.
+    const input = mayNameFile(value)
+      ? absoluteSecretFiles(value, optionSchema(schema), this.#folder, note)
+      : value;
     return this.#validator.validate(schema, input, at, neighbours);
   }
 

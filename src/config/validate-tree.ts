@@ -36,7 +36,8 @@ export class TreeValidator {
     };
     // Each round puts right what hides other faults, and there is less of it than before.
     for (let input = value; ; ) {
-      const result = schema.safeParse(input, { error });
+      // A configuration is read once: code for it is not worth its making.
+      const result = schema.safeParse(input, { error, jitless: true });
       if (result.success) return result.data;
       const repaired = structuredClone(input);
       const changes = result.error.issues.filter((issue) =>

@@ -27,10 +27,15 @@ export function printLength(ms: number): string {
   return `${Math.floor(ms / DAY_MS)} days`;
 }
 
+/** A whole number with its thousands apart: `1,204`. Without `Intl`, whose first use takes longer than a short command does otherwise. */
+export function printCount(n: number): string {
+  return String(n).replace(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
 /** `1 lead`, `1,204 leads`. */
 export function countOf(n: number, what: string): string {
   if (n === 1) return `1 ${what}`;
-  return `${n.toLocaleString('en')} ${what.replace(/y$/, 'ie')}s`;
+  return `${printCount(n)} ${what.replace(/y$/, 'ie')}s`;
 }
 
 /** What somebody typed may end without a full stop, and the next sentence follows. */
