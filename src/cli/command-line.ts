@@ -3,9 +3,9 @@ import { systemClock } from '../platform/clock.ts';
 import { armFailpoints } from '../platform/failpoint.ts';
 import { asTyped, typedCommand } from '../platform/typed-command.ts';
 import type { LogStream } from '../telemetry/logger.ts';
+import { CommandFailure } from './command-failure.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
-import { CommandFailure, explainFailure } from './failure.ts';
 import { printableLines } from './printable.ts';
 import { program } from './program.ts';
 
@@ -29,6 +29,7 @@ export async function commandLine(
   } catch (error) {
     // Commander has printed what was wrong with the words; its own exit code for that is 1.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage;
+    const { explainFailure } = await import('./failure.ts'); // it knows the errors of every part
     const failure = explainFailure(error);
     surroundings.stderr.write(`${printableLines(failure.message)}\n`);
     return failure.exitCode;

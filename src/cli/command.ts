@@ -3,19 +3,15 @@ import type { GlobalOptions, Surroundings } from './context.ts';
 
 /** What the help of a command says beside its options. */
 export interface CommandHelp {
-  /** One line for the list of commands. */
-  readonly summary: string;
   /** Stand at the top of its help. */
   readonly examples: readonly string[];
   /** What else its help should say, at the end. */
   readonly notes?: string;
 }
 
-/** What a command is: its words, and what it does. */
+/** What a command is beside its entry in the table of commands: its help, its options, and what it does. */
 interface CliCommand<Options extends object = object> extends CommandHelp {
-  /** Its name and arguments: `pause <sink>`. */
-  readonly usage: string;
-  /** Declares its own options, and describes its arguments. */
+  /** Declares its options. Arguments are those of the table, unless it declares them itself. */
   readonly declare?: (command: Command, surroundings: Surroundings) => void;
   /** Does it, and gives the exit code. @throws what `explainFailure` can explain */
   readonly run: (
@@ -25,33 +21,32 @@ interface CliCommand<Options extends object = object> extends CommandHelp {
   ) => Promise<number>;
 }
 
-/** Adds a command to the program. `exit` is told its exit code. */
-export type AddCommand = (root: Command, surroundings: Surroundings, exit: (code: number) => void) => void;
-
-/** A command, ready to be added. `Options` are what its `declare` makes. */
-export function defineCommand<Options extends object>(command: CliCommand<Options>): AddCommand {
-  return (root, surroundings, exit) => addCommand(root, command, surroundings, exit);
-}
-
-function addCommand<Options extends object>(
-  root: Command,
-  { usage, declare, run, ...help }: CliCommand<Options>,
+/** Gives a command of the table its help, its options, and what it does. `exit` is told its exit code. */
+export type CompleteCommand = (
+  command: Command,
   surroundings: Surroundings,
   exit: (code: number) => void,
-): void {
-  const command = root.command(usage);
-  describeCommand(command, help);
-  declare?.(command, surroundings);
-  command.action(async () =>
-    exit(await run(command.optsWithGlobals<Options & GlobalOptions>(), surroundings, command.args)),
-  );
+) => void;
+
+/** A command, ready to be part of the program. `Options` are what its `declare` makes. */
+export function defineCommand<Options extends object>({
+  declare,
+  run,
+  ...help
+}: CliCommand<Options>): CompleteCommand {
+  return (command, surroundings, exit) => {
+    describeCommand(command, help);
+    declare?.(command, surroundings);
+    command.action(async () =>
+      exit(await run(command.optsWithGlobals<Options & GlobalOptions>(), surroundings, command.args)),
+    );
+  };
 }
 
 /** Gives a command its help: the examples at the top, the notes at the end. */
 export function describeCommand(command: Command, help: CommandHelp): void {
-  const { summary, examples, notes } = help;
+  const { examples, notes } = help;
   command
-    .description(summary)
     .addHelpText(
       'before',
       `Examples:\n${examples.map((line) => `  $ ${line.replaceAll(CALL, nameOfRoot(command))}\n`).join('')}`,

@@ -10,6 +10,7 @@ import { countOf } from '../platform/in-words.ts';
 import { typedCommand } from '../platform/typed-command.ts';
 import { sinkTypes } from '../sinks/registry.ts';
 import type { LogStream } from '../telemetry/logger.ts';
+import { defaultConfigFile } from './default-config.ts';
 import { printable } from './printable.ts';
 
 /** What a command has of its surroundings. Standard output is data, standard error is messages. */
@@ -40,11 +41,6 @@ export type ShowCommand = (words: string) => string;
 export function commandShown({ config }: GlobalOptions, { env }: Pick<Surroundings, 'env'>): ShowCommand {
   const option = config === defaultConfigFile(env) ? '' : ` -c ${shellWord(printable(config))}`;
   return (words) => `\`${typedCommand(env)} ${words}${option}\``;
-}
-
-/** The configuration of a command without `-c`. An empty variable counts as none, as in a shell's ${LEADSYNC_CONFIG:-leadsync.yaml}. */
-export function defaultConfigFile(env: Surroundings['env']): string {
-  return env['LEADSYNC_CONFIG'] || 'leadsync.yaml';
 }
 
 /** How wide standard output is; undefined where nobody looks at it on a terminal. */

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
+import { CommandFailure } from './command-failure.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
-import { CommandFailure } from './failure.ts';
 import type { Conversation } from './init-dialog.ts';
 
 /** Whether somebody sits at a terminal who can be asked. */

@@ -4,20 +4,8 @@ import { InstallationUnknown, NewLedgerRefused, StoppedBeforeStart } from '../da
 import { DataDirHeld, DataDirUnusable } from '../daemon/open-ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import { SourceError, type SourceErrorCode } from '../source/source.ts';
+import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
-
-/** A command that cannot do what it was asked, with what to say and the exit code. */
-export class CommandFailure extends Error {
-  override readonly name = 'CommandFailure';
-  readonly exitCode: number;
-  readonly hint: string;
-
-  constructor(exitCode: number, message: string, hint = '') {
-    super(message);
-    this.exitCode = exitCode;
-    this.hint = hint;
-  }
-}
 
 /** What to print for an error, in plain sentences without any of a lead's text, and how to exit. */
 export function explainFailure(error: unknown): { message: string; exitCode: number } {

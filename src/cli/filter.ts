@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import type { LeadId } from '../leads/lead.ts';
 import { MAX_LEAD_ID } from '../leads/lead.ts';
 import { MOMENT_FORMS } from '../platform/moment.ts';
+import { CommandFailure } from './command-failure.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
-import { CommandFailure } from './failure.ts';
 import { readMoment } from './moment.ts';
 import { printable } from './printable.ts';
 

@@ -1,9 +1,9 @@
 import type { LedgerConfig } from '../config/config.ts';
 import { didYouMean } from '../config/suggest.ts';
 import type { LedgerStatus } from '../ledger/shown.ts';
+import { CommandFailure } from './command-failure.ts';
 import type { ShowCommand } from './context.ts';
 import { ExitCode } from './exit-code.ts';
-import { CommandFailure } from './failure.ts';
 import { printable } from './printable.ts';
 
 /** Every sink that a command may name: those configured, and those that the ledger remembers. */

@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { codeOf } from '../platform/error-code.ts';
+import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
-import { CommandFailure } from './failure.ts';
 import { outputFailure } from './output-failure.ts';
 import { printable } from './printable.ts';
 

@@ -1,6 +1,6 @@
 import { diskFailure } from '../platform/disk-failure.ts';
+import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
-import { CommandFailure } from './failure.ts';
 import { printable } from './printable.ts';
 
 /** Of a folder that somebody named, and that was never there. */

@@ -1,9 +1,9 @@
 import { Argument, type Command } from 'commander';
 import { didYouMean } from '../config/suggest.ts';
 import { describeCommand } from './command.ts';
+import { CommandFailure } from './command-failure.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
-import { CommandFailure } from './failure.ts';
 import { printable } from './printable.ts';
 import { SHELLS, type Shell } from './shells.ts';
 
@@ -16,13 +16,13 @@ export function addOwnCommands(root: Command, { stdout, clock }: Surroundings): 
   addHelp(root);
   const completion = root
     .command('completion')
+    .description('prints a completion script for bash, zsh or fish')
     .addArgument(new Argument('<shell>', 'the shell that reads it').choices(SHELLS))
     .action(async (shell: Shell) => {
       const { completionScript } = await import('./completion/script.ts');
       stdout.write(completionScript(shell, root));
     });
   describeCommand(completion, {
-    summary: 'prints a completion script for bash, zsh or fish',
     examples: [
       'leadsync completion bash > ~/.local/share/bash-completion/completions/leadsync',
       'leadsync completion zsh > "${fpath[1]}/_leadsync"',
@@ -32,30 +32,34 @@ export function addOwnCommands(root: Command, { stdout, clock }: Surroundings): 
     notes:
       'It completes commands, options and their values, with the names of sinks, sources and exports from the configuration.',
   });
-  const man = root.command('man').action(async () => {
-    const { manPage } = await import('./man-page.ts');
-    stdout.write(manPage(root, clock.now()));
-  });
+  const man = root
+    .command('man')
+    .description('prints the manual page')
+    .action(async () => {
+      const { manPage } = await import('./man-page.ts');
+      stdout.write(manPage(root, clock.now()));
+    });
   describeCommand(man, {
-    summary: 'prints the manual page',
     examples: ['leadsync man | man -l -', 'leadsync man > leadsync.1'],
   });
 }
 
 function addHelp(root: Command): void {
-  const help = root.command('help [command]').action((name?: string) => {
-    const known = root.commands.map((command) => command.name());
-    const command = name === undefined ? root : root.commands.find((one) => one.name() === name);
-    if (command) command.help();
-    const nearest = didYouMean(String(name), known);
-    throw new CommandFailure(
-      ExitCode.usage,
-      `There is no command "${printable(String(name))}"${nearest ? `: ${nearest}` : '.'}`,
-      `The commands are: ${known.join(', ')}.`,
-    );
-  });
+  const help = root
+    .command('help [command]')
+    .description('shows how a command is used')
+    .action((name?: string) => {
+      const known = root.commands.map((command) => command.name());
+      const command = name === undefined ? root : root.commands.find((one) => one.name() === name);
+      if (command) command.help();
+      const nearest = didYouMean(String(name), known);
+      throw new CommandFailure(
+        ExitCode.usage,
+        `There is no command "${printable(String(name))}"${nearest ? `: ${nearest}` : '.'}`,
+        `The commands are: ${known.join(', ')}.`,
+      );
+    });
   describeCommand(help, {
-    summary: 'shows how a command is used',
     examples: ['leadsync help', 'leadsync help status'],
   });
 }

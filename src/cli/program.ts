@@ -1,64 +1,16 @@
 import { Command } from 'commander';
 import { asTyped, typedCommand } from '../platform/typed-command.ts';
 import { version } from '../platform/version.ts';
-import type { AddCommand } from './command.ts';
-import { defaultConfigFile, type Surroundings } from './context.ts';
+import { COMMANDS, type ListedCommand } from './command-table.ts';
+import type { Surroundings } from './context.ts';
+import { defaultConfigFile } from './default-config.ts';
 import { EXIT_CODE_MEANINGS } from './exit-code.ts';
-import { addOwnCommands, OWN_COMMANDS } from './own-commands.ts';
+import { addOwnCommands } from './own-commands.ts';
 import { printableLines } from './printable.ts';
 
-type Load = () => Promise<{ readonly command: AddCommand }>;
-
-/** Every command, in the groups in which help lists them. */
-const commandGroups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
-  'Set up:': {
-    init: () => import('./commands/init.ts'),
-    validate: () => import('./commands/validate.ts'),
-    config: () => import('./commands/config.ts'),
-    plan: () => import('./commands/plan.ts'),
-    check: () => import('./commands/check.ts'),
-    'test-sink': () => import('./commands/test-sink.ts'),
-    'test-alert': () => import('./commands/test-alert.ts'),
-    login: () => import('./commands/login.ts'),
-    schema: () => import('./commands/schema.ts'),
-  },
-  'Run:': {
-    run: () => import('./commands/run.ts'),
-    reload: () => import('./commands/reload.ts'),
-    sync: () => import('./commands/sync.ts'),
-    worker: () => import('./commands/worker.ts'),
-    healthcheck: () => import('./commands/healthcheck.ts'),
-  },
-  'Look and mend, whether leadsync is running or not:': {
-    status: () => import('./commands/status.ts'),
-    top: () => import('./commands/top.ts'),
-    tail: () => import('./commands/tail.ts'),
-    trace: () => import('./commands/trace.ts'),
-    deliveries: () => import('./commands/deliveries.ts'),
-    query: () => import('./commands/query.ts'),
-    export: () => import('./commands/export.ts'),
-    preview: () => import('./commands/preview.ts'),
-    retry: () => import('./commands/retry.ts'),
-    replay: () => import('./commands/replay.ts'),
-    reconcile: () => import('./commands/reconcile.ts'),
-    pause: () => import('./commands/pause.ts'),
-    resume: () => import('./commands/resume.ts'),
-    forget: () => import('./commands/forget.ts'),
-    erase: () => import('./commands/erase.ts'),
-    'export-subject': () => import('./commands/export-subject.ts'),
-    moved: () => import('./commands/moved.ts'),
-    ledger: () => import('./commands/ledger.ts'),
-    recover: () => import('./commands/recover.ts'),
-    'support-bundle': () => import('./commands/support-bundle.ts'),
-  },
-  [OWN_COMMANDS]: {
-    version: () => import('./commands/version.ts'),
-  },
-};
-
 /**
- * The command line for these words: the command that they name, or all of them where they name none. A command comes with packages
- * of its own, which the others need not wait for, nor have in memory. `exit` is told the exit code of the command that ran.
+ * Returns the command line for these words: the command that they name, or the list of all where they name none. Only the commands
+ * that are run or shown at length are loaded, with the packages of theirs. `exit` is told the exit code of the command that ran.
  */
 export async function program(
   words: readonly string[],
@@ -88,20 +40,27 @@ export async function program(
     )
     .addHelpText('after', `\n${exitCodes()}`);
 
-  const [asked = ''] = root.parseOptions([...words]).operands;
+  const [asked = '', about = ''] = root.parseOptions([...words]).operands;
   if (asked === 'complete-names')
-    (await import('./commands/complete-names.ts')).command(root, surroundings, exit);
-  const isKnown = Object.values(commandGroups).some((commands) => Object.hasOwn(commands, asked));
-  for (const [title, commands] of Object.entries(commandGroups)) {
+    (await import('./commands/complete-names.ts')).command(root.command(asked), surroundings, exit);
+  const isKnown = Object.values(COMMANDS).some((group) => group.some(({ name }) => name === asked));
+  const isShown = isShownAtLength(asked, about);
+  for (const [title, group] of Object.entries(COMMANDS)) {
     root.commandsGroup(title);
-    for (const [name, load] of Object.entries(commands)) {
-      if (isKnown && name !== asked) continue;
-      const { command: add } = await load();
-      add(root, surroundings, exit);
+    for (const listed of isKnown ? group.filter(({ name }) => name === asked) : group) {
+      const command = root.command(listed.name).description(listed.summary);
+      if (isShown(listed)) (await listed.load()).command(command, surroundings, exit);
+      if (command.registeredArguments.length === 0) for (const arg of listed.args) command.argument(arg);
     }
   }
   addOwnCommands(root, surroundings);
   return root;
+}
+
+/** Of which commands more is needed than the list of commands shows. */
+function isShownAtLength(asked: string, about: string): (command: ListedCommand) => boolean {
+  if (asked === 'man' || asked === 'completion') return () => true;
+  return ({ name }) => name === (asked === 'help' ? about : asked);
 }
 
 /** In two lines, as wide as a terminal. */

@@ -1,7 +1,7 @@
 import type { QueryValue, QueryValues } from '../ledger/reading.ts';
 import type { Parameter, Query } from '../store/query.ts';
+import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
-import { CommandFailure } from './failure.ts';
 import { readLeadId } from './filter.ts';
 import { isAge, readMoment } from './moment.ts';
 import { printable } from './printable.ts';

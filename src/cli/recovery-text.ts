@@ -1,6 +1,6 @@
 import { isSound, type Recovery } from '../daemon/recover.ts';
 import type { Recovered } from '../ledger/recovery/build.ts';
-import { countOf } from '../platform/in-words.ts';
+import { countOf, printCount } from '../platform/in-words.ts';
 import { printable } from './printable.ts';
 import { table } from './table.ts';
 
@@ -16,8 +16,8 @@ export function recoveryText(recovery: Recovery): string {
   if (isSound(recovery)) return `The ledger ${printable(file)} is sound: there is nothing to recover.\n`;
   const rows = recovered.tables.map(({ table, kept, unusable }) => [
     table,
-    kept.toLocaleString('en'),
-    unusable.toLocaleString('en'),
+    printCount(kept),
+    printCount(unusable),
   ]);
   const lines = [
     damage
@@ -33,8 +33,8 @@ export function recoveryText(recovery: Recovery): string {
 }
 
 function holdings({ leads, sinks, deliveries, erased }: Recovered): string {
-  const states = Object.entries(deliveries).map(([state, n]) => `${n.toLocaleString('en')} ${state}`);
-  return `The recovered ledger has ${countOf(leads, 'lead')} (${erased.toLocaleString('en')} erased), ${countOf(sinks, 'sink')}, and deliveries: ${states.join(', ')}.`;
+  const states = Object.entries(deliveries).map(([state, n]) => `${printCount(n)} ${state}`);
+  return `The recovered ledger has ${countOf(leads, 'lead')} (${printCount(erased)} erased), ${countOf(sinks, 'sink')}, and deliveries: ${states.join(', ')}.`;
 }
 
 function consequences(recovered: Recovered): string[] {

@@ -5,9 +5,9 @@ import { Writable } from 'node:stream';
 import { didYouMean } from '../config/suggest.ts';
 import type { QueryValues } from '../ledger/reading.ts';
 import { relations } from '../store/documented.ts';
+import { CommandFailure } from './command-failure.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
-import { CommandFailure } from './failure.ts';
 import type { OutputOptions } from './query-output.ts';
 
 /** What the process of a query is asked. */

@@ -1,8 +1,8 @@
 import { exportOnce } from '../daemon/exporting.ts';
 import { listenForStop } from '../platform/stop-signals.ts';
+import { CommandFailure } from './command-failure.ts';
 import { configOf, exportStatesOf, type GlobalOptions, type Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
-import { CommandFailure } from './failure.ts';
 import { requireName } from './names.ts';
 import { printable } from './printable.ts';
 

@@ -1,7 +1,14 @@
 import type { SinkView, SourceView } from '../daemon/status-view.ts';
 import type { Circumstances, Trouble } from '../daemon/trouble.ts';
 import { troublesOf } from '../daemon/troubles.ts';
-import { countOf, printAge, printLength, printMoment, printMomentAndAge } from '../platform/in-words.ts';
+import {
+  countOf,
+  printAge,
+  printCount,
+  printLength,
+  printMoment,
+  printMomentAndAge,
+} from '../platform/in-words.ts';
 import { printable } from './printable.ts';
 import { table } from './table.ts';
 
@@ -139,5 +146,5 @@ function exportTable({ exports, now, columns: width }: Given): string {
 }
 
 function count(n: number | undefined): string {
-  return n === undefined ? '-' : n.toLocaleString('en');
+  return n === undefined ? '-' : printCount(n);
 }

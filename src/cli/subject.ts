@@ -1,7 +1,7 @@
 import type { Subject } from '../leads/person.ts';
+import { CommandFailure } from './command-failure.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
-import { CommandFailure } from './failure.ts';
 import { readLeadId } from './filter.ts';
 
 /** Longer than any email address. */

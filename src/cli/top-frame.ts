@@ -1,5 +1,5 @@
 import type { SinkView, SourceView } from '../daemon/status-view.ts';
-import { printAge, printLength, printMoment } from '../platform/in-words.ts';
+import { printAge, printCount, printLength, printMoment } from '../platform/in-words.ts';
 import { version } from '../platform/version.ts';
 import type { Pace } from './pace.ts';
 import { printable } from './printable.ts';
@@ -109,5 +109,5 @@ function seconds(ms: number | undefined): string {
 }
 
 function count(n: number | undefined): string {
-  return n === undefined ? '-' : n.toLocaleString('en');
+  return n === undefined ? '-' : printCount(n);
 }

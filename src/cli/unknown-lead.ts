@@ -1,7 +1,7 @@
 import type { LeadId } from '../leads/lead.ts';
+import { CommandFailure } from './command-failure.ts';
 import type { ShowCommand } from './context.ts';
 import { ExitCode } from './exit-code.ts';
-import { CommandFailure } from './failure.ts';
 
 /** A lead that was asked for, and that no listing had. */
 export function unknownLead(lead: LeadId, source: string | undefined, command: ShowCommand): CommandFailure {

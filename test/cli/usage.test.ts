@@ -24,6 +24,14 @@ describe('the command line', () => {
     for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
   });
 
+  test.each(COMMANDS)('%s takes the arguments that the list of commands shows', async (command) => {
+    const list = (await new Install().run(['--help'])).stdout;
+    const listed = new RegExp(`^ {2}${command}((?: [<[]\\S+)*)`, 'm').exec(list)?.[1];
+    const { stdout } = await new Install().run([command, '--help']);
+    const used = new RegExp(`^Usage: leadsync ${command}(?: \\[options])?(.*)$`, 'm').exec(stdout)?.[1];
+    expect(used).toBe(listed);
+  });
+
   test.each(COMMANDS)('%s --help begins with examples, and tells of -c', async (command) => {
     const { code, stdout } = await new Install().run([command, '--help']);
     expect(code).toBe(0);

@@ -18,12 +18,18 @@ const WATCH = `
 
 const OF_SINKS = ['undici', 'pg', 'hyparquet', 'hyparquet-writer', 'csv-parse', 'bullmq', 'fastify'];
 
+async function packagesLoadedBy(words: readonly string[]): Promise<string[]> {
+  const watch = join(tempDir(), 'watch.mjs');
+  writeFileSync(watch, WATCH);
+  const env = { NODE_OPTIONS: `--import=${pathToFileURL(watch)}` };
+  const { stderr } = await runLeadsync(words, { env });
+  return JSON.parse(/^loaded (.*)$/m.exec(stderr)?.[1] ?? '');
+}
+
 test.each([['status'], ['deliveries'], ['config', 'show']])(
   '`%s` loads no package that only deliveries need',
   async (...words) => {
     const folder = tempDir();
-    const watch = join(folder, 'watch.mjs');
-    writeFileSync(watch, WATCH);
     const { configFile } = await writeConfig(folder, {
       sources: { main: { base_url: 'http://127.0.0.1:9', client_id: 'a', client_secret: 'b' } },
       sinks: {
@@ -33,10 +39,15 @@ test.each([['status'], ['deliveries'], ['config', 'show']])(
         lake: { type: 'parquet', directory: './lake' },
       },
     });
-    const env = { NODE_OPTIONS: `--import=${pathToFileURL(watch)}` };
-    const { stderr } = await runLeadsync([...words, '-c', configFile], { env });
-    const loaded = JSON.parse(/^loaded (.*)$/m.exec(stderr)?.[1] ?? '');
+    const loaded = await packagesLoadedBy([...words, '-c', configFile]);
     expect(loaded).toEqual(expect.arrayContaining(['zod', 'yaml', 'commander']));
-    expect(loaded.filter((name: string) => OF_SINKS.includes(name))).toEqual([]);
+    expect(loaded.filter((name) => OF_SINKS.includes(name))).toEqual([]);
+  },
+);
+
+test.each([['--help'], ['help'], ['--version']])(
+  '`%s` loads no package but that of the command line',
+  async (word) => {
+    expect(await packagesLoadedBy([word])).toEqual(['commander']);
   },
 );

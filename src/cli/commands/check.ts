@@ -10,8 +10,6 @@ import { printable, printJson } from '../printable.ts';
 
 /** `leadsync check`: can everything be reached? Changes nothing. Everything is checked, even when something fails. */
 export const command = defineCommand<{ json?: boolean }>({
-  usage: 'check',
-  summary: 'gets a token, reads one listing, checks each sink; changes nothing',
   examples: ['leadsync check', "leadsync check --json | jq '.[] | select(.ok | not)'"],
   notes: 'Exit 0 when all is well, 69 when something could not be reached.',
   declare: (command) => command.option('--json', 'print the results as JSON'),

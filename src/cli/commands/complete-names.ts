@@ -7,8 +7,6 @@ import { ExitCode } from '../exit-code.ts';
 
 /** `leadsync complete-names KIND`: what completion scripts ask. Silent when there is no configuration to read. */
 export const command = defineCommand({
-  usage: 'complete-names',
-  summary: 'prints the names of the configuration, a line each: for completion scripts',
   examples: ['leadsync complete-names sink'],
   declare: (command) =>
     command.addArgument(new Argument('<kind>', 'what is named').choices(CONFIGURED_NAMES)),

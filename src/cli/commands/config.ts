@@ -7,8 +7,6 @@ import { table } from '../table.ts';
 
 /** `leadsync config show`: every value in force, with where it comes from. */
 export const command = defineCommand<{ json?: boolean }>({
-  usage: 'config',
-  summary: 'shows every value in force with where it comes from; secrets masked',
   examples: [
     'leadsync config show',
     'leadsync config show --json | jq \'.[] | select(.origin != "default")\'',

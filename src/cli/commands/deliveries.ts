@@ -6,6 +6,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { DeliveryRow } from '../../ledger/shown.ts';
 import { printMomentAndAge } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import {
   commandShown,
   type GlobalOptions,
@@ -16,7 +17,6 @@ import {
   withLedger,
 } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { declareFilter, type FilterOptions, filterOf, requireOrder } from '../filter.ts';
 import { requireName, sinkNames, sourceNames } from '../names.ts';
 import { printable, printJson } from '../printable.ts';
@@ -34,8 +34,6 @@ const MAX_LIMIT = 100_000;
 
 /** `leadsync deliveries`: lists deliveries, newest first, and says why each dead one died. */
 export const command = defineCommand<Options>({
-  usage: 'deliveries',
-  summary: 'lists deliveries by sink, state, time; shows why each dead one died',
   examples: [
     'leadsync deliveries --state dead',
     'leadsync deliveries --sink crm --state pending dead --since 2h',

@@ -3,9 +3,9 @@ import { erase as eraseEverywhere, personToErase, type Sought } from '../../daem
 import { countOf } from '../../platform/in-words.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { configOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { requireName, sourceNames } from '../names.ts';
 import { printable, printJson } from '../printable.ts';
 import { subjectOf } from '../subject.ts';
@@ -18,8 +18,6 @@ interface Options {
 
 /** `leadsync erase LEAD|EMAIL|PHONE`: removes a person. */
 export const command = defineCommand<Options>({
-  usage: 'erase [person]',
-  summary: 'removes a person from the ledger and PostgreSQL, tells webhooks, and says where else they are',
   examples: [
     'leadsync erase 42',
     'leadsync erase ada@example.com --yes',

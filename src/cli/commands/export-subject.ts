@@ -1,15 +1,13 @@
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { ledgerConfigOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { requireName, sourceNames } from '../names.ts';
 import { printJson } from '../printable.ts';
 import { subjectOf } from '../subject.ts';
 
 /** `leadsync export-subject LEAD|EMAIL|PHONE`: everything that is held of a person. */
 export const command = defineCommand<{ source?: string }>({
-  usage: 'export-subject <person>',
-  summary: 'everything that the ledger holds of a person, as JSON, for a request of access',
   examples: [
     'leadsync export-subject 42',
     'leadsync export-subject ada@example.com > ada.json',

@@ -11,9 +11,9 @@ import { relations } from '../../store/documented.ts';
 import { extractionOf } from '../../store/extraction.ts';
 import type { Relation } from '../../store/relation.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { readableConfigOf, type Surroundings } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { readMoment } from '../moment.ts';
 import { outputFailure } from '../output-failure.ts';
 import { printable } from '../printable.ts';
@@ -31,8 +31,6 @@ interface Options {
 
 /** `leadsync export OUTPUT`: tables of the ledger as files. */
 export const command = defineCommand<Options>({
-  usage: 'export [output]',
-  summary: 'takes tables and views of the ledger away: Parquet, CSV, JSON lines or SQLite',
   examples: [
     'leadsync export leads.parquet',
     'leadsync export --all store.sqlite',

@@ -1,15 +1,13 @@
 import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { requireName, sinkNames } from '../names.ts';
 import { printable } from '../printable.ts';
 
 /** `leadsync forget SINK`: skips what a sink is owed that was removed from the configuration. */
 export const command = defineCommand({
-  usage: 'forget <sink>',
-  summary: 'skips what a removed sink is still owed, for good',
   examples: ['leadsync forget old-crm'],
   notes:
     'Deliveries that are pending for a sink that the configuration no longer has are kept until it is back. This gives them up: they are recorded as skipped. A sink that was renamed needs `formerly: OLD-NAME` instead.',

@@ -2,14 +2,12 @@ import { hostAndPort } from '../../platform/host-and-port.ts';
 import { type Address, readAddress } from '../address.ts';
 import { type Asked, askDaemon, reachable, whomToAsk } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { commandShown, readableConfigOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 
 /** `leadsync healthcheck`: does the running leadsync answer? For containers; needs no other program. */
 export const command = defineCommand<{ at?: Address }>({
-  usage: 'healthcheck',
-  summary: 'does the running leadsync answer? Exit 0 or 1; for containers',
   examples: ['leadsync healthcheck', 'leadsync healthcheck --at 127.0.0.1:9465'],
   notes:
     'It asks for /livez where the leadsync that holds the data directory listens, and waits for 3 seconds.',

@@ -14,8 +14,6 @@ const HINT = 'Name another file: `leadsync init other.yaml`.';
 
 /** `leadsync init`: writes a commented configuration to begin with. Never overwrites. */
 export const command = defineCommand({
-  usage: 'init [file]',
-  summary: 'writes a commented configuration to begin with; never overwrites',
   examples: ['leadsync init', 'leadsync init /etc/leadsync.yaml', 'leadsync init < /dev/null'],
   notes:
     'On a terminal it asks a few questions: the address of the service, and where leads go. Elsewhere it writes an example.',

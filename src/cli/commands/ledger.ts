@@ -1,15 +1,13 @@
 import { acceptNewLedger } from '../../daemon/accept-ledger.ts';
 import { ledgerFile } from '../../daemon/open-ledger.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { ledgerConfigOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { printable } from '../printable.ts';
 
 /** `leadsync ledger accept`: makes a new ledger where leadsync asks whether one is meant. */
 export const command = defineCommand<object>({
-  usage: 'ledger <action>',
-  summary: 'accept: makes a new ledger where leadsync refuses to start without the old one',
   examples: ['leadsync ledger accept'],
   notes:
     'leadsync does not make a ledger by itself where something shows that there was one. With a new one every listed lead goes to every sink again, but to those with `backfill: false`.',

@@ -5,16 +5,14 @@ import { listenForStop } from '../../platform/stop-signals.ts';
 import type { Login } from '../../source/login.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { configOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { requireName } from '../names.ts';
 import { printable } from '../printable.ts';
 
 /** `leadsync login SOURCE`: authorization code grant. Prints the address to open, takes the code, stores the tokens. */
 export const command = defineCommand({
-  usage: 'login <source>',
-  summary: 'authorization code grant: prints the address to open, takes the code, stores the tokens',
   examples: ['leadsync login main'],
   notes:
     'Only needed where leads are read on behalf of a person; with client credentials leadsync gets its tokens itself.\nOnce a person has logged in, leadsync never reads the source as the client itself: when the login ends, polls fail until\nsomebody logs in again. `grant` of the source says which of the two is meant.\nThe answer is taken from the browser when it is on this machine, else from the address that you paste.',

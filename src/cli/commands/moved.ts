@@ -1,14 +1,12 @@
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { ledgerConfigOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { requireName, sourceNames } from '../names.ts';
 import { printable } from '../printable.ts';
 
 /** `leadsync moved SOURCE`: the service is the same as before, at another address. */
 export const command = defineCommand({
-  usage: 'moved <source>',
-  summary: 'says that the service of a source has moved to another address, with the same leads',
   examples: ['leadsync moved main'],
   notes:
     'Where the leads of a source come from is kept in the ledger. A poll of another address fails until this is said, for the leads of another service or account would be taken for changes of those that are known; such a source needs another name.',

@@ -7,8 +7,6 @@ import { printable } from '../printable.ts';
 
 /** `leadsync pause SINK`: nothing goes to it until it is resumed. Survives restarts. */
 export const command = defineCommand<{ reason: string }>({
-  usage: 'pause <sink>',
-  summary: 'stops deliveries to a sink; its backlog is kept, also over restarts',
   examples: ['leadsync pause crm', 'leadsync pause crm --reason "CRM is being moved until noon"'],
   declare: (command) =>
     command.option('--reason <text>', 'shown by `leadsync status`', 'paused on the command line'),

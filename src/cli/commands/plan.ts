@@ -12,8 +12,6 @@ const NOTHING =
 
 /** `leadsync plan`: what a changed configuration would do. Changes nothing. */
 export const command = defineCommand<{ json?: boolean }>({
-  usage: 'plan',
-  summary: 'what a changed configuration would do: leads owed, deliveries kept',
   examples: ['leadsync plan', 'leadsync plan -c new.yaml', "leadsync plan --json | jq '.sinks'"],
   notes:
     'Compares the configuration with the one that leadsync last ran with, and changes nothing. That a secret has another value is not seen: the ledger keeps none. `leadsync reload` then does it.',

@@ -5,9 +5,9 @@ import type { Upcoming } from '../../ledger/shown.ts';
 import { printMomentAndAge } from '../../platform/in-words.ts';
 import type { Preview } from '../../sinks/sink.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { commandShown, configOf, type ShowCommand, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { readLeadId } from '../filter.ts';
 import { requireName, sourceNames } from '../names.ts';
 import { printable, printableLines, printJson } from '../printable.ts';
@@ -22,8 +22,6 @@ interface Options {
 
 /** `leadsync preview`: what would be sent of a lead, by the code that sends it. */
 export const command = defineCommand<Options>({
-  usage: 'preview',
-  summary: 'shows the exact request, file or rows that a sink would get of a lead; sends nothing',
   examples: [
     'leadsync preview --sink crm --lead 42',
     'leadsync preview --sink drop --lead 42 --source main --json',

@@ -6,9 +6,9 @@ import { size } from '../../platform/option-types.ts';
 import { queries, relations } from '../../store/documented.ts';
 import type { Query } from '../../store/query.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { readableConfigOf, type Surroundings, widthOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { printable } from '../printable.ts';
 import { FORMATS, type Format } from '../query-output.ts';
 import { noteOnNumbers, readValues } from '../query-values.ts';
@@ -33,8 +33,6 @@ const LEAST_BYTES = 128 * 1024 ** 2;
 
 /** `leadsync query SQL`: asks the ledger. */
 export const command = defineCommand<Options>({
-  usage: 'query [sql]',
-  summary: 'asks the ledger in SQL, or one of the documented questions; changes nothing',
   examples: [
     'leadsync query --list',
     'leadsync query @speed-to-lead --set since=7d',

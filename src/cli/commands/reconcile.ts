@@ -1,12 +1,12 @@
 import { openSink } from '../../daemon/open-sinks.ts';
 import { reconcile as compare, type Difference, type Reconciled } from '../../daemon/reconcile.ts';
-import { countOf } from '../../platform/in-words.ts';
+import { countOf, printCount } from '../../platform/in-words.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { commandShown, configOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { notStartedYet, requireName } from '../names.ts';
 import { printable, printJson } from '../printable.ts';
 
@@ -18,8 +18,6 @@ interface Options {
 
 /** `leadsync reconcile`: compares the ledger with what a sink really holds. */
 export const command = defineCommand<Options>({
-  usage: 'reconcile',
-  summary: 'compares what was delivered with what a sink really holds; can owe the missing again',
   examples: [
     'leadsync reconcile --sink warehouse',
     'leadsync reconcile --sink drop --json',
@@ -92,7 +90,7 @@ function line({ kind, source, leadId, why, file, owed }: Difference): string {
 }
 
 function summary(sink: string, { delivered, held, missing, foreign }: Reconciled): string {
-  return `${printable(sink)}: ${countOf(delivered, 'lead')} delivered, ${held.toLocaleString('en')} held, ${missing.toLocaleString('en')} missing, ${foreign.toLocaleString('en')} foreign.\n`;
+  return `${printable(sink)}: ${countOf(delivered, 'lead')} delivered, ${printCount(held)} held, ${printCount(missing)} missing, ${printCount(foreign)} foreign.\n`;
 }
 
 function asJson(sink: string, { delivered, held }: Reconciled, all: readonly Difference[]) {

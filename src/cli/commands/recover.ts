@@ -1,9 +1,9 @@
 import { isSound, type Recovery, recoverLedger } from '../../daemon/recover.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { commandShown, ledgerConfigOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { printJson } from '../printable.ts';
 import { recoveryText } from '../recovery-text.ts';
 import { RowProgress } from '../row-progress.ts';
@@ -15,8 +15,6 @@ interface Options {
 
 /** `leadsync recover`: makes a new ledger of what can be read of a damaged one. */
 export const command = defineCommand<Options>({
-  usage: 'recover',
-  summary: 'makes a new ledger of all that can be read of a damaged one',
   examples: ['leadsync recover', 'leadsync recover --yes', 'leadsync recover --json | jq .tables'],
   notes:
     'Stop leadsync and its workers first. Without --yes it says what can be recovered, and changes nothing. With --yes the\nrecovered ledger takes the place of the damaged one, which is kept beside it under another name.\nDeliveries of which nothing is known any more are made under the same id, so a receiver may get them twice.\nExit 0 when the ledger is sound or was recovered, 1 when it was not, 75 while a leadsync or a worker runs.',

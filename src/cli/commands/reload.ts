@@ -2,9 +2,9 @@ import { type Fault, formatFault } from '../../config/config-error.ts';
 import { hostAndPort } from '../../platform/host-and-port.ts';
 import { askDaemon, whomToAsk } from '../ask-daemon.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { despiteFaults } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { printable, printJson } from '../printable.ts';
 
 /** A poll's end is not waited for, but sinks and the queue are told. */
@@ -12,8 +12,6 @@ const RELOAD_MS = 30_000;
 
 /** `leadsync reload`: lets the running leadsync take its changed configuration over. */
 export const command = defineCommand<{ json?: boolean }>({
-  usage: 'reload',
-  summary: 'lets the running leadsync take its changed configuration over',
   examples: ['leadsync reload', 'leadsync validate && leadsync reload'],
   notes:
     'What is under way ends under the old configuration. One that is not valid changes nothing: exit 78, with every fault.\nSIGHUP does the same; with `watch: true` in the configuration it happens by itself.',

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { commandShown, ledgerConfigOf, type ShowCommand, type Surroundings, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import {
   choosesAnything,
   declareFilter,
@@ -22,8 +22,6 @@ interface Options extends FilterOptions {
 
 /** `leadsync replay`: owes leads to a sink once more, as deliveries that are marked as replays. */
 export const command = defineCommand<Options>({
-  usage: 'replay',
-  summary: 'owes leads to a sink again, by time or id; the receiver can tell that it is a replay',
   examples: [
     'leadsync replay --sink crm --since 2026-11-19 --until 2026-11-20',
     'leadsync replay --sink crm --lead 42',

@@ -7,8 +7,6 @@ import { notStartedYet, requireName, sinkNames } from '../names.ts';
 
 /** `leadsync resume SINK`: ends a pause, and a hold: the sink is tried now. */
 export const command = defineCommand({
-  usage: 'resume <sink>',
-  summary: 'goes on after a pause, or tries a held sink now',
   examples: ['leadsync resume crm'],
   run: async (options, surroundings, [sink = '']) => {
     const config = ledgerConfigOf(options, surroundings);

@@ -4,9 +4,9 @@ import type { DeliveryFilter } from '../../ledger/ledger-asking.ts';
 import type { DeliveryRow } from '../../ledger/shown.ts';
 import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { commandShown, ledgerConfigOf, type ShowCommand, type Surroundings, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import {
   choosesAnything,
   declareFilter,
@@ -26,8 +26,6 @@ interface Options extends FilterOptions {
 
 /** `leadsync retry`: makes dead or waiting deliveries due now, with a fresh retry schedule. */
 export const command = defineCommand<Options>({
-  usage: 'retry [delivery...]',
-  summary: 'makes dead (or waiting) deliveries due now: by id, by sink, by time',
   examples: [
     'leadsync retry --sink crm --state dead',
     'leadsync retry crm:main:42:1:0a1b2c3d',

@@ -3,14 +3,12 @@ import { Daemon } from '../../daemon/daemon.ts';
 import { StoppedBeforeStart } from '../../daemon/new-ledger.ts';
 import { listenForReload, listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { configOf, valuesOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 
 /** `leadsync run`: polls on schedule and delivers, until a signal asks it to stop. */
 export const command = defineCommand<{ deliver: boolean }>({
-  usage: 'run',
-  summary: 'the daemon: polls on schedule and delivers until it is stopped',
   examples: ['leadsync run', 'leadsync run -c /etc/leadsync.yaml', 'leadsync run --no-deliver'],
   notes:
     'SIGHUP and `leadsync reload` take a changed configuration over while it runs. SIGTERM or Ctrl-C lets what is under way end (stop.grace); a second one ends at once. Nothing is lost.',

@@ -6,8 +6,6 @@ import { printJson } from '../printable.ts';
 
 /** `leadsync schema`: the JSON Schema of the configuration, for editors. */
 export const command = defineCommand({
-  usage: 'schema',
-  summary: 'prints the JSON Schema of the configuration (draft-07, for editors)',
   examples: ['leadsync schema > leadsync.schema.json'],
   notes:
     'Editors use it when the configuration begins with\n  # yaml-language-server: $schema=./leadsync.schema.json',

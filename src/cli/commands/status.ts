@@ -2,9 +2,10 @@ import { formatFault } from '../../config/config-error.ts';
 import { viewExports } from '../../daemon/exporting.ts';
 import { viewSinks, viewSources } from '../../daemon/status-view.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { commandShown, despiteFaults, exportStatesOf, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure, explainFailure } from '../failure.ts';
+import { explainFailure } from '../failure.ts';
 import { askTheHolder } from '../holder.ts';
 import { printJson } from '../printable.ts';
 import { statusReport } from '../status-report.ts';
@@ -12,8 +13,6 @@ import { statusJson } from '../status-view.ts';
 
 /** `leadsync status`: sources, sinks, backlog, dead letters, and what needs attention. */
 export const command = defineCommand<{ json?: boolean }>({
-  usage: 'status',
-  summary: 'sources, sinks, backlog, dead letters, last poll',
   examples: ['leadsync status', "leadsync status --json | jq '.sinks[] | select(.dead > 0)'"],
   notes:
     'Of a configuration with faults as much is read as can be: how leads flow is shown, each fault below, and the exit code is 78.',

@@ -13,8 +13,6 @@ interface Options {
 
 /** `leadsync support-bundle`: one file to send to whoever is to help. */
 export const command = defineCommand<Options>({
-  usage: 'support-bundle',
-  summary: 'one file for whoever is to help: no lead data, no secret',
   examples: [
     'leadsync support-bundle',
     'leadsync support-bundle --output /tmp/leadsync.tar.gz --log /var/log/leadsync.log',

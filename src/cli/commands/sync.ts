@@ -14,8 +14,6 @@ import { SyncResult } from '../sync-result.ts';
 
 /** `leadsync sync`: polls every source once and delivers all that is due. Exit 0 when nothing is pending or dead. */
 export const command = defineCommand<{ json?: boolean }>({
-  usage: 'sync',
-  summary: 'polls every source once and delivers all that is due',
   examples: ['leadsync sync', 'leadsync sync --json'],
   notes:
     'It prints what this run read and delivered; the number in brackets counts every run. It does not wait for batches to\nfill. Exit 0 when nothing is pending or dead, else 1.',

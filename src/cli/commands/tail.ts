@@ -17,8 +17,6 @@ interface Options {
 
 /** `leadsync tail`: what happens, as it happens, until Ctrl-C. */
 export const command = defineCommand<Options>({
-  usage: 'tail',
-  summary: 'polls, leads and attempts as they happen, whatever process makes them',
   examples: [
     'leadsync tail',
     'leadsync tail --sink crm',

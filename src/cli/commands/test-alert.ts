@@ -2,15 +2,13 @@ import { didYouMean } from '../../config/suggest.ts';
 import { type TestedAlert, testAlert as test } from '../../daemon/test-alert.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { configOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { printable, printJson } from '../printable.ts';
 
 /** `leadsync test-alert`: does a notice arrive? Sends one that is marked as a test, to one destination or to all. */
 export const command = defineCommand<{ json?: boolean }>({
-  usage: 'test-alert [name]',
-  summary: 'sends one test to whom alerts go to, or to one of them',
   examples: ['leadsync test-alert', 'leadsync test-alert ops'],
   notes:
     'Exit 0 when every test was taken, 69 when one was not. Whether leadsync is running does not matter.',

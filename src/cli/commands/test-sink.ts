@@ -8,8 +8,6 @@ import { printable, printJson } from '../printable.ts';
 
 /** `leadsync test-sink SINK`: sends one test event. */
 export const command = defineCommand<{ json?: boolean }>({
-  usage: 'test-sink <sink>',
-  summary: 'sends one clearly marked test event; the ledger knows nothing of it',
   examples: ['leadsync test-sink crm', 'leadsync test-sink warehouse --json'],
   notes:
     'A webhook gets an event of type lead.test, a folder a file test-….csv.test, and PostgreSQL a row in a transaction that is rolled back. The lead in it is invented. Exit 0 when it arrived, 69 when it did not.',

@@ -7,6 +7,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { LedgerError } from '../../ledger/ledger-error.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import {
   commandShown,
   despiteFaults,
@@ -17,7 +18,6 @@ import {
   widthOf,
 } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { FullScreen } from '../full-screen.ts';
 import { askTheHolder, type Holder, NOBODY } from '../holder.ts';
 import { paceOf } from '../pace.ts';
@@ -32,8 +32,6 @@ const ATTEMPTS = 5_000;
 
 /** `leadsync top`: how leads flow, live in the terminal. */
 export const command = defineCommand<{ once?: boolean }>({
-  usage: 'top',
-  summary: 'how leads flow, live in the terminal: freshness, backlog, pace, troubles',
   examples: ['leadsync top', 'leadsync top --once', 'watch -n 10 leadsync top --once'],
   notes:
     'q or Ctrl-C ends it. FRESHNESS is the time since the listing was last known to its end, SPEED the time from first seen to delivered, of new leads of the last hour. Rates are those of the last minute; attempts that fail alike count as one.',

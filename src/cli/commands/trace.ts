@@ -18,8 +18,6 @@ interface Options {
 
 /** `leadsync trace LEAD`: everything that ever happened to one lead. */
 export const command = defineCommand<Options>({
-  usage: 'trace',
-  summary: 'everything that ever happened to one lead, as a timeline',
   examples: ['leadsync trace 42', 'leadsync trace 42 --source main --show-data', 'leadsync trace 42 --json'],
   notes:
     'Times are UTC. A delivery is named sink:source:lead:version:hash; its receiver knows it by that name.',

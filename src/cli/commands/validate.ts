@@ -6,8 +6,6 @@ import { printWarnings } from '../print-warnings.ts';
 
 /** `leadsync validate`: is the configuration right? Opens no connection. */
 export const command = defineCommand({
-  usage: 'validate',
-  summary: 'is the configuration right? Opens no connection',
   examples: ['leadsync validate', 'leadsync validate -c /etc/leadsync.yaml'],
   notes:
     'Every fault is told at once, as file:line:column; then the exit code is 78. A warning on standard error leaves it at 0.',

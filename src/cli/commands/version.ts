@@ -5,8 +5,6 @@ import { printJson } from '../printable.ts';
 
 /** `leadsync version`: what this leadsync was made from, and what it runs on. */
 export const command = defineCommand<{ json?: boolean }>({
-  usage: 'version',
-  summary: 'prints the version, commit and build date, and the versions of Node and SQLite',
   examples: ['leadsync version', 'leadsync version --json | jq -r .commit'],
   notes: '`leadsync --version` prints the version alone.',
   declare: (command) => command.option('--json', 'print it as JSON'),

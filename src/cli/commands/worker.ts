@@ -2,15 +2,13 @@ import type { Config } from '../../config/config.ts';
 import { isLoopback } from '../../platform/loopback.ts';
 import { type Address, readAddress } from '../address.ts';
 import { defineCommand } from '../command.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { configOf, valuesOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
-import { CommandFailure } from '../failure.ts';
 import { untilStopped } from './run.ts';
 
 /** `leadsync worker`: delivers what a `run` on the same machine dispatches, until a signal asks it to stop. */
 export const command = defineCommand<{ listen?: Address }>({
-  usage: 'worker',
-  summary: 'deliveries alone, beside a `run --no-deliver`',
   examples: ['leadsync worker', 'leadsync worker --listen 127.0.0.1:9465'],
   notes:
     'Start as many as you like, on the machine where `leadsync run` is: they share its ledger. SIGHUP takes a changed configuration over.',

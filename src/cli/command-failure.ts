@@ -1,0 +1,12 @@
+/** A command that cannot do what it was asked, with what to say and the exit code. */
+export class CommandFailure extends Error {
+  override readonly name = 'CommandFailure';
+  readonly exitCode: number;
+  readonly hint: string;
+
+  constructor(exitCode: number, message: string, hint = '') {
+    super(message);
+    this.exitCode = exitCode;
+    this.hint = hint;
+  }
+}
