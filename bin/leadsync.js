@@ -2,10 +2,12 @@
 // Plain JavaScript without anything recent, so that an old Node can read it and say what is wrong:
 // started by Node 20, one of the packages would crash the process without a word.
 // The flag is in MB: with V8's own default the garbage of a first sync takes another 100 MB.
-import { existsSync } from 'node:fs';
 import module from 'node:module';
-import { fileURLToPath } from 'node:url';
 
+// An import statement would have Node load all that hangs on them.
+const require = module.createRequire(import.meta.url);
+const { existsSync } = require('node:fs');
+const { fileURLToPath } = require('node:url');
 const wanted = 24;
 const checkout = new URL('../src/main.ts', import.meta.url);
 const isCheckout = existsSync(checkout);

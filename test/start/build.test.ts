@@ -1,22 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bundle } from '../../scripts/bundle.ts';
+import { builtProgram } from '../support/built-program.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
 const built = mkdtempSync(join(tmpdir(), 'leadsync-build-'));
+let program: string;
 
 beforeAll(async () => {
-  await bundle(join(built, 'dist'));
-  writeFileSync(join(built, 'dist/build.json'), '{"commit":"c0ffee","built":"2026-11-20T10:00:00Z"}');
-  for (const name of ['bin', 'package.json'])
-    cpSync(join(ROOT, name), join(built, name), { recursive: true });
-  cpSync(join(ROOT, 'src/admin/assets'), join(built, 'dist/admin/assets'), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(built, 'node_modules'));
+  program = await builtProgram(built);
 });
 
 afterAll(() => rmSync(built, { recursive: true, force: true }));
@@ -27,7 +23,7 @@ function packageOf(imported: string): string {
 }
 
 function leadsync(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  return spawnSync(process.execPath, [join(built, 'bin/leadsync.js'), ...words], {
+  return spawnSync(process.execPath, [program, ...words], {
     env: { ...process.env, ...env },
     encoding: 'utf8',
   });
@@ -64,6 +60,13 @@ test('a build imports no package beside those that an installation brings', () =
   expect(imported).toContain('better-sqlite3');
   const brought = [...Object.keys(dependencies), ...builtinModules.map((name) => `node:${name}`)];
   expect(imported.filter((name) => !brought.includes(name))).toEqual([]);
+});
+
+test('a build has no import statement for a module of Node, for which Node would load all that hangs on it', () => {
+  const importing = globSync('*.js', { cwd: join(built, 'dist') }).filter((file) =>
+    /^import .*from "node:/m.test(readFileSync(join(built, 'dist', file), 'utf8')),
+  );
+  expect(importing).toEqual([]);
 });
 
 test('every program that is started in a process or a thread of its own is in a build', () => {

@@ -37,6 +37,8 @@ export interface RunningLeadsync {
 }
 
 export interface LeadsyncOptions {
+  /** The file to start; that of this checkout when absent. */
+  readonly program?: string;
   /** Beside this process's own variables, without those of the test runner. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
@@ -48,7 +50,7 @@ export interface LeadsyncOptions {
 
 /** Starts `leadsync ARGUMENT …` and returns at once. */
 export function startLeadsync(args: readonly string[], options: LeadsyncOptions = {}): RunningLeadsync {
-  const child = spawn(process.execPath, [...NODE_FLAGS, PROGRAM, ...args], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, options.program ?? PROGRAM, ...args], {
     cwd: options.cwd,
     env: { ...ownEnvironment(), ...options.env },
     stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
