@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { disk } from '../platform/files.ts';
 import { countOf } from '../platform/in-words.ts';
-import { typedCommand } from '../platform/typed-command.ts';
+import { asTyped, typedCommand } from '../platform/typed-command.ts';
 import { sinkTypes } from '../sinks/registry.ts';
 import type { LogStream } from '../telemetry/logger.ts';
 import { defaultConfigFile } from './default-config.ts';
@@ -41,6 +41,11 @@ export type ShowCommand = (words: string) => string;
 export function commandShown({ config }: GlobalOptions, { env }: Pick<Surroundings, 'env'>): ShowCommand {
   const option = config === defaultConfigFile(env) ? '' : ` -c ${shellWord(printable(config))}`;
   return (words) => `\`${typedCommand(env)} ${words}${option}\``;
+}
+
+/** Gives a text for people, on standard output, with its commands as this user types them. Standard error is rewritten as a whole. */
+export function asTypedHere(text: string, { env }: Pick<Surroundings, 'env'>): string {
+  return asTyped(text, typedCommand(env));
 }
 
 /** How wide standard output is; undefined where nobody looks at it on a terminal. */

@@ -47,12 +47,9 @@ function failedPoll({ name, status }: SourceView, { running, command }: Circumst
   const { code = '', reason } = readPollError(poll.error ?? 'no reason was kept');
   const how = poll.status === 'failed' ? 'failed' : 'broke off';
   const what = `${name}: the last poll ${how}: ${reason}`;
+  if (code === 'login-refused') return [critical(name, what, ifRevoked(name, command))];
   if (code === 'other-origin') return [critical(name, what, otherOrigin(name, command))];
-  const revoked =
-    code === 'login-refused'
-      ? `if the login was revoked, ${command(`login ${name}`)} logs a person in again; `
-      : '';
-  const byItself = `${running ? 'leadsync tries again by itself; ' : ''}${revoked}`;
+  const byItself = running ? 'leadsync tries again by itself; ' : '';
   const behind =
     poll.status === 'partial' ? 'Leads that are listed behind that place are held up until then. ' : '';
   const before = NEEDS_SOMEBODY.has(code)
@@ -68,6 +65,10 @@ function remedy(code: string, name: string, command: Circumstances['command']): 
   if (code === 'credentials')
     return `check \`client_id\` and \`client_secret\` at the source ${name} in the configuration, and what else it names, then ${command('reload')}`;
   return `correct what it names, then ${command('reload')}`;
+}
+
+function ifRevoked(name: string, command: Circumstances['command']): string {
+  return `If the login was revoked, do not wait: ${command(`login ${name}`)} logs a person in again; ${command('check')} tries now.`;
 }
 
 function otherOrigin(name: string, command: Circumstances['command']): string {

@@ -17,7 +17,7 @@ export function waitAfterRefusalMs(refusedAt: Date | undefined, now: Date): numb
 export function loginRefused(source: string, retryAfterMs: number, cause?: unknown): SourceError {
   const minutes = REFUSED_WAIT_MS / 60_000;
   const what = `The service refused to renew the login of source ${source} (invalid_grant)`;
-  const message = `${what}; because such a refusal can be a passing fault, leadsync keeps the login and asks once more, ${minutes} minutes after the refusal or in the first poll after that.`;
-  const hint = `A second refusal ends the login. If somebody has revoked it, do not wait: run \`leadsync login ${source}\`.`;
+  const message = `${what}. That can be a passing fault, so the login is kept, and the service is asked once more after ${minutes} minutes.`;
+  const hint = `A second refusal ends the login. If it was revoked, do not wait: run \`leadsync login ${source}\`.`;
   return new SourceError('login-refused', message, { hint, retryAfterMs, cause });
 }

@@ -216,7 +216,7 @@ function messageOf(event: Event): string {
     case 'carrier-replaced':
       return `Sink ${event.sink}: its queue's worker began nothing for ${seconds(event.silentMs)} while ${count(event.waiting, 'batch', 'batches')} waited for it; a new one has taken its place. If this comes again, see whether something between here and Redis drops connections.`;
     case 'config-warning':
-      return `The configuration is valid and has a warning: ${event.warning} (\`leadsync validate\` shows it, too).`;
+      return `The configuration is valid, with a warning: ${sentence(event.warning)} \`leadsync validate\` shows it, too.`;
     case 'ledger-failed':
       return `The ledger failed while ${event.operation}. ${event.reason} ${event.hint}`;
     case 'ledger-replaced':

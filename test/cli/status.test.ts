@@ -227,7 +227,7 @@ describe('leadsync status', () => {
     );
   });
 
-  test('says of a login that the service refused once that leadsync tries again, and what to do if it was revoked', async () => {
+  test('says of a login that the service refused once that it is asked again, and what to do if the login was revoked', async () => {
     const install = new Install();
     const ledger = await install.ledger();
     const { code, message } = loginRefused('main', REFUSED_WAIT_MS);
@@ -237,7 +237,7 @@ describe('leadsync status', () => {
       error: `${code}: ${message}`,
     });
     expect((await install.running().run(['status'])).stdout).toContain(
-      'leadsync keeps the login and asks once more, 3 minutes after the refusal or in the first poll after that.\n  leadsync tries again by itself; if the login was revoked, `leadsync login main` logs a person in again; `leadsync check` tries now.',
+      'so the login is kept, and the service is asked once more after 3 minutes.\n  If the login was revoked, do not wait: `leadsync login main` logs a person in again; `leadsync check` tries now.',
     );
   });
 

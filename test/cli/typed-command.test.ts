@@ -6,6 +6,12 @@ import { readFiles, withoutComments } from '../support/import-scan.ts';
 import { Install } from './an-install.ts';
 
 const ROOT = posix.join(import.meta.dirname.replaceAll('\\', '/'), '../..');
+const PERSON = {
+  base_url: 'http://127.0.0.1:9',
+  client_id: 'id',
+  client_secret: 'secret',
+  grant: 'authorization_code',
+};
 const env = { LEADSYNC_COMMAND: 'npm run -s leadsync --' };
 
 test.each([
@@ -27,6 +33,17 @@ test('status names the next step as LEADSYNC_COMMAND says', async () => {
   await install.listed(1);
   const { stdout } = await install.run(['status'], { env });
   expect(stdout).toContain('`npm run -s leadsync -- run` starts it.');
+  expect(stdout).not.toMatch(/`leadsync [a-z]/);
+});
+
+test.each([
+  ['check', ['check'], '`npm run -s leadsync -- login main`', { sources: { main: PERSON }, sinks: {} }],
+  ['ledger accept', ['ledger', 'accept'], '`npm run -s leadsync -- run`', {}],
+])('%s names the next step as LEADSYNC_COMMAND says', async (_, args, shown, config) => {
+  const install = new Install();
+  install.configure(config);
+  const { stdout } = await install.run(args, { env });
+  expect(stdout).toContain(shown);
   expect(stdout).not.toMatch(/`leadsync [a-z]/);
 });
 

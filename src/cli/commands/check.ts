@@ -2,7 +2,7 @@ import { type Checked, check as checkAll } from '../../daemon/check.ts';
 import { LedgerError } from '../../ledger/ledger-error.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
-import { configOf } from '../context.ts';
+import { asTypedHere, configOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { lastDeclared } from '../last-declared.ts';
 import { printWarnings } from '../print-warnings.ts';
@@ -25,7 +25,7 @@ export const command = defineCommand<{ json?: boolean }>({
     for (const pending of checkAll(config, { clock, random, originOfLeads }, stop.signal)) {
       const result = await pending;
       results.push(result);
-      if (!options.json) surroundings.stdout.write(line(result));
+      if (!options.json) surroundings.stdout.write(asTypedHere(line(result), surroundings));
     }
     stop.release();
     if (options.json) surroundings.stdout.write(printJson(results));

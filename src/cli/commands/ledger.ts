@@ -2,7 +2,7 @@ import { acceptNewLedger } from '../../daemon/accept-ledger.ts';
 import { ledgerFile } from '../../daemon/open-ledger.ts';
 import { defineCommand } from '../command.ts';
 import { CommandFailure } from '../command-failure.ts';
-import { ledgerConfigOf } from '../context.ts';
+import { asTypedHere, ledgerConfigOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { printable } from '../printable.ts';
 
@@ -24,7 +24,10 @@ export const command = defineCommand<object>({
     for (const path of aside) stdout.write(`${printable(path)} is what was left of the old ledger.\n`);
     stdout.write(
       made
-        ? `${printable(ledgerFile(config.dataDir))} is a new ledger. The next \`leadsync run\` brings every listed lead to every sink with \`backfill\`.\n`
+        ? asTypedHere(
+            `${printable(ledgerFile(config.dataDir))} is a new ledger. The next \`leadsync run\` brings every listed lead to every sink with \`backfill\`.\n`,
+            surroundings,
+          )
         : `There is a ledger in ${printable(config.dataDir)} already: nothing was done.\n`,
     );
     return ExitCode.done;

@@ -1,8 +1,7 @@
 import { lastExports } from '../../daemon/exporting.ts';
 import { describePlan, planOf } from '../../daemon/plan.ts';
-import { asTyped, typedCommand } from '../../platform/typed-command.ts';
 import { defineCommand } from '../command.ts';
-import { configOf, exportStatesOf } from '../context.ts';
+import { asTypedHere, configOf, exportStatesOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { lastDeclared } from '../last-declared.ts';
 import { printable, printJson } from '../printable.ts';
@@ -27,7 +26,7 @@ export const command = defineCommand<{ json?: boolean }>({
     else {
       const lines = describePlan(planned);
       const text = lines.length > 0 ? lines.map(printable).join('\n') : NOTHING;
-      surroundings.stdout.write(`${asTyped(text, typedCommand(surroundings.env))}\n`);
+      surroundings.stdout.write(`${asTypedHere(text, surroundings)}\n`);
     }
     return ExitCode.done;
   },

@@ -2,7 +2,7 @@ import { isSound, type Recovery, recoverLedger } from '../../daemon/recover.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
 import { CommandFailure } from '../command-failure.ts';
-import { commandShown, ledgerConfigOf } from '../context.ts';
+import { asTypedHere, commandShown, ledgerConfigOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { printJson } from '../printable.ts';
 import { recoveryText } from '../recovery-text.ts';
@@ -32,7 +32,9 @@ export const command = defineCommand<Options>({
     const parts = { clock, signal: stop.signal, onCopied };
     const recovery = await recoverLedger(config, parts, options.yes === true).finally(progress.end);
     stop.release();
-    stdout.write(options.json ? printJson(recoveryJson(recovery)) : recoveryText(recovery));
+    stdout.write(
+      options.json ? printJson(recoveryJson(recovery)) : asTypedHere(recoveryText(recovery), surroundings),
+    );
     if (isSound(recovery) || recovery.aside !== undefined) return ExitCode.done;
     const shown = commandShown(options, surroundings)('recover --yes');
     throw new CommandFailure(

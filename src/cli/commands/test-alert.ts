@@ -3,7 +3,7 @@ import { type TestedAlert, testAlert as test } from '../../daemon/test-alert.ts'
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
 import { CommandFailure } from '../command-failure.ts';
-import { configOf } from '../context.ts';
+import { asTypedHere, configOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { printable, printJson } from '../printable.ts';
 
@@ -23,7 +23,9 @@ export const command = defineCommand<{ json?: boolean }>({
       ),
     );
     stop.release();
-    surroundings.stdout.write(json ? printJson(results) : results.map(line).join(''));
+    surroundings.stdout.write(
+      json ? printJson(results) : asTypedHere(results.map(line).join(''), surroundings),
+    );
     return results.every(({ ok }) => ok) ? ExitCode.done : ExitCode.unreachable;
   },
 });

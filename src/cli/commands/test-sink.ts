@@ -1,7 +1,7 @@
 import { testSink as test } from '../../daemon/test-sink.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
-import { configOf } from '../context.ts';
+import { asTypedHere, configOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { requireName } from '../names.ts';
 import { printable, printJson } from '../printable.ts';
@@ -26,7 +26,10 @@ export const command = defineCommand<{ json?: boolean }>({
     stdout.write(
       options.json
         ? printJson({ sink, arrived, duration_ms: durationMs, what })
-        : `${arrived ? 'ok    ' : 'FAILED'}  sink ${sink}: ${printable(what)} (${durationMs} ms)\n`,
+        : asTypedHere(
+            `${arrived ? 'ok    ' : 'FAILED'}  sink ${sink}: ${printable(what)} (${durationMs} ms)\n`,
+            surroundings,
+          ),
     );
     return arrived ? ExitCode.done : ExitCode.unreachable;
   },
