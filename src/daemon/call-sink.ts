@@ -1,6 +1,7 @@
 import type { Batch } from '../leads/delivery.ts';
 import type { Outcome } from '../leads/outcome.ts';
 import type { Clock } from '../platform/clock.ts';
+import { replacedProgram } from '../platform/replaced-program.ts';
 import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
 import type { AttemptLease } from './attempt-lease.ts';
 
@@ -90,10 +91,11 @@ function isOutcome(value: Outcome | null | undefined): boolean {
 
 /** A sink that throws anything else has a fault of its own; its text is not shown, for it may hold a lead's. */
 function faultOf(error: unknown): SinkUnavailable {
-  return new SinkUnavailable(`The sink failed in an unexpected way (${nameOf(error)}).`, {
+  const { message, hint } = replacedProgram() ?? {
+    message: `The sink failed in an unexpected way (${nameOf(error)}).`,
     hint: REPORT,
-    cause: error,
-  });
+  };
+  return new SinkUnavailable(message, { hint, cause: error });
 }
 
 /** What kind of error it is, whatever was thrown. */

@@ -20,6 +20,7 @@ import { watchAlerts } from './watch-alerts.ts';
 import { watchClock } from './watch-clock.ts';
 import { stampOf, watchConfig } from './watch-config.ts';
 import { ledgerReplaced, lookElsewhere, watchProcesses } from './watch-ledger.ts';
+import { watchProgram } from './watch-program.ts';
 
 /** How long `sync` waits for a carrier that is away, in ms. */
 const CARRIER_PATIENCE_MS = 10_000;
@@ -103,6 +104,9 @@ export class Daemon {
     if (role.kind !== 'worker') this.#startWatching();
     if (role.kind === 'run') this.#startUnattended();
     this.#loops.start('watching the file of the ledger', (signal) => this.#watchFile(signal));
+    this.#loops.start('watching the program', (signal) =>
+      watchProgram(this.#parts.clock, this.#emit, signal),
+    );
     this.#loops.start('watching the configuration', (signal) =>
       watchConfig(
         () => stampOf(this.#reloading.files),

@@ -6,6 +6,7 @@ import type { Attempt, Settled } from '../ledger/ledger-delivering.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
+import { replacedProgram } from '../platform/replaced-program.ts';
 import type { Emit, Event } from '../telemetry/events.ts';
 import type { Span, Tracing } from '../telemetry/tracing.ts';
 import { AttemptLease } from './attempt-lease.ts';
@@ -209,5 +210,5 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settled, now: Date): 
 }
 
 function unexpected(error: unknown): { message: string; hint: string } {
-  return { message: `Something unexpected happened (${nameOf(error)}).`, hint: REPORT };
+  return replacedProgram() ?? { message: `Something unexpected happened (${nameOf(error)}).`, hint: REPORT };
 }

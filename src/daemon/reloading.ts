@@ -5,6 +5,7 @@ import { configWarnings } from '../config/config-warnings.ts';
 import type { ConfigValue } from '../config/effective-values.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { replacedProgram } from '../platform/replaced-program.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { Installation } from './installation.ts';
 
@@ -148,6 +149,8 @@ function faultsOf(error: unknown): readonly string[] {
   if (error instanceof ConfigError) return error.faults.map(formatFault);
   if (error instanceof LedgerError) return [`${error.message} ${error.hint}`];
   // What it may have left undone, the next reload or start does: every sink without a unit gets one.
+  const replaced = replacedProgram();
+  if (replaced) return [`${replaced.message} ${replaced.hint}`];
   const name = error instanceof Error ? error.name : typeof error;
   return [`An unexpected fault (${name}): reload once more or restart, and please report it`];
 }

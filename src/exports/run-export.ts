@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { codeOf } from '../platform/error-code.ts';
+import { replacedProgram } from '../platform/replaced-program.ts';
 import { Secret } from '../platform/secret.ts';
 import type { ExportMade, ExportRun } from './make-export.ts';
 import { type ExportConfig, type ExportTarget, S3_SECRETS } from './options.ts';
@@ -42,6 +43,8 @@ export async function runExport(
 
 async function inProcess(job: ExportJob, signal: AbortSignal): Promise<ExportResult> {
   if (signal.aborted) return { kind: 'stopped' };
+  const replaced = replacedProgram();
+  if (replaced) return { kind: 'failed', ...replaced };
   let child: ChildProcess;
   try {
     child = await start();

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { extname } from 'node:path';
+import { replacedProgram } from '../platform/replaced-program.ts';
 import { LedgerError, RECOVER } from './ledger-error.ts';
 
 /** Texts of SQLite may have several lines. */
@@ -15,7 +16,7 @@ export function inspectFile(
   how: 'quick' | 'whole',
   signal: AbortSignal,
 ): Promise<LedgerError | undefined> {
-  if (signal.aborted) return Promise.resolve(undefined);
+  if (signal.aborted || replacedProgram()) return Promise.resolve(undefined);
   const program = new URL(`./inspect-process${extname(import.meta.url)}`, import.meta.url);
   const child = fork(program, [file, how], { stdio: 'ignore', execArgv: [] });
   const end = () => child.kill('SIGKILL');

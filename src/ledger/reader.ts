@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { replacedProgram } from '../platform/replaced-program.ts';
 import { LedgerError } from './ledger-error.ts';
 import type { Questions } from './questions.ts';
 import type { Answered, Asked } from './reader-thread.ts';
@@ -16,7 +17,15 @@ type Answer<Name extends keyof Questions> = ReturnType<Questions[Name]>;
 /** The answer takes too long, or too many questions wait. */
 export class LedgerBusy extends Error {
   override readonly name = 'LedgerBusy';
-  readonly hint = 'Ask for less: one sink, one state, a shorter time; or again in a moment.';
+  readonly hint: string;
+
+  constructor(
+    message: string,
+    hint = 'Ask for less: one sink, one state, a shorter time; or again in a moment.',
+  ) {
+    super(message);
+    this.hint = hint;
+  }
 }
 
 interface Waiting {
@@ -63,6 +72,8 @@ export class LedgerReader {
   ask<Name extends keyof Questions>(name: Name, ...args: Parameters<Questions[Name]>): Promise<Answer<Name>> {
     if (this.#waiting.size >= MOST_WAITING)
       return Promise.reject(new LedgerBusy('Too many questions wait for an answer from the ledger.'));
+    const replaced = this.#thread ? undefined : replacedProgram();
+    if (replaced) return Promise.reject(new LedgerBusy(replaced.message, replaced.hint));
     const thread = this.#wake();
     this.#asked += 1;
     const asked: Asked = { id: this.#asked, name, args };

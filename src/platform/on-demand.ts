@@ -1,4 +1,4 @@
-/** Something that is opened when it is first needed, once. Its package need not be loaded where nobody comes to need it. */
+/** Something that is opened when it is first needed, once; again where that failed. Its package need not be loaded where nobody comes to need it. */
 export class OnDemand<T> {
   readonly #open: () => Promise<T>;
   #opened: Promise<T> | undefined;
@@ -11,7 +11,10 @@ export class OnDemand<T> {
   /** @throws what opening it throws; Error when it was closed before it was ever needed */
   async get(): Promise<T> {
     if (this.#isClosed && !this.#opened) throw new Error('It was closed before it was opened.');
-    this.#opened ??= this.#open();
+    this.#opened ??= this.#open().catch((error) => {
+      this.#opened = undefined;
+      throw error;
+    });
     return this.#opened;
   }
 

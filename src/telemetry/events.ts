@@ -102,6 +102,8 @@ export type Event =
   | { type: 'ledger-failed'; operation: string; reason: string; hint: string }
   /** The file was removed, or another put in its place; leadsync stops. */
   | { type: 'ledger-replaced'; dataDir: string }
+  /** The program on disk is another version than the one that runs, or is gone. */
+  | { type: 'program-replaced' }
   /** The ledger has this version's schema now. `copy`: where it is kept as it was; or `reason`, why it is not. */
   | {
       type: 'ledger-upgraded';

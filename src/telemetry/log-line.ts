@@ -63,6 +63,7 @@ function levelOf(event: Event): LogLevel {
     case 'carrier-warning':
     case 'carrier-replaced':
     case 'clock-set-back':
+    case 'program-replaced':
     case 'ledger-held-up':
     case 'ledger-restored':
     case 'config-warning':
@@ -221,6 +222,8 @@ function messageOf(event: Event): string {
       return `The ledger failed while ${event.operation}. ${event.reason} ${event.hint}`;
     case 'ledger-replaced':
       return `The ledger in ${event.dataDir} was removed or replaced while leadsync ran. What is recorded now would be in no file that the next start finds, so leadsync ends. Put the ledger back, and start leadsync again.`;
+    case 'program-replaced':
+      return 'leadsync was replaced by another version while this one runs. Restart it: what this one has not loaded yet, such as a new type of sink, it cannot load any more. It delivers what it can meanwhile, and nothing is lost.';
     case 'ledger-upgraded':
       return `The ledger was upgraded from schema ${event.fromSchema} to ${event.toSchema}. ${event.copy === undefined ? `No copy of it was kept as it was before: ${event.reason}.` : `${event.copy} is the ledger as it was before, in case you go back to the earlier leadsync. It is removed within a week.`}`;
     case 'start-waiting':

@@ -153,6 +153,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       case 'carrier-warning':
       case 'clock-set-back':
       case 'ledger-held-up':
+      case 'program-replaced':
       case 'ledger-upgraded':
       case 'ledger-restored':
       case 'config-warning':

@@ -45,6 +45,15 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/daemon/standing-still.test.ts'],
   },
   {
+    name: 'a daemon notices that its program was replaced',
+    without:
+      'after an upgrade without a restart, new sinks and exports fail for no reason that an operator can see',
+    file: 'src/platform/replaced-program.ts',
+    text: 'return buildOnDisk() === startedFrom ? undefined : REPLACED;',
+    instead: 'return startedFrom === startedFrom ? undefined : REPLACED;',
+    tests: ['test/whole/replaced-program.test.ts'],
+  },
+  {
     name: 'the largest lead fits into the memory that is shipped',
     without: 'one lead gets the container killed, again and again',
     file: 'src/source/options.ts',

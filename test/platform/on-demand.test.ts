@@ -21,6 +21,17 @@ test('is opened when it is first needed, once for all who need it at the same ti
   expect(await pool.get()).toBe(1);
 });
 
+test('is opened again when that failed before', async () => {
+  let tries = 0;
+  const pool = new OnDemand(async () => {
+    tries += 1;
+    if (tries === 1) throw new Error('not there');
+    return tries;
+  });
+  await expect(pool.get()).rejects.toThrow('not there');
+  expect(await pool.get()).toBe(2);
+});
+
 test('is ended when it is closed, and what was never opened is not opened for that, nor later', async () => {
   const used = counted();
   await used.pool.get();

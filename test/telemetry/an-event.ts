@@ -108,6 +108,7 @@ const examples: Examples = {
   'carrier-unavailable': { type: 'carrier-unavailable', reason: 'No connection.', hint: 'Start Redis.' },
   'carrier-recovered': { type: 'carrier-recovered', downMs: 30_000 },
   'carrier-warning': { type: 'carrier-warning', reason: 'Redis evicts keys.', hint: 'Set noeviction.' },
+  'program-replaced': { type: 'program-replaced' },
   'ledger-replaced': { type: 'ledger-replaced', dataDir: '/data' },
   'ledger-upgraded': {
     type: 'ledger-upgraded',

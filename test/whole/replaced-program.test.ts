@@ -1,0 +1,75 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { aScene } from '../support/a-scene.ts';
+import { builtProgram } from '../support/built-program.ts';
+import type { Scene } from '../support/scene.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+/** Puts another version where a built one was: none of its parts has a name of the earlier one. */
+function replace(program: string): void {
+  const dist = join(dirname(program), '../dist');
+  rmSync(dist, { recursive: true });
+  mkdirSync(dist);
+  writeFileSync(join(dist, 'build.json'), '{"commit":"beef","built":"2026-11-21T10:00:00Z"}');
+  for (const name of ['main', 'reader-thread', 'export-process', 'inspect-process'])
+    writeFileSync(join(dist, `${name}.js`), 'process.exit(9);');
+}
+
+function addToConfiguration(
+  { configFile }: Pick<Scene, 'configFile'>,
+  parts: Readonly<Record<string, object>>,
+): void {
+  const config = parse(readFileSync(configFile, 'utf8'));
+  for (const [section, entries] of Object.entries(parts))
+    config[section] = { ...config[section], ...entries };
+  writeFileSync(configFile, stringify(config));
+}
+
+interface Status {
+  readonly sinks: readonly { sink: string; delivered: number; pending: number; dead: number }[];
+}
+
+async function statusOf(scene: Scene, name: string): Promise<Status['sinks'][number] | undefined> {
+  const status: Status = JSON.parse((await scene.run('status', '--json')).stdout);
+  return status.sinks.find(({ sink }) => sink === name);
+}
+
+test('a daemon that was replaced says so, delivers what it can, and keeps the rest for the next one', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 3 } });
+  const program = await builtProgram(tempDir());
+  const daemon = await scene.start({ program });
+  await until('all are delivered', () => scene.complete());
+  replace(program);
+  await until('it has noticed', () => daemon.log.some(({ event }) => event === 'program-replaced'));
+  const folder = tempDir();
+  addToConfiguration(scene, {
+    sinks: { lake: { type: 'parquet', directory: join(folder, 'lake'), batch: { wait: '100ms' } } },
+    exports: { nightly: { type: 'directory', every: '1d', directory: join(folder, 'exports') } },
+  });
+  daemon.process.kill('SIGHUP');
+  scene.stub.addLeads(2);
+  await until('the sinks that it has open get the new leads', () => scene.complete());
+  const REPLACED = /^leadsync was replaced by another version while this one runs\./;
+  const isOf = (sink: string) =>
+    daemon.log.filter((line) => line['sink'] === sink).map(({ reason }) => reason);
+  await until('the new sink is told to wait', () =>
+    isOf('lake').some((reason) => REPLACED.test(String(reason))),
+  );
+  const isExport = ({ event }: Record<string, unknown>) => event === 'export-failed';
+  await until('the export is told to wait', () =>
+    daemon.log.some((line) => isExport(line) && REPLACED.test(String(line['reason']))),
+  );
+  expect(await statusOf(scene, 'lake')).toMatchObject({ delivered: 0, pending: 5, dead: 0 });
+  expect(daemon.stderr).not.toContain('ERR_MODULE_NOT_FOUND');
+  expect(daemon.stderr).not.toContain('Please report');
+  await daemon.kill();
+  await scene.start();
+  await until(
+    'the next one delivers it',
+    async () => (await statusOf(scene, 'lake'))?.delivered === 5,
+    30_000,
+  );
+});
