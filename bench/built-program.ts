@@ -1,16 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { cpSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { builtProgram } from '../test/support/built-program.ts';
 import { newFolder, type Workbench } from './workbench.ts';
 
-const ROOT = join(import.meta.dirname, '..');
+const programs = new Map<string, Promise<string>>();
 
-/** Builds leadsync and puts it into a folder of its own, as an installation has it. Returns the file to start. @throws Error */
-export async function installedProgram(workbench: Workbench): Promise<string> {
-  const folder = newFolder(workbench);
-  execFileSync(process.execPath, [join(ROOT, 'scripts/build.ts')], { cwd: ROOT, stdio: 'ignore' });
-  for (const name of ['bin', 'dist', 'package.json'])
-    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  return join(folder, 'bin', 'leadsync.js');
+/** Returns the file that starts leadsync as a user gets it: built, in a folder of its own. It is built once. @throws Error */
+export function installedProgram(workbench: Pick<Workbench, 'folder'>): Promise<string> {
+  const program = programs.get(workbench.folder) ?? builtProgram(newFolder(workbench));
+  programs.set(workbench.folder, program);
+  return program;
 }

@@ -1,4 +1,5 @@
 import { type Daemon, startDaemon, startLeadsync, writeConfig } from '../test/support/leadsync.ts';
+import { installedProgram } from './built-program.ts';
 import { type Use, useOf } from './process-use.ts';
 import { newFolder, type Workbench } from './workbench.ts';
 
@@ -49,17 +50,19 @@ export function defaultWebhookTo(url: string): Readonly<Record<string, unknown>>
 
 const SECRET = `whsec_${Buffer.alloc(32, 'bench').toString('base64')}`;
 
-/** Runs `leadsync ARGUMENT …` to its end. @throws Error with what it wrote, when its exit code is not the expected one */
+/** Runs `leadsync ARGUMENT …` to its end, as a user gets it: built. @throws Error with what it wrote, when its exit code is not the expected one */
 export async function runLeadsync(
-  { env }: Workbench,
+  workbench: Workbench,
   { configFile }: Install,
   args: readonly string[],
   options: { readonly exitCode?: number; readonly onStart?: (pid: number | undefined) => void } = {},
 ): Promise<Use> {
+  const { env } = workbench;
+  const program = await installedProgram(workbench);
   let said = () => '';
   let code: number | null = null;
   const use = await useOf(() => {
-    const leadsync = startLeadsync([...args, '-c', configFile], { env });
+    const leadsync = startLeadsync([...args, '-c', configFile], { program, env });
     options.onStart?.(leadsync.process.pid);
     said = () => `${leadsync.stdout}${leadsync.stderr}`;
     const exited = leadsync.exited.then((exit) => {
@@ -73,11 +76,13 @@ export async function runLeadsync(
 
 /** Starts `leadsync run`, hands it to `act` once it is ready, and stops it whatever comes of that. */
 export async function whileRunning<Result>(
-  { env }: Workbench,
+  workbench: Workbench,
   { configFile, adminUrl }: Install,
   act: (daemon: Daemon) => Promise<Result>,
 ): Promise<Result> {
-  const daemon = await startDaemon(configFile, adminUrl, { env });
+  const { env } = workbench;
+  const program = await installedProgram(workbench);
+  const daemon = await startDaemon(configFile, adminUrl, { program, env });
   try {
     return await act(daemon);
   } finally {

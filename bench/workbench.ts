@@ -28,7 +28,7 @@ export interface Workbench {
 }
 
 /** A new empty folder of the workbench. */
-export function newFolder({ folder }: Workbench): string {
+export function newFolder({ folder }: Pick<Workbench, 'folder'>): string {
   return mkdtempSync(join(folder, 'run-'));
 }
 

@@ -1,4 +1,5 @@
 import { startLeadsync } from '../../test/support/leadsync.ts';
+import { installedProgram } from '../built-program.ts';
 import { atMost, figureOf } from '../figure.ts';
 import { leadsyncThatKnows } from '../known-leads.ts';
 import { type Install, install, runLeadsync } from '../leadsync-under-test.ts';
@@ -33,10 +34,12 @@ export const start: Work = {
   },
 };
 
-async function startOf({ env }: Workbench, { configFile, adminUrl }: Install): Promise<number> {
+async function startOf(workbench: Workbench, { configFile, adminUrl }: Install): Promise<number> {
+  const { env } = workbench;
+  const program = await installedProgram(workbench);
   settleDisk();
   const startMs = performance.now();
-  const daemon = startLeadsync(['run', '-c', configFile], { env });
+  const daemon = startLeadsync(['run', '-c', configFile], { program, env });
   try {
     while (!(await isReady(adminUrl))) {
       if (performance.now() - startMs > LONGEST_START_MS)
