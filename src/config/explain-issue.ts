@@ -17,7 +17,7 @@ const KINDS: Readonly<Record<string, string>> = {
 export function explainIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${KINDS[issue.expected] ?? issue.expected}${needsQuotes(issue) ? ': put it in quotes' : ''}`;
+      return `must be ${KINDS[issue.expected] ?? issue.expected}${howToWrite(issue)}`;
     case 'invalid_value':
       return mustBeOneOf(issue.values);
     case 'invalid_union':
@@ -51,8 +51,12 @@ export function innermostIssues(issue: Issue): readonly Issue[] {
   return [issue];
 }
 
-function needsQuotes({ expected, input }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>): boolean {
-  return expected === 'string' && ['number', 'boolean'].includes(typeof input);
+/** What makes a value of the kind that is expected, where the mistake is plain. */
+function howToWrite({ expected, input }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>): string {
+  if (expected === 'string' && ['number', 'boolean'].includes(typeof input)) return ': put it in quotes';
+  const isMap = expected === 'object' || expected === 'record';
+  const isKeyWithoutSpace = isMap && typeof input === 'string' && /^\w+:[^\s/]/.test(input);
+  return isKeyWithoutSpace ? ': put a space after the colon of each key' : '';
 }
 
 function isWrongForm({ code, path }: Issue): boolean {

@@ -64,6 +64,11 @@ describe('a fault is told at its line and column, with what to do', () => {
       `${SOURCE}data_dir: !env HOME\n`,
       '6:16: data_dir: has a YAML tag (!…) that leadsync does not know; remove the tag',
     ],
+    [
+      'no space after the colon of a key',
+      `${SOURCE}sinks:\n  p:\n    type:pigeon\n`,
+      '8:5: sinks.p: must be a map of keys and values: put a space after the colon of each key',
+    ],
     ['a number as key', `${SOURCE}1: 2\n`, '6:1: this key is not a text; put it in quotes'],
     ['a list as key', `${SOURCE}[a, b]: 2\n`, '6:1: this key is not a text; put it in quotes'],
     [
