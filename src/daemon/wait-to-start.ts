@@ -5,11 +5,15 @@ import { isLoopback } from '../platform/loopback.ts';
 import { version } from '../platform/version.ts';
 import { createLogger, type Logger, type LogStream } from '../telemetry/logger.ts';
 import { requireNewInstallation } from './new-ledger.ts';
+import { noteWhereabouts, removeWhereabouts } from './whereabouts.ts';
 
 /** How long `run` waits for places that could show an earlier ledger, in ms. */
 const RUN_PATIENCE_MS = 300_000;
 /** The same for `sync`, for which somebody waits. */
 const SYNC_PATIENCE_MS = 10_000;
+
+const NOT_STARTED =
+  'leadsync waits to start, and takes no changed configuration over before it has. Restart it to use the changed one.';
 
 /** A leadsync that is about to start. */
 export interface Starting {
@@ -28,8 +32,8 @@ interface Address {
 }
 
 /**
- * Holds the start until a missing ledger may be made. Meanwhile the log names who is waited for, `/livez` answers, and `/readyz` gives
- * the reason. @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError
+ * Holds the start until a missing ledger may be made. Meanwhile the log names who is waited for, `/livez` answers, also to
+ * `leadsync healthcheck`, and `/readyz` gives the reason. @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError
  */
 export async function waitToStart(options: Starting, clock: Clock): Promise<void> {
   const { config, role, admin, stop = new AbortController().signal } = options;
@@ -59,7 +63,9 @@ async function serveProbes(
 ) {
   const { startAdmin } = await import('../admin/server.ts'); // it takes memory that a leadsync without an address need not have
   const loadedAt = new Date().toISOString();
-  return startAdmin({
+  const instance = randomUUID();
+  const { dataDir } = config;
+  const admin = await startAdmin({
     host,
     port,
     hosts: () => [host, ...config.adminHosts],
@@ -67,14 +73,21 @@ async function serveProbes(
     token: () => config.adminToken?.reveal(),
     loopback: isLoopback(host),
     version,
-    instance: randomUUID(),
+    instance,
     ready: () =>
       reasons().map((reason) => `leadsync waits to start, since there is no ledger yet. ${reason}`),
     registry: { contentType: 'text/plain; version=0.0.4; charset=utf-8', metrics: async () => '' },
     configuration: async () => ({ generation: 1, loaded_at: loadedAt, stale: null, values: [] }),
-    reload: async () => ({ applied: false, generation: 1, reason: 'leadsync has not started yet.' }),
+    reload: async () => ({ applied: false, generation: 1, faults: [NOT_STARTED] }),
     operations: undefined,
     audit: async () => undefined,
     onFault: (error) => logger.fault('answering a request', error),
   });
+  noteWhereabouts(dataDir, { host, port: Number(new URL(admin.url).port), instance });
+  return {
+    close: async () => {
+      removeWhereabouts(dataDir);
+      await admin.close();
+    },
+  };
 }

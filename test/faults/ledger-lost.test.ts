@@ -162,6 +162,18 @@ test('a first start waits for PostgreSQL, and goes on by itself', async () => {
   expect((await daemon.kill()).code).toBe(0);
 });
 
+test('commands recognise the leadsync that waits to start', async () => {
+  const scene = await aScene('bullmq', { redisUrl: `redis://127.0.0.1:${await freePort()}` });
+  const { daemon } = await waiting(scene);
+  expect(await scene.run('healthcheck')).toMatchObject({ code: 0, stderr: '' });
+  expect(await scene.run('reload')).toMatchObject({
+    code: 78,
+    stderr: expect.stringMatching(/^leadsync waits to start/),
+  });
+  expect((await daemon.kill()).code).toBe(0);
+  expect(existsSync(join(scene.dataDir, 'admin.json'))).toBe(false);
+});
+
 test('a stop ends the wait at once, and leaves no ledger', async () => {
   const scene = await aScene('in-process', { stub: { leads: LEADS } });
   await postgresLater(scene);
