@@ -171,6 +171,34 @@ describe('leadsync query', () => {
     expect(stdout.split('\r\n')[1]).toBe(`${type},${value}`);
   });
 
+  it.each([
+    ['its own SQL', 'SELECT :a AS a, :b AS b', 'a,b\r\n1,2\r\n'],
+    ['SQL with an equals sign', 'SELECT :a AS a WHERE :b = 2', 'a\r\n1\r\n'],
+    ['standard input', '-', 'a,b\r\n1,2\r\n'],
+  ])('takes values before %s', async (_, asked, stdout) => {
+    const install = await withLeads();
+    const stdin = 'SELECT :a AS a, :b AS b';
+    for (const set of [
+      ['--set', 'a=1', 'b=2'],
+      ['--set', 'a=1', '--set', 'b=2'],
+    ]) {
+      expect(await install.run(['query', ...set, asked], { stdin })).toMatchObject({
+        code: 0,
+        stderr: '',
+        stdout,
+      });
+    }
+  });
+
+  it('takes values before a documented query, and misses one behind values alone', async () => {
+    const install = await withLeads();
+    expect(await install.run(['query', '--set', 'since=7d', '@speed-to-lead'])).toMatchObject({ code: 0 });
+    expect(await install.run(['query', '--set', 'since=7d'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('No query was given.'),
+    });
+  });
+
   it('compares a number that is set with a count', async () => {
     const install = await withLeads();
     const asked = 'SELECT count(*) AS n FROM leads HAVING count(*) > :least';

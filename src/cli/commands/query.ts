@@ -58,7 +58,9 @@ export const command = defineCommand<Options>({
           .default(readSize('1gb'), '1gb'),
       );
   },
-  run: async (options, surroundings, [asked]) => {
+  run: async (options, surroundings, [given]) => {
+    const { asked, set } =
+      given === undefined ? behindValues(options.set ?? []) : { asked: given, set: options.set };
     if (options.list) {
       surroundings.stdout.write(list(widthOf(surroundings)));
       return ExitCode.done;
@@ -70,7 +72,7 @@ export const command = defineCommand<Options>({
         'Give SQL in quotes, @ and the name of a documented query, or - to read SQL from standard input; --list shows what there is.',
       );
     const query = await queryOf(asked, surroundings);
-    const values = readValues(options.set ?? [], query, surroundings.clock.now());
+    const values = readValues(set ?? [], query, surroundings.clock.now());
     const { sql } = query;
     const file = ledgerFile(readableConfigOf(options, surroundings).dataDir);
     const { stdout, stderr } = surroundings;
@@ -88,6 +90,13 @@ export const command = defineCommand<Options>({
     return ExitCode.done;
   },
 });
+
+/** `--set` takes all words that follow it, so a query that stands last is among its values. */
+function behindValues(words: readonly string[]): { asked: string | undefined; set: readonly string[] } {
+  const last = words.at(-1);
+  if (last === undefined || /^\w+=/.test(last)) return { asked: undefined, set: words };
+  return { asked: last, set: words.slice(0, -1) };
+}
 
 async function queryOf(asked: string, { stdin }: Surroundings): Promise<Pick<Query, 'sql'> & Partial<Query>> {
   if (asked === '-') return { sql: await readAll(stdin) };
