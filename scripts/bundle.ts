@@ -9,6 +9,7 @@ const PROGRAMS = [
   'main.ts',
   'cli/query-process.ts',
   'cli/query-watch.ts',
+  'daemon/ledger-thread.ts',
   'exports/export-process.ts',
   'exports/piece-thread.ts',
   'ledger/inspect-process.ts',

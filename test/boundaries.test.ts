@@ -71,6 +71,8 @@ const rooms: Readonly<Record<string, Room>> = {
       'reading.ts',
       'id-set.ts',
       'sqlite-ledger.ts',
+      'thread/open-in-thread.ts',
+      'thread/serve-engine.ts',
       'reader.ts',
       'answers.ts',
     ],

@@ -22,6 +22,7 @@ import { holdDataDir, openConfiguredLedger } from './open-ledger.ts';
 import { OpenSinks } from './open-sinks.ts';
 import { PollFailures } from './poll-failures.ts';
 import { tellOpening } from './tell-opening.ts';
+import { openThreadedLedger } from './threaded-ledger.ts';
 import { waitToStart } from './wait-to-start.ts';
 import { Wakes } from './wake.ts';
 import { removeWhereabouts } from './whereabouts.ts';
@@ -55,6 +56,7 @@ export interface DaemonOptions {
   readonly stop?: AbortSignal;
   /** The environment, in which OpenTelemetry's variables may ask for traces. Absent: none are made. */
   readonly env?: TracingParts['env'];
+  /** Another time than the machine's, for a test; the ledger is then in the same thread. */
   readonly clock?: Clock;
   readonly random?: Random;
 }
@@ -107,7 +109,7 @@ export async function compose(
     removeWhereabouts(config.dataDir); // of one that was killed
     await waitToStart(options, clock);
   }
-  const ledger = openLedger(current, { clock, random, create: polls }, closers);
+  const ledger = await openLedger(current, { ...options, create: polls }, closers);
   const pollFailures = new PollFailures();
   const tracing = await openTracing({
     env: options.env ?? {},
@@ -154,19 +156,21 @@ export async function compose(
   };
 }
 
-function openLedger(
+async function openLedger(
   current: Parts['current'],
-  parts: { clock: Clock; random: Random; create: boolean },
+  { create, clock, random = Math.random }: { create: boolean } & Pick<DaemonOptions, 'clock' | 'random'>,
   closers: Closers,
-): Ledger {
-  const { dataDir } = current.config;
+): Promise<Ledger> {
+  const { config } = current;
   // Random by nature: it must differ from every name that was ever used here.
   const holder = randomBytes(8).toString('hex');
-  const sinks = () => current.config.sinks;
-  const ledger = openConfiguredLedger(current.config, { ...parts, holder, sinks });
+  const parts = { create, holder, sinks: () => current.config.sinks };
+  const ledger = clock
+    ? openConfiguredLedger(config, { ...parts, clock, random })
+    : await openThreadedLedger(config.dataDir, parts);
   closers.push(() => ledger.close());
-  if (parts.create) closers.push(() => ledger.noteProgress());
-  const life = showOwnLife(dataDir, holder);
+  if (create) closers.push(() => ledger.noteProgress());
+  const life = showOwnLife(config.dataDir, holder);
   closers.push(() => life.release());
   return ledger;
 }

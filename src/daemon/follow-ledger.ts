@@ -52,7 +52,7 @@ export async function* followLedger(parts: FollowParts): AsyncGenerator<readonly
   try {
     for (let failed = false; !signal.aborted; ) {
       try {
-        if (failed || followed.isReplaced()) {
+        if (failed || (await followed.isReplaced())) {
           const again = await followed.reopen(open());
           yield [ledgerChange(clock, again === followed ? 'back' : 'another')];
           followed = again;
@@ -94,7 +94,7 @@ class Followed {
     return new Followed(ledger, await ledger.newsMark(), await ledger.backlog(), parts);
   }
 
-  isReplaced(): boolean {
+  isReplaced(): Promise<boolean> {
     return this.#ledger.isReplaced();
   }
 
@@ -108,7 +108,7 @@ class Followed {
   }
 
   async look(): Promise<readonly Happening[]> {
-    if (!this.#ledger.changedElsewhere() && !this.#more) return [];
+    if (!(await this.#ledger.changedElsewhere()) && !this.#more) return [];
     const { clock, withData } = this.#parts;
     const { entries, mark, more } = await this.#ledger.news(this.#mark, withData);
     const sinks = await this.#ledger.backlog();

@@ -41,7 +41,10 @@ export class Installation {
       config.sources.map((source) => ({ name: source.name, config: describeSource(source) })),
     );
     await ledger.declareSinks(
-      enabledSinks(config).map((sink) => ({ ...sink, config: describeSink(sink), place: placeOf(sink) })),
+      enabledSinks(config).map((sink) => {
+        const { name, events, backfill, formerly } = sink;
+        return { name, events, backfill, formerly, config: describeSink(sink), place: placeOf(sink) };
+      }),
     );
   }
 

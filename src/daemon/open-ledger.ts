@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { LedgerConfig } from '../config/config.ts';
 import { DEFAULT_RETRY } from '../config/sink-options.ts';
 import { judgeBy } from '../delivery/judge.ts';
+import type { RetryPolicy } from '../delivery/retry-policy.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { openLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
@@ -86,7 +87,18 @@ export interface LedgerParts {
   readonly sinks?: () => LedgerConfig['sinks'];
 }
 
-/** Opens the ledger of a configuration, with the retry policies of its sinks. @throws LedgerError */
+/** A sink, as far as its ledger goes by its configuration. */
+export type RetriedSink = Pick<LedgerConfig['sinks'][number], 'name' | 'retry'>;
+
+/** When failed deliveries of each sink are tried again, by the sink's name. */
+export type RetryPolicies = ReadonlyMap<string, RetryPolicy>;
+
+/** The retry policies of these sinks. */
+export function retryPolicies(sinks: readonly RetriedSink[]): RetryPolicies {
+  return new Map(sinks.map(({ name, retry }) => [name, retry]));
+}
+
+/** Opens the ledger of a configuration in this thread, with the retry policies of its sinks. @throws LedgerError */
 export function openConfiguredLedger(config: LedgerConfig, parts: LedgerParts): Ledger {
   const sinks = parts.sinks ?? (() => config.sinks);
   const policyOf = (name: string) => sinks().find((sink) => sink.name === name)?.retry ?? DEFAULT_RETRY;

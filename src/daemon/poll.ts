@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ListedElement, ListedItem } from '../leads/listed-lead.ts';
+import type { ListedBlock, ListedElement, ListedItem } from '../leads/listed-lead.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { PollSummary } from '../ledger/ledger-polling.ts';
@@ -80,14 +80,41 @@ async function record(
   progress: Progress,
   startMs: number,
 ): Promise<void> {
-  for await (const block of listing.blocks) {
-    reach('listing-read');
-    const { items, fault } = readAll(await parts.ledger.sift(id, block));
-    progress.listed += block.size;
-    if (items.length > 0) await recordItems(parts, id, items, progress);
-    if (fault) throw fault;
-    reportProgress(parts, id, progress, startMs);
-    await turn(); // recording is synchronous underneath: probes and deliveries get their turn between two blocks
+  let recording = Promise.resolve();
+  let isNews = false;
+  try {
+    for await (const listed of listing.blocks) {
+      reach('listing-read');
+      // Behind something new there is more of it, most likely; the ledger is busy with that meanwhile.
+      const block: ListedBlock = isNews ? readAhead(listed) : listed;
+      await recording;
+      const elements = await parts.ledger.sift(id, block);
+      const { items, fault } = readAll(elements);
+      isNews = items.length === block.size;
+      progress.listed += block.size;
+      if (items.length > 0) recording = recordItems(parts, id, items, progress);
+      recording.catch(() => undefined); // whoever waits for it is told
+      if (fault) throw fault;
+      reportProgress(parts, id, progress, startMs);
+      await turn(); // where the ledger is in this thread, probes and deliveries get their turn between two blocks
+    }
+  } finally {
+    await recording;
+  }
+}
+
+/** A block whose elements were read already. */
+function readAhead({ hash, size, elements }: ListedBlock): ListedBlock {
+  const ahead = elements().map((element) => ({ ...element, read: readOnce(element) }));
+  return { hash, size, elements: () => ahead };
+}
+
+function readOnce(element: ListedElement): ListedElement['read'] {
+  try {
+    const item = element.read();
+    return () => item;
+  } catch {
+    return () => element.read(); // fails once more, where that is expected
   }
 }
 

@@ -11,7 +11,7 @@ const WATCH_PROCESSES_MS = 2_000;
 /** Wakes dispatch when a worker has settled something or a command has changed something. */
 export async function lookElsewhere({ ledger, clock, wakes }: Parts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    if (ledger.changedElsewhere()) wakes.notifyAll();
+    if (await ledger.changedElsewhere()) wakes.notifyAll();
     await clock.sleep(LOOK_ELSEWHERE_MS, signal);
   }
 }
@@ -32,7 +32,7 @@ export async function watchProcesses(
 export async function ledgerReplaced({ ledger, clock }: Parts, signal: AbortSignal): Promise<boolean> {
   while (!signal.aborted) {
     await clock.sleep(LOOK_AT_FILES_MS, signal);
-    if (!signal.aborted && ledger.isReplaced()) return true;
+    if (!signal.aborted && (await ledger.isReplaced())) return true;
   }
   return false;
 }

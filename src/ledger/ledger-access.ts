@@ -74,14 +74,6 @@ export class LedgerAccess {
     }
   }
 
-  checked<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      throw this.#explained(error);
-    }
-  }
-
   #explained(error: unknown): LedgerError {
     const explained = toLedgerError(error, this.#db.name);
     if (explained.code === 'damaged') this.noteDamage(explained);

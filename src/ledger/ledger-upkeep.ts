@@ -32,9 +32,9 @@ export interface LedgerUpkeep {
    */
   inspect(signal: AbortSignal): Promise<LedgerError | undefined>;
   /** Whether the file that was opened, or its write-ahead log, is no longer the one under its name: it was removed, or another was put there. */
-  isReplaced(): boolean;
+  isReplaced(): Promise<boolean>;
   /** True once after another process has written to the ledger. */
-  changedElsewhere(): boolean;
+  changedElsewhere(): Promise<boolean>;
   /** Brings what was written to its final place, as far as nobody still reads an older state of the ledger. */
   tidy(): Promise<Tidied>;
   /** Notes beside the file how far the ledger has come, so that `opening` tells of an older copy that is written over it. Does nothing where the disk refuses. */

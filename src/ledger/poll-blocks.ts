@@ -29,7 +29,7 @@ export class PollBlocks {
   }
 
   /** The leads of a block, by their numbers, when the last listing had it; else its leads are to be met one by one. */
-  begin({ hash, size }: ListedBlock): Uint32Array | undefined {
+  begin({ hash, size }: Omit<ListedBlock, 'elements'>): Uint32Array | undefined {
     this.#close();
     const known = hash === undefined ? undefined : this.#unchanged(this.last?.leads.get(hash));
     if (hash !== undefined && known) this.#leads.set(hash, known);

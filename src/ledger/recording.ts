@@ -51,17 +51,21 @@ export class Recording {
     this.#sql = prepareRecording(db);
   }
 
-  /** Those that are not listed with the very content that is known; the others are noted as met. */
-  sift(poll: OpenPoll, block: ListedBlock): readonly ListedElement[] {
+  /** True when the last listing had this block: its leads are noted as met. */
+  beginBlock(poll: OpenPoll, block: Omit<ListedBlock, 'elements'>): boolean {
     const known = poll.blocks.begin(block);
-    if (known) {
-      for (const lead of known) {
-        poll.heldBack.delete(lead);
-        poll.seen.add(lead);
-      }
-      return [];
+    for (const lead of known ?? []) {
+      poll.heldBack.delete(lead);
+      poll.seen.add(lead);
     }
-    return block.elements().filter(({ id, hash }) => id === undefined || !this.#known(poll, id, hash));
+    return known !== undefined;
+  }
+
+  /** The places of those that are not listed with the very content that is known; the others are noted as met. */
+  unknown(poll: OpenPoll, elements: readonly Pick<ListedElement, 'id' | 'hash'>[]): number[] {
+    return elements.flatMap(({ id, hash }, place) =>
+      id !== undefined && this.#known(poll, id, hash) ? [] : [place],
+    );
   }
 
   /** Seen and owed, on disk, when it resolves; after a throw, nothing of these items is. */

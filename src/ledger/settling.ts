@@ -56,8 +56,8 @@ export class Settling {
   }
 
   /** The attempt was never made: it can still be, under the same lease. */
-  giveBack({ batch, lease }: Begun): void {
-    this.#sql.giveBack.run(batchNumber(batch.id), lease);
+  giveBack({ batch, lease }: Pick<BatchRef, 'batch' | 'lease'>): void {
+    this.#sql.giveBack.run(batchNumber(batch), lease);
   }
 
   /** Without leads that were erased since an attempt of them began: they have no content. Undefined when nothing is left. */

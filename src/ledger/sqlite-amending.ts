@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../platform/clock.ts';
 import { Amending } from './amending.ts';
-import type { BegunAttempts } from './begun-attempts.ts';
 import { NEWEST, readPlace } from './browsing.ts';
 import { ClientKeys } from './client-keys.ts';
 import { ClockSetting, type Moved } from './clock-setting.ts';
@@ -21,14 +20,13 @@ interface AmendingParts {
   readonly clock: Clock;
   readonly rows: SinkRows;
   readonly owing: Owing;
-  readonly begun: BegunAttempts;
 }
 
 /** What the configuration and operators ask to change: who is owed what, since when, and for how long it is kept. */
 export function amendingOf(
   db: Database.Database,
   access: LedgerAccess,
-  { clock, rows, owing, begun }: AmendingParts,
+  { clock, rows, owing }: AmendingParts,
 ) {
   const declaring = new Declaring(db, clock, rows);
   const amending = new Amending(db, clock, rows);
@@ -68,8 +66,6 @@ export function amendingOf(
         return after === undefined;
       });
       moved += await access.write(() => clockSetting.finish(by));
-      // Their leases have been pulled back as well: whoever has not asked yet comes too late.
-      begun.takeAll();
       return moved;
     },
 

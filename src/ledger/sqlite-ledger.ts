@@ -1,11 +1,12 @@
 import type Database from 'better-sqlite3';
 import type { Judge } from '../leads/judge.ts';
 import type { Clock, Random } from '../platform/clock.ts';
-import { BegunAttempts } from './begun-attempts.ts';
+import type { LedgerEngine } from './engine.ts';
 import type { Ledger } from './ledger.ts';
 import { LedgerAccess } from './ledger-access.ts';
 import { toLedgerError } from './ledger-error.ts';
 import { connect, prepareFile, renameCopy, requireFile } from './ledger-file.ts';
+import { ledgerOf } from './ledger-of.ts';
 import type { Opening } from './ledger-upkeep.ts';
 import { Owing } from './owing.ts';
 import { SinkRows } from './sink-rows.ts';
@@ -34,8 +35,13 @@ export interface LedgerOptions {
   readonly connect?: (file: string) => Database.Database;
 }
 
-/** Opens the ledger, and upgrades it if `create` allows that. @throws LedgerError */
+/** Opens the ledger in this thread, and upgrades it if `create` allows that. @throws LedgerError */
 export function openLedger(options: LedgerOptions): Ledger {
+  return ledgerOf(openEngine(options), options);
+}
+
+/** The same as its engine, for a thread that others ask. @throws LedgerError */
+export function openEngine(options: LedgerOptions): LedgerEngine {
   const { file, create } = options;
   if (!create) requireFile(file);
   let db: Database.Database | undefined;
@@ -54,19 +60,18 @@ export function openLedger(options: LedgerOptions): Ledger {
   }
 }
 
-/** The ledger's parts on one connection, by who asks them. */
-function compose(db: Database.Database, options: LedgerOptions, opening: Opening): Ledger {
+/** The engine's parts on one connection, by who asks them. */
+function compose(db: Database.Database, options: LedgerOptions, opening: Opening): LedgerEngine {
   const { clock, random, judge, holder = 'nobody' } = options;
   const rows = new SinkRows(db);
   const access = new LedgerAccess(db, rows, clock);
   const owing = new Owing(db, rows);
-  const begun = new BegunAttempts();
   return {
     ...upkeepOf(db, access, opening),
     ...pollingOf(db, access, clock, owing),
-    ...deliveringOf(db, access, { clock, random, judge, rows, begun, owing, holder }),
+    ...deliveringOf(db, access, { clock, random, judge, rows, owing, holder }),
     ...askingOf(db, access, rows),
-    ...amendingOf(db, access, { clock, rows, owing, begun }),
+    ...amendingOf(db, access, { clock, rows, owing }),
     ...personsOf(db, access, clock, rows),
   };
 }

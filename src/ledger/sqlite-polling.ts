@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../platform/clock.ts';
+import type { LedgerEngine } from './engine.ts';
 import type { LedgerAccess } from './ledger-access.ts';
-import type { LedgerPolling } from './ledger-polling.ts';
 import type { Owing } from './owing.ts';
 import { Polls } from './polls.ts';
 import { Recording } from './recording.ts';
@@ -16,8 +16,9 @@ export function pollingOf(db: Database.Database, access: LedgerAccess, clock: Cl
     keepOrigin: (source, origin) => access.noted(async () => polls.keepOrigin(source, origin)),
     forgetOrigin: (source) => access.noted(async () => polls.forgetOrigin(source)),
     startPoll: (source) => access.recorded(async () => polls.start(source)),
-    sift: (poll, block) => access.read(() => recording.sift(polls.underWay(poll), block)),
+    beginBlock: (poll, block) => access.read(() => recording.beginBlock(polls.underWay(poll), block)),
+    unknown: (poll, elements) => access.read(() => recording.unknown(polls.underWay(poll), elements)),
     record: (poll, items) => access.noted(async () => recording.record(polls.underWay(poll), items)),
     finishPoll: (poll, end) => access.noted(() => polls.finish(poll, end)),
-  } satisfies LedgerPolling;
+  } satisfies Partial<LedgerEngine>;
 }

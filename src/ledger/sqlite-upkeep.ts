@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
-import { inspectFile } from './inspect-file.ts';
+import type { LedgerEngine } from './engine.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import { fileIdentity, scrub } from './ledger-file.ts';
-import type { LedgerUpkeep, Opening } from './ledger-upkeep.ts';
+import type { Opening } from './ledger-upkeep.ts';
 import { writeMark } from './progress-mark.ts';
 import { removeUpgradeCopies, removeUpgradeCopiesBefore } from './upgrade-copy.ts';
 
@@ -22,19 +22,14 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: O
     failing: () => access.failing(),
     noteDamage: (damage) => access.noteDamage(damage),
 
-    inspect: async (signal: AbortSignal) => {
-      const damage = await inspectFile(db.name, 'quick', signal);
-      if (damage) access.noteDamage(damage);
-      return damage;
-    },
+    isReplaced: () => access.guard(async () => filesNow() !== opened || readId() !== id),
 
-    isReplaced: () => access.checked(() => filesNow() !== opened || readId() !== id),
-
-    changedElsewhere: () => {
-      const before = dataVersion;
-      dataVersion = access.checked(readDataVersion);
-      return dataVersion !== before;
-    },
+    changedElsewhere: () =>
+      access.guard(async () => {
+        const before = dataVersion;
+        dataVersion = readDataVersion();
+        return dataVersion !== before;
+      }),
 
     tidy: () =>
       access.guard(async () => {
@@ -55,5 +50,5 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: O
       }),
 
     removeUpgradeCopies: (before) => access.guard(async () => removeUpgradeCopiesBefore(db.name, before)),
-  } satisfies LedgerUpkeep;
+  } satisfies Partial<LedgerEngine>;
 }

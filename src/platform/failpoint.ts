@@ -62,6 +62,12 @@ interface Armed {
 const EXAMPLE = 'settled=kill@3,file-sync=ENOSPC*2';
 
 let armed: Map<Failpoint, Armed> | undefined;
+let askedFor: string | undefined;
+
+/** What `armFailpoints` was last called with: a thread arms its own. */
+export function failpointsAskedFor(): string | undefined {
+  return askedFor;
+}
 
 /**
  * Arms what `LEADSYNC_FAILPOINTS` asks for: `PLACE=kill`, `PLACE=freeze` or `PLACE=ENOSPC` (any error code), separated by
@@ -70,6 +76,7 @@ let armed: Map<Failpoint, Armed> | undefined;
  */
 export function armFailpoints(text: string | undefined, isBuild = isBuilt): void {
   armed = undefined;
+  askedFor = text;
   if (!text) return;
   if (isBuild)
     throw new Error('LEADSYNC_FAILPOINTS is for tests of a checkout. Remove it from the environment.');

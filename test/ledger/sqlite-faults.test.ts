@@ -300,13 +300,13 @@ describe('a ledger file in trouble', () => {
   it('tells when its file was removed, or another was put in its place', async () => {
     const file = join(tempDir(), 'ledger.db');
     const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
-    expect(on.ledger.isReplaced()).toBe(false);
+    expect(await on.ledger.isReplaced()).toBe(false);
     renameSync(file, `${file}.away`);
-    expect(on.ledger.isReplaced()).toBe(true);
+    expect(await on.ledger.isReplaced()).toBe(true);
     copyFileSync(`${file}.away`, file);
-    expect(on.ledger.isReplaced()).toBe(true);
+    expect(await on.ledger.isReplaced()).toBe(true);
     renameSync(`${file}.away`, file);
-    expect(on.ledger.isReplaced()).toBe(false);
+    expect(await on.ledger.isReplaced()).toBe(false);
     await on.ledger.close();
   });
 
@@ -314,11 +314,11 @@ describe('a ledger file in trouble', () => {
     const file = join(tempDir(), 'ledger.db');
     const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
     await on.list([1]);
-    expect(on.ledger.isReplaced()).toBe(false);
+    expect(await on.ledger.isReplaced()).toBe(false);
     renameSync(`${file}-wal`, `${file}.away`);
-    expect(on.ledger.isReplaced()).toBe(true);
+    expect(await on.ledger.isReplaced()).toBe(true);
     renameSync(`${file}.away`, `${file}-wal`);
-    expect(on.ledger.isReplaced()).toBe(false);
+    expect(await on.ledger.isReplaced()).toBe(false);
     await on.ledger.close();
   });
 
@@ -383,12 +383,12 @@ describe('writing', () => {
   it('by another process is noticed once', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, 'crm');
-    expect(on.ledger.changedElsewhere()).toBe(false);
+    expect(await on.ledger.changedElsewhere()).toBe(false);
     await on.list([1]);
-    expect(on.ledger.changedElsewhere()).toBe(false);
+    expect(await on.ledger.changedElsewhere()).toBe(false);
     disk.other((db) => db.exec('UPDATE _sinks SET active = 0'));
-    expect(on.ledger.changedElsewhere()).toBe(true);
-    expect(on.ledger.changedElsewhere()).toBe(false);
+    expect(await on.ledger.changedElsewhere()).toBe(true);
+    expect(await on.ledger.changedElsewhere()).toBe(false);
   });
 });
 

@@ -4,9 +4,10 @@ import { expect, it } from 'vitest';
 import { until } from '../support/until.ts';
 import { ledgerContract } from './contract.ts';
 import { ids, LedgerUnderTest } from './ledger-under-test.ts';
-import { SqliteFile, sqliteStore } from './sqlite-store.ts';
+import { askedStore, SqliteFile } from './sqlite-store.ts';
 
-ledgerContract('the ledger in SQLite', () => sqliteStore());
+// By messages, as a daemon asks: what is asked in this thread goes the same way from there on.
+ledgerContract('the ledger in SQLite', () => askedStore());
 
 it('SQLite lets several connections write at once: one records, two deliver, and each lead is attempted once', async () => {
   const disk = new SqliteFile();

@@ -1,7 +1,11 @@
 import { join } from 'node:path';
+import { MessageChannel } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
-import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { ledgerOf } from '../../src/ledger/ledger-of.ts';
+import { openEngine, openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { askedEngine } from '../../src/ledger/thread/asked-engine.ts';
+import { answerQuestions } from '../../src/ledger/thread/serve-engine.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { OpenLedger } from './ledger-under-test.ts';
 
@@ -9,6 +13,21 @@ import type { OpenLedger } from './ledger-under-test.ts';
 export function sqliteStore(file = join(tempDir(), 'ledger.db')): OpenLedger {
   return (parts) => {
     const ledger = openLedger({ ...parts, file, create: true });
+    onTestFinished(() => ledger.close());
+    return ledger;
+  };
+}
+
+/** The same, each ledger asked by messages as one in a thread is; but here, where the test holds its clock. */
+export function askedStore(file = join(tempDir(), 'ledger.db')): OpenLedger {
+  return (parts) => {
+    const engine = openEngine({ ...parts, file, create: true });
+    const { port1, port2 } = new MessageChannel();
+    answerQuestions(engine, port2);
+    const ledger = ledgerOf(
+      askedEngine(port1, engine, async () => port1.close()),
+      { file, clock: parts.clock },
+    );
     onTestFinished(() => ledger.close());
     return ledger;
   };

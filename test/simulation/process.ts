@@ -237,7 +237,7 @@ export class SimulatedProcess {
 
   async #lookElsewhere(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      if (this.#ledger.changedElsewhere()) this.#wakeAll();
+      if (await this.#ledger.changedElsewhere()) this.#wakeAll();
       await this.#clock.sleep(LOOK_ELSEWHERE_MS, signal);
     }
   }

@@ -75,8 +75,8 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown, versions
     get: (_, key) => {
       const method: unknown = Reflect.get(seen, key) ?? Reflect.get(ledger, key);
       if (typeof method !== 'function') return method;
-      // The one method that is not asynchronous.
-      if (key === 'changedElsewhere') return () => !life.isDead && ledger.changedElsewhere();
+      // Looked at all the time: a process that ended at each look would do little else.
+      if (key === 'changedElsewhere') return async () => !life.isDead && (await ledger.changedElsewhere());
       return (...values: unknown[]) => {
         onCall(String(key));
         const place = key === 'begin' || key === 'settle' ? 'attempt' : 'crossing';

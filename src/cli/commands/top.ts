@@ -105,7 +105,7 @@ class Watch {
   /** @throws LedgerError */
   async read(): Promise<void> {
     if (this.#frames++ % ASK_EVERY === 0) this.#holder = await askTheHolder(this.#config);
-    if (this.#ledger?.isReplaced()) await this.close();
+    if (await this.#ledger?.isReplaced()) await this.close();
     this.#ledger ??= openConfiguredLedger(this.#config, { ...this.#surroundings, create: false });
     const [status, attempts] = [await this.#ledger.status(), await this.#ledger.recentAttempts(ATTEMPTS)];
     const [sources, sinks] = [viewSources(this.#config, status), viewSinks(this.#config, status)];

@@ -1,0 +1,25 @@
+import { DEFAULT_RETRY } from '../config/sink-options.ts';
+import { judgeBy } from '../delivery/judge.ts';
+import { openEngine } from '../ledger/sqlite-ledger.ts';
+import { serveThread } from '../ledger/thread/serve-engine.ts';
+import { systemClock } from '../platform/clock.ts';
+import { armFailpoints } from '../platform/failpoint.ts';
+import type { RetryPolicies } from './open-ledger.ts';
+
+/** The thread of a daemon's ledger (threaded-ledger.ts). */
+
+/** What it begins with; it is told the retry policies again when they have changed. */
+export interface ThreadBegin {
+  readonly file: string;
+  readonly create: boolean;
+  readonly holder: string;
+  readonly policies: RetryPolicies;
+  readonly failpoints: string | undefined;
+}
+
+serveThread<ThreadBegin, RetryPolicies>(({ policies, failpoints, ...options }, told) => {
+  armFailpoints(failpoints);
+  const policyOf = (sink: string) => (told() ?? policies).get(sink) ?? DEFAULT_RETRY;
+  const judge = judgeBy(policyOf, Math.random);
+  return openEngine({ ...options, clock: systemClock, random: Math.random, judge });
+});

@@ -1,0 +1,42 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openThreadedLedger } from '../../src/daemon/threaded-ledger.ts';
+import { aListedLead } from '../support/a-lead.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+/** A sink as a configuration has it, as far as its retry schedule goes. */
+function aSink(waitMs: number) {
+  return { name: 'crm', retry: { scheduleMs: [waitMs, waitMs], jitter: 0 } };
+}
+
+test('a retry schedule that a reload has changed counts from then on', async () => {
+  let sinks = [aSink(60_000)];
+  const ledger = await openThreadedLedger(tempDir(), { create: true, holder: 'test', sinks: () => sinks });
+  onTestFinished(() => ledger.close());
+  await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
+  const poll = await ledger.startPoll('main');
+  await ledger.record(
+    poll,
+    [1, 2, 3].map((id, position) => aListedLead({ id }, position)),
+  );
+
+  const waits = async (...kinds: readonly ('delivered' | 'unavailable')[]) => {
+    const { refs } = await ledger.claim({
+      sink: 'crm',
+      window: 1,
+      max: kinds.length,
+      waitMs: 0,
+      leaseMs: 60_000,
+    });
+    const [ref] = refs;
+    if (!ref) throw new Error('there is nothing to attempt');
+    await ledger.begin(ref, 60_000);
+    const outcomes = kinds.map((kind) => ({ kind, reason: 'It is down.' }));
+    const settledAt = Date.now();
+    const settled = await ledger.settle(ref, { outcomes, startedAt: new Date(), durationMs: 1 });
+    return settled?.verdicts.map(({ nextAttemptAt }) => nextAttemptAt && nextAttemptAt.getTime() - settledAt);
+  };
+  // Beside a lead that got through, a failure moves the other along its schedule.
+  expect((await waits('delivered', 'unavailable'))?.[1]).toBeGreaterThan(30_000);
+  sinks = [aSink(10 * 60_000)];
+  expect((await waits('unavailable'))?.[0]).toBeGreaterThan(5 * 60_000);
+});

@@ -1,0 +1,10 @@
+import { openInThread } from '../../src/ledger/thread/open-in-thread.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { TestThread } from './a-thread.ts';
+
+// Asks a ledger in a thread that dies of it.
+const [, , file = ''] = process.argv;
+const program = new URL('./a-thread.ts', import.meta.url);
+const begin: TestThread = { file, create: true, status: 'it-dies' };
+const { ledger } = await openInThread<TestThread, never>(program, begin, { file, clock: systemClock });
+await ledger.status();
