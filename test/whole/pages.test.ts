@@ -52,7 +52,6 @@ async function aRunningLeadsync() {
     await receiver.close();
   });
   const page = await browser.newPage();
-  page.setDefaultTimeout(10_000);
   return { ...configured, refused, page };
 }
 

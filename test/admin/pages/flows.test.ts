@@ -79,7 +79,7 @@ describe('Overview', () => {
     expect(await page.title()).toBe('3 troubles · Overview · leadsync');
     expect(await page.locator('#icon').getAttribute('href')).toContain('critical-');
     operations.troubles = [];
-    await expect.poll(() => page.title(), { timeout: 5_000 }).toBe('Overview · leadsync');
+    await expect.poll(() => page.title(), { timeout: 30_000 }).toBe('Overview · leadsync');
     expect(await page.locator('#icon').getAttribute('href')).toContain('well-');
   });
 });

@@ -19,7 +19,6 @@ export async function openReader(
   const pages = await openPages({ refreshMs: 150, ...more });
   const window = await browser.newContext({ timezoneId: 'Australia/Sydney', ...context });
   const page = await window.newPage();
-  page.setDefaultTimeout(5_000);
   const faults = watchFaults(page);
   onTestFinished(async () => {
     await window.close();
