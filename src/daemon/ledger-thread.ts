@@ -3,7 +3,7 @@ import { judgeBy } from '../delivery/judge.ts';
 import { openEngine } from '../ledger/sqlite-ledger.ts';
 import { serveThread } from '../ledger/thread/serve-engine.ts';
 import { systemClock } from '../platform/clock.ts';
-import { armFailpoints } from '../platform/failpoint.ts';
+import { armFailpoints, parkWhenAsked } from '../platform/failpoint.ts';
 import type { RetryPolicies } from './open-ledger.ts';
 
 /** The thread of a daemon's ledger (threaded-ledger.ts). */
@@ -15,10 +15,13 @@ export interface ThreadBegin {
   readonly holder: string;
   readonly policies: RetryPolicies;
   readonly failpoints: string | undefined;
+  /** Where it is asked to park before the process freezes; only with failpoints. */
+  readonly parking: Int32Array | undefined;
 }
 
-serveThread<ThreadBegin, RetryPolicies>(({ policies, failpoints, ...options }, told) => {
+serveThread<ThreadBegin, RetryPolicies>(({ policies, failpoints, parking, ...options }, told) => {
   armFailpoints(failpoints);
+  if (parking) void parkWhenAsked(parking);
   const policyOf = (sink: string) => (told() ?? policies).get(sink) ?? DEFAULT_RETRY;
   const judge = judgeBy(policyOf, Math.random);
   return openEngine({ ...options, clock: systemClock, random: Math.random, judge });

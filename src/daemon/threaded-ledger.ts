@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import type { Ledger } from '../ledger/ledger.ts';
 import { openInThread } from '../ledger/thread/open-in-thread.ts';
 import { systemClock } from '../platform/clock.ts';
-import { failpointsAskedFor } from '../platform/failpoint.ts';
+import { failpointsAskedFor, threadToPark } from '../platform/failpoint.ts';
 import type { ThreadBegin } from './ledger-thread.ts';
 import { ledgerFile, type RetriedSink, type RetryPolicies, retryPolicies } from './open-ledger.ts';
 
@@ -26,12 +26,14 @@ export async function openThreadedLedger(
 ): Promise<Ledger> {
   const file = ledgerFile(dataDir);
   let policiesOf = sinks();
+  const failpoints = failpointsAskedFor();
   const begin: ThreadBegin = {
     file,
     create,
     holder,
     policies: retryPolicies(policiesOf),
-    failpoints: failpointsAskedFor(),
+    failpoints,
+    parking: failpoints ? threadToPark() : undefined,
   };
   const program = new URL(`./ledger-thread${extname(import.meta.filename)}`, import.meta.url);
   const about = { file, clock: systemClock };

@@ -64,6 +64,31 @@ const EXAMPLE = 'settled=kill@3,file-sync=ENOSPC*2';
 let armed: Map<Failpoint, Armed> | undefined;
 let askedFor: string | undefined;
 
+/** What `threadToPark` shares: the thread works, is asked to park, or is parked. */
+const WORKS = 0;
+const ASKED = 1;
+const PARKED = 2;
+let threadState: Int32Array | undefined;
+
+/**
+ * For a thread that `parkWhenAsked`: from now on `freeze` waits until it is parked. Else it might be frozen within a transaction, and
+ * every other process would wait for its lock until the thaw.
+ */
+export function threadToPark(): Int32Array {
+  threadState = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  return threadState;
+}
+
+/** Parks this thread, between two turns of its event loop, whenever the process is about to be frozen. Never ends. */
+export async function parkWhenAsked(state: Int32Array): Promise<never> {
+  while (true) {
+    await Atomics.waitAsync(state, 0, WORKS).value;
+    Atomics.store(state, 0, PARKED);
+    Atomics.notify(state, 0);
+    Atomics.wait(state, 0, PARKED);
+  }
+}
+
 /** What `armFailpoints` was last called with: a thread arms its own. */
 export function failpointsAskedFor(): string | undefined {
   return askedFor;
@@ -92,7 +117,20 @@ export function reach(place: Failpoint): void {
   if (point.passed < point.from || point.passed >= point.from + point.times) return;
   if (typeof point.fault === 'object')
     throw Object.assign(new Error(`${point.fault.code}: asked for at ${place}`), { code: point.fault.code });
-  process.kill(process.pid, point.fault === 'kill' ? 'SIGKILL' : 'SIGSTOP');
+  if (point.fault === 'kill') process.kill(process.pid, 'SIGKILL');
+  else freeze();
+}
+
+function freeze(): void {
+  if (threadState) {
+    Atomics.store(threadState, 0, ASKED);
+    Atomics.notify(threadState, 0);
+    Atomics.wait(threadState, 0, ASKED);
+  }
+  process.kill(process.pid, 'SIGSTOP');
+  if (!threadState) return;
+  Atomics.store(threadState, 0, WORKS);
+  Atomics.notify(threadState, 0);
 }
 
 function readOne(text: string): [Failpoint, Armed] {
