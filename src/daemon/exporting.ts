@@ -5,6 +5,7 @@ import type { ExportState, ExportStates } from '../exports/export-states.ts';
 import type { ExportConfig } from '../exports/options.ts';
 import { type ExportJob, type ExportResult, runExport } from '../exports/run-export.ts';
 import { dueAfter } from '../exports/schedule.ts';
+import { nextBeat } from '../platform/beat.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { ledgerFile } from './open-ledger.ts';
@@ -127,7 +128,7 @@ export async function exportOnSchedule(
       const { result, state: after } = await exportOnce(config, parts, signal);
       told(config.name, result, { startedMs, state: after });
     }
-    await clock.sleep(LOOK_MS, signal);
+    await nextBeat(clock, LOOK_MS, signal);
   }
 }
 

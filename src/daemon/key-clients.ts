@@ -1,4 +1,5 @@
 import type { Ledger } from '../ledger/ledger.ts';
+import { nextBeat } from '../platform/beat.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Secret } from '../platform/secret.ts';
 
@@ -15,7 +16,7 @@ export async function keyClients(
 ): Promise<void> {
   while (!signal.aborted) {
     const done = await ledger.keyClients(keyNow()?.reveal());
-    await clock.sleep(done ? EVERY_MS : REST_MS, signal);
+    await (done ? nextBeat(clock, EVERY_MS, signal) : clock.sleep(REST_MS, signal));
   }
 }
 

@@ -5,6 +5,7 @@ import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../
 import type { SourceConfig } from '../config/config.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { Vitals } from '../ledger/shown.ts';
+import { nextBeat } from '../platform/beat.ts';
 import { disk } from '../platform/files.ts';
 import { enabledSinks, namesOf, type Parts } from './compose.ts';
 import { viewExports } from './exporting.ts';
@@ -43,7 +44,7 @@ export async function watchAlerts(
         const observed = await look.now(reloading.state.stale, signal);
         await alerts.take(observed, namesOf(config, role), config.alerts);
       }
-      await clock.sleep(LOOK_MS, signal);
+      await nextBeat(clock, LOOK_MS, signal);
     }
   } finally {
     await alerts.stop();

@@ -1,5 +1,6 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
+import { nextBeat } from '../platform/beat.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 
@@ -28,7 +29,7 @@ export async function watchClock(
     // What the ledger could not be told is told with a later look; it must not be forgotten.
     if (!failure) ahead = aheadNow;
     pauseMs = !failure || failure.passing ? LOOK_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
-    await clock.sleep(pauseMs, signal);
+    await nextBeat(clock, pauseMs, signal);
   }
 }
 

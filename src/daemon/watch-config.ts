@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { nextBeat } from '../platform/beat.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ConfigFiles } from './reloading.ts';
 
@@ -17,7 +18,7 @@ export async function watchConfig(
 ): Promise<void> {
   let last = stamp();
   while (!signal.aborted) {
-    await clock.sleep(LOOK_MS, signal);
+    await nextBeat(clock, LOOK_MS, signal);
     const now = stamp();
     if (now !== readAs() && now === last && !signal.aborted) await onChange();
     last = now;
