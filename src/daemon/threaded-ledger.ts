@@ -1,4 +1,5 @@
 import { extname } from 'node:path';
+import { DEFAULT_RETRY } from '../config/sink-options.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { openInThread } from '../ledger/thread/open-in-thread.ts';
 import { systemClock } from '../platform/clock.ts';
@@ -32,6 +33,7 @@ export async function openThreadedLedger(
     create,
     holder,
     policies: retryPolicies(policiesOf),
+    otherwise: DEFAULT_RETRY,
     failpoints,
     parking: failpoints ? threadToPark() : undefined,
   };

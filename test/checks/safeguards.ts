@@ -202,9 +202,9 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'a sink that is taken out still has a retry schedule',
     without: 'what is under way at a sink that is removed dies of its first failure',
-    file: 'src/daemon/open-ledger.ts',
-    text: '?? DEFAULT_RETRY;',
-    instead: '?? { ...DEFAULT_RETRY, scheduleMs: [] };',
+    file: 'src/daemon/threaded-ledger.ts',
+    text: 'otherwise: DEFAULT_RETRY,',
+    instead: 'otherwise: { ...DEFAULT_RETRY, scheduleMs: [] },',
     tests: ['test/whole/reload.test.ts'],
   },
   {

@@ -48,6 +48,12 @@ test('a build tells what it was made from', () => {
   expect(JSON.parse(stdout)).toMatchObject({ commit: 'c0ffee', built: '2026-11-20T10:00:00Z' });
 });
 
+test('the thread of a ledger loads no schemas, which would take its memory twice', () => {
+  const text = readFileSync(join(built, 'dist/ledger-thread.js'), 'utf8');
+  expect(text).toContain('better-sqlite3');
+  expect(text).not.toContain('zod');
+});
+
 test('a build imports no package beside those that an installation brings', () => {
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const imported = globSync('*.js', { cwd: join(built, 'dist') }).flatMap((file) => {
