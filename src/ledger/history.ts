@@ -53,8 +53,16 @@ export class History {
   }
 }
 
+/** What is told of a table where that is neither all of its rows nor its columns alone. */
+const TOLD: Readonly<Record<string, string>> = {
+  // An attempt that delivered is told with its delivery.
+  attempts: "(SELECT * FROM attempts WHERE outcome <> 'delivered')",
+  deliveries: `(SELECT d.*, ${time('a.started_at')} AS delivered_from, a.attempt_no, a.duration_ms, a.http_status
+    FROM deliveries d LEFT JOIN _attempts a ON a.delivery_no = d._leadsync_no AND a.outcome = 'delivered')`,
+};
+
 function prepare(db: Database.Database, { name, number, columns }: Mirrored) {
-  const select = `SELECT ${number}, ${columns.map(columnSql(name)).join(', ')} FROM ${name}`;
+  const select = `SELECT ${number}, ${columns.map(columnSql(name)).join(', ')} FROM ${TOLD[name] ?? name}`;
   return {
     after: db
       .prepare<[number, number], Raw>(`${select} WHERE ${number} > ? ORDER BY ${number} LIMIT ?`)
@@ -71,10 +79,11 @@ function prepare(db: Database.Database, { name, number, columns }: Mirrored) {
 
 /** A private table holds times as milliseconds. */
 function columnSql(table: string): (column: Column) => string {
-  return ({ name, type }) =>
-    table.startsWith('_') && type === 'time'
-      ? `strftime('%Y-%m-%dT%H:%M:%fZ', ${name} / 1000.0, 'unixepoch')`
-      : name;
+  return ({ name, type }) => (table.startsWith('_') && type === 'time' ? time(name) : name);
+}
+
+function time(ms: string): string {
+  return `strftime('%Y-%m-%dT%H:%M:%fZ', ${ms} / 1000.0, 'unixepoch')`;
 }
 
 function relationSql(db: Database.Database, name: string) {

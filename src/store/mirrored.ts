@@ -13,8 +13,6 @@ export interface Mirrored {
   readonly columns: readonly Column[];
   /** Reckoned from other rows: what the ledger no longer knows of it is of no use to anybody. */
   readonly derived?: true;
-  /** SQL that holds for rows which may still change, and are looked at again each time. */
-  readonly unsettled?: string;
   /** Few rows are unsettled at a time: a long round looks at them again and again. */
   readonly fewUnsettled?: true;
 }
@@ -25,14 +23,12 @@ export const mirrored: readonly Mirrored[] = [
     ...table('polls'),
     number: 'poll_id',
     fixed: ['source', 'started_at'],
-    unsettled: "status = 'running'",
     fewUnsettled: true,
   },
   {
     ...table('rejected_leads'),
     number: 'rejected_id',
     fixed: ['source', 'hash'],
-    unsettled: 'resolved_at IS NULL',
   },
   {
     ...table('lead_versions'),
@@ -40,18 +36,22 @@ export const mirrored: readonly Mirrored[] = [
     fixed: ['source', 'lead_id', 'version', 'valid_from', '_leadsync_hash'],
   },
   {
+    // Those that failed: what delivered is told with its delivery.
     ...table('attempts'),
     number: '_leadsync_no',
     fixed: ['delivery_id', 'started_at'],
-    // One that fails alike again is the same row: also a refusal, of a sink that refuses everything.
-    unsettled:
-      "outcome <> 'delivered' AND delivery_id IN (SELECT delivery_id FROM deliveries WHERE state = 'pending')",
   },
   {
     ...table('deliveries'),
     number: '_leadsync_no',
     fixed: ['source', 'lead_id', 'owed_at'],
-    unsettled: "state IN ('pending', 'dead')",
+    columns: [
+      ...table('deliveries').columns,
+      maybe('delivered_from', 'time', ''),
+      maybe('attempt_no', 'bigint', ''),
+      maybe('duration_ms', 'integer', ''),
+      maybe('http_status', 'integer', ''),
+    ],
   },
   {
     name: '_client_keys',

@@ -168,6 +168,22 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/sinks/postgres/postgres.test.ts'],
   },
   {
+    name: 'a delivery that another ledger brings takes the place of its row in PostgreSQL',
+    without: 'a ledger that was made anew shows every delivery twice',
+    file: 'src/sinks/postgres/written-deliveries.ts',
+    text: 'if (isOneOfSeveral) await takeOver(client, ledgerNo, rows);',
+    instead: 'void isOneOfSeveral;',
+    tests: ['test/store/mirror.test.ts'],
+  },
+  {
+    name: 'an upgrade of PostgreSQL’s tables makes the views of others again',
+    without: 'what analysts made over a table that becomes a view is gone after the upgrade',
+    file: 'src/sinks/postgres/schema.ts',
+    text: '    await giveBack();\n',
+    instead: '',
+    tests: ['test/store/upgraded-deliveries.test.ts'],
+  },
+  {
     name: 'the lease is looked at before the rename',
     without: 'a process that stood still drops a file that was read and taken away',
     file: 'src/platform/files.ts',

@@ -122,7 +122,7 @@ it('writes nothing when nothing has changed', async () => {
   const stores = await TwoStores.open();
   await stores.list(ids(1, 20));
   await stores.bring();
-  const written = 'SELECT delivery_id, xmin::text FROM deliveries ORDER BY 1';
+  const written = 'SELECT no, xmin::text FROM _deliveries ORDER BY 1';
   const before = await stores.inPostgres(written);
   await stores.bring();
   expect(await stores.inPostgres(written)).toEqual(before);
@@ -244,6 +244,38 @@ it('counts once how fast a lead came to a sink, also where a ledger was lost and
   expect(after[0]).toEqual(before[0]);
 });
 
+it('shows a delivery once that two ledgers bring under one id, with the attempts of both', async () => {
+  const stores = await TwoStores.open();
+  await stores.list([1, 2]);
+  await stores.attempt(2, delivered);
+  await stores.bring();
+  const later = new HeldClock();
+  later.jump(HOUR);
+  const anew = new LedgerUnderTest(sqliteStore(), later);
+  await anew.declare(aSink('crm'));
+  await anew.list([1, 2]);
+  for (const ref of (await anew.claim('crm', { window: 2 })).refs)
+    await anew.settle((await anew.begin(ref)).ref, delivered);
+  for (let round = 0; round < 2; round += 1) {
+    await stores.bring(anew.ledger);
+    const ofCrm = "FROM deliveries WHERE sink = 'crm'";
+    expect(
+      await stores.inPostgres(`SELECT count(*) AS n, count(DISTINCT delivery_id) AS ids ${ofCrm}`),
+    ).toEqual([{ n: '2', ids: '2' }]);
+    expect(await stores.inPostgres(`SELECT DISTINCT _leadsync_ledger AS ledger ${ofCrm}`)).toEqual([
+      { ledger: anew.ledger.id },
+    ]);
+    expect(
+      await stores.inPostgres(
+        "SELECT lead_id, count(DISTINCT started_at) AS n, count(*) AS tries FROM attempts WHERE sink = 'crm' GROUP BY 1 ORDER BY 1",
+      ),
+    ).toEqual([
+      { lead_id: '1', n: '2', tries: '2' },
+      { lead_id: '2', n: '2', tries: '2' },
+    ]);
+  }
+});
+
 it('has no content of a lead from before a ledger that was made anew, unless the history was copied as documented', async () => {
   const stores = await TwoStores.open();
   await stores.on.list([1]);
@@ -359,7 +391,7 @@ it('leaves out what PostgreSQL refuses, says so, and brings the rest', async () 
   const stores = await TwoStores.open();
   await stores.list(ids(1, 9));
   await stores.bring();
-  await stores.postgres.query('ALTER TABLE deliveries ADD CHECK (lead_id <> 14)');
+  await stores.postgres.query('ALTER TABLE _deliveries ADD CHECK (lead_id <> 14)');
   await stores.list(ids(10, 20));
   await stores.bring();
   expect(await stores.inPostgres('SELECT count(DISTINCT lead_id) AS n FROM deliveries')).toEqual([

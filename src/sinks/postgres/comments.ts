@@ -1,10 +1,13 @@
 import { relations } from '../../store/documented.ts';
 import { mirrored } from '../../store/mirrored.ts';
 import { commentOf, type Relation } from '../../store/relation.ts';
+import { described } from './mirrored-columns.ts';
 
 /** Private tables, and what people are to read in their place. */
 const PRIVATE = { _client_keys: 'v_clients', _sinks: 'v_sink_health', _sources: 'v_freshness' } as const;
 const LEDGER = 'Which ledger the row came from.';
+/** What was a table in earlier versions. */
+const VIEWS: readonly string[] = ['deliveries', 'attempts'];
 const KEYS: Readonly<Record<string, string>> = {
   key_no: 'Its number in the ledger.',
   source: 'With id: the lead.',
@@ -31,6 +34,50 @@ const PRESENCE: Readonly<Record<string, string>> = {
   _leadsync_ledger: LEDGER,
 };
 
+const ATTEMPT = described('attempts').columns.map(({ name }) => name);
+
+/** Private tables with their columns, by what people are to read in their place. */
+const LEAN = {
+  _ledgers: {
+    shown: 'deliveries',
+    columns: {
+      ledger_no: 'Numbers the ledgers that have written here.',
+      ledger: 'The name of the ledger.',
+      lost: 'Whether its rows are of a ledger that was lost: the one of that name has gone another way since.',
+    },
+  },
+  _sink_names: {
+    shown: 'deliveries',
+    columns: {
+      sink_no: 'Numbers the sinks.',
+      named: "The sink's first name, which is in the ids of its deliveries.",
+      sink: "The sink's name in leadsync's configuration.",
+    },
+  },
+  _deliveries: {
+    shown: 'deliveries',
+    columns: {
+      ...same('deliveries', [
+        ...['source', 'lead_id', 'lead_version', 'reason', 'attempts'],
+        ...['owed_at', 'first_attempt_at', 'next_attempt_at', 'settled_at'],
+      ]),
+      no: 'Its number in the ledger; grows with time.',
+      ledger_no: 'Which ledger the row came from: see _ledgers.',
+      sink_no: 'The sink: see _sink_names.',
+      event: 'c: created, u: updated, e: erased.',
+      state: 'p: pending, d: delivered, x: dead, s: skipped.',
+      content: 'The first 32 bits of the hash of the content.',
+      replay: 'When the replay was asked for, in milliseconds since 1970; null where it is none.',
+      delivered_from: 'When the attempt began that delivered it; null where that is first_attempt_at.',
+      attempt_no: 'The number of the attempt that delivered it; null where none is known.',
+      duration_ms: 'How long that attempt took, in milliseconds.',
+      http_status: 'What a destination that speaks HTTP answered to it.',
+      delivery_id: 'Names the delivery, where that cannot be made of the other columns.',
+    },
+  },
+  _attempts: { shown: 'attempts', columns: { ...same('attempts', ATTEMPT), _leadsync_ledger: LEDGER } },
+} as const;
+
 /** What a table, view or column means. */
 interface Comment {
   readonly what: 'TABLE' | 'VIEW' | 'COLUMN';
@@ -51,6 +98,10 @@ export const commented: readonly Comment[] = [
   ...Object.entries(PRESENCE).map(([name, text]) => comment('COLUMN', `_presence.${name}`, text)),
   comment('TABLE', '_erased', 'Private: see v_erased_leads.'),
   ...Object.entries(ERASED).map(([name, text]) => comment('COLUMN', `_erased.${name}`, text)),
+  ...Object.entries(LEAN).flatMap(([name, { shown, columns }]) => [
+    comment('TABLE', name, `Private: see ${shown}.`),
+    ...Object.entries(columns).map(([column, text]) => comment('COLUMN', `${name}.${column}`, text)),
+  ]),
   ...ofPresent('_sinks', PRIVATE._sinks),
   ...ofPresent('_sources', PRIVATE._sources),
 ];
@@ -61,7 +112,7 @@ export const comments = commented.map(statementOf).join(';\n');
 function ofRelation(relation: Relation): Comment[] {
   const { name, kind, columns } = relation;
   return [
-    comment(kind === 'view' ? 'VIEW' : 'TABLE', name, commentOf(relation)),
+    comment(kind === 'view' || VIEWS.includes(name) ? 'VIEW' : 'TABLE', name, commentOf(relation)),
     ...columns.map((column) => comment('COLUMN', `${name}.${column.name}`, column.means)),
   ];
 }
@@ -72,6 +123,14 @@ function ofPresent(table: string, view: string): Comment[] {
   return columns
     .filter(({ name }) => name !== 'age_seconds')
     .map(({ name, means }) => comment('COLUMN', `${table}.${name}`, means));
+}
+
+/** What columns mean that a private table has as the relation that people read. */
+function same(relation: string, names: readonly string[]): Readonly<Record<string, string>> {
+  const columns = relations.find(({ name }) => name === relation)?.columns ?? [];
+  return Object.fromEntries(
+    columns.filter(({ name }) => names.includes(name)).map(({ name, means }) => [name, means]),
+  );
 }
 
 function comment(what: Comment['what'], name: string, text: string): Comment {

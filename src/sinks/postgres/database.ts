@@ -50,8 +50,13 @@ export class Database {
   }
 
   /** For work that holds no lead: whatever refuses it keeps the sink from working. @throws SinkUnavailable */
-  async surely(mode: Mode, stop: AbortSignal, work: Work): Promise<void> {
-    const refused = await this.run(mode, stop, work, "a statement of leadsync's own");
+  async surely(
+    mode: Mode,
+    stop: AbortSignal,
+    work: Work,
+    timeoutMs: number = this.#timeoutMs,
+  ): Promise<void> {
+    const refused = await this.run(mode, stop, work, "a statement of leadsync's own", timeoutMs);
     if (!refused) return;
     throw new SinkUnavailable(refused.reason, {
       hint: "See whether somebody put a trigger, rule or constraint on leadsync's tables, and the server's log.",
@@ -69,8 +74,14 @@ export class Database {
   }
 
   /** Gives why the work was refused, when it was, which `what` names. @throws SinkUnavailable for whatever else fails */
-  async run(mode: Mode, stop: AbortSignal, work: Work, what = 'the lead'): Promise<Refused | undefined> {
-    const manner = { mode, timeoutMs: this.#timeoutMs };
+  async run(
+    mode: Mode,
+    stop: AbortSignal,
+    work: Work,
+    what = 'the lead',
+    timeoutMs: number = this.#timeoutMs,
+  ): Promise<Refused | undefined> {
+    const manner = { mode, timeoutMs };
     for (let tries = 1; ; tries += 1) {
       try {
         await inTransaction(await this.#pool.get(), manner, stop, work);

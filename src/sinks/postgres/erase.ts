@@ -15,7 +15,6 @@ export interface Key {
 export async function eraseLeads(client: ClientBase, schema: string, leads: readonly Key[]): Promise<number> {
   const keys = [leads.map(({ source }) => source), leads.map(({ id }) => id)];
   const empty = `('{"id":' || t.lead_id || '}')`;
-  const ofDelivery = 'd.delivery_id = t.delivery_id AND d.source = g.source AND d.lead_id = g.id';
   const given = 'unnest($1::text[], $2::bigint[]) AS g (source, id)';
   const statements = [
     // The lead before its answers: a writer of the lead under way is waited for here, and what it wrote is seen below.
@@ -25,7 +24,7 @@ export async function eraseLeads(client: ClientBase, schema: string, leads: read
     `UPDATE lead_versions t SET raw = ${empty}::json, _leadsync_replaced = false, _leadsync_original = NULL FROM ${given}
      WHERE t.source = g.source AND t.lead_id = g.id AND t.raw::text <> ${empty}`,
     `UPDATE rejected_leads t SET raw = '' FROM ${given} WHERE t.source = g.source AND t.lead_id = g.id AND t.raw <> ''`,
-    `UPDATE attempts t SET error = NULL FROM deliveries d, ${given} WHERE ${ofDelivery} AND t.error IS NOT NULL`,
+    `UPDATE _attempts t SET error = NULL FROM ${given} WHERE t.source = g.source AND t.lead_id = g.id AND t.error IS NOT NULL`,
   ];
   return runAll(client, schema, statements, keys);
 }

@@ -5,7 +5,9 @@ import type { Mirrored } from '../../store/mirrored.ts';
 import { eraseLeads, type Key } from './erase.ts';
 import { quoted } from './identifier.ts';
 import { described, parameter, TYPES } from './mirrored-columns.ts';
-import { closeVersions, dropFormerNames } from './superseded-rows.ts';
+import { storedAs } from './stored-as.ts';
+import { closeVersions } from './superseded-rows.ts';
+import { writeDeliveries } from './written-deliveries.ts';
 
 /** The greatest number that has been brought of a ledger's table; 0 when nothing has. */
 export async function lastNumber(
@@ -14,9 +16,9 @@ export async function lastNumber(
   table: string,
   ledger: string,
 ): Promise<number> {
-  const { number } = described(table);
+  const { rows: stored, number, ofLedger } = storedAs(schema, table);
   const { rows } = await client.query(
-    `SELECT coalesce(max(${number}), 0) AS no FROM ${quoted(schema)}.${table} WHERE _leadsync_ledger = $1`,
+    `SELECT coalesce(max(${number}), 0) AS no FROM ${stored} WHERE ${ofLedger}`,
     [ledger],
   );
   return Number(rows[0].no);
@@ -37,7 +39,7 @@ export async function hasRow(
     ({ column: { name, type } }, at) => `${name} IS NOT DISTINCT FROM ($${at + 3}::${TYPES[type]}[])[1]`,
   );
   const { rowCount } = await client.query(
-    `SELECT FROM ${quoted(schema)}.${table} WHERE _leadsync_ledger = $1 AND ${number} = $2 AND ${conditions.join(' AND ')}`,
+    `SELECT FROM ${storedAs(schema, table).shown} WHERE _leadsync_ledger = $1 AND ${number} = $2 AND ${conditions.join(' AND ')}`,
     [ledger, no, ...compared.map(({ column, value }) => parameter(column, [value]))],
   );
   return rowCount === 1;
@@ -51,15 +53,13 @@ export async function disownRows(
   ledger: string,
   count: number,
 ): Promise<void> {
-  const { number, derived } = described(table);
-  const rows = `${quoted(schema)}.${table}`;
-  await client.query(
-    `${derived ? `DELETE FROM ${rows}` : `UPDATE ${rows} SET _leadsync_ledger = $1 || '-lost'`} WHERE _leadsync_ledger = $1 AND ${number} >= (
-      SELECT min(${number}) FROM (
-        SELECT ${number} FROM ${rows} WHERE _leadsync_ledger = $1 ORDER BY ${number} DESC LIMIT $2
-      ) last)`,
-    [ledger, count],
-  );
+  const { rows, number, ofLedger, lose } = storedAs(schema, table);
+  const first = `SELECT min(${number}) AS no FROM (SELECT ${number} FROM ${rows} WHERE ${ofLedger} ORDER BY ${number} DESC LIMIT $2) last`;
+  const lost = lose === undefined ? undefined : await lose(client, first, [ledger, count]);
+  const change = described(table).derived
+    ? `DELETE FROM ${rows}`
+    : `UPDATE ${rows} SET ${lost ?? "_leadsync_ledger = $1 || '-lost'"}`;
+  await client.query(`${change} WHERE ${ofLedger} AND ${number} >= (${first})`, [ledger, count]);
 }
 
 /** The numbers of rows that may have changed since they were brought, in order. */
@@ -69,11 +69,11 @@ export async function unsettledNumbers(
   table: string,
   { ledger, after, limit }: { ledger: string; after: number; limit: number },
 ): Promise<number[]> {
-  const { number, unsettled } = described(table);
+  const { rows: stored, number, ofLedger, unsettled } = storedAs(schema, table);
   if (unsettled === undefined) return [];
   await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
   const { rows } = await client.query(
-    `SELECT ${number} AS no FROM ${table} WHERE _leadsync_ledger = $1 AND ${number} > $2 AND ${unsettled}
+    `SELECT ${number} AS no FROM ${stored} WHERE ${ofLedger} AND ${number} > $2 AND ${unsettled}
     ORDER BY ${number} LIMIT $3`,
     [ledger, after, limit],
   );
@@ -92,7 +92,11 @@ export async function writeRows(
   const places = key.map((name) => columns.findIndex((column) => column.name === name));
   const keyOf = ({ values }: HistoryRow) => places.map((at) => values[at]).join('\0');
   const unique = [...new Map(rows.map((row) => [keyOf(row), row])).values()];
-  await client.query(upsertSql(quoted(schema), described(table), columns.length), [
+  if (table === 'deliveries') {
+    await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
+    return writeDeliveries(client, ledger, unique);
+  }
+  await client.query(upsertSql(storedAs(schema, table).rows, described(table), columns.length), [
     ...columns.map((column, at) =>
       parameter(
         column,
@@ -103,7 +107,6 @@ export async function writeRows(
   ]);
   if (table === '_erased') await eraseLeads(client, schema, erasedKeys(unique));
   if (table === 'lead_versions') await closeVersions(client, schema, ledger, unique);
-  if (table === 'deliveries') await dropFormerNames(client, schema, ledger, unique);
 }
 
 /**
@@ -123,7 +126,9 @@ export async function formerNames(
     )
     SELECT m.sink, f.sink AS former FROM missing m CROSS JOIN LATERAL (
       SELECT m.named AS sink
-      UNION SELECT d.sink FROM deliveries d WHERE d._leadsync_ledger = $1 AND starts_with(d.delivery_id, m.named || ':')
+      UNION SELECT n.sink FROM _sink_names n WHERE n.named = m.named AND EXISTS (
+        SELECT FROM _deliveries d JOIN _ledgers g ON g.ledger_no = d.ledger_no
+        WHERE d.sink_no = n.sink_no AND g.ledger = $1 AND NOT g.lost)
     ) f WHERE f.sink <> m.sink`,
     [ledger, renamed.map(({ sink }) => sink), renamed.map(({ named }) => named)],
   );
@@ -168,12 +173,12 @@ function erasedKeys(rows: readonly HistoryRow[]): Key[] {
 }
 
 /** What differs is written, and nothing else: json cannot be compared, and does not change under a row's key. */
-function upsertSql(schema: string, { name, key, columns }: Mirrored, count: number): string {
+function upsertSql(table: string, { key, columns }: Mirrored, count: number): string {
   const names = columns.map((column) => column.name);
   const compared = columns.filter(({ type }) => type !== 'json').map((column) => column.name);
   const row = (from: string) => compared.map((one) => `${from}.${one}`).join(', ');
   return `
-    INSERT INTO ${schema}.${name} AS stored (${names.join(', ')}, _leadsync_ledger)
+    INSERT INTO ${table} AS stored (${names.join(', ')}, _leadsync_ledger)
     SELECT given.*, $${count + 1}::text FROM unnest(${columns.map(({ type }, at) => `$${at + 1}::${TYPES[type]}[]`).join(', ')}) AS given
     ON CONFLICT (${key.join(', ')}) DO UPDATE SET
       ${names.map((one) => `${one} = excluded.${one}`).join(', ')}, _leadsync_ledger = excluded._leadsync_ledger

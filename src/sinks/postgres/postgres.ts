@@ -24,8 +24,11 @@ import { isSchemaName, quoted } from './identifier.ts';
 import { PostgresMirror } from './postgres-mirror.ts';
 import { staleComments, writeComments } from './refresh-comments.ts';
 import { answerRows } from './rows.ts';
-import { checkSchema, madeOf, migrate } from './schema.ts';
+import { checkSchema, isOlder, madeOf, migrate } from './schema.ts';
 import { partsOf, upsert } from './upsert.ts';
+
+/** Ten million deliveries are rewritten in some minutes. */
+const UPGRADE_MS = 3_600_000;
 
 const postgresOptions = z.strictObject({
   url: secret()
@@ -91,6 +94,7 @@ class PostgresSink implements Sink {
   readonly mirror: Mirror | undefined;
   /** Once per process, and again after a failure. */
   #prepared: Promise<void> | undefined;
+  readonly #closing = new AbortController();
 
   constructor({ url, schema, mirror }: z.output<typeof postgresOptions>, parts: SinkParts) {
     this.#schema = schema;
@@ -191,6 +195,7 @@ class PostgresSink implements Sink {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     await Promise.all([this.#database.close(), this.mirror?.close()]);
   }
 
@@ -205,6 +210,7 @@ class PostgresSink implements Sink {
   }
 
   async #bringUpToDate(signal: AbortSignal): Promise<void> {
+    if (await this.#database.read(signal, (client) => isOlder(client, this.#schema))) await this.#upgrade();
     let stale: readonly string[] = [];
     await this.#database.surely('READ WRITE', signal, async (client) => {
       await migrate(client, this.#schema, this.#parts.userAgent);
@@ -214,6 +220,16 @@ class PostgresSink implements Sink {
     await this.#database
       .surely('READ WRITE', signal, (client) => writeComments(client, this.#schema, stale))
       .catch(() => undefined); // the words of a version before are no reason not to deliver
+  }
+
+  /** Takes as long as it takes: whoever cannot wait comes again, and finds it done or still under way. */
+  #upgrade(): Promise<void> {
+    return this.#database.surely(
+      'READ WRITE',
+      this.#closing.signal,
+      (client) => migrate(client, this.#schema, this.#parts.userAgent),
+      UPGRADE_MS,
+    );
   }
 
   async #store(

@@ -2,8 +2,9 @@ import type { ClientBase } from 'pg';
 import { mirrored } from '../../store/mirrored.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { comments } from './comments.ts';
+import { setAside } from './dependents.ts';
 import { quoted } from './identifier.ts';
-import { migrations, namesByStep } from './migrations.ts';
+import { migrations, namesByStep, replacedByStep } from './migrations.ts';
 
 /** Guards the migrations of all schemas in a database: the bytes of `lead`. */
 const LOCK = 0x6c656164;
@@ -32,7 +33,9 @@ export async function migrate(client: ClientBase, schema: string, appliedBy: str
   if (version === 0) await client.query(MIGRATIONS_TABLE);
   for (const [step, sql] of migrations.entries()) {
     if (step < version) continue;
+    const giveBack = await setAside(client, schema, replacedByStep.get(sql) ?? []);
     await client.query(sql);
+    await giveBack();
     await client.query('INSERT INTO _leadsync_migrations VALUES ($1, now(), $2)', [step + 1, appliedBy]);
   }
   await client.query(comments);
@@ -67,6 +70,12 @@ export async function madeOf(
   return tables.filter((table) => made.includes(table));
 }
 
+/** Whether leadsync has made the schema, and an older version of it. Changes nothing. @throws SinkUnavailable */
+export async function isOlder(client: ClientBase, schema: string): Promise<boolean> {
+  const { version } = await inspect(client, schema);
+  return version > 0 && version < migrations.length;
+}
+
 async function inspect(client: ClientBase, schema: string): Promise<Found> {
   const { rows } = await client.query(
     `SELECT to_regnamespace($1) IS NOT NULL AS schema_exists,
@@ -85,10 +94,10 @@ async function inspect(client: ClientBase, schema: string): Promise<Found> {
 /** What leadsync is about to make must not be there: it would be somebody else's. */
 async function requireFree(client: ClientBase, schema: string, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
-  // A table's name is that of a type, too.
+  // A table's name is that of a type, too. The array types that come with tables give way to other names by themselves.
   const { rows } = await client.query(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = ANY ($2)
-    UNION ALL SELECT typname FROM pg_type WHERE typnamespace = to_regnamespace($1) AND typname = ANY ($2) LIMIT 1`,
+    UNION ALL SELECT typname FROM pg_type WHERE typnamespace = to_regnamespace($1) AND typname = ANY ($2) AND typcategory <> 'A' LIMIT 1`,
     [quoted(schema), names],
   );
   if (rows.length === 0) return;
@@ -131,15 +140,20 @@ async function requireRights(client: ClientBase, needed: readonly Right[]): Prom
   }
 }
 
+/** Views over tables that the mirror writes. */
+const MIRROR_VIEWS = ['deliveries', 'attempts', 'v_undelivered'];
 const MIRROR_RIGHTS = {
   ...Object.fromEntries(
-    [...mirrored.map(({ name }) => name), '_sinks', '_sources'].map((name) => [
+    [...mirrored.map(({ name }) => name), '_attempts', '_sinks', '_sources'].map((name) => [
       name,
       ['SELECT', 'INSERT', 'UPDATE'],
     ]),
   ),
-  // The name that a delivery had before it was attempted, and keys that no longer hold, are removed.
-  deliveries: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  ...Object.fromEntries(MIRROR_VIEWS.map((name) => [name, ['SELECT']])),
+  _ledgers: ['SELECT', 'INSERT'],
+  _sink_names: ['SELECT', 'INSERT'],
+  // A delivery that another ledger brings anew takes the place of its row; keys that no longer hold are removed.
+  _deliveries: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   _client_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   _presence: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
 };

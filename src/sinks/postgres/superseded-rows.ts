@@ -36,20 +36,3 @@ export async function closeVersions(
       [...keys(current), ledger],
     );
 }
-
-/** Removes deliveries that have another name by now: one that was never attempted gets a new one when its lead changes. */
-export async function dropFormerNames(
-  client: ClientBase,
-  schema: string,
-  ledger: string,
-  rows: readonly HistoryRow[],
-): Promise<void> {
-  const deliveries = `${quoted(schema)}.deliveries`;
-  const given = 'unnest($2::bigint[], $3::text[]) AS now (no, delivery_id)';
-  const renamed =
-    'stored._leadsync_ledger = $1 AND stored._leadsync_no = now.no AND stored.delivery_id <> now.delivery_id';
-  await client.query(
-    `DELETE FROM ${deliveries} old WHERE old.ctid = ${rowsByIndex(deliveries, given, renamed)}`,
-    [ledger, rows.map(({ no }) => no), ...valuesOf('deliveries', ['delivery_id'], rows)],
-  );
-}

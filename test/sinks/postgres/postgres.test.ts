@@ -436,7 +436,9 @@ describe('a database that cannot be used', () => {
       const grants = [
         'USAGE ON SCHEMA',
         'SELECT ON _leadsync_migrations',
-        'SELECT, INSERT, UPDATE ON leads, lead_versions, polls, deliveries, attempts, rejected_leads, _client_keys, _presence, _erased, _sinks, _sources',
+        'SELECT, INSERT, UPDATE ON leads, lead_versions, polls, _deliveries, _attempts, rejected_leads, _client_keys, _presence, _erased, _sinks, _sources',
+        'SELECT, INSERT ON _ledgers, _sink_names',
+        'SELECT ON deliveries, attempts, v_undelivered',
         'SELECT, INSERT, DELETE ON lead_answers',
         'DELETE ON leads, _client_keys, _presence',
       ];
@@ -446,9 +448,9 @@ describe('a database that cannot be used', () => {
         );
       const sink = open({ url: url.href, mirror: '10s' });
       expect((await failure(sink.check(NEVER))).hint).toBe(
-        `GRANT DELETE ON TABLE "${schema}".deliveries TO it.`,
+        `GRANT DELETE ON TABLE "${schema}"._deliveries TO it.`,
       );
-      await database.query(`GRANT DELETE ON ${schema}.deliveries TO ${role}`);
+      await database.query(`GRANT DELETE ON ${schema}._deliveries TO ${role}`);
       await sink.check(NEVER);
     } finally {
       await database.query(`DROP OWNED BY ${role}`);
