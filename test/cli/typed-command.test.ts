@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readFiles, withoutComments } from '../support/import-scan.ts';
@@ -56,7 +56,9 @@ test('plan names the next step as LEADSYNC_COMMAND says', async () => {
 });
 
 test('a checkout names the command as npm runs it there', () => {
-  const folder = mkdtempSync(join(ROOT, 'node_modules/.cache/typed-'));
+  const cache = join(ROOT, 'node_modules/.cache');
+  mkdirSync(cache, { recursive: true }); // a fresh installation has none
+  const folder = mkdtempSync(join(cache, 'typed-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const args = ['scripts/bootstrap.mjs', 'bin/leadsync.js', 'validate', '-c', join(folder, 'none.yaml')];
   const { LEADSYNC_COMMAND: _, ...own } = process.env;
