@@ -44,7 +44,7 @@ version columns and views are only added. Names that begin with \`_\` are privat
 | a time before the year 1, or after 9999, in UTC | year \`0000\`; null | \`0001 … BC\`; year 10000 |
 | a lead that is nested more than 1,000 deep | columns are empty; \`_leadsync_raw\` has it | is stored |
 
-\`leads\` and \`lead_answers\` are written to PostgreSQL with each delivery. The other tables are brought there every few seconds
+\`leads\`, and with it \`lead_answers\`, is written to PostgreSQL with each delivery. The other tables are brought there every few seconds
 (\`mirror\`, see the [sink's README](../src/sinks/postgres/README.md)), from the beginning of the ledger: a
 poll or a version may be there before, or without, the lead. No table has foreign keys. They have a column more there, \`_leadsync_ledger\`: which ledger the row came from.
 Views that begin at \`leads\` (\`v_leads\`, \`v_leads_no_pii\`, \`v_speed_to_lead\`,

@@ -181,7 +181,7 @@ export const safeguards: readonly Safeguard[] = [
     file: 'src/sinks/postgres/schema.ts',
     text: '    await giveBack();\n',
     instead: '',
-    tests: ['test/store/upgraded-deliveries.test.ts'],
+    tests: ['test/store/upgraded-tables.test.ts'],
   },
   {
     name: 'the lease is looked at before the rename',
@@ -534,21 +534,12 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/faults/ledger.test.ts', 'test/cli'],
   },
   {
-    name: 'leads and answers in one transaction of PostgreSQL',
-    without: 'a lead without its answers, when the connection is lost between the two',
+    name: 'the leads of a part in one transaction of PostgreSQL',
+    without: 'rows that are taken back after the lease was lost stay in PostgreSQL',
     file: 'src/sinks/postgres/transaction.ts',
     text: '    BEGIN ISOLATION LEVEL READ COMMITTED ${mode};\n',
     instead: '    SELECT 1;\n',
     tests: ['test/sinks/postgres', 'test/faults/postgres.test.ts'],
-  },
-  {
-    name: 'an erasure waits for who is writing the lead',
-    without: 'answers of an erased person stay in PostgreSQL',
-    file: 'src/sinks/postgres/erase.ts',
-    text: '    `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,\n    `DELETE FROM lead_answers t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,\n',
-    instead:
-      '    `DELETE FROM lead_answers t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,\n    `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,\n',
-    tests: ['test/sinks/postgres/answers.test.ts'],
   },
   {
     name: 'delivered only after the COMMIT',

@@ -138,7 +138,7 @@ test.each(carriers)(
         `ALTER TABLE ${schema}.leads RENAME COLUMN gone TO client_email`,
         /42703.*client_email/,
       ],
-      [`DROP TABLE ${schema}.lead_answers CASCADE`, undefined, /42P01.*lead_answers/],
+      [`DROP TABLE ${schema}.leads CASCADE`, undefined, /42P01.*leads/],
     ] as const;
     for (const [breaking, mending, said] of faults) {
       const before = logged(daemon, 'sink-held').length;

@@ -26,7 +26,6 @@ it('finds rows that PostgreSQL lost, has in an older version, or has from elsewh
     found: { delivered: 2_500, held: 2_500, missing: 0, foreign: 0 },
     differences: [],
   });
-  await stores.postgres.query('DELETE FROM lead_answers');
   await stores.postgres.query('DELETE FROM leads WHERE id IN (1, 2100)');
   await stores.postgres.query('UPDATE leads SET _leadsync_version = 1 WHERE id = 10');
   await stores.postgres.query("UPDATE leads SET source = 'elsewhere' WHERE id = 3");

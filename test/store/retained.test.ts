@@ -69,7 +69,6 @@ it('which fields a change changed is not made up where the content before was re
 
 it('a repair says of a lead that is missing and has no content that it cannot be brought again', async () => {
   const stores = await someRetained();
-  await stores.postgres.query('DELETE FROM lead_answers');
   await stores.postgres.query('DELETE FROM leads');
   const said: string[] = [];
   const { ledger, clock } = stores.on;

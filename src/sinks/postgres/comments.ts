@@ -7,7 +7,7 @@ import { described } from './mirrored-columns.ts';
 const PRIVATE = { _client_keys: 'v_clients', _sinks: 'v_sink_health', _sources: 'v_freshness' } as const;
 const LEDGER = 'Which ledger the row came from.';
 /** What was a table in earlier versions. */
-const VIEWS: readonly string[] = ['deliveries', 'attempts'];
+const VIEWS: readonly string[] = ['lead_answers', 'deliveries', 'attempts'];
 const KEYS: Readonly<Record<string, string>> = {
   key_no: 'Its number in the ledger.',
   source: 'With id: the lead.',

@@ -17,9 +17,7 @@ export async function eraseLeads(client: ClientBase, schema: string, leads: read
   const empty = `('{"id":' || t.lead_id || '}')`;
   const given = 'unnest($1::text[], $2::bigint[]) AS g (source, id)';
   const statements = [
-    // The lead before its answers: a writer of the lead under way is waited for here, and what it wrote is seen below.
     `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,
-    `DELETE FROM lead_answers t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,
     `DELETE FROM _client_keys t USING ${given} WHERE t.source = g.source AND t.id = g.id`,
     `UPDATE lead_versions t SET raw = ${empty}::json, _leadsync_replaced = false, _leadsync_original = NULL FROM ${given}
      WHERE t.source = g.source AND t.lead_id = g.id AND t.raw::text <> ${empty}`,

@@ -1,4 +1,5 @@
 import { answeringViews } from './answering-views.ts';
+import { answersView } from './answers-view.ts';
 import { leanDeliveries } from './lean-deliveries.ts';
 
 const HEX = '[0-9a-fA-F]';
@@ -279,11 +280,13 @@ export const migrations: readonly string[] = [
   ALTER TABLE lead_answers DROP CONSTRAINT IF EXISTS lead_answers_source_lead_id_fkey;
   `,
   leanDeliveries,
+  answersView,
 ];
 
 /** Tables whose place a view of the same name takes in a step, by the step. */
 export const replacedByStep: ReadonlyMap<string, readonly string[]> = new Map([
   [leanDeliveries, ['deliveries', 'attempts']],
+  [answersView, ['lead_answers']],
 ]);
 
 /** The names that each step makes in the schema; those of tables that it replaces are there already. */

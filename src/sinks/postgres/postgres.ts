@@ -23,7 +23,6 @@ import { heldAfter } from './held.ts';
 import { isSchemaName, quoted } from './identifier.ts';
 import { PostgresMirror } from './postgres-mirror.ts';
 import { staleComments, writeComments } from './refresh-comments.ts';
-import { answerRows } from './rows.ts';
 import { checkSchema, isOlder, madeOf, migrate } from './schema.ts';
 import { partsOf, upsert } from './upsert.ts';
 
@@ -56,7 +55,7 @@ const postgresOptions = z.strictObject({
 });
 
 /**
- * One row a lead, and its answers, in tables that it makes itself. It can tell what it holds, erase, and have the
+ * One row a lead in tables that it makes itself. It can tell what it holds, erase, and have the
  * mirror.
  */
 export const postgres = defineSink({
@@ -77,7 +76,7 @@ export const postgres = defineSink({
     standard: '${DATABASE_URL}',
     entry: (
       url,
-    ) => `  warehouse:                         # tables leads and lead_answers, made and migrated by leadsync
+    ) => `  warehouse:                         # the table leads and others, made and migrated by leadsync
     type: postgres
     url: ${url}
     schema: leadsync
@@ -144,12 +143,7 @@ class PostgresSink implements Sink {
 
   preview({ deliveries }: Batch): readonly Preview[] {
     const schema = quoted(this.#schema);
-    return deliveries
-      .map(rowOf)
-      .flatMap((row) => [
-        { target: `row of ${schema}.leads`, fields: row.columns },
-        ...answerRows(row).map((fields) => ({ target: `row of ${schema}.lead_answers`, fields })),
-      ]);
+    return deliveries.map(rowOf).map((row) => ({ target: `row of ${schema}.leads`, fields: row.columns }));
   }
 
   async *holds(signal: AbortSignal): AsyncIterable<HeldLead> {

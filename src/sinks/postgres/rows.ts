@@ -1,5 +1,3 @@
-import type { LeadRow } from '../lead-row.ts';
-
 /** The columns that are written, with their types; `_leadsync_synced_at` is the server's own time. */
 export const leadColumns = {
   source: 'text',
@@ -23,8 +21,3 @@ export const leadColumns = {
   _leadsync_replaced: 'boolean',
   _leadsync_original: 'text',
 } as const;
-
-/** A lead's answers as they are stored, a row each. */
-export function answerRows({ columns: { source, id }, answers }: LeadRow) {
-  return answers.map((answer, position) => ({ source, lead_id: id, position, ...answer }));
-}

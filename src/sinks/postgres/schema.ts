@@ -165,7 +165,6 @@ function neededRights(schema: string, { schemaExists, version }: Found, mirrors:
   const ofTables: Readonly<Record<string, readonly string[]>> = {
     // The mirror takes leads out that were erased.
     leads: ['SELECT', 'INSERT', 'UPDATE', ...(mirrors ? ['DELETE'] : [])],
-    lead_answers: ['SELECT', 'INSERT', 'DELETE'],
     ...ofMirror,
   };
   return [

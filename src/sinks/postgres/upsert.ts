@@ -3,8 +3,7 @@ import type { Delivery } from '../../leads/delivery.ts';
 import type { LeadRow } from '../lead-row.ts';
 import { arrayParameter } from './array-parameter.ts';
 import { quoted } from './identifier.ts';
-import { answerRows, leadColumns } from './rows.ts';
-import { rowsByIndex } from './rows-by-index.ts';
+import { leadColumns } from './rows.ts';
 
 const names = Object.keys(leadColumns) as (keyof typeof leadColumns)[];
 
@@ -46,8 +45,7 @@ export class NotWritten extends Error {
 }
 
 /**
- * Writes rows, no lead twice, inside the caller's transaction. A row that holds something newer is left as it is, with
- * its answers. Writing the same again changes nothing but `_leadsync_synced_at`.
+ * Writes rows, no lead twice, inside the caller's transaction. A row that holds something newer is left as it is. Writing the same again changes nothing but `_leadsync_synced_at`.
  * @throws NotWritten, or what PostgreSQL says; the transaction must then be rolled back
  */
 export async function upsert(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {
@@ -63,10 +61,8 @@ export async function upsert(client: ClientBase, schema: string, rows: readonly 
     ),
   );
   const keys = new Set(written.map(({ source, id }) => `${source} ${id}`));
-  const isWritten = (row: LeadRow) => keys.has(keyOf(row));
-  const left = sorted.filter((row) => !isWritten(row));
+  const left = sorted.filter((row) => !keys.has(keyOf(row)));
   await expectStored(client, quoted(schema), left);
-  await replaceAnswers(client, quoted(schema), sorted.filter(isWritten));
 }
 
 function upsertLeads(schema: string): string {
@@ -107,33 +103,6 @@ async function expectStored(client: ClientBase, schema: string, rows: readonly L
     columns.map((name) => rows.map((row) => row.columns[name])),
   );
   if (stored.length < rows.length) throw new NotWritten(`${schema}.leads`);
-}
-
-async function replaceAnswers(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  await client.query(
-    `DELETE FROM ${schema}.lead_answers old WHERE old.ctid = ${rowsByIndex(
-      `${schema}.lead_answers`,
-      'unnest($1::text[], $2::bigint[]) AS given (source, id)',
-      'stored.source = given.source AND stored.lead_id = given.id',
-    )}`,
-    [rows.map((row) => row.columns.source), rows.map((row) => row.columns.id)],
-  );
-  const answers = rows.flatMap(answerRows);
-  if (answers.length === 0) return;
-  const columns = ['source', 'lead_id', 'position', 'question', 'slug', 'answer'] as const;
-  const types = ['text', 'bigint', 'integer', 'text', 'text', 'text'];
-  const { rowCount } = await client.query(
-    `INSERT INTO ${schema}.lead_answers (${columns.join(', ')})
-    SELECT * FROM unnest(${types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')})`,
-    columns.map((name, at) =>
-      arrayParameter(
-        types[at] ?? '',
-        answers.map((answer) => answer[name]),
-      ),
-    ),
-  );
-  if (rowCount !== answers.length) throw new NotWritten(`${schema}.lead_answers`);
 }
 
 function keyOf({ columns }: LeadRow): string {

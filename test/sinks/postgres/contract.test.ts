@@ -49,19 +49,13 @@ async function readTables(database: Database): Promise<Arrived[]> {
   }));
 }
 
-/** Every row of both tables, each lead before its answers. */
+/** Every row that was written. */
 async function readRows(database: Database): Promise<Preview[]> {
   if (!(await hasTables(database))) return [];
   const leads = await database.query(
     `SELECT *, _leadsync_raw::text, service_question_answers::text, answers::text FROM leads ORDER BY id`,
   );
-  const answers = await database.query('SELECT * FROM lead_answers ORDER BY position');
-  return leads.flatMap((lead) => [
-    rowIn(database, 'leads', lead),
-    ...answers
-      .filter((answer) => answer['lead_id'] === lead['id'])
-      .map((answer) => rowIn(database, 'lead_answers', answer)),
-  ]);
+  return leads.map((lead) => rowIn(database, 'leads', lead));
 }
 
 function rowIn({ schema }: Database, table: string, row: Record<string, unknown>): Preview {

@@ -388,7 +388,7 @@ describe('a database that cannot be used', () => {
   });
 
   test.each([
-    ['a table is dropped', 'DROP TABLE lead_answers CASCADE', '42P01', 'lead_answers'],
+    ['a table is dropped', 'DROP TABLE leads CASCADE', '42P01', 'leads'],
     ['a column is missing', 'ALTER TABLE leads DROP COLUMN _leadsync_hash', '42703', '_leadsync_hash'],
   ])('because %s is unavailable, and says which', async (_, sql, sqlstate, which) => {
     const sink = open();
@@ -439,7 +439,6 @@ describe('a database that cannot be used', () => {
         'SELECT, INSERT, UPDATE ON leads, lead_versions, polls, _deliveries, _attempts, rejected_leads, _client_keys, _presence, _erased, _sinks, _sources',
         'SELECT, INSERT ON _ledgers, _sink_names',
         'SELECT ON deliveries, attempts, v_undelivered',
-        'SELECT, INSERT, DELETE ON lead_answers',
         'DELETE ON leads, _client_keys, _presence',
       ];
       for (const grant of grants)
@@ -538,7 +537,7 @@ describe('when things break in the middle', () => {
       `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(10); RETURN NEW; END'`,
     );
     await database.query(
-      'CREATE TRIGGER slow BEFORE INSERT ON lead_answers FOR EACH STATEMENT EXECUTE FUNCTION slow()',
+      'CREATE TRIGGER slow AFTER INSERT ON leads FOR EACH STATEMENT EXECUTE FUNCTION slow()',
     );
     const attempt = failure(deliver(sink, aDelivery({ leadId: 2n })));
     await until('the session is ended', async () => {
@@ -549,7 +548,7 @@ describe('when things break in the middle', () => {
     });
     expect((await attempt).message).toMatch(/57P01|failed|closed|reset/);
     expect(await leadIds()).toEqual(['1']);
-    await database.query('DROP TRIGGER slow ON lead_answers');
+    await database.query('DROP TRIGGER slow ON leads');
     await deliver(sink, aDelivery({ leadId: 2n }));
     expect(await leadIds()).toEqual(['1', '2']);
   });

@@ -24,12 +24,9 @@ const kinds = (outcomes: readonly { kind: string }[]) => outcomes.map(({ kind })
 const leadIds = async () => (await database.query('SELECT id FROM leads ORDER BY id')).map(({ id }) => id);
 
 describe('a lead that something in the database swallows', () => {
-  test.each([
-    ['leads', 'INSERT', 'NEW.id = 13'],
-    ['lead_answers', 'INSERT', 'NEW.lead_id = 13 AND NEW.position = 1'],
-  ])('as a trigger on %s before %s does, is refused alone', async (table, event, condition) => {
+  test('by a trigger before INSERT is refused alone', async () => {
     await deliver(aDelivery({ leadId: 1000n }));
-    await swallow(table, event, condition);
+    await swallow('INSERT', 'NEW.id = 13');
     const deliveries = Array.from({ length: 20 }, (_, id) => aDelivery({ leadId: BigInt(id) }));
     const outcomes = await deliver(...deliveries);
     expect(outcomes.findIndex(({ kind }) => kind === 'refused')).toBe(13);
@@ -37,13 +34,13 @@ describe('a lead that something in the database swallows', () => {
     expect(await leadIds()).toHaveLength(20);
     expect(await leadIds()).not.toContain('13');
     const { reason } = outcomes[13] as Refused;
-    expect(reason).toContain(`did not write the lead to "${database.schema}".${table}`);
+    expect(reason).toContain(`did not write the lead to "${database.schema}".leads`);
     expect(reason).toContain('trigger');
   });
 
   test('is refused when it is the change that is swallowed, and keeps its content and answers', async () => {
     await deliver(aDelivery());
-    await swallow('leads', 'UPDATE', 'true');
+    await swallow('UPDATE', 'true');
     const raw = aLead({ client_name: 'Changed', service_question_answers: [] });
     expect(kinds(await deliver(aDelivery({ version: 2, raw })))).toEqual(['refused']);
     expect(await database.query('SELECT client_name FROM leads')).toEqual([{ client_name: 'Anna Müller' }]);
@@ -63,7 +60,7 @@ describe('a lead that something in the database swallows', () => {
   test('is delivered when something newer is there, also beside one that is refused', async () => {
     const newer = { version: 2, changedAt: new Date('2026-11-22T00:00:00Z') };
     await deliver(aDelivery({ leadId: 1n, ...newer }));
-    await swallow('leads', 'INSERT', 'true');
+    await swallow('INSERT', 'true');
     const outcomes = await deliver(
       aDelivery({ leadId: 1n }),
       aDelivery({ leadId: 2n }),
@@ -77,16 +74,9 @@ describe('a lead that something in the database swallows', () => {
 
   test('is delivered when the very same is there already, and only writing it again is swallowed', async () => {
     await deliver(aDelivery());
-    await swallow('leads', 'UPDATE', 'true');
+    await swallow('UPDATE', 'true');
     expect(kinds(await deliver(aDelivery()))).toEqual(['delivered']);
     expect(await database.query('SELECT * FROM lead_answers')).toHaveLength(2);
-  });
-
-  test('is refused for a rule on lead_answers', async () => {
-    await deliver(aDelivery({ leadId: 1n }));
-    await database.query('CREATE RULE swallow AS ON INSERT TO lead_answers DO INSTEAD NOTHING');
-    expect(kinds(await deliver(aDelivery({ leadId: 2n })))).toEqual(['refused']);
-    expect(await leadIds()).toEqual(['1']);
   });
 
   test('waits when there is a rule on leads, for that concerns every lead', async () => {
@@ -98,21 +88,21 @@ describe('a lead that something in the database swallows', () => {
     expect((error as SinkUnavailable).hint).toContain('rule');
   });
 
-  test.each(['leads', 'lead_answers'])('is stored once the trigger on %s is gone', async (table) => {
+  test('is stored once the trigger is gone', async () => {
     await deliver(aDelivery({ leadId: 1n }));
-    await swallow(table, 'INSERT', 'true');
+    await swallow('INSERT', 'true');
     expect(kinds(await deliver(aDelivery({ leadId: 2n })))).toEqual(['refused']);
-    await database.query(`DROP TRIGGER swallow ON ${table}`);
+    await database.query('DROP TRIGGER swallow ON leads');
     expect(kinds(await deliver(aDelivery({ leadId: 2n })))).toEqual(['delivered']);
     expect(await leadIds()).toEqual(['1', '2']);
   });
 
   /** What meets the condition is not written, and nobody is told. */
-  async function swallow(table: string, event: string, condition: string): Promise<void> {
+  async function swallow(event: string, condition: string): Promise<void> {
     await database.query(`CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF ${condition} THEN RETURN NULL; END IF; RETURN NEW; END $$`);
     await database.query(
-      `CREATE TRIGGER swallow BEFORE ${event} ON ${table} FOR EACH ROW EXECUTE FUNCTION swallow()`,
+      `CREATE TRIGGER swallow BEFORE ${event} ON leads FOR EACH ROW EXECUTE FUNCTION swallow()`,
     );
   }
 });

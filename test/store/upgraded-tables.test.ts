@@ -35,6 +35,11 @@ const ATTEMPTS = `INSERT INTO attempts SELECT delivery_id, 'main', lead_id, sink
   ('of no delivery', 9, 'crm', '2026-11-20T10:01Z', 'delivered', 200, NULL, 1, NULL, 8)
 ) AS a (delivery_id, lead_id, sink, started, outcome, status, error, times, last, no)`;
 
+const ANSWERED = `INSERT INTO leads SELECT 'main', 70, 'Pools', 'pools', now(), 'Ada', '', '', NULL, '', a, '{}', now(), now(), now(), now(), 1, '', '{}', false
+    FROM (SELECT jsonb_agg(jsonb_build_object('question', question, 'slug', slug, 'answer', answer) ORDER BY position) AS a FROM lead_answers) x`;
+const ANSWERS = `INSERT INTO lead_answers VALUES ('main', 70, 0, 'How "big"?', 'size', E'10\\m²\n\uFFFD'), ('main', 70, 1, 'When?', 'when', ''),
+    ('main', 70, 2, 'When?', 'when', 'soon')`;
+
 /** A store of the version before, with all that deliveries and attempts can be, and a sink that has not been used. */
 async function storeBefore() {
   const database = startDatabase();
@@ -52,12 +57,16 @@ async function storeBefore() {
   await query(`INSERT INTO _leadsync_migrations SELECT n, now(), '' FROM generate_series(1, ${STEPS}) n`);
   await query(DELIVERIES);
   await query(ATTEMPTS);
+  await query(ANSWERS);
+  await query(ANSWERED);
   const columns = (names: string) => `SELECT ${names} FROM`;
   return {
     ...database,
     sink,
     upgrade: async () => expect(await sink.deliver(aBatch(1), NEVER)).toEqual([{ kind: 'delivered' }]),
     everything: async () => ({
+      // What delivers the upgrade has answers, too.
+      answers: await query(`${columns('*')} lead_answers WHERE lead_id = 70 ORDER BY position`),
       deliveries: await query(`${columns('*')} deliveries ORDER BY delivery_id`),
       attempts: await query(`${columns('*')} attempts ORDER BY delivery_id, started_at`),
       undelivered: await query(`${columns('*')} v_undelivered ORDER BY delivery_id`),
@@ -66,7 +75,7 @@ async function storeBefore() {
   };
 }
 
-it('deliveries and attempts of an older store are all there after the upgrade, to the last column', async () => {
+it('deliveries, attempts and answers of an older store are all there after the upgrade, to the last column', async () => {
   const { everything, upgrade, query } = await storeBefore();
   const before = await everything();
   await upgrade();
@@ -88,6 +97,8 @@ it('views of others over the tables go on over what replaces them, with their ow
     CREATE VIEW "over Mine" WITH (security_barrier = true) AS SELECT m.*, (SELECT count(*) FROM attempts) AS tries FROM mine m;
     CREATE VIEW stuck AS SELECT count(*) AS n FROM v_undelivered;
     COMMENT ON VIEW "over Mine" IS 'It''s mine.'; COMMENT ON COLUMN mine.n IS 'How many.';
+    CREATE VIEW wanted AS SELECT slug, answer FROM lead_answers;
+    GRANT SELECT (slug) ON lead_answers TO ${role};
     GRANT USAGE ON SCHEMA ${schema} TO ${role}; GRANT SELECT ON mine, deliveries TO ${role}; GRANT SELECT (delivery_id) ON attempts TO ${role};
     ALTER VIEW "over Mine" OWNER TO ${role}`);
   const described = `SELECT relname, relowner::regrole::text, reloptions, obj_description(oid, 'pg_class') AS words, col_description(oid, 2) AS n
@@ -96,6 +107,7 @@ it('views of others over the tables go on over what replaces them, with their ow
     described: await query(described),
     rows: await query('SELECT * FROM "over Mine" ORDER BY 1'),
     stuck: await query('SELECT * FROM stuck'),
+    wanted: await query("SELECT * FROM wanted WHERE slug = 'size'"),
   });
   await query(`GRANT SELECT ON mine TO ${role}; GRANT SELECT ON attempts TO ${role}`);
   const before = await asked();
@@ -108,7 +120,12 @@ it('views of others over the tables go on over what replaces them, with their ow
   );
   expect(await query("SELECT n FROM mine WHERE sink = 'later'")).toEqual([{ n: '1' }]);
   const asRole = (sql: string) => query(`BEGIN; SET LOCAL ROLE ${role}; ${sql}; COMMIT`);
-  for (const sql of ['SELECT * FROM mine', 'SELECT * FROM deliveries', 'SELECT delivery_id FROM attempts'])
+  for (const sql of [
+    'SELECT * FROM mine',
+    'SELECT * FROM deliveries',
+    'SELECT delivery_id FROM attempts',
+    'SELECT slug FROM lead_answers',
+  ])
     await asRole(sql);
 });
 
