@@ -3,6 +3,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
 import type { LedgerStatus } from '../ledger/shown.ts';
 import { Closers } from '../platform/closers.ts';
+import { processMemory } from '../platform/memory.ts';
 import { version } from '../platform/version.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './compose.ts';
 import { eraseAgain } from './erased-before.ts';
@@ -12,6 +13,7 @@ import { Installation } from './installation.ts';
 import { keyClients, keyClientsOnce } from './key-clients.ts';
 import { Loops } from './loops.ts';
 import type { PollFailure } from './poll.ts';
+import { releaseMemory } from './release-memory.ts';
 import { Reloading, type ReloadResult, type ReloadTrigger } from './reloading.ts';
 import { retain } from './retain.ts';
 import type { SourceUnit } from './source-unit.ts';
@@ -156,6 +158,9 @@ export class Daemon {
     this.#loops.start('watching the clock', (signal) => watchClock(ledger, clock, this.#emit, signal));
     this.#loops.start('watching the ledger', (signal) => lookElsewhere(this.#parts, signal));
     this.#loops.start('tidying the ledger', (signal) => tidyLedger(ledger, clock, this.#emit, signal));
+    this.#loops.start('giving memory back', (signal) =>
+      releaseMemory(ledger, processMemory(), clock, signal),
+    );
     this.#loops.start('noting progress', (signal) => noteProgress(ledger, clock, signal));
     const kept = () => this.config.retention;
     const retaining = { ledger, clock, emit: this.#emit };

@@ -37,6 +37,8 @@ export interface LedgerUpkeep {
   changedElsewhere(): Promise<boolean>;
   /** Brings what was written to its final place, as far as nobody still reads an older state of the ledger. */
   tidy(): Promise<Tidied>;
+  /** Gives back the memory that the ledger keeps for later. For a ledger with a thread of its own: of this thread as well. */
+  releaseMemory(): Promise<void>;
   /** Notes beside the file how far the ledger has come, so that `opening` tells of an older copy that is written over it. Does nothing where the disk refuses. */
   noteProgress(): Promise<void>;
   /**

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { collectGarbage } from '../platform/memory.ts';
 import type { LedgerEngine } from './engine.ts';
 import type { LedgerAccess } from './ledger-access.ts';
 import { fileIdentity, scrub } from './ledger-file.ts';
@@ -39,6 +40,12 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: O
           logBytes: Math.max(0, state.log) * pageBytes,
           heldUpBytes: Math.max(0, state.log - state.checkpointed) * pageBytes,
         };
+      }),
+
+    releaseMemory: () =>
+      access.guard(async () => {
+        db.pragma('shrink_memory');
+        await collectGarbage();
       }),
 
     noteProgress: () => writeMark(db),

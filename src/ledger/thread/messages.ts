@@ -55,6 +55,7 @@ const QUESTIONS: Readonly<Record<Question, true>> = {
   recentAttempts: true,
   record: true,
   release: true,
+  releaseMemory: true,
   removeOld: true,
   removeUpgradeCopies: true,
   replay: true,
