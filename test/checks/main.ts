@@ -44,6 +44,7 @@ const COPIED = [
   'docs',
   'scripts',
   'package.json',
+  'package-lock.json',
   'tsconfig.json',
   'vitest.config.ts',
 ];
