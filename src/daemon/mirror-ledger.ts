@@ -2,7 +2,7 @@ import type { HistoryRow, Overview } from '../leads/history.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Mirror, SinkUnavailable } from '../sinks/sink.ts';
-import { type Mirrored, mirrored } from '../store/mirrored.ts';
+import { leadContents, type Mirrored, mirrored } from '../store/mirrored.ts';
 import type { Emit } from '../telemetry/events.ts';
 
 /** Rows in one transaction: small enough that reading them stops nobody for long. */
@@ -103,12 +103,30 @@ async function bringNew(
   let left = PARTS_IN_A_PASS;
   await inParts(parts, signal, progress.reached, async (after) => {
     const rows = await parts.ledger.historyAfter(name, after, AT_ONCE);
+    if (name === 'lead_versions') await bringContents(mirror, rows, parts, signal);
     await write(mirror, name, rows, parts, signal);
     left -= 1;
     progress.ended ||= rows.length === 0;
     progress.reached = rows.at(-1)?.no ?? progress.reached;
     return left > 0 ? rows.at(-1)?.no : undefined;
   });
+}
+
+/** Brings the contents of versions that the destination does not have: most came with their leads. Before the versions, so that none is there without. */
+async function bringContents(
+  mirror: Mirror,
+  versions: readonly HistoryRow[],
+  parts: MirrorParts,
+  signal: AbortSignal,
+): Promise<void> {
+  if (versions.length === 0) return;
+  let lacking = await mirror.lacking(versions, signal);
+  while (lacking.length > 0) {
+    const contents = await parts.ledger.historyNow(leadContents.name, lacking);
+    await write(mirror, leadContents.name, contents, parts, signal);
+    const last = contents.at(-1)?.no ?? Number.POSITIVE_INFINITY;
+    lacking = lacking.filter((no) => no > last);
+  }
 }
 
 /** Brings, as they are now, the rows of a table up to that number that may have changed since they were brought. */

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { HistoryRow, Overview, Renamed, StoredValue } from '../leads/history.ts';
 import { relations } from '../store/documented.ts';
-import { type Mirrored, mirrored } from '../store/mirrored.ts';
+import { leadContents, type Mirrored, mirrored } from '../store/mirrored.ts';
 import type { Column, Relation } from '../store/relation.ts';
 
 /** Leads may be megabytes long. */
@@ -15,7 +15,7 @@ export class History {
   readonly #overview;
 
   constructor(db: Database.Database) {
-    this.#tables = new Map(mirrored.map((table) => [table.name, prepare(db, table)]));
+    this.#tables = new Map([...mirrored, leadContents].map((table) => [table.name, prepare(db, table)]));
     this.#overview = {
       sinks: relationSql(db, 'v_sink_health'),
       sources: relationSql(db, 'v_freshness'),
@@ -55,6 +55,7 @@ export class History {
 
 /** What is told of a table where that is neither all of its rows nor its columns alone. */
 const TOLD: Readonly<Record<string, string>> = {
+  lead_contents: 'lead_versions',
   // An attempt that delivered is told with its delivery.
   attempts: "(SELECT * FROM attempts WHERE outcome <> 'delivered')",
   deliveries: `(SELECT d.*, ${time('a.started_at')} AS delivered_from, a.attempt_no, a.duration_ms, a.http_status

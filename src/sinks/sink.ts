@@ -85,6 +85,8 @@ export interface Mirror {
     part: { ledger: string; after: number; limit: number },
     signal: AbortSignal,
   ): Promise<readonly number[]>;
+  /** The numbers of those of the given versions, in order, whose contents are not there. */
+  lacking(versions: readonly HistoryRow[], signal: AbortSignal): Promise<readonly number[]>;
   /** Writes rows in place of what was there under their keys. Gives how many of them were refused and left out. */
   write(ledger: string, table: string, rows: readonly HistoryRow[], signal: AbortSignal): Promise<number>;
   /** Which of these sinks are still known there by other names: what was brought of them has to be brought anew. */

@@ -17,6 +17,20 @@ export interface Mirrored {
   readonly fewUnsettled?: true;
 }
 
+/** The columns of a version that are its content. */
+const CONTENT: readonly string[] = ['raw', '_leadsync_replaced', '_leadsync_original'];
+
+/** The contents of versions, by the versions' numbers. */
+export const leadContents: Mirrored = {
+  name: 'lead_contents',
+  number: '_leadsync_no',
+  key: ['source', 'lead_id', '_leadsync_hash'],
+  fixed: [],
+  columns: table('lead_versions').columns.filter(({ name }) =>
+    ['source', 'lead_id', '_leadsync_hash', ...CONTENT].includes(name),
+  ),
+};
+
 /** What is brought, in this order: what happened last is asked for first, so that nothing settles unseen in between. */
 export const mirrored: readonly Mirrored[] = [
   {
@@ -31,9 +45,11 @@ export const mirrored: readonly Mirrored[] = [
     fixed: ['source', 'hash'],
   },
   {
+    // Without its content, which is brought where the other store does not have it already.
     ...table('lead_versions'),
     number: '_leadsync_no',
     fixed: ['source', 'lead_id', 'version', 'valid_from', '_leadsync_hash'],
+    columns: table('lead_versions').columns.filter(({ name }) => !CONTENT.includes(name)),
   },
   {
     // Those that failed: what delivered is told with its delivery.

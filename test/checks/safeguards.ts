@@ -542,6 +542,23 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/sinks/postgres', 'test/faults/postgres.test.ts'],
   },
   {
+    name: 'an erasure waits for who is overwriting the lead',
+    without: 'a former content of an erased person stays in PostgreSQL',
+    file: 'src/sinks/postgres/erase.ts',
+    text: '    `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,\n    `DELETE FROM _contents t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,\n',
+    instead:
+      '    `DELETE FROM _contents t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,\n    `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,\n',
+    tests: ['test/sinks/postgres/answers.test.ts'],
+  },
+  {
+    name: 'a content comes from the ledger where PostgreSQL does not have it',
+    without: 'lead_versions shows an empty content for what the sink was not given',
+    file: 'src/daemon/mirror-ledger.ts',
+    text: "    if (name === 'lead_versions') await bringContents(mirror, rows, parts, signal);\n",
+    instead: '    void bringContents;\n',
+    tests: ['test/store/contents.test.ts'],
+  },
+  {
     name: 'delivered only after the COMMIT',
     without: 'rows are reported that PostgreSQL then does not have',
     file: 'src/sinks/postgres/transaction.ts',

@@ -107,7 +107,7 @@ it('a role that may only write leads delivers, and the check, the mirror and an 
     expect(await own.check(NEVER).catch((error: unknown) => error)).toMatchObject(lacking);
     const write = own.mirror?.lastNumber('a-ledger', 'polls', NEVER);
     expect(await write?.catch((error: unknown) => error)).toMatchObject({
-      message: expect.stringContaining('permission denied for table polls'),
+      message: expect.stringContaining('permission denied for table _ledgers'),
     });
     const erased = own.erase?.({ leads: [{ source: 'main', leadId: 2n }], rejected: [] }, NEVER);
     expect(await erased?.catch((error: unknown) => error)).toMatchObject({

@@ -35,10 +35,20 @@ const ATTEMPTS = `INSERT INTO attempts SELECT delivery_id, 'main', lead_id, sink
   ('of no delivery', 9, 'crm', '2026-11-20T10:01Z', 'delivered', 200, NULL, 1, NULL, 8)
 ) AS a (delivery_id, lead_id, sink, started, outcome, status, error, times, last, no)`;
 
-const ANSWERED = `INSERT INTO leads SELECT 'main', 70, 'Pools', 'pools', now(), 'Ada', '', '', NULL, '', a, '{}', now(), now(), now(), now(), 1, '', '{}', false
+const ANSWERED = `INSERT INTO leads SELECT 'main', 70, 'Pools', 'pools', now(), 'Ada', '', '', NULL, '', a, '{}', now(), now(), now(), now(), 2, 'h2', '{"id":70, "client_name":"Ada"}', false
     FROM (SELECT jsonb_agg(jsonb_build_object('question', question, 'slug', slug, 'answer', answer) ORDER BY position) AS a FROM lead_answers) x`;
 const ANSWERS = `INSERT INTO lead_answers VALUES ('main', 70, 0, 'How "big"?', 'size', E'10\\m²\n\uFFFD'), ('main', 70, 1, 'When?', 'when', ''),
     ('main', 70, 2, 'When?', 'when', 'soon')`;
+
+const VERSIONS = `INSERT INTO lead_versions SELECT 'main', lead_id, version, '2026-11-20T10:00Z'::timestamptz + version * interval '1 hour',
+    CASE WHEN NOT current THEN '2026-11-20T11:00Z'::timestamptz + version * interval '1 hour' END, current, fields::json, 3, hash, raw::json, no, ledger,
+    original IS NOT NULL, original FROM (VALUES
+  (70, 1, false, NULL, 'h1', '{"id":70, "client_name":"Ada  First"}', 1, 'here', NULL),
+  (70, 2, true, '["client_name"]', 'h2', '{"id":70, "client_name":"Ada"}', 2, 'here', NULL),
+  (71, 1, true, NULL, 'h3', '{"id":71}', 3, 'here', NULL),
+  (72, 1, true, NULL, 'h4', '{"id":72,"n":"\\ufffd"}', 3, 'gone-lost', '{"id":72,"n":"\\u0000"}'),
+  (73, 1, true, NULL, 'h5', '{"id":73,"n":1}', 3, 'gone-lost', NULL)
+) AS v (lead_id, version, current, fields, hash, raw, no, ledger, original)`;
 
 /** A store of the version before, with all that deliveries and attempts can be, and a sink that has not been used. */
 async function storeBefore() {
@@ -59,6 +69,7 @@ async function storeBefore() {
   await query(ATTEMPTS);
   await query(ANSWERS);
   await query(ANSWERED);
+  await query(VERSIONS);
   const columns = (names: string) => `SELECT ${names} FROM`;
   return {
     ...database,
@@ -67,6 +78,9 @@ async function storeBefore() {
     everything: async () => ({
       // What delivers the upgrade has answers, too.
       answers: await query(`${columns('*')} lead_answers WHERE lead_id = 70 ORDER BY position`),
+      versions: await query(
+        `${columns('*, raw::text AS text')} lead_versions WHERE lead_id >= 70 ORDER BY lead_id, version`,
+      ),
       deliveries: await query(`${columns('*')} deliveries ORDER BY delivery_id`),
       attempts: await query(`${columns('*')} attempts ORDER BY delivery_id, started_at`),
       undelivered: await query(`${columns('*')} v_undelivered ORDER BY delivery_id`),
@@ -75,13 +89,19 @@ async function storeBefore() {
   };
 }
 
-it('deliveries, attempts and answers of an older store are all there after the upgrade, to the last column', async () => {
+it('deliveries, attempts, answers and versions of an older store are all there after the upgrade, to the last column', async () => {
   const { everything, upgrade, query } = await storeBefore();
   const before = await everything();
   await upgrade();
   expect(await everything()).toEqual(before);
   // One that was delivered at once takes no row beside its delivery.
   expect(await query('SELECT count(*)::int AS n FROM _attempts')).toEqual([{ n: 5 }]);
+  // One content is that of the lead, and one was emptied.
+  expect(await query('SELECT hash FROM _contents ORDER BY 1')).toEqual([
+    { hash: 'h1' },
+    { hash: 'h4' },
+    { hash: 'h5' },
+  ]);
   expect(await query('SELECT delivery_id FROM _deliveries WHERE delivery_id IS NOT NULL ORDER BY 1')).toEqual(
     [{ delivery_id: 'an id of its own' }, { delivery_id: 'crm:main:5:9:0123abcd' }],
   );
@@ -154,7 +174,7 @@ it('a role that could write the tables writes what takes their place', async () 
   await query(`CREATE ROLE ${role}`);
   onTestFinished(async () => void (await query(`DROP OWNED BY ${role}; DROP ROLE ${role}`)));
   await query(
-    `GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries TO ${role}; GRANT SELECT, INSERT, UPDATE ON attempts TO ${role}`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON deliveries TO ${role}; GRANT SELECT, INSERT, UPDATE ON attempts, lead_versions TO ${role}`,
   );
   await upgrade();
   const rights = (table: string, right: string) =>
@@ -164,6 +184,9 @@ it('a role that could write the tables writes what takes their place', async () 
     _attempts: ['SELECT', 'INSERT', 'UPDATE'],
     _ledgers: ['SELECT', 'INSERT'],
     _sink_names: ['SELECT', 'INSERT'],
+    _versions: ['SELECT', 'INSERT', 'UPDATE'],
+    _contents: ['SELECT', 'INSERT', 'DELETE'],
+    lead_versions: ['SELECT'],
     deliveries: ['SELECT'],
     v_undelivered: ['SELECT'],
   }))

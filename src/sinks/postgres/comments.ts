@@ -7,7 +7,7 @@ import { described } from './mirrored-columns.ts';
 const PRIVATE = { _client_keys: 'v_clients', _sinks: 'v_sink_health', _sources: 'v_freshness' } as const;
 const LEDGER = 'Which ledger the row came from.';
 /** What was a table in earlier versions. */
-const VIEWS: readonly string[] = ['lead_answers', 'deliveries', 'attempts'];
+const VIEWS: readonly string[] = ['lead_answers', 'lead_versions', 'deliveries', 'attempts'];
 const KEYS: Readonly<Record<string, string>> = {
   key_no: 'Its number in the ledger.',
   source: 'With id: the lead.',
@@ -73,6 +73,29 @@ const LEAN = {
       duration_ms: 'How long that attempt took, in milliseconds.',
       http_status: 'What a destination that speaks HTTP answered to it.',
       delivery_id: 'Names the delivery, where that cannot be made of the other columns.',
+    },
+  },
+  _versions: {
+    shown: 'lead_versions',
+    columns: {
+      ...same('lead_versions', [
+        ...['source', 'lead_id', 'version', 'valid_from', 'valid_to'],
+        ...['is_current', 'poll_id', 'changed_fields'],
+      ]),
+      no: 'Its number in the ledger; grows with time.',
+      ledger_no: 'Which ledger the row came from: see _ledgers.',
+      hash: 'Names this content of the lead: the same text, the same hash.',
+    },
+  },
+  _contents: {
+    shown: 'lead_versions',
+    columns: {
+      source: 'With lead_id: the lead.',
+      lead_id: 'With source: the lead.',
+      hash: 'Names this content of the lead: the same text, the same hash.',
+      replaced: 'Whether U+FFFD stands in raw for a NUL or half a surrogate pair.',
+      raw: "The JSON of a content that is not the lead's present one in leads. Personal data.",
+      original: 'The JSON exactly as received, where U+FFFD was put into it. Personal data.',
     },
   },
   _attempts: { shown: 'attempts', columns: { ...same('attempts', ATTEMPT), _leadsync_ledger: LEDGER } },

@@ -14,13 +14,12 @@ export interface Key {
  */
 export async function eraseLeads(client: ClientBase, schema: string, leads: readonly Key[]): Promise<number> {
   const keys = [leads.map(({ source }) => source), leads.map(({ id }) => id)];
-  const empty = `('{"id":' || t.lead_id || '}')`;
   const given = 'unnest($1::text[], $2::bigint[]) AS g (source, id)';
   const statements = [
+    // The lead before its former contents: a writer of the lead under way is waited for here, and what it overwrote is seen below.
     `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,
+    `DELETE FROM _contents t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,
     `DELETE FROM _client_keys t USING ${given} WHERE t.source = g.source AND t.id = g.id`,
-    `UPDATE lead_versions t SET raw = ${empty}::json, _leadsync_replaced = false, _leadsync_original = NULL FROM ${given}
-     WHERE t.source = g.source AND t.lead_id = g.id AND t.raw::text <> ${empty}`,
     `UPDATE rejected_leads t SET raw = '' FROM ${given} WHERE t.source = g.source AND t.lead_id = g.id AND t.raw <> ''`,
     `UPDATE _attempts t SET error = NULL FROM ${given} WHERE t.source = g.source AND t.lead_id = g.id AND t.error IS NOT NULL`,
   ];

@@ -28,13 +28,13 @@ export const received: readonly Received[] = [
     ],
   },
   {
-    table: 'lead_versions',
+    table: '_contents',
     id: 'lead_id',
     raw: 'raw',
     key: [
       ['source', 'text'],
       ['lead_id', 'bigint'],
-      ['version', 'integer'],
+      ['hash', 'text'],
     ],
   },
   {

@@ -21,18 +21,30 @@ export async function ledgerNumber(client: ClientBase, ledger: string): Promise<
   return ledgerNumber(client, ledger);
 }
 
+/**
+ * Makes a ledger known before its first rows come. From the first ledger on, what the row of a lead is overwritten with is kept:
+ * whoever is writing leads without keeping it is waited for.
+ */
+export async function register(client: ClientBase, schema: string, ledger: string): Promise<void> {
+  await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
+  const { rows } = await client.query('SELECT EXISTS (SELECT FROM _ledgers) AS known');
+  if (!rows[0].known) await client.query('LOCK TABLE leads IN SHARE ROW EXCLUSIVE MODE');
+  await ledgerNumber(client, ledger);
+}
+
 /** The number of a lost ledger that can take the last rows of one, beginning at a number: none of its own has such a number. */
 export async function lostNumber(
   client: ClientBase,
   schema: string,
+  table: string,
   firstNumber: string,
   values: readonly unknown[],
 ): Promise<number> {
-  const [ledgers, deliveries] = [`${quoted(schema)}._ledgers`, `${quoted(schema)}._deliveries`];
+  const [ledgers, stored] = [`${quoted(schema)}._ledgers`, `${quoted(schema)}.${table}`];
   const { rows } = await client.query(
     `SELECT g.ledger_no FROM ${ledgers} g WHERE g.ledger = $1::text || '-lost' AND g.lost AND NOT EXISTS (
-      SELECT FROM ${deliveries} d WHERE d.ledger_no = g.ledger_no AND d.no >= (${firstNumber})
-        AND d.no <= (SELECT max(no) FROM ${deliveries} WHERE ledger_no = (SELECT ledger_no FROM ${ledgers} WHERE ledger = $1 AND NOT lost)))
+      SELECT FROM ${stored} d WHERE d.ledger_no = g.ledger_no AND d.no >= (${firstNumber})
+        AND d.no <= (SELECT max(no) FROM ${stored} WHERE ledger_no = (SELECT ledger_no FROM ${ledgers} WHERE ledger = $1 AND NOT lost)))
     ORDER BY g.ledger_no LIMIT 1`,
     [...values],
   );

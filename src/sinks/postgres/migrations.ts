@@ -1,6 +1,7 @@
 import { answeringViews } from './answering-views.ts';
 import { answersView } from './answers-view.ts';
 import { leanDeliveries } from './lean-deliveries.ts';
+import { leanVersions } from './lean-versions.ts';
 
 const HEX = '[0-9a-fA-F]';
 const [HIGH, LOW] = [String.raw`\\u[dD][89abAB]${HEX}{2}`, String.raw`\\u[dD][c-fC-F]${HEX}{2}`];
@@ -281,12 +282,14 @@ export const migrations: readonly string[] = [
   `,
   leanDeliveries,
   answersView,
+  leanVersions,
 ];
 
 /** Tables whose place a view of the same name takes in a step, by the step. */
 export const replacedByStep: ReadonlyMap<string, readonly string[]> = new Map([
   [leanDeliveries, ['deliveries', 'attempts']],
   [answersView, ['lead_answers']],
+  [leanVersions, ['lead_versions']],
 ]);
 
 /** The names that each step makes in the schema; those of tables that it replaces are there already. */

@@ -6,8 +6,8 @@ import { eraseLeads, type Key } from './erase.ts';
 import { quoted } from './identifier.ts';
 import { described, parameter, TYPES } from './mirrored-columns.ts';
 import { storedAs } from './stored-as.ts';
-import { closeVersions } from './superseded-rows.ts';
 import { writeDeliveries } from './written-deliveries.ts';
+import { writeContents, writeVersions } from './written-versions.ts';
 
 /** The greatest number that has been brought of a ledger's table; 0 when nothing has. */
 export async function lastNumber(
@@ -92,10 +92,10 @@ export async function writeRows(
   const places = key.map((name) => columns.findIndex((column) => column.name === name));
   const keyOf = ({ values }: HistoryRow) => places.map((at) => values[at]).join('\0');
   const unique = [...new Map(rows.map((row) => [keyOf(row), row])).values()];
-  if (table === 'deliveries') {
-    await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
-    return writeDeliveries(client, ledger, unique);
-  }
+  await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
+  if (table === 'deliveries') return writeDeliveries(client, ledger, unique);
+  if (table === 'lead_versions') return writeVersions(client, ledger, unique);
+  if (table === 'lead_contents') return writeContents(client, unique);
   await client.query(upsertSql(storedAs(schema, table).rows, described(table), columns.length), [
     ...columns.map((column, at) =>
       parameter(
@@ -106,7 +106,6 @@ export async function writeRows(
     ledger,
   ]);
   if (table === '_erased') await eraseLeads(client, schema, erasedKeys(unique));
-  if (table === 'lead_versions') await closeVersions(client, schema, ledger, unique);
 }
 
 /**

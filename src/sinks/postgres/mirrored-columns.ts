@@ -1,6 +1,6 @@
 import { storable } from '../../leads/content-facts.ts';
 import type { HistoryRow, StoredValue } from '../../leads/history.ts';
-import { type Mirrored, mirrored } from '../../store/mirrored.ts';
+import { leadContents, type Mirrored, mirrored } from '../../store/mirrored.ts';
 import type { Column, ColumnType } from '../../store/relation.ts';
 import { arrayParameter } from './array-parameter.ts';
 
@@ -19,7 +19,7 @@ export const TYPES: Readonly<Record<ColumnType, string>> = {
 
 /** How a mirrored table is described. @throws Error for a table that is not mirrored */
 export function described(table: string): Mirrored {
-  const found = mirrored.find(({ name }) => name === table);
+  const found = [...mirrored, leadContents].find(({ name }) => name === table);
   if (!found) throw new Error(`the table ${table} is not mirrored`);
   return found;
 }

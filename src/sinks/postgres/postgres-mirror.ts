@@ -1,6 +1,8 @@
 import type { FormerName, HistoryRow, Overview, Renamed } from '../../leads/history.ts';
 import type { Mirror } from '../sink.ts';
 import type { Database } from './database.ts';
+import { quoted } from './identifier.ts';
+import { register } from './ledgers.ts';
 import {
   disownRows,
   formerNames,
@@ -10,6 +12,7 @@ import {
   writeOverview,
   writeRows,
 } from './mirror.ts';
+import { lackingContents } from './written-versions.ts';
 
 /** The ledger's history in the sink's schema, over a connection of its own. */
 export class PostgresMirror implements Mirror {
@@ -17,6 +20,7 @@ export class PostgresMirror implements Mirror {
   readonly #schema: string;
   readonly #database: Database;
   readonly #prepare: (signal: AbortSignal) => Promise<void>;
+  #registered: string | undefined;
 
   constructor(
     schema: string,
@@ -32,6 +36,9 @@ export class PostgresMirror implements Mirror {
 
   async lastNumber(ledger: string, table: string, signal: AbortSignal): Promise<number> {
     await this.#prepare(signal);
+    if (this.#registered !== ledger)
+      await this.#database.surely('READ WRITE', signal, (client) => register(client, this.#schema, ledger));
+    this.#registered = ledger;
     return this.#database.read(signal, (client) => lastNumber(client, this.#schema, table, ledger));
   }
 
@@ -51,6 +58,13 @@ export class PostgresMirror implements Mirror {
     signal: AbortSignal,
   ): Promise<number[]> {
     return this.#database.read(signal, (client) => unsettledNumbers(client, this.#schema, table, part));
+  }
+
+  lacking(versions: readonly HistoryRow[], signal: AbortSignal): Promise<readonly number[]> {
+    return this.#database.read(signal, async (client) => {
+      await client.query(`SET LOCAL search_path = ${quoted(this.#schema)}`);
+      return lackingContents(client, versions);
+    });
   }
 
   /** Rows that PostgreSQL refuses are found by halving. */

@@ -141,15 +141,16 @@ async function requireRights(client: ClientBase, needed: readonly Right[]): Prom
 }
 
 /** Views over tables that the mirror writes. */
-const MIRROR_VIEWS = ['deliveries', 'attempts', 'v_undelivered'];
+const MIRROR_VIEWS = ['lead_versions', 'deliveries', 'attempts', 'v_undelivered'];
 const MIRROR_RIGHTS = {
   ...Object.fromEntries(
-    [...mirrored.map(({ name }) => name), '_attempts', '_sinks', '_sources'].map((name) => [
+    [...mirrored.map(({ name }) => name), '_versions', '_attempts', '_sinks', '_sources'].map((name) => [
       name,
       ['SELECT', 'INSERT', 'UPDATE'],
     ]),
   ),
   ...Object.fromEntries(MIRROR_VIEWS.map((name) => [name, ['SELECT']])),
+  _contents: ['SELECT', 'INSERT', 'DELETE'],
   _ledgers: ['SELECT', 'INSERT'],
   _sink_names: ['SELECT', 'INSERT'],
   // A delivery that another ledger brings anew takes the place of its row; keys that no longer hold are removed.

@@ -26,20 +26,28 @@ const UNSETTLED: Readonly<Record<string, string>> = {
     "outcome <> 'delivered' AND delivery_id IN (SELECT delivery_id FROM v_undelivered WHERE state = 'pending')",
 };
 
+/** Private tables whose ledgers are numbers, by the name that people read. */
+const NUMBERED: Readonly<Record<string, { readonly rows: string; readonly unsettled?: string }>> = {
+  deliveries: { rows: '_deliveries', unsettled: "state IN ('p', 'x')" },
+  lead_versions: { rows: '_versions' },
+};
+
 /** Private tables, by the name that people read. */
 const PRIVATE: Readonly<Record<string, string>> = { attempts: '_attempts' };
 
 /** Where a mirrored table is stored. `unsettled` needs the schema as `search_path`. */
 export function storedAs(schema: string, table: string): Stored {
   const inSchema = (name: string) => `${quoted(schema)}.${name}`;
-  if (table === 'deliveries')
+  const numbered = NUMBERED[table];
+  if (numbered)
     return {
-      rows: inSchema('_deliveries'),
-      shown: inSchema('deliveries'),
+      rows: inSchema(numbered.rows),
+      shown: inSchema(table),
       number: 'no',
       ofLedger: `ledger_no = (SELECT ledger_no FROM ${inSchema('_ledgers')} WHERE ledger = $1 AND NOT lost)`,
-      unsettled: "state IN ('p', 'x')",
-      lose: async (client, first, values) => `ledger_no = ${await lostNumber(client, schema, first, values)}`,
+      unsettled: numbered.unsettled,
+      lose: async (client, first, values) =>
+        `ledger_no = ${await lostNumber(client, schema, numbered.rows, first, values)}`,
     };
   const rows = inSchema(PRIVATE[table] ?? table);
   return {

@@ -24,13 +24,16 @@ afterEach(async () => {
   await database.close();
 });
 
-test('an erasure removes the answers that a delivery was writing when it began', async () => {
+test('an erasure removes what a delivery was writing and overwriting when it began', async () => {
   await sink.deliver(aBatch([aDelivery(), aDelivery({ leadId: 43n, raw: aLead({ id: 43 }) })]), NEVER);
+  // From its first ledger on, PostgreSQL keeps what is overwritten.
+  await sink.mirror?.lastNumber('a-ledger', 'polls', NEVER);
   const writer = new pg.Client({ connectionString: database.url });
   await writer.connect();
   onTestFinished(() => writer.end());
   await writer.query('BEGIN');
-  await upsert(writer, database.schema, [rowOf(aDelivery({ version: 2, changedAt: new Date() }))]);
+  const raw = aLead({ id: 42, client_name: 'Changed' });
+  await upsert(writer, database.schema, [rowOf(aDelivery({ version: 2, raw, changedAt: new Date() }))]);
   const erased = sink.erase?.({ leads: [{ source: 'main', leadId: 42n }], rejected: [] }, NEVER);
   await until('the erasure waits for the writer', async () => {
     const [{ waiting } = {}] = await database.query(
@@ -40,7 +43,8 @@ test('an erasure removes the answers that a delivery was writing when it began',
     return waiting === 1;
   });
   await writer.query('COMMIT');
-  expect(await erased).toBe(1);
+  expect(await erased).toBe(2);
+  expect(await database.query('SELECT lead_id FROM _contents')).toEqual([]);
   expect(await database.query('SELECT id FROM leads')).toEqual([{ id: '43' }]);
   expect(new Set((await database.query(ANSWERS)).map((row) => row['lead_id']))).toEqual(new Set(['43']));
 });

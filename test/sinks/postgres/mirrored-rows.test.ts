@@ -43,11 +43,11 @@ async function emptyTables() {
     await close();
   });
   await sink.mirror?.lastNumber('here', 'lead_versions', NEVER); // makes the schema
-  for (const table of ['lead_versions', '_deliveries'])
+  for (const table of ['_versions', '_deliveries'])
     await query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`);
   await client.connect();
   const rowsRead = async (name: string): Promise<number> => {
-    const table = name === 'deliveries' ? '_deliveries' : name;
+    const table = name === 'deliveries' ? '_deliveries' : '_versions';
     const { rows } = await client.query(
       'SELECT seq_tup_read + idx_tup_fetch AS n FROM pg_stat_xact_user_tables WHERE schemaname = $1 AND relname = $2',
       [schema, table],

@@ -389,7 +389,12 @@ describe('a database that cannot be used', () => {
 
   test.each([
     ['a table is dropped', 'DROP TABLE leads CASCADE', '42P01', 'leads'],
-    ['a column is missing', 'ALTER TABLE leads DROP COLUMN _leadsync_hash', '42703', '_leadsync_hash'],
+    [
+      'a column is missing',
+      'ALTER TABLE leads DROP COLUMN _leadsync_hash CASCADE',
+      '42703',
+      '_leadsync_hash',
+    ],
   ])('because %s is unavailable, and says which', async (_, sql, sqlstate, which) => {
     const sink = open();
     await deliver(sink, aDelivery());
@@ -436,9 +441,10 @@ describe('a database that cannot be used', () => {
       const grants = [
         'USAGE ON SCHEMA',
         'SELECT ON _leadsync_migrations',
-        'SELECT, INSERT, UPDATE ON leads, lead_versions, polls, _deliveries, _attempts, rejected_leads, _client_keys, _presence, _erased, _sinks, _sources',
+        'SELECT, INSERT, UPDATE ON leads, _versions, polls, _deliveries, _attempts, rejected_leads, _client_keys, _presence, _erased, _sinks, _sources',
         'SELECT, INSERT ON _ledgers, _sink_names',
-        'SELECT ON deliveries, attempts, v_undelivered',
+        'SELECT, INSERT, DELETE ON _contents',
+        'SELECT ON lead_versions, deliveries, attempts, v_undelivered',
         'DELETE ON leads, _client_keys, _presence',
       ];
       for (const grant of grants)
