@@ -26,7 +26,10 @@ export class Measures {
     });
   }
 
-  /** Of the leads that were first seen since a time: how long until each sink had them. */
+  /**
+   * Of the leads that were first seen since a time: how long until each sink had them. Without those that were there before the source
+   * was first listed, or came to a sink by a later backfill: how old they were says nothing about leadsync.
+   */
   speed(since: Date): Speed[] {
     const arrivals = this.#sampleSince(since).flatMap((version) => this.#sql.arrivals.all(version));
     const sinks = this.#db
@@ -80,7 +83,8 @@ function prepare(db: Database.Database) {
       { sinkNo: number; seen: number; created: number | null; delivered: number }
     >(
       `SELECT d.sink_no AS sinkNo, v.first_seen_at AS seen, v.created_at AS created, d.settled_at AS delivered
-       FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
+       FROM _versions v JOIN _sources s ON s.source = v.source AND v.created_at >= s.first_listed_at
+       CROSS JOIN _deliveries d ON d.version_no = v.version_no AND d.owed_at <= v.first_seen_at
        WHERE v.version_no = ? AND v.version = 1 AND d.replay = 0 AND d.event = 'created' AND d.state = 'delivered'`,
     ),
   };

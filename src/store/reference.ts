@@ -70,6 +70,7 @@ A lead is named by two columns, never by its id alone. They are \`source\` and \
 \`\`\`sql
 SELECT l.service_slug, s.sink, count(*) AS leads, max(s.created_to_delivered_seconds) AS slowest
 FROM v_leads_no_pii l JOIN v_speed_to_lead s ON s.source = l.source AND s.lead_id = l.id
+WHERE NOT s.is_backfill
 GROUP BY l.service_slug, s.sink
 \`\`\`
 

@@ -228,15 +228,18 @@ test('polls come newest first and are found by source and status', async () => {
   ).toEqual([3, 1]);
 });
 
-test('new leads are counted by the hour, and the time until they arrived is measured', async () => {
+test('new leads are counted by the hour, and the time until they arrived is measured without a first sync', async () => {
   const { on, reader } = await opened({}, 'crm', 'drop');
-  await on.list(ids(1, 4));
+  await on.list([5]); // it was there before leadsync was
+  on.clock.jump(MINUTE);
+  const created_at = on.clock.now().toISOString();
+  await on.list([5, ...ids(1, 4).map((id) => aListedLead({ id, created_at }))]);
   on.clock.jump(10_000);
   await on.attemptAll('crm', delivered);
   const hours = await reader.ask('newLeads', on.clock.now(), 48);
   expect(hours).toHaveLength(48);
   expect(hours.slice(0, -1).every(({ leads }) => leads === 0)).toBe(true);
-  expect(hours.at(-1)?.leads).toBe(4);
+  expect(hours.at(-1)?.leads).toBe(5);
   const [crm, drop] = await reader.ask('speed', on.clock.in(-HOUR));
   expect(crm).toMatchObject({ sink: 'crm', leads: 4, seenToDelivered: { p50: 10_000, p95: 10_000 } });
   expect(drop).toMatchObject({ sink: 'drop', leads: 0, seenToDelivered: undefined });

@@ -8,6 +8,8 @@ select
     created_at,
     (created_at at time zone 'UTC')::date as created_day,
     first_seen_at,
+    owed_at,
+    is_backfill,
     delivered_at,
     created_to_seen_seconds,
     seen_to_delivered_seconds,
