@@ -136,7 +136,7 @@ it('views of others over the tables go on over what replaces them, with their ow
   await query("INSERT INTO _sink_names (named, sink) VALUES ('later', 'later')");
   await query(
     `INSERT INTO _deliveries (no, lead_id, owed_at, ledger_no, sink_no, lead_version, content, attempts, event, state, source)
-     SELECT 99, 99, now(), 1, max(sink_no), 1, 0, 0, 'c', 'p', 'main' FROM _sink_names`,
+     SELECT 99, 99, now(), 1, max(sink_no), 1, 0, 0, 'created', 'pending', 'main' FROM _sink_names`,
   );
   expect(await query("SELECT n FROM mine WHERE sink = 'later'")).toEqual([{ n: '1' }]);
   const asRole = (sql: string) => query(`BEGIN; SET LOCAL ROLE ${role}; ${sql}; COMMIT`);

@@ -58,14 +58,12 @@ const LEAN = {
     shown: 'deliveries',
     columns: {
       ...same('deliveries', [
-        ...['source', 'lead_id', 'lead_version', 'reason', 'attempts'],
+        ...['source', 'lead_id', 'lead_version', 'event', 'state', 'reason', 'attempts'],
         ...['owed_at', 'first_attempt_at', 'next_attempt_at', 'settled_at'],
       ]),
       no: 'Its number in the ledger; grows with time.',
       ledger_no: 'Which ledger the row came from: see _ledgers.',
       sink_no: 'The sink: see _sink_names.',
-      event: 'c: created, u: updated, e: erased.',
-      state: 'p: pending, d: delivered, x: dead, s: skipped.',
       content: 'The first 32 bits of the hash of the content.',
       replay: 'When the replay was asked for, in milliseconds since 1970; null where it is none.',
       delivered_from: 'When the attempt began that delivered it; null where that is first_attempt_at.',

@@ -1,7 +1,7 @@
 /** A delivery's public id, from the rows `d` (the delivery) and `s` (its sink's names). */
 export const DELIVERY_ID = `coalesce(d.delivery_id, s.named || ':' || d.source || ':' || d.lead_id || ':' || d.lead_version || ':'
     || lpad(to_hex(d.content), 8, '0')
-    || CASE WHEN d.event = 'e' THEN ':erased' WHEN d.replay IS NOT NULL THEN ':r' || d.replay ELSE '' END)`;
+    || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay IS NOT NULL THEN ':r' || d.replay ELSE '' END)`;
 
 /** When the attempt began that delivered `d`. */
 export const DELIVERED_FROM = 'coalesce(d.delivered_from, d.first_attempt_at)';
@@ -10,8 +10,6 @@ export const DELIVERED_FROM = 'coalesce(d.delivered_from, d.first_attempt_at)';
 export const DELIVERIES =
   '_deliveries d LEFT JOIN _sink_names s ON s.sink_no = d.sink_no LEFT JOIN _ledgers g ON g.ledger_no = d.ledger_no';
 
-const STATE =
-  "CASE d.state WHEN 'd' THEN 'delivered' WHEN 'p' THEN 'pending' WHEN 'x' THEN 'dead' ELSE 'skipped' END";
 const CREATED = "date_trunc('milliseconds', l.created_at)";
 const seconds = (from: string, to: string) => `extract(epoch FROM ${to} - ${from})::double precision`;
 const ONE_LEDGER = '(SELECT min(ledger_no) = max(ledger_no) FROM _deliveries)';
@@ -22,7 +20,7 @@ const OF_LEAD_AND_SINK = (
 ) => `FROM _deliveries ${name} JOIN _sink_names n${name} ON n${name}.sink_no = ${name}.sink_no
       WHERE ${name}.source = d.source AND ${name}.lead_id = d.lead_id AND n${name}.sink = s.sink`;
 /** Other deliveries of the lead and sink of `d` that bring the lead as a new one. */
-const OTHERS = `SELECT ${OF_LEAD_AND_SINK('e')} AND e.event = 'c' AND e.replay IS NULL`;
+const OTHERS = `SELECT ${OF_LEAD_AND_SINK('e')} AND e.event = 'created' AND e.replay IS NULL`;
 /** Since when the lead of `d` is owed to its sink: an older delivery may have given way to `d`, with a newer content. */
 const OWED_AT = `CASE WHEN d.owed_at <= l._leadsync_first_seen_at THEN d.owed_at ELSE (
       SELECT min(f.owed_at) ${OF_LEAD_AND_SINK('f')} AND f.replay IS NULL) END`;
@@ -32,12 +30,12 @@ const FIRST_LISTED = `LEFT JOIN (SELECT s.source, (SELECT p.started_at FROM poll
     ORDER BY p.started_at LIMIT 1) AS first_listed_at FROM _sources s) o ON o.source = d.source`;
 /** Of several ledgers that brought a lead as a new one, the earliest delivery counts. */
 const IS_FIRST = `(${ONE_LEDGER} OR NOT EXISTS (
-      ${OTHERS} AND e.state = 'd' AND (e.settled_at, e.ledger_no, e.no) < (d.settled_at, d.ledger_no, d.no)))`;
+      ${OTHERS} AND e.state = 'delivered' AND (e.settled_at, e.ledger_no, e.no) < (d.settled_at, d.ledger_no, d.no)))`;
 
 /** What people read of deliveries and attempts, over the tables `_deliveries` and `_attempts`. */
 export const deliveryViews = `
   CREATE VIEW deliveries AS SELECT ${DELIVERY_ID} AS delivery_id, d.source, d.lead_id, d.lead_version, s.sink,
-    CASE d.event WHEN 'c' THEN 'created' WHEN 'u' THEN 'updated' ELSE 'erased' END AS event, ${STATE} AS state, d.reason, d.attempts,
+    d.event, d.state, d.reason, d.attempts,
     d.owed_at, d.first_attempt_at, d.next_attempt_at, d.settled_at, d.replay IS NOT NULL AS replay, d.no AS _leadsync_no,
     g.ledger AS _leadsync_ledger
   FROM ${DELIVERIES};
@@ -57,8 +55,8 @@ export const deliveryViews = `
     UNION ALL SELECT source, lead_id, started_at, outcome, sink, error FROM attempts;
 
   CREATE OR REPLACE VIEW v_undelivered AS SELECT ${DELIVERY_ID} AS delivery_id, d.source, d.lead_id, d.lead_version, s.sink,
-    ${STATE} AS state, d.reason, d.attempts, d.owed_at, d.next_attempt_at, d.settled_at
-  FROM ${DELIVERIES} WHERE d.state IN ('p', 'x');
+    d.state, d.reason, d.attempts, d.owed_at, d.next_attempt_at, d.settled_at
+  FROM ${DELIVERIES} WHERE d.state IN ('pending', 'dead');
 
   CREATE OR REPLACE VIEW v_speed_to_lead AS SELECT d.source, d.lead_id, s.sink, l.service_slug, l.created_at,
     l._leadsync_first_seen_at AS first_seen_at, d.settled_at AS delivered_at,
@@ -67,7 +65,7 @@ export const deliveryViews = `
     ${seconds(CREATED, 'd.settled_at')} AS created_to_delivered_seconds,
     ${OWED_AT} AS owed_at, ${IS_BACKFILL} AS is_backfill
   FROM _deliveries d JOIN _sink_names s ON s.sink_no = d.sink_no JOIN leads l ON l.source = d.source AND l.id = d.lead_id ${FIRST_LISTED}
-  WHERE d.state = 'd' AND d.event = 'c' AND d.replay IS NULL AND ${IS_FIRST};
+  WHERE d.state = 'delivered' AND d.event = 'created' AND d.replay IS NULL AND ${IS_FIRST};
 
   CREATE OR REPLACE VIEW v_speed_to_lead_all AS SELECT d.source, d.lead_id, d.sink, l.service_slug, l.created_at,
     l._leadsync_first_seen_at AS first_seen_at, ${OWED_AT.replaceAll('s.sink', 'd.sink')} AS owed_at,
@@ -75,13 +73,13 @@ export const deliveryViews = `
     CASE WHEN d.arrived_at IS NULL THEN d.state ELSE 'delivered' END AS state, d.arrived_at AS delivered_at,
     ${seconds(CREATED, 'coalesce(d.arrived_at, now())')} AS age_seconds
   FROM (
-    SELECT d.source, d.lead_id, s.sink, d.owed_at, ${STATE} AS state,
-      CASE WHEN d.state = 'd' THEN d.settled_at ELSE (
-        SELECT min(r.settled_at) ${OF_LEAD_AND_SINK('r')} AND r.state = 'd' AND r.event <> 'e') END AS arrived_at
+    SELECT d.source, d.lead_id, s.sink, d.owed_at, d.state,
+      CASE WHEN d.state = 'delivered' THEN d.settled_at ELSE (
+        SELECT min(r.settled_at) ${OF_LEAD_AND_SINK('r')} AND r.state = 'delivered' AND r.event <> 'erased') END AS arrived_at
     FROM _deliveries d JOIN _sink_names s ON s.sink_no = d.sink_no
-    WHERE d.event = 'c' AND d.replay IS NULL AND (
-      d.state = 'd' AND ${IS_FIRST}
-      OR d.state IN ('p', 'x') AND NOT EXISTS (
-        ${OTHERS} AND (e.state = 'd' OR e.state IN ('p', 'x') AND (e.owed_at, e.ledger_no, e.no) > (d.owed_at, d.ledger_no, d.no))))
+    WHERE d.event = 'created' AND d.replay IS NULL AND (
+      d.state = 'delivered' AND ${IS_FIRST}
+      OR d.state IN ('pending', 'dead') AND NOT EXISTS (
+        ${OTHERS} AND (e.state = 'delivered' OR e.state IN ('pending', 'dead') AND (e.owed_at, e.ledger_no, e.no) > (d.owed_at, d.ledger_no, d.no))))
   ) d JOIN leads l ON l.source = d.source AND l.id = d.lead_id ${FIRST_LISTED};
 `;

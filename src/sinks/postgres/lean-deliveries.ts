@@ -78,8 +78,8 @@ export const leanDeliveries = `
     attempts integer NOT NULL,
     duration_ms integer,
     http_status integer,
-    event "char" NOT NULL,
-    state "char" NOT NULL,
+    event text NOT NULL,
+    state text NOT NULL,
     source text NOT NULL,
     reason text,
     delivery_id text
@@ -95,8 +95,7 @@ export const leanDeliveries = `
     nullif(a.started_at, f.first_attempt_at), a._leadsync_no,
     CASE WHEN f.replay THEN CASE WHEN f.named IS NULL OR f.event = 'erased' THEN 0 ELSE substr(f.rest, 11)::bigint END END, g.ledger_no, s.sink_no,
     f.lead_version, CASE WHEN f.named IS NULL THEN 0 ELSE ('x' || left(f.rest, 8))::bit(32)::integer END, f.attempts, a.duration_ms, a.http_status,
-    CASE f.event WHEN 'created' THEN 'c' WHEN 'updated' THEN 'u' ELSE 'e' END::"char",
-    CASE f.state WHEN 'delivered' THEN 'd' WHEN 'pending' THEN 'p' WHEN 'dead' THEN 'x' ELSE 's' END::"char",
+    f.event, f.state,
     f.source, f.reason, CASE WHEN f.named IS NULL THEN f.delivery_id END
   FROM (${FORMER}) f
   JOIN (SELECT ledger_no, ledger, row_number() OVER (PARTITION BY ledger ORDER BY ledger_no) AS turn FROM _ledgers) g
@@ -106,7 +105,7 @@ export const leanDeliveries = `
   ORDER BY g.ledger_no, f._leadsync_no, a.started_at DESC;
   ALTER TABLE _deliveries ADD PRIMARY KEY (ledger_no, no);
   CREATE INDEX _deliveries_lead ON _deliveries (lead_id, source);
-  CREATE INDEX _deliveries_open ON _deliveries (ledger_no, no) WHERE state IN ('p', 'x');
+  CREATE INDEX _deliveries_open ON _deliveries (ledger_no, no) WHERE state IN ('pending', 'dead');
   INSERT INTO _attempts SELECT a.* FROM _former_attempts a WHERE a.outcome <> 'delivered' OR NOT EXISTS (
     SELECT FROM _deliveries d JOIN _sink_names s ON s.sink_no = d.sink_no WHERE d.source = a.source AND d.lead_id = a.lead_id
       AND d.attempt_no IS NOT NULL AND ${DELIVERY_ID} = a.delivery_id AND ${DELIVERED_FROM} = a.started_at);

@@ -28,7 +28,7 @@ const UNSETTLED: Readonly<Record<string, string>> = {
 
 /** Private tables whose ledgers are numbers, by the name that people read. */
 const NUMBERED: Readonly<Record<string, { readonly rows: string; readonly unsettled?: string }>> = {
-  deliveries: { rows: '_deliveries', unsettled: "state IN ('p', 'x')" },
+  deliveries: { rows: '_deliveries', unsettled: "state IN ('pending', 'dead')" },
   lead_versions: { rows: '_versions' },
 };
 

@@ -5,14 +5,6 @@ import { DELIVERED_FROM, DELIVERIES, DELIVERY_ID } from './delivery-views.ts';
 import { ledgerNumber } from './ledgers.ts';
 import { described, valuesOf } from './mirrored-columns.ts';
 
-const EVENTS: Readonly<Record<string, string>> = { created: 'c', updated: 'u', erased: 'e' };
-const STATES: Readonly<Record<string, string>> = {
-  delivered: 'd',
-  pending: 'p',
-  dead: 'x',
-  skipped: 's',
-};
-
 /** The columns of `_deliveries` that are written, with their types; the ledger's number is one for all rows. */
 const COLUMNS = {
   no: 'bigint',
@@ -30,8 +22,8 @@ const COLUMNS = {
   attempts: 'integer',
   duration_ms: 'integer',
   http_status: 'integer',
-  event: '"char"',
-  state: '"char"',
+  event: 'text',
+  state: 'text',
   source: 'text',
   reason: 'text',
   delivery_id: 'text',
@@ -69,8 +61,6 @@ export async function writeDeliveries(
     content: (at) => made[at]?.content ?? 0,
     replay: (at) => made[at]?.replay ?? null,
     delivery_id: (at) => made[at]?.deliveryId ?? null,
-    event: (at) => EVENTS[cellOf(rows[at], 'event') ?? ''] ?? null,
-    state: (at) => STATES[cellOf(rows[at], 'state') ?? ''] ?? null,
   };
   await client.query(UPSERT, [
     ...NAMES.map((name) => {
