@@ -1,5 +1,5 @@
-// Floor: transfer and parse, then COPY of the same rows to temporary tables and one INSERT … ON CONFLICT each, into the
-// very tables that leadsync writes. Making the rows is left out of the time: a floor need not know how they come about.
+// Floor: transfer and parse, then COPY of the same rows to a temporary table and one INSERT … ON CONFLICT, into the very
+// table that leadsync writes. Making the rows is left out of the time: a floor need not know how they come about.
 import { hash } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
@@ -17,7 +17,6 @@ const { values } = parseArgs({
 const LEADS_PER_PART = 500;
 const names = Object.keys(leadColumns) as (keyof typeof leadColumns)[];
 const columns = [...names, '_leadsync_synced_at'];
-const answerColumns = ['source', 'lead_id', 'position', 'question', 'slug', 'answer'];
 
 const client = new Client({ connectionString: values.postgres });
 await client.connect();
@@ -31,40 +30,29 @@ await eachLine(async () => {
   const rows = rowsFor(leads);
   const leftOutMs = performance.now() - rowsMs;
   await client.query('BEGIN');
-  await load('leads', columns, ['source', 'id'], rows.leads);
-  await load('lead_answers', answerColumns, ['source', 'lead_id', 'position'], rows.answers);
+  await load(rows);
   await client.query('COMMIT');
   return { leads: leads.length, leftOutMs };
 });
 await client.end();
 
-async function load(
-  table: string,
-  columns: readonly string[],
-  key: readonly string[],
-  parts: readonly Buffer[],
-): Promise<void> {
-  await client.query(`CREATE TEMPORARY TABLE given_${table} (LIKE ${table}) ON COMMIT DROP`);
-  await client.query(new CopyIn(`COPY given_${table} (${columns.join(', ')}) FROM STDIN`, parts)).done;
-  const changing = columns.filter((name) => !key.includes(name));
-  await client.query(`INSERT INTO ${table} SELECT * FROM given_${table} ON CONFLICT (${key.join(', ')}) DO UPDATE SET
+async function load(parts: readonly Buffer[]): Promise<void> {
+  await client.query('CREATE TEMPORARY TABLE given (LIKE leads) ON COMMIT DROP');
+  await client.query(new CopyIn(`COPY given (${columns.join(', ')}) FROM STDIN`, parts)).done;
+  const changing = columns.filter((name) => !['source', 'id'].includes(name));
+  await client.query(`INSERT INTO leads SELECT * FROM given ON CONFLICT (source, id) DO UPDATE SET
     ${changing.map((name) => `${name} = excluded.${name}`).join(', ')}`);
 }
 
 /** The rows as COPY reads them, in parts. */
-function rowsFor(leads: readonly unknown[]): { leads: Buffer[]; answers: Buffer[] } {
-  const parts: { leads: Buffer[]; answers: Buffer[] } = { leads: [], answers: [] };
+function rowsFor(leads: readonly unknown[]): Buffer[] {
+  const parts: Buffer[] = [];
   for (let from = 0; from < leads.length; from += LEADS_PER_PART) {
-    let [leadLines, answerLines] = ['', ''];
-    for (const lead of leads.slice(from, from + LEADS_PER_PART)) {
+    const lines = leads.slice(from, from + LEADS_PER_PART).map((lead) => {
       const row = rowOf(deliveryOf(JSON.stringify(lead)));
-      leadLines += line([...names.map((name) => row.columns[name]), new Date().toISOString()]);
-      for (const [position, { question, slug, answer }] of row.answers.entries()) {
-        answerLines += line([row.columns.source, row.columns.id, position, question, slug, answer]);
-      }
-    }
-    parts.leads.push(Buffer.from(leadLines));
-    parts.answers.push(Buffer.from(answerLines));
+      return line([...names.map((name) => row.columns[name]), new Date().toISOString()]);
+    });
+    parts.push(Buffer.from(lines.join('')));
   }
   return parts;
 }

@@ -49,7 +49,7 @@ export const firstSync: Work = {
       series: [],
       notes: [
         'Each is a process from its start to its end, on an empty database. None of the references brings what the mirror does: polls, deliveries, attempts and versions.',
-        'The floor is transfer, `JSON.parse`, COPY to temporary tables and INSERT … ON CONFLICT of the very rows of leads and answers that leadsync stores; the time in which its rows are made is left out.',
+        'The floor is transfer, `JSON.parse`, COPY to a temporary table and INSERT … ON CONFLICT of the very rows of leads that leadsync stores, their answers among them; the time in which its rows are made is left out.',
         'The plain script stores the typed fields and the answers, and neither the raw JSON nor hash, versions and times.',
       ],
     };
