@@ -1,5 +1,6 @@
 import { Session } from 'node:inspector/promises';
 import { performance } from 'node:perf_hooks';
+import { setImmediate as turn } from 'node:timers/promises';
 
 /** The memory of this process, and what says whether now is a good moment to give some of it back. */
 export interface Memory {
@@ -35,6 +36,7 @@ export async function collectGarbage(): Promise<void> {
   session.connect();
   try {
     await session.post('HeapProfiler.collectGarbage');
+    await turn(); // a session that ends while its answer is handed over never lets go of the thread
   } finally {
     session.disconnect();
   }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
 import { releaseMemory } from '../../src/daemon/release-memory.ts';
 import { processMemory } from '../../src/platform/memory.ts';
@@ -70,4 +71,20 @@ test('the memory of a process falls when its garbage is collected', async () => 
   await memory.collect();
   expect(before - memory.residentBytes()).toBeGreaterThan(20 * MB);
   expect(memory.load()).toBeGreaterThan(0);
+});
+
+test('a thread that has collected its garbage can be ended, and so can the process', () => {
+  const memory = JSON.stringify(new URL('../../src/platform/memory.ts', import.meta.url));
+  const collect = `await (await import(${memory})).collectGarbage();`;
+  const thread = `${collect} (await import('node:worker_threads')).parentPort.postMessage('done'); setInterval(() => {}, 1000);`;
+  const program = `
+    const { Worker } = await import('node:worker_threads');
+    const thread = new Worker(new URL(${JSON.stringify(`data:text/javascript,${encodeURIComponent(thread)}`)}));
+    await new Promise((done) => thread.once('message', done));
+    ${collect}
+    await thread.terminate();
+    console.log('ended');`;
+  const args = ['--input-type=module', '-e', program];
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 60_000 });
+  expect({ stdout, stderr, status }).toEqual({ stdout: 'ended\n', stderr: '', status: 0 });
 });
