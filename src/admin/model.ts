@@ -83,6 +83,7 @@ const ExportOverview = z.object({
 });
 
 /** How fast leads that were first seen in the last 24 hours arrived, in seconds. */
+/** Of the leads first seen in the last 24 hours, without those that were there before leadsync first listed their source, and without backfills. */
 const SpeedToLead = z.object({
   sink: z.string(),
   leads: count,

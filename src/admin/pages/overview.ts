@@ -123,7 +123,7 @@ function speedToLead({ speed_to_lead: speeds }: Overview): VNode {
       key: ({ sink }) => `speed-${sink}`,
       empty: 'No lead of the last 24 hours has been delivered yet.',
     })}
-    <p class="hint">Leads first seen in the last 24 hours, until the sink had them: from when leadsync saw them, and from when they were created.</p>
+    <p class="hint">Leads first seen in the last 24 hours, until the sink had them: from when leadsync saw them, and from when they were created. Leads that were there before leadsync first listed their source are left out, and so are those that a sink got by a later backfill.</p>
   </section>`;
 }
 
