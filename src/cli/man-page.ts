@@ -76,6 +76,7 @@ function text(plain: string): string {
     .trim()
     .replaceAll('\\', '\\e')
     .replaceAll('-', '\\-')
+    .replaceAll('…', '...') // a terminal without UTF-8 has no such character
     .replaceAll("'", '\\(aq')
     .replaceAll('"', '\\(dq')
     .replace(/^(?=[.])/, '\\&');

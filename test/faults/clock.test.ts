@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -122,5 +122,7 @@ function clockOf(scene: Scene): string {
 }
 
 function setClock(scene: Scene, offsetMs: number): void {
-  writeFileSync(clockOf(scene), String(offsetMs));
+  // Exchanged as a whole: half a file would be half an offset.
+  writeFileSync(`${clockOf(scene)}.new`, String(offsetMs));
+  renameSync(`${clockOf(scene)}.new`, clockOf(scene));
 }
