@@ -1,4 +1,4 @@
-import type { HistoryRow, Overview } from '../leads/history.ts';
+import { type HistoryRow, type Overview, rowsOf } from '../leads/history.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type Mirror, SinkUnavailable } from '../sinks/sink.ts';
@@ -6,9 +6,9 @@ import { leadContents, type Mirrored, mirrored } from '../store/mirrored.ts';
 import type { Emit } from '../telemetry/events.ts';
 
 /** Rows in one transaction: small enough that reading them stops nobody for long. */
-const AT_ONCE = 500;
+const AT_ONCE = 1000;
 /** How many parts of each table a pass brings. */
-const PARTS_IN_A_PASS = 4;
+const PARTS_IN_A_PASS = 2;
 /** Duty cycle: after each part, the mirror sleeps this many times as long as the part took. */
 const REST = 3;
 /** How long nothing is tried after the destination did not work, in ms. */
@@ -92,7 +92,7 @@ interface Progress {
   ended: boolean;
 }
 
-/** Brings the next parts of what is new in a table. */
+/** Brings the next parts of what is new in a table; while the destination writes one, the next is read. */
 async function bringNew(
   mirror: Mirror,
   progress: Progress,
@@ -100,16 +100,23 @@ async function bringNew(
   signal: AbortSignal,
 ): Promise<void> {
   const { name } = progress.table;
-  let left = PARTS_IN_A_PASS;
-  await inParts(parts, signal, progress.reached, async (after) => {
-    const rows = await parts.ledger.historyAfter(name, after, AT_ONCE);
-    if (name === 'lead_versions') await bringContents(mirror, rows, parts, signal);
-    await write(mirror, name, rows, parts, signal);
-    left -= 1;
-    progress.ended ||= rows.length === 0;
-    progress.reached = rows.at(-1)?.no ?? progress.reached;
-    return left > 0 ? rows.at(-1)?.no : undefined;
-  });
+  let reading = readNew(parts.ledger, name, progress.reached);
+  for (let left = PARTS_IN_A_PASS; left > 0 && !progress.ended; left -= 1)
+    await inTurn(parts, signal, async () => {
+      const rows = await reading;
+      const last = rows.at(-1)?.no;
+      progress.ended = last === undefined;
+      if (last === undefined) return;
+      if (left > 1) reading = readNew(parts.ledger, name, last);
+      reading.catch(() => undefined); // whoever waits for it is told
+      if (name === 'lead_versions') await bringContents(mirror, rows, parts, signal);
+      await write(mirror, name, rows, parts, signal);
+      progress.reached = last;
+    });
+}
+
+async function readNew(ledger: Ledger, table: string, after: number): Promise<HistoryRow[]> {
+  return rowsOf(await ledger.historyAfter(table, after, AT_ONCE));
 }
 
 /** Brings the contents of versions that the destination does not have: most came with their leads. Before the versions, so that none is there without. */
@@ -122,7 +129,7 @@ async function bringContents(
   if (versions.length === 0) return;
   let lacking = await mirror.lacking(versions, signal);
   while (lacking.length > 0) {
-    const contents = await parts.ledger.historyNow(leadContents.name, lacking);
+    const contents = rowsOf(await parts.ledger.historyNow(leadContents.name, lacking));
     await write(mirror, leadContents.name, contents, parts, signal);
     const last = contents.at(-1)?.no ?? Number.POSITIVE_INFINITY;
     lacking = lacking.filter((no) => no > last);
@@ -138,13 +145,14 @@ async function bringUnsettled(
   signal: AbortSignal,
 ): Promise<void> {
   const { ledger } = parts;
-  await inParts(parts, signal, 0, async (after) => {
-    const unsettled = await mirror.unsettled(name, { ledger: ledger.id, after, limit: AT_ONCE }, signal);
-    const numbers = unsettled.filter((no) => no <= upTo);
-    const rows = await ledger.historyNow(name, numbers);
-    await write(mirror, name, rows, parts, signal);
-    return rows.at(-1)?.no ?? numbers.at(-1);
-  });
+  for (let after: number | undefined = 0; after !== undefined; )
+    await inTurn(parts, signal, async () => {
+      const part = { ledger: ledger.id, after: after ?? 0, limit: AT_ONCE };
+      const numbers = (await mirror.unsettled(name, part, signal)).filter((no) => no <= upTo);
+      const rows = rowsOf(await ledger.historyNow(name, numbers));
+      await write(mirror, name, rows, parts, signal);
+      after = rows.at(-1)?.no ?? numbers.at(-1);
+    });
 }
 
 /**
@@ -160,7 +168,7 @@ async function lastCommon(
   for (;;) {
     const last = await mirror.lastNumber(ledger.id, name, signal);
     if (last === 0) return 0;
-    const [row] = await ledger.historyNow(name, [last]);
+    const [row] = rowsOf(await ledger.historyNow(name, [last]));
     if (row && (await mirror.has(ledger.id, name, row, signal))) return last;
     await mirror.disown(ledger.id, name, AT_ONCE, signal);
   }
@@ -170,20 +178,16 @@ function isSameRenamed(one: Overview['renamed'], other: Overview['renamed']): bo
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Takes one part after another until there is none; a part gives the number of its last row. */
-async function inParts(
+/** Brings a part, and rests behind it where deliveries come first. */
+async function inTurn(
   { clock, rests }: MirrorParts,
   signal: AbortSignal,
-  from: number,
-  bring: (after: number) => Promise<number | undefined>,
+  bring: () => Promise<void>,
 ): Promise<void> {
-  let after: number | undefined = from;
-  while (after !== undefined) {
-    const startMs = clock.monotonicMs();
-    after = await bring(after);
-    if (rests) await clock.sleep(REST * (clock.monotonicMs() - startMs), signal);
-    signal.throwIfAborted();
-  }
+  const startMs = clock.monotonicMs();
+  await bring();
+  if (rests) await clock.sleep(REST * (clock.monotonicMs() - startMs), signal);
+  signal.throwIfAborted();
 }
 
 async function write(

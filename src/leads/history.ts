@@ -7,6 +7,15 @@ export interface HistoryRow {
   readonly values: readonly StoredValue[];
 }
 
+/** Rows of a mirrored table as JSON, `[[no, [value, …]], …]`: between threads one text costs far less than as many objects. */
+export type HistoryText = string;
+
+/** Reads the rows of a text that the ledger made. */
+export function rowsOf(text: HistoryText): HistoryRow[] {
+  const rows: [no: number, values: StoredValue[]][] = JSON.parse(text);
+  return rows.map(([no, values]) => ({ no, values }));
+}
+
 /** How sinks and sources are at present: rows of `v_sink_health` and of `v_freshness`. */
 export interface Overview {
   readonly sinks: readonly (readonly StoredValue[])[];

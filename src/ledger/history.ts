@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { HistoryRow, Overview, Renamed, StoredValue } from '../leads/history.ts';
+import type { HistoryText, Overview, Renamed, StoredValue } from '../leads/history.ts';
 import { relations } from '../store/documented.ts';
 import { leadContents, type Mirrored, mirrored } from '../store/mirrored.ts';
 import type { Column, Relation } from '../store/relation.ts';
@@ -8,6 +8,8 @@ import type { Column, Relation } from '../store/relation.ts';
 const CHARACTERS_AT_ONCE = 4_000_000;
 
 type Raw = [no: bigint, ...values: (string | bigint | number | null)[]];
+/** A row's number, and its values as a JSON array. */
+type Told = [no: number, values: string];
 
 /** What is told of the ledger to a store elsewhere: its tables by the numbers of their rows, and how all is at present. */
 export class History {
@@ -27,13 +29,13 @@ export class History {
   }
 
   /** Rows with greater numbers, in order; at least one, and no more than fit in memory beside others. */
-  after(table: string, no: number, limit: number): HistoryRow[] {
-    return someOf(this.#sqlOf(table).after.iterate(no, limit));
+  after(table: string, no: number, limit: number): HistoryText {
+    return textOf(this.#sqlOf(table).after.iterate(no, limit));
   }
 
   /** Rows as they are now, in order; what is no longer there is left out. No more than fit in memory, as above. */
-  now(table: string, numbers: readonly number[]): HistoryRow[] {
-    return someOf(this.#sqlOf(table).now.iterate(JSON.stringify(numbers)));
+  now(table: string, numbers: readonly number[]): HistoryText {
+    return textOf(this.#sqlOf(table).now.iterate(JSON.stringify(numbers)));
   }
 
   overview(): Overview {
@@ -56,31 +58,35 @@ export class History {
 /** What is told of a table where that is neither all of its rows nor its columns alone. */
 const TOLD: Readonly<Record<string, string>> = {
   lead_contents: 'lead_versions',
+  lead_versions: `(SELECT v.source, v.id AS lead_id, v.version, v.valid_from, n.valid_from AS valid_to, n.version IS NULL AS is_current,
+      v.changed_fields, v.poll_id, v.hash AS _leadsync_hash, v.version_no AS _leadsync_no
+    FROM _versions v LEFT JOIN _versions n ON n.source = v.source AND n.id = v.id AND n.version = v.version + 1)`,
   // An attempt that delivered is told with its delivery.
   attempts: "(SELECT * FROM attempts WHERE outcome <> 'delivered')",
-  deliveries: `(SELECT d.*, ${time('a.started_at')} AS delivered_from, a.attempt_no, a.duration_ms, a.http_status
-    FROM deliveries d LEFT JOIN _attempts a ON a.delivery_no = d._leadsync_no AND a.outcome = 'delivered')`,
+  deliveries: `(SELECT d.delivery_no AS _leadsync_no, v.source, v.id AS lead_id, v.version AS lead_version, substr(v.hash, 1, 8) AS content,
+      s.sink, coalesce(s.named, s.sink) AS named, d.event, d.state, d.reason, d.attempts, nullif(d.replay, 0) AS replay,
+      d.owed_at, d.first_attempt_at, d.next_attempt_at, d.settled_at, a.started_at AS delivered_from, a.attempt_no, a.duration_ms, a.http_status
+    FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = +d.sink_no
+    LEFT JOIN _attempts a ON a.delivery_no = d.delivery_no AND a.outcome = 'delivered')`,
 };
 
-function prepare(db: Database.Database, { name, number, columns }: Mirrored) {
-  const select = `SELECT ${number}, ${columns.map(columnSql(name)).join(', ')} FROM ${TOLD[name] ?? name}`;
+function prepare(db: Database.Database, { name, number, columns, timesInMs }: Mirrored) {
+  const isPrivate = name.startsWith('_'); // and has times in ms, which are told as such for some tables
+  const toTell = (one: Column) =>
+    isPrivate && one.type === 'time' && !timesInMs ? time(one.name) : one.name;
+  // Joined to a text, a number stays exact, and JSON is a text like any other.
+  const values = columns.map((column) => `${toTell(column)} || ''`).join(', ');
+  const select = `SELECT ${number}, json_array(${values}) FROM ${TOLD[name] ?? name}`;
   return {
     after: db
-      .prepare<[number, number], Raw>(`${select} WHERE ${number} > ? ORDER BY ${number} LIMIT ?`)
-      .raw()
-      .safeIntegers(),
+      .prepare<[number, number], Told>(`${select} WHERE ${number} > ? ORDER BY ${number} LIMIT ?`)
+      .raw(),
     now: db
-      .prepare<[string], Raw>(
+      .prepare<[string], Told>(
         `${select} WHERE ${number} IN (SELECT value FROM json_each(?)) ORDER BY ${number}`,
       )
-      .raw()
-      .safeIntegers(),
+      .raw(),
   };
-}
-
-/** A private table holds times as milliseconds. */
-function columnSql(table: string): (column: Column) => string {
-  return ({ name, type }) => (table.startsWith('_') && type === 'time' ? time(name) : name);
 }
 
 function time(ms: string): string {
@@ -93,20 +99,15 @@ function relationSql(db: Database.Database, name: string) {
   return db.prepare<[], Raw>(`SELECT ${names} FROM ${name}`).raw().safeIntegers();
 }
 
-function someOf(found: Iterable<Raw>): HistoryRow[] {
-  const rows: HistoryRow[] = [];
+function textOf(found: Iterable<Told>): HistoryText {
+  const rows: string[] = [];
   let characters = 0;
-  for (const raw of found) {
-    const row = toRow(raw);
-    rows.push(row);
-    characters += row.values.reduce((sum, value) => sum + (value?.length ?? 0), 0);
+  for (const [no, values] of found) {
+    rows.push(`[${no},${values}]`);
+    characters += values.length;
     if (characters > CHARACTERS_AT_ONCE) break;
   }
-  return rows;
-}
-
-function toRow([no, ...values]: Raw): HistoryRow {
-  return { no: Number(no), values: values.map(toText) };
+  return `[${rows.join(',')}]`;
 }
 
 function toText(value: string | bigint | number | null): StoredValue {

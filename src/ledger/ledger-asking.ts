@@ -1,6 +1,6 @@
 import type { DeliveryState } from '../leads/delivery.ts';
 import type { DeliveredLead, HeldState } from '../leads/held.ts';
-import type { HistoryRow, Overview } from '../leads/history.ts';
+import type { HistoryText, Overview } from '../leads/history.ts';
 import type { LeadId } from '../leads/lead.ts';
 import type { LeadKey } from '../leads/person.ts';
 import type { News, NewsMark, RecentAttempt } from './news-entries.ts';
@@ -65,9 +65,9 @@ export interface LedgerAsking {
    * Rows of a table that is mirrored (store/mirrored.ts) with greater numbers, in order, at most `limit`; fewer where they are
    * large, and none only when there is none.
    */
-  historyAfter(table: string, no: number, limit: number): Promise<readonly HistoryRow[]>;
+  historyAfter(table: string, no: number, limit: number): Promise<HistoryText>;
   /** Rows of such a table as they are now, by their numbers, in order; where they are large, the first of them. */
-  historyNow(table: string, numbers: readonly number[]): Promise<readonly HistoryRow[]>;
+  historyNow(table: string, numbers: readonly number[]): Promise<HistoryText>;
   /** How sinks and sources are at present. */
   overview(): Promise<Overview>;
   /** What is known of leads that a sink holds, in order. */

@@ -13,6 +13,8 @@ export interface Mirrored {
   readonly columns: readonly Column[];
   /** Reckoned from other rows: what the ledger no longer knows of it is of no use to anybody. */
   readonly derived?: true;
+  /** The ledger tells its times as ms since 1970 and not as ISO 8601: neither side has to spell and read them. */
+  readonly timesInMs?: true;
   /** Few rows are unsettled at a time: a long round looks at them again and again. */
   readonly fewUnsettled?: true;
 }
@@ -50,6 +52,7 @@ export const mirrored: readonly Mirrored[] = [
     number: '_leadsync_no',
     fixed: ['source', 'lead_id', 'version', 'valid_from', '_leadsync_hash'],
     columns: table('lead_versions').columns.filter(({ name }) => !CONTENT.includes(name)),
+    timesInMs: true,
   },
   {
     // Those that failed: what delivered is told with its delivery.
@@ -61,13 +64,18 @@ export const mirrored: readonly Mirrored[] = [
     ...table('deliveries'),
     number: '_leadsync_no',
     fixed: ['source', 'lead_id', 'owed_at'],
+    // What an id is made of, in place of the id; and the attempt that delivered.
     columns: [
-      ...table('deliveries').columns,
+      ...table('deliveries').columns.filter(({ name }) => !['delivery_id', 'replay'].includes(name)),
+      always('named', 'text', ''),
+      always('content', 'text', ''),
+      maybe('replay', 'bigint', ''),
       maybe('delivered_from', 'time', ''),
       maybe('attempt_no', 'bigint', ''),
       maybe('duration_ms', 'integer', ''),
       maybe('http_status', 'integer', ''),
     ],
+    timesInMs: true,
   },
   {
     name: '_client_keys',

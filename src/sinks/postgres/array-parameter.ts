@@ -9,12 +9,17 @@ type Values = readonly (string | number | boolean | null)[];
 
 /**
  * An array as a parameter for `$1::type[]`. Texts go in PostgreSQL's binary form (array_recv), in which nothing has to be
- * escaped: with megabytes of quotes or backslashes pg's own textual form takes half a minute and gigabytes. Times go in the form that PostgreSQL reads.
+ * escaped: with megabytes of quotes or backslashes pg's own textual form takes half a minute and gigabytes. Numbers, truth values and
+ * times have nothing to escape, and go in the textual form; times as PostgreSQL reads them.
  */
-export function arrayParameter(type: string, values: Values): Buffer | Values {
+export function arrayParameter(type: string, values: Values): Buffer | string {
   if (isTextType(type)) return textArray(type, values);
-  if (type !== 'timestamptz') return values;
-  return values.map((value) => (typeof value === 'string' ? timestamp(value) : value));
+  const spelt = type === 'timestamptz' ? values.map(timeOf) : values;
+  return `{${spelt.map((value) => (value === null ? 'NULL' : `"${value}"`)).join(',')}}`;
+}
+
+function timeOf(value: Values[number]): Values[number] {
+  return typeof value === 'string' ? timestamp(value) : value;
 }
 
 function isTextType(type: string): type is keyof typeof OIDS {

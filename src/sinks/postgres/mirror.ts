@@ -4,7 +4,7 @@ import { relations } from '../../store/documented.ts';
 import type { Mirrored } from '../../store/mirrored.ts';
 import { eraseLeads, type Key } from './erase.ts';
 import { quoted } from './identifier.ts';
-import { described, parameter, TYPES } from './mirrored-columns.ts';
+import { described, givenAs, heldAs, parameter, placeOf, TYPES, valuesOf } from './mirrored-columns.ts';
 import { storedAs } from './stored-as.ts';
 import { writeDeliveries } from './written-deliveries.ts';
 import { writeContents, writeVersions } from './written-versions.ts';
@@ -30,17 +30,17 @@ export async function hasRow(
   schema: string,
   table: string,
   ledger: string,
-  { no, values }: HistoryRow,
+  row: HistoryRow,
 ): Promise<boolean> {
-  const { number, fixed, columns } = described(table);
-  const named = columns.map((column, at) => ({ column, value: values[at] ?? null }));
-  const compared = named.filter(({ column }) => fixed.includes(column.name));
-  const conditions = compared.map(
-    ({ column: { name, type } }, at) => `${name} IS NOT DISTINCT FROM ($${at + 3}::${TYPES[type]}[])[1]`,
-  );
+  const { number, fixed, columns, timesInMs = false } = described(table);
+  const conditions = fixed.map((name, at) => {
+    const type = TYPES[columns[placeOf(table, name)]?.type ?? 'text'];
+    const given = (as: string) => `($${at + 3}::${as}[])[1]`;
+    return `${name} IS NOT DISTINCT FROM ${timesInMs ? heldAs(type, given(givenAs(type))) : given(type)}`;
+  });
   const { rowCount } = await client.query(
     `SELECT FROM ${storedAs(schema, table).shown} WHERE _leadsync_ledger = $1 AND ${number} = $2 AND ${conditions.join(' AND ')}`,
-    [ledger, no, ...compared.map(({ column, value }) => parameter(column, [value]))],
+    [ledger, row.no, ...valuesOf(table, fixed, [row])],
   );
   return rowCount === 1;
 }
@@ -88,20 +88,19 @@ export async function writeRows(
   ledger: string,
   rows: readonly HistoryRow[],
 ): Promise<void> {
+  await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
+  if (table === 'deliveries') return writeDeliveries(client, ledger, rows);
+  if (table === 'lead_versions') return writeVersions(client, ledger, rows);
+  if (table === 'lead_contents') return writeContents(client, rows);
   const { columns, key } = described(table);
-  const places = key.map((name) => columns.findIndex((column) => column.name === name));
+  const places = key.map((name) => placeOf(table, name));
   const keyOf = ({ values }: HistoryRow) => places.map((at) => values[at]).join('\0');
   const unique = [...new Map(rows.map((row) => [keyOf(row), row])).values()];
-  await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
-  if (table === 'deliveries') return writeDeliveries(client, ledger, unique);
-  if (table === 'lead_versions') return writeVersions(client, ledger, unique);
-  if (table === 'lead_contents') return writeContents(client, unique);
   await client.query(upsertSql(storedAs(schema, table).rows, described(table), columns.length), [
-    ...columns.map((column, at) =>
-      parameter(
-        column,
-        unique.map(({ values }) => values[at] ?? null),
-      ),
+    ...valuesOf(
+      table,
+      columns.map(({ name }) => name),
+      unique,
     ),
     ledger,
   ]);
@@ -201,7 +200,7 @@ async function writePresent(
     ON CONFLICT (${key}) DO UPDATE SET ${rest.map((name) => `${name} = excluded.${name}`).join(', ')}`,
     columns.map((column) =>
       parameter(
-        column,
+        column.type,
         rows.map((row) => row[column.at] ?? null),
       ),
     ),

@@ -28,7 +28,7 @@ export function described(table: string): Mirrored {
  * Values of one column as a parameter for `$1::type[]`. Text that PostgreSQL cannot store is replaced; JSON as received holds NUL
  * as an escape, which the type json takes.
  */
-export function parameter({ type }: Column, values: readonly StoredValue[]) {
+export function parameter(type: ColumnType, values: readonly StoredValue[]) {
   const isText = type === 'text';
   return arrayParameter(
     TYPES[type],
@@ -36,15 +36,26 @@ export function parameter({ type }: Column, values: readonly StoredValue[]) {
   );
 }
 
+/** What a column's array is given as, in SQL: a time that is told in ms as a number. */
+export function givenAs(type: string): string {
+  return type === TYPES.time ? 'double precision' : type;
+}
+
+/** A given value as what its column holds, in SQL; see `givenAs`. */
+export function heldAs(type: string, value: string): string {
+  return type === TYPES.time ? `to_timestamp(${value} / 1000)` : value;
+}
+
 /** The values of these columns of the rows: an array parameter for each column. @throws Error for a column that is not there */
 export function valuesOf(table: string, names: readonly string[], rows: readonly HistoryRow[]) {
-  const { columns } = described(table);
+  const { columns, timesInMs = false } = described(table);
   return names.map((name) => {
     const at = placeOf(table, name);
-    return parameter(
-      columns[at] as Column,
-      rows.map(({ values }) => values[at] ?? null),
-    );
+    const { type } = columns[at] as Column;
+    const values = rows.map((row) => row.values[at] ?? null);
+    return type === 'time' && timesInMs
+      ? arrayParameter(givenAs(TYPES.time), values)
+      : parameter(type, values);
   });
 }
 

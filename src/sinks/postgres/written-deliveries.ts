@@ -3,7 +3,7 @@ import type { HistoryRow, StoredValue } from '../../leads/history.ts';
 import { arrayParameter } from './array-parameter.ts';
 import { DELIVERED_FROM, DELIVERIES, DELIVERY_ID } from './delivery-views.ts';
 import { ledgerNumber } from './ledgers.ts';
-import { described, valuesOf } from './mirrored-columns.ts';
+import { givenAs, heldAs, placeOf, valuesOf } from './mirrored-columns.ts';
 
 /** The columns of `_deliveries` that are written, with their types; the ledger's number is one for all rows. */
 const COLUMNS = {
@@ -28,22 +28,13 @@ const COLUMNS = {
   reason: 'text',
   delivery_id: 'text',
 } as const;
-/** Where each value stands in a row. */
-const PLACES = new Map(described('deliveries').columns.map(({ name }, at) => [name, at]));
+/** What a delivery's public id is made of, in order; `event` and `replay` give its ending. */
+const ID = ['named', 'source', 'lead_id', 'lead_version', 'content'] as const;
+const PLACES = new Map([...ID, 'sink', 'event', 'replay'].map((name) => [name, placeOf('deliveries', name)]));
 type ColumnName = keyof typeof COLUMNS;
 const NAMES = Object.keys(COLUMNS) as ColumnName[];
 /** What a ledger whose retention has removed the attempt no longer knows. */
 const ONCE_KNOWN: readonly string[] = ['delivered_from', 'attempt_no', 'duration_ms', 'http_status'];
-
-/** What of a delivery is not written as the ledger tells it. */
-interface Made {
-  /** The name of the sink in the id: the one that it had first. */
-  readonly named: string;
-  readonly content: number;
-  readonly replay: string | null;
-  /** Null where the other columns give it. */
-  readonly deliveryId: string | null;
-}
 
 /** Writes deliveries as they are now, in the schema that is the `search_path`. Writing the same again changes nothing. */
 export async function writeDeliveries(
@@ -53,24 +44,19 @@ export async function writeDeliveries(
 ): Promise<void> {
   const { ledgerNo, isOneOfSeveral } = await ledgerNumber(client, ledger);
   if (isOneOfSeveral) await takeOver(client, ledgerNo, rows);
-  const made = rows.map(madeOf);
-  const sinkNumbers = await numbersOf(client, rows, made);
-  const own: Partial<Record<ColumnName, (at: number) => StoredValue | number>> = {
-    no: (at) => rows[at]?.no ?? null,
-    sink_no: (at) => sinkNumbers[at] ?? null,
-    content: (at) => made[at]?.content ?? 0,
-    replay: (at) => made[at]?.replay ?? null,
-    delivery_id: (at) => made[at]?.deliveryId ?? null,
+  const sinkNumbers = await numbersOf(client, rows);
+  const own: Partial<Record<ColumnName, (row: HistoryRow, at: number) => StoredValue | number>> = {
+    no: ({ no }) => no,
+    sink_no: (_, at) => sinkNumbers[at] ?? null,
+    content: (row) => Number.parseInt(contentOf(row) ?? '0', 16) | 0,
+    delivery_id: (row) => (contentOf(row) === undefined ? deliveryId(row) : null),
   };
   await client.query(UPSERT, [
     ...NAMES.map((name) => {
       const make = own[name];
       return make === undefined
         ? valuesOf('deliveries', [name], rows)[0]
-        : arrayParameter(
-            COLUMNS[name],
-            rows.map((_, at) => make(at)),
-          );
+        : arrayParameter(COLUMNS[name], rows.map(make));
     }),
     ledgerNo,
   ]);
@@ -78,8 +64,8 @@ export async function writeDeliveries(
 
 const UPSERT = `
   INSERT INTO _deliveries AS stored (${NAMES.join(', ')}, ledger_no)
-  SELECT ${NAMES.map((name) => (name === 'delivered_from' ? 'nullif(delivered_from, first_attempt_at)' : name)).join(', ')}, $${NAMES.length + 1}::integer
-  FROM unnest(${NAMES.map((name, at) => `$${at + 1}::${COLUMNS[name]}[]`).join(', ')}) AS given (${NAMES.join(', ')})
+  SELECT ${NAMES.map((name) => heldAs(COLUMNS[name], name === 'delivered_from' ? 'nullif(delivered_from, first_attempt_at)' : name)).join(', ')}, $${NAMES.length + 1}::integer
+  FROM unnest(${NAMES.map((name, at) => `$${at + 1}::${givenAs(COLUMNS[name])}[]`).join(', ')}) AS given (${NAMES.join(', ')})
   ON CONFLICT (ledger_no, no) DO UPDATE SET ${NAMES.map((name) => `${name} = ${newValue(name)}`).join(', ')}
   WHERE (${NAMES.map((name) => `stored.${name}`).join(', ')}) IS DISTINCT FROM (${NAMES.map(newValue).join(', ')})`;
 
@@ -96,8 +82,9 @@ function newValue(name: string): string {
 async function takeOver(client: ClientBase, ledgerNo: number, rows: readonly HistoryRow[]): Promise<void> {
   await client.query(
     `WITH given AS MATERIALIZED (
-      SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::bigint[])
-        AS given (source, lead_id, delivery_id, delivered_from, no)
+      SELECT source, lead_id, delivery_id, ${heldAs('timestamptz', 'delivered_from')} AS delivered_from, no
+      FROM unnest($1::text[], $2::bigint[], $3::${givenAs('timestamptz')}[], $4::text[], $5::bigint[])
+        AS given (source, lead_id, delivered_from, delivery_id, no)
     ), d AS (
       DELETE FROM _deliveries old WHERE old.ctid = ANY (ARRAY(SELECT found.ctid FROM given CROSS JOIN LATERAL (
         SELECT d.ctid FROM ${DELIVERIES} WHERE d.lead_id = given.lead_id AND d.source = given.source
@@ -111,7 +98,8 @@ async function takeOver(client: ClientBase, ledgerNo: number, rows: readonly His
       SELECT FROM given WHERE given.delivery_id = ${DELIVERY_ID} AND given.delivered_from = ${DELIVERED_FROM})
     ON CONFLICT DO NOTHING`,
     [
-      ...valuesOf('deliveries', ['source', 'lead_id', 'delivery_id', 'delivered_from'], rows),
+      ...valuesOf('deliveries', ['source', 'lead_id', 'delivered_from'], rows),
+      arrayParameter('text', rows.map(deliveryId)),
       rows.map(({ no }) => no),
       ledgerNo,
     ],
@@ -119,9 +107,9 @@ async function takeOver(client: ClientBase, ledgerNo: number, rows: readonly His
 }
 
 /** The numbers of the rows' sinks; a name that is new gets one. */
-async function numbersOf(client: ClientBase, rows: readonly HistoryRow[], made: readonly Made[]) {
-  const pairs = rows.map((row, at) => [made[at]?.named ?? '', cellOf(row, 'sink') ?? ''] as const);
-  const different = [...new Map(pairs.map((pair) => [pair.join('\0'), pair])).values()];
+async function numbersOf(client: ClientBase, rows: readonly HistoryRow[]) {
+  const pairs = rows.map((row) => `${cellOf(row, 'named')}\0${cellOf(row, 'sink')}`);
+  const different = [...new Set(pairs)].map((pair) => pair.split('\0'));
   const names = [different.map(([named]) => named), different.map(([, sink]) => sink)];
   const read = async () => {
     const { rows: found } = await client.query(
@@ -140,27 +128,22 @@ async function numbersOf(client: ClientBase, rows: readonly HistoryRow[], made: 
     );
     known = await read();
   }
-  return pairs.map((pair) => known?.get(pair.join('\0')));
+  return pairs.map((pair) => known?.get(pair));
 }
 
-/** An id is made of columns: where it is not, it is kept as it is. */
-function madeOf(row: HistoryRow): Made {
-  const id = cellOf(row, 'delivery_id') ?? '';
-  const [event, isReplay] = [cellOf(row, 'event'), Number(cellOf(row, 'replay')) === 1];
-  const lead = `:${['source', 'lead_id', 'lead_version'].map((name) => cellOf(row, name)).join(':')}:`;
-  const at = id.indexOf(lead);
-  const [, content, ending = '', replay] =
-    /^([0-9a-f]{8})(:erased|:r(\d{1,18}))?$/.exec(id.slice(at + lead.length)) ?? [];
-  const expected = event === 'erased' ? ':erased' : isReplay ? `:r${replay}` : '';
-  const isMade = at > 0 && content !== undefined && ending === expected;
-  return {
-    named: isMade ? id.slice(0, at) : (cellOf(row, 'sink') ?? ''),
-    content: isMade ? Number.parseInt(content, 16) | 0 : 0,
-    replay: isReplay ? (isMade ? (replay ?? '0') : '0') : null,
-    deliveryId: isMade ? null : id,
-  };
+/** The beginning of the content's hash as an id has it, where it is one. A ledger that was recovered may know no hash. */
+function contentOf(row: HistoryRow): string | undefined {
+  const content = cellOf(row, 'content') ?? '';
+  return /^[0-9a-f]{8}$/.test(content) ? content : undefined;
 }
 
-function cellOf(row: HistoryRow | undefined, name: string): StoredValue {
-  return row?.values[PLACES.get(name) ?? -1] ?? null;
+/** The public id; see the ledger's view `deliveries`. */
+function deliveryId(row: HistoryRow): string {
+  const replay = cellOf(row, 'replay');
+  const ending = cellOf(row, 'event') === 'erased' ? ':erased' : replay === null ? '' : `:r${replay}`;
+  return `${ID.map((name) => cellOf(row, name)).join(':')}${ending}`;
+}
+
+function cellOf({ values }: HistoryRow, name: string): StoredValue {
+  return values[PLACES.get(name) ?? -1] ?? null;
 }

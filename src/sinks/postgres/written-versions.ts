@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { HistoryRow } from '../../leads/history.ts';
 import { ledgerNumber } from './ledgers.ts';
-import { placeOf, valuesOf } from './mirrored-columns.ts';
+import { givenAs, heldAs, placeOf, valuesOf } from './mirrored-columns.ts';
 import { rowsByIndex } from './rows-by-index.ts';
 
 /** The columns of `_versions` that are written, with their types, by what the ledger calls them. */
@@ -20,12 +20,13 @@ const COLUMNS = {
 const NAMES = Object.keys(COLUMNS);
 const STORED = Object.values(COLUMNS).map(([name]) => name);
 const COMPARED = [...STORED.filter((name) => name !== 'changed_fields'), 'ledger_no'];
-const given = Object.values(COLUMNS).map(([, type], at) => `$${at + 1}::${type}[]`);
+const given = Object.values(COLUMNS).map(([, type], at) => `$${at + 1}::${givenAs(type)}[]`);
+const held = Object.values(COLUMNS).map(([name, type]) => heldAs(type, name));
 const row = (from: string) => COMPARED.map((name) => `${from}.${name}`).join(', ');
 
 const UPSERT = `
   INSERT INTO _versions AS stored (${STORED.join(', ')}, ledger_no)
-  SELECT given.*, $${NAMES.length + 1}::integer FROM unnest(${given.join(', ')}) AS given
+  SELECT ${held.join(', ')}, $${NAMES.length + 1}::integer FROM unnest(${given.join(', ')}) AS given (${STORED.join(', ')})
   ON CONFLICT (lead_id, source, version) DO UPDATE SET
     ${[...STORED, 'ledger_no'].map((name) => `${name} = excluded.${name}`).join(', ')}
   WHERE (${row('stored')}) IS DISTINCT FROM (${row('excluded')})`;
@@ -88,12 +89,12 @@ export async function lackingContents(client: ClientBase, rows: readonly History
 /** Writes contents that `leads` does not have. One that nobody has any more needs no row. */
 export async function writeContents(client: ClientBase, rows: readonly HistoryRow[]): Promise<void> {
   const [raw, lead] = [placeOf('lead_contents', 'raw'), placeOf('lead_contents', 'lead_id')];
-  const held = rows.filter(({ values }) => values[raw] !== `{"id":${values[lead]}}`);
-  if (held.length === 0) return;
+  const kept = rows.filter(({ values }) => values[raw] !== `{"id":${values[lead]}}`);
+  if (kept.length === 0) return;
   const names = ['source', 'lead_id', '_leadsync_hash', '_leadsync_replaced', 'raw', '_leadsync_original'];
   await client.query(
     `INSERT INTO _contents (source, lead_id, hash, replaced, raw, original)
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::boolean[], $5::json[], $6::text[]) ON CONFLICT DO NOTHING`,
-    valuesOf('lead_contents', names, held),
+    valuesOf('lead_contents', names, kept),
   );
 }

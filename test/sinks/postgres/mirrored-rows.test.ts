@@ -7,7 +7,7 @@ import { ids } from '../../ledger/ledger-under-test.ts';
 import { openPostgres, startDatabase } from './database.ts';
 
 const NEVER = new AbortController().signal;
-const AT = '2026-11-20T10:00:00.000Z';
+const AT = String(Date.parse('2026-11-20T10:00:00.000Z'));
 const PART = 500;
 /** A row finds itself, the version before it, and the one that ends that; a tiny table may be read in another way. */
 const READS_PER_ROW = 4;
@@ -89,16 +89,16 @@ function aVersion(no: number, lead: number, version: number): HistoryRow {
 
 function aDelivery(no: number): HistoryRow {
   return aRow('deliveries', no, {
-    delivery_id: `crm:main:${no}:1:a`,
     source: 'main',
     lead_id: String(no),
     lead_version: '1',
     sink: 'crm',
+    named: 'crm',
+    content: '0123abcd',
     event: 'created',
     state: 'delivered',
     attempts: '1',
     owed_at: AT,
-    replay: '0',
   });
 }
 
