@@ -27,6 +27,14 @@ export const recoverySafeguards: readonly Safeguard[] = [
     tests: ['test/ledger/recovery'],
   },
   {
+    name: 'columns of a witness have types',
+    without: 'recovering a large ledger takes days: SQLite compares every row with every other',
+    file: 'src/ledger/recovery/witnesses.ts',
+    text: '`${column} ${TYPES[column]}`',
+    instead: '(TYPES[column], column)',
+    tests: ['test/ledger/recovery/scaling.test.ts'],
+  },
+  {
     name: 'a text that is back is no change',
     without: 'every lead whose text was lost to damage goes out again as an update',
     file: 'src/ledger/recording.ts',

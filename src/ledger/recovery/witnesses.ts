@@ -72,6 +72,26 @@ const WITNESSES = [
   },
 ] as const;
 
+/**
+ * The types of the columns that these are compared with. SQLite converts a column without a type before it compares it, and then uses
+ * no index of it: each row of one table would be compared with every row of the other.
+ */
+const TYPES = {
+  source: 'TEXT',
+  id: 'INTEGER',
+  version_no: 'INTEGER',
+  version: 'INTEGER',
+  hash: 'TEXT',
+  last_listed_at: 'INTEGER',
+  erased_no: 'INTEGER',
+  sink_no: 'INTEGER',
+  replay: 'INTEGER',
+  delivery_no: 'INTEGER',
+  sink: 'TEXT',
+  name: 'TEXT',
+  seq: 'INTEGER',
+} as const;
+
 /** The name of such a temporary table. */
 export type Witness = (typeof WITNESSES)[number]['name'];
 
@@ -79,7 +99,7 @@ export type Witness = (typeof WITNESSES)[number]['name'];
 export function hearWitnesses(from: DamagedFile, to: Database.Database): ReadonlySet<Witness> {
   const complete = new Set<Witness>();
   for (const { name, index, columns, query, order } of WITNESSES) {
-    to.exec(`CREATE TEMP TABLE ${name} (${columns.join(', ')});
+    to.exec(`CREATE TEMP TABLE ${name} (${columns.map((column) => `${column} ${TYPES[column]}`).join(', ')});
       CREATE INDEX temp.${name}_in_order ON ${name} (${columns.slice(0, 2).join(', ')})`);
     if (!from.has(index)) continue;
     const add = to.prepare<StoredValue[]>(
