@@ -14,6 +14,7 @@ const PROGRAMS = [
   'exports/piece-thread.ts',
   'ledger/inspect-process.ts',
   'ledger/reader-thread.ts',
+  'ledger/recovery/build-process.ts',
 ];
 
 /**

@@ -63,6 +63,8 @@ const rooms: Readonly<Record<string, Room>> = {
       'ledger-error.ts',
       'inspect-file.ts',
       'recovery/build.ts',
+      'recovery/run-build.ts',
+      'leftovers.ts',
       'recovery/exchange.ts',
       'extracting.ts',
       'news-entries.ts',

@@ -1,8 +1,10 @@
 import type { LedgerConfig } from '../config/config.ts';
 import { inspectFile } from '../ledger/inspect-file.ts';
 import { LedgerError } from '../ledger/ledger-error.ts';
-import { buildRecovered, type Recovered, removeLedger } from '../ledger/recovery/build.ts';
+import { recoveredFile, removeLedger } from '../ledger/leftovers.ts';
+import type { Recovered } from '../ledger/recovery/build.ts';
 import { exchangeLedger } from '../ledger/recovery/exchange.ts';
+import { runBuild } from '../ledger/recovery/run-build.ts';
 import type { Clock } from '../platform/clock.ts';
 import { hasLivingProcess } from './free-the-dead.ts';
 import { lacksLedger } from './new-ledger.ts';
@@ -18,7 +20,7 @@ export interface Recovery {
   readonly aside: string | undefined;
 }
 
-/** What a recovery needs of its surroundings. `onCopied` is told how many rows of each table were copied so far. */
+/** What a recovery needs of its surroundings. `signal` stops it; `onCopied` is told how many rows of each table were copied so far. */
 export interface RecoveryParts {
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -33,7 +35,8 @@ export function isSound({ damage, recovered }: Recovery): boolean {
 /**
  * Makes a new ledger of what can be read of a damaged one and, if `exchange` says so, puts it in the place of the old one, which is kept.
  * Otherwise nothing is changed. Only while no leadsync and no worker runs.
- * @throws DataDirHeld, DataDirUnusable, LedgerError
+ * Nothing is changed once the signal has aborted.
+ * @throws DataDirHeld, DataDirUnusable, LedgerError, or the signal's reason
  */
 export async function recoverLedger(
   { dataDir }: Pick<LedgerConfig, 'dataDir'>,
@@ -42,23 +45,21 @@ export async function recoverLedger(
 ): Promise<Recovery> {
   const file = ledgerFile(dataDir);
   requireLedger(dataDir, file);
+  const target = recoveredFile(file);
   const held = holdDataDir(dataDir);
   try {
     if (hasLivingProcess(dataDir)) throw new DataDirHeld(`A worker uses the data directory ${dataDir}.`);
     const damage = await inspectFile(file, 'whole', signal);
     signal.throwIfAborted();
-    const target = `${file}.recovered`;
     const now = clock.now();
-    const recovered = buildRecovered(file, target, now.getTime(), undefined, onCopied);
+    const recovered = await runBuild(file, target, now, onCopied ? { signal, onCopied } : { signal });
     const found = { file, damage, recovered, aside: undefined };
-    if (!exchange || isSound(found)) {
-      removeLedger(target); // it holds personal data that `erase` would not find
-      return found;
-    }
+    if (!exchange || isSound(found)) return found;
     const aside = `${file}.damaged-${now.toISOString().replaceAll(/[-:]/g, '')}`;
     exchangeLedger(file, target, aside);
     return { ...found, aside };
   } finally {
+    removeLedger(target); // where it was not put in place: it holds personal data that `erase` would not find
     held.release();
   }
 }

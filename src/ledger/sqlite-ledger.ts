@@ -8,6 +8,7 @@ import { toLedgerError } from './ledger-error.ts';
 import { connect, prepareFile, renameCopy, requireFile } from './ledger-file.ts';
 import { ledgerOf } from './ledger-of.ts';
 import type { Opening } from './ledger-upkeep.ts';
+import { removeLeftovers } from './leftovers.ts';
 import { Owing } from './owing.ts';
 import { SinkRows } from './sink-rows.ts';
 import { amendingOf } from './sqlite-amending.ts';
@@ -51,6 +52,7 @@ export function openEngine(options: LedgerOptions): LedgerEngine {
     if (create) recognise(db);
     else requireThisShape(db);
     prepareFile(db);
+    if (create) removeLeftovers(file);
     const upgraded = create ? migrate(db) : undefined;
     const isCopy = create && renameCopy(db, options.clock.now());
     return compose(db, options, { upgraded, isCopy });

@@ -67,6 +67,22 @@ export const recoverySafeguards: readonly Safeguard[] = [
     tests: ['test/cli/recover.test.ts'],
   },
   {
+    name: 'the start removes a recovered ledger that was not finished',
+    without: 'what a killed recovery copied stays on the disk, out of the reach of an erasure',
+    file: 'src/ledger/leftovers.ts',
+    text: '    removeLedger(recoveredFile(ledger));',
+    instead: '    recoveredFile(ledger);',
+    tests: ['test/daemon/recover.test.ts'],
+  },
+  {
+    name: 'a stopped recovery puts nothing in place',
+    without: 'after Ctrl-C the recovered ledger takes the place of the damaged one',
+    file: 'src/ledger/recovery/run-build.ts',
+    text: '    signal.throwIfAborted();\n    if (result?.kind',
+    instead: '    if (result?.kind',
+    tests: ['test/daemon/recover.test.ts'],
+  },
+  {
     name: 'recover waits for workers to end',
     without: 'a worker settles deliveries in the damaged ledger that the recovered one does not know of',
     file: 'src/daemon/recover.ts',

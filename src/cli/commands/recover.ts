@@ -30,8 +30,14 @@ export const command = defineCommand<Options>({
     progress.say('Looking for damage in the whole file …');
     const onCopied = (table: string, rows: number) => progress.howFar(table, rows, 'copied');
     const parts = { clock, signal: stop.signal, onCopied };
-    const recovery = await recoverLedger(config, parts, options.yes === true).finally(progress.end);
-    stop.release();
+    const recovery = await recoverLedger(config, parts, options.yes === true)
+      .catch((error: unknown) => {
+        throw stop.signal.aborted && error === stop.signal.reason ? stopped() : error;
+      })
+      .finally(() => {
+        progress.end();
+        stop.release();
+      });
     stdout.write(
       options.json ? printJson(recoveryJson(recovery)) : asTypedHere(recoveryText(recovery), surroundings),
     );
@@ -44,6 +50,10 @@ export const command = defineCommand<Options>({
     );
   },
 });
+
+function stopped(): CommandFailure {
+  return new CommandFailure(ExitCode.notDone, 'The recovery was stopped. Nothing was changed.');
+}
 
 function recoveryJson(recovery: Recovery) {
   const { file, damage, recovered, aside } = recovery;

@@ -1,9 +1,10 @@
-import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import { LedgerError, toLedgerError } from '../ledger-error.ts';
 import { connect } from '../ledger-file.ts';
 import { brokenRules } from '../ledger-rules.ts';
+import { removeLedger } from '../leftovers.ts';
 import { appliedSteps, recognise, takeSteps } from '../upgrading.ts';
 import { type CopiedTable, copyTables, type OnCopied } from './copy-tables.ts';
 import { DamagedFile, isDamage } from './damaged-file.ts';
@@ -63,11 +64,6 @@ export function buildRecovered(
   } finally {
     from.close();
   }
-}
-
-/** Removes a ledger's file and what SQLite put beside it. */
-export function removeLedger(file: string): void {
-  for (const end of ['', '-journal', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
 }
 
 /** Makes what was written to a file survive a power cut. */

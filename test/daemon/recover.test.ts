@@ -1,0 +1,63 @@
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { DEFAULT_RETRY } from '../../src/config/sink-options.ts';
+import { recoverLedger } from '../../src/daemon/recover.ts';
+import { judgeBy } from '../../src/delivery/judge.ts';
+import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { aUsedLedger, type UsedLedger } from '../ledger/recovery/a-used-ledger.ts';
+import { PageMap } from '../ledger/recovery/damage.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+interface Damaged extends Pick<UsedLedger, 'clock' | 'file'> {
+  readonly dataDir: string;
+}
+
+/** A data directory with a ledger that has lost a page of leads. */
+async function aDamagedLedger(): Promise<Damaged> {
+  const { file: used, clock } = await aUsedLedger();
+  const dataDir = tempDir();
+  const file = join(dataDir, 'ledger.db');
+  copyFileSync(used, file);
+  const map = new PageMap(file);
+  map.overwrite([map.of('_versions', 'leaf')[0]?.pageno ?? 0]);
+  return { dataDir, file, clock };
+}
+
+const ledgers = ({ dataDir }: Damaged) =>
+  readdirSync(dataDir).filter((name) => name.includes('ledger.db') && !/-(wal|shm)$/.test(name));
+
+test('Ctrl-C while rows are copied stops a recovery at once: the damaged ledger stays as it is, and nothing is left beside it', async () => {
+  const damaged = await aDamagedLedger();
+  const before = readFileSync(damaged.file);
+  const stop = new AbortController();
+  const onCopied = () => void setImmediate(() => stop.abort('SIGINT')); // as a signal: between two turns of the event loop
+  const parts = { clock: damaged.clock, signal: stop.signal, onCopied };
+  await expect(recoverLedger(damaged, parts, true)).rejects.toBe('SIGINT');
+  expect(ledgers(damaged)).toEqual(['ledger.db']);
+  expect(readFileSync(damaged.file).equals(before)).toBe(true);
+  const again = { clock: damaged.clock, signal: new AbortController().signal };
+  expect(await recoverLedger(damaged, again, true)).toMatchObject({ aside: expect.any(String) });
+});
+
+test('the start removes what killed processes left beside the ledger, and nothing else', async () => {
+  const damaged = await aDamagedLedger();
+  const { dataDir, file, clock } = damaged;
+  const kept = [
+    '.ledger.db.mark.swp',
+    '.other.db.mark.0123456789abcdef.tmp',
+    'ledger.db.damaged-20261120T100000.000Z',
+  ];
+  const left = ['ledger.db.recovered', 'ledger.db.recovered-journal', '.ledger.db.mark.0123456789abcdef.tmp'];
+  for (const name of [...kept, ...left]) writeFileSync(join(dataDir, name), 'Zaphod');
+  const random = () => 0.5;
+  const judge = judgeBy(() => DEFAULT_RETRY, random);
+  const open = (create: boolean) => openLedger({ file, clock, random, judge, create }).close();
+  await open(false);
+  expect(ledgers(damaged)).toEqual(expect.arrayContaining(left));
+  await open(true);
+  expect(ledgers(damaged).sort()).toEqual(
+    ['ledger.db', ...kept].filter((name) => name.includes('ledger.db')).sort(),
+  );
+  expect(readdirSync(dataDir)).toEqual(expect.arrayContaining(kept));
+});
