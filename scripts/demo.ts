@@ -6,22 +6,36 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Stub, startStub } from '../test/stub/stub.ts';
 import { type Daemon, startDaemon } from '../test/support/leadsync.ts';
-import { freePort } from '../test/support/server-process.ts';
 import { startArrivals, type Tally } from './demo/arrivals.ts';
 import { compare, comparisonLine, isExact } from './demo/comparison.ts';
 import { CsvFolder } from './demo/csv-folder.ts';
 import { freshFolder, releaseFolder } from './demo/demo-folder.ts';
 import { readDemoOptions } from './demo/options.ts';
+import { portLike } from './demo/port.ts';
 import { StopRequest } from './demo/stop-request.ts';
 
 const WEBHOOK_SECRET = 'whsec_bm90IGEgc2VjcmV0OiB0aGlzIGlzIHRoZSBkZW1v';
 /** How long the last leads may take to arrive, in ms. */
 const LAST_ARRIVALS_MS = 30_000;
 const CONFIG = 'config/demo.yaml';
+const commands = (...given: readonly string[]) =>
+  given.map((words) => `  npm run -s leadsync -- ${words} -c ${CONFIG}\n`).join('');
 /** They read the ledger, so they work while the demo runs and afterwards. */
-const COMMANDS = ['status', 'trace 3', 'deliveries']
-  .map((words) => `  npm run -s leadsync -- ${words} -c ${CONFIG}\n`)
-  .join('');
+const READING = ['trace 3', 'deliveries'];
+
+/** Where the demo's parts listen, by the names that the configuration reads. */
+interface Addresses {
+  readonly DEMO_SERVICE_URL: string;
+  readonly DEMO_WEBHOOK_URL: string;
+  readonly DEMO_ADMIN_PORT: string;
+}
+
+/** The configuration's own values: with them, commands in other terminals reach what the demo started. */
+const USUAL: Addresses = {
+  DEMO_SERVICE_URL: 'http://127.0.0.1:8080',
+  DEMO_WEBHOOK_URL: 'http://127.0.0.1:8081/hooks/leads',
+  DEMO_ADMIN_PORT: '9464',
+};
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, '.demo');
@@ -47,15 +61,25 @@ async function demo(): Promise<number> {
   const stub = await startStub({
     leads: options.leads,
     leadsPerSecond: options.rate,
+    port: await portLike(portOf(USUAL.DEMO_SERVICE_URL)),
     seed: Date.now() % 1_000_000,
   });
-  const { receiver, tally } = await startArrivals(WEBHOOK_SECRET, (line) => say(`  ${oneLine(line)}\n`));
+  const { receiver, tally } = await startArrivals(
+    await portLike(portOf(USUAL.DEMO_WEBHOOK_URL)),
+    WEBHOOK_SECRET,
+    (line) => say(`  ${oneLine(line)}\n`),
+  );
+  const addresses = {
+    DEMO_SERVICE_URL: stub.url,
+    DEMO_WEBHOOK_URL: receiver.url,
+    DEMO_ADMIN_PORT: String(await portLike(Number(USUAL.DEMO_ADMIN_PORT))),
+  };
   const csv = new CsvFolder(join(folder, 'drop'));
   const announcing = setInterval(() => csv.announce((line) => say(`  ${line}\n`)), 250);
   try {
     say(`A stand-in for the service lists ${options.leads} leads, and more as they come.\n`);
-    daemon = await startLeadsync(stub, receiver.url);
-    say(words(daemon.adminUrl));
+    daemon = await startLeadsync(stub, addresses);
+    say(words(daemon.adminUrl, addresses));
     const ended = daemon.exited.then(() => 'ended' as const);
     const time =
       options.seconds === undefined ? [] : [sleep(options.seconds * 1_000, 'time', { ref: false })];
@@ -76,20 +100,17 @@ async function demo(): Promise<number> {
   }
 }
 
-async function startLeadsync(stub: Stub, webhookUrl: string): Promise<Daemon> {
-  const port = await freePort();
-  return startDaemon(join(root, CONFIG), `http://127.0.0.1:${port}`, {
+async function startLeadsync(stub: Stub, addresses: Addresses): Promise<Daemon> {
+  return startDaemon(join(root, CONFIG), `http://127.0.0.1:${addresses.DEMO_ADMIN_PORT}`, {
     cwd: root,
     onStderr: (text) => appendFileSync(logFile(), text),
     env: {
       LEADSYNC_COMMAND: process.env['LEADSYNC_COMMAND'],
       DEMO_DIR: folder,
-      DEMO_SERVICE_URL: stub.url,
       DEMO_CLIENT_ID: stub.clientId,
       DEMO_CLIENT_SECRET: stub.clientSecret,
-      DEMO_WEBHOOK_URL: webhookUrl,
       DEMO_WEBHOOK_SECRET: WEBHOOK_SECRET,
-      DEMO_ADMIN_PORT: String(port),
+      ...addresses,
     },
   });
 }
@@ -117,13 +138,13 @@ function summary(stub: Stub, webhook: Tally, csv: Tally, exitCode: number | null
       comparisonLine('as CSV', byCsv) +
       (orderly ? '' : `  leadsync did not stop in order: exit code ${exitCode}\n`) +
       (right
-        ? `\nEvery lead arrived exactly once, both ways. Look at what is left:\n\n${COMMANDS}`
+        ? `\nEvery lead arrived exactly once, both ways. Look at what is left:\n\n${commands(...READING)}\nWith \`npm run demo\` it begins anew.\n`
         : `\nThat is not right. ${relative(root, logFile())} may say why.\n`),
   );
   return right ? 0 : 1;
 }
 
-function words(adminUrl: string): string {
+function words(adminUrl: string, addresses: Addresses): string {
   const until = options.seconds === undefined ? 'until Ctrl-C' : `for ${options.seconds} s, or until Ctrl-C`;
   return `leadsync delivers them by webhook and in CSV files, ${until}.
 
@@ -133,12 +154,25 @@ Open in a browser now:
 
 Look around from a second terminal, in this folder:
 
-${COMMANDS}  curl ${adminUrl}/metrics
+${exported(addresses)}${commands('status', ...READING, 'check', 'test-sink crm')}  curl ${adminUrl}/metrics
 
 It keeps the ledger in .demo/data, CSV files in .demo/drop and its log in
 .demo/leadsync.log; it is configured by ${CONFIG}. What arrives:
 
 `;
+}
+
+/** What a second terminal has to be told first, where a port was taken. */
+function exported(addresses: Addresses): string {
+  return Object.keys(USUAL)
+    .map((name) => name as keyof Addresses)
+    .filter((name) => addresses[name] !== USUAL[name])
+    .map((name) => `  export ${name}=${addresses[name]}\n`)
+    .join('');
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
 }
 
 /** Cut off where the terminal's line ends: a lead has one line. Wide characters count for two. */

@@ -16,17 +16,26 @@ const message = z.looseObject({
   }),
 });
 
+/** What `leadsync test-sink` sends. */
+const testEvent = z.looseObject({ type: z.literal('lead.test') });
+
 /** A receiver as somebody's CRM would have it: checks each signature, counts each lead and says so in a line. */
 export async function startArrivals(
+  port: number,
   secret: string,
   print: (line: string) => void,
 ): Promise<{ readonly receiver: WebhookReceiver; readonly tally: Tally }> {
   const tally: Tally = new Map();
   const webhook = new Webhook(secret);
-  const receiver = await startWebhookReceiver();
+  const receiver = await startWebhookReceiver({ port });
   receiver.answerAlways(({ body, headers }, res) => {
     try {
-      const { data } = message.parse(webhook.verify(body.toString('utf8'), signatureHeaders(headers)));
+      const verified = webhook.verify(body.toString('utf8'), signatureHeaders(headers));
+      if (testEvent.safeParse(verified).success) {
+        print('webhook  a test event');
+        return void res.writeHead(204).end();
+      }
+      const { data } = message.parse(verified);
       tally.set(data.id, (tally.get(data.id) ?? 0) + 1);
       print(`${line(data)}${(tally.get(data.id) ?? 0) > 1 ? '   AGAIN' : ''}`);
       res.writeHead(204).end();

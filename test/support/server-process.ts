@@ -66,7 +66,8 @@ export async function stopProcess(child: ChildProcess, signal: NodeJS.Signals): 
   clearTimeout(insist);
 }
 
-function isFree(port: number): Promise<boolean> {
+/** Whether nothing listens at the port of 127.0.0.1. */
+export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => {

@@ -1,0 +1,6 @@
+import { freePort, isFree } from '../../test/support/server-process.ts';
+
+/** Returns the given port where it is free, else another one that is. */
+export async function portLike(wanted: number): Promise<number> {
+  return (await isFree(wanted)) ? wanted : freePort();
+}
