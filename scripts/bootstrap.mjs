@@ -23,10 +23,14 @@ if (majorOf(process.versions.node) < 20) {
     `This needs Node 20 or newer to start with, and this is Node ${process.versions.node}. Install a newer one from https://nodejs.org.`,
   );
 }
+// npm runs a script in the package's folder; the operator's paths are meant from where the operator stands.
+const stands = process.env.npm_lifecycle_event === 'leadsync' ? process.env.INIT_CWD : undefined;
+const isOutside = stands !== undefined && !`${stands}/`.startsWith(`${root}/`);
 // leadsync's hints name the command as it is typed in a checkout, unless somebody has said otherwise.
 if (['bin/leadsync.js', 'scripts/demo.ts'].includes(program))
-  process.env.LEADSYNC_COMMAND ||= 'npm run -s leadsync --';
+  process.env.LEADSYNC_COMMAND ||= `npm ${isOutside ? `--prefix ${root} ` : ''}run -s leadsync --`;
 if (!installed()) install();
+if (stands !== undefined) process.chdir(stands);
 await run(resolve(root, program), args);
 
 /** Whether node_modules was made from today's package-lock.json: by this script's stamp, or by npm's own file being newer. */

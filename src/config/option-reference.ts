@@ -151,7 +151,8 @@ speaks the YAML language server completes and checks the file as you type, with 
 
 They are replaced after the file was parsed, inside texts and never in keys, so no value can change the structure, and
 what was put in is not looked at again. A value that is wholly one \`\${…}\` is read as a number or as \`true\` or \`false\` where
-one of these is wanted: \`concurrency: \${CONCURRENCY:-10}\`. Inside \`{ }\` and \`[ ]\`, write it in quotes: \`{ file: "\${SECRET_FILE}" }\`.
+one of these is wanted: \`concurrency: \${CONCURRENCY:-10}\`. Inside \`{ }\` and \`[ ]\`, write it in quotes: \`{ file: "\${SECRET_FILE}" }\`. \`leadsync\` reads
+no \`.env\` file: \`set -a; . ./.env; set +a\` puts one into the environment of a shell, \`EnvironmentFile=\` into that of a systemd unit.
 
 **YAML** is read as version 1.2, so \`yes\`, \`no\`, \`on\` and \`off\` are texts. Unknown and repeated keys, unknown tags, merge keys
 (\`<<\`), keys that are no texts, keys without a value and a second document are errors. Anchors and aliases may stand for whole values.`;

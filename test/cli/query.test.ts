@@ -121,6 +121,21 @@ describe('leadsync query', () => {
     for (const { name } of queries) expect(stdout).toContain(`@${name} `);
   });
 
+  it.each(relations)('lists the columns of $name', async ({ name, columns }) => {
+    const { stdout } = await new Install().run(['query', '--list', name]);
+    expect(stdout.split('\n').map((line) => line.split(' ')[0])).toEqual([
+      'COLUMN',
+      ...columns.map((column) => column.name),
+      '',
+    ]);
+  });
+
+  it('says which table or view was meant, when there is none of that name', async () => {
+    const { code, stdout, stderr } = await new Install().run(['query', '--list', 'delivries']);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('There is no table or view "delivries": did you mean "deliveries"?');
+  });
+
   it.each(queries)('runs the documented query @$name', async ({ name, parameters }) => {
     const install = await withLeads();
     const set = parameters.some((one) => one.name === 'lead')

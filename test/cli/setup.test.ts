@@ -66,6 +66,33 @@ describe('leadsync validate', () => {
     expect(stderr).toContain('did you mean "sinks"?');
   });
 
+  test('tells programs the same as JSON', async () => {
+    const install = new Install();
+    const right = await install.run(['validate', '--json']);
+    expect({ code: right.code, stderr: right.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(right.stdout)).toEqual({
+      valid: true,
+      faults: [],
+      warnings: [],
+      file: install.configFile,
+      sources: [{ name: 'main' }],
+      sinks: expect.arrayContaining([{ name: 'crm', type: 'webhook', enabled: true }]),
+    });
+    writeFileSync(install.configFile, 'sources: {}\nsnks: {}\n');
+    const wrong = await install.run(['validate', '--json']);
+    expect({ code: wrong.code, stderr: wrong.stderr }).toEqual({ code: 78, stderr: '' });
+    const { valid, faults } = JSON.parse(wrong.stdout);
+    expect(valid).toBe(false);
+    expect(faults).toContainEqual({
+      file: install.configFile,
+      line: 2,
+      column: 1,
+      path: '',
+      message: 'unknown key "snks"',
+      hint: 'did you mean "sinks"?',
+    });
+  });
+
   test('warns of what is valid and may not be meant, and still exits with 0', async () => {
     const main = { client_id: 'id', client_secret: 'canary-secret' };
     const install = new Install({

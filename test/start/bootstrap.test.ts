@@ -1,5 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
@@ -93,6 +102,27 @@ describe('a program started from a checkout', () => {
     const root = aCheckout(`process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000);`);
     install(root);
     expect(bootstrap(root, asNode20, ['program.js']).signal).toBe('SIGKILL');
+  });
+
+  it('takes paths from where the operator stands, also by `npm --prefix`, and names the command as it was typed', () => {
+    const root = aCheckout(echo);
+    install(root);
+    mkdirSync(join(root, 'bin'));
+    writeFileSync(
+      join(root, 'bin/leadsync.js'),
+      'process.stdout.write(JSON.stringify([process.cwd(), process.env.LEADSYNC_COMMAND]))',
+    );
+    const { LEADSYNC_COMMAND: _, ...env } = process.env;
+    const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const scripts = { leadsync: 'node scripts/bootstrap.mjs bin/leadsync.js' };
+    writeFileSync(join(root, 'package.json'), JSON.stringify({ ...own, scripts }));
+    const asked = (cwd: string) =>
+      JSON.parse(
+        spawnSync('npm', ['--prefix', root, 'run', '-s', 'leadsync'], { cwd, env, encoding: 'utf8' }).stdout,
+      );
+    const elsewhere = realpathSync(tempDir());
+    expect(asked(elsewhere)).toEqual([elsewhere, `npm --prefix ${root} run -s leadsync --`]);
+    expect(asked(root)).toEqual([root, 'npm run -s leadsync --']);
   });
 
   it('has its packages installed first, once, and again when the lock file has changed', () => {

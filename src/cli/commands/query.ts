@@ -35,6 +35,7 @@ const LEAST_BYTES = 128 * 1024 ** 2;
 export const command = defineCommand<Options>({
   examples: [
     'leadsync query --list',
+    'leadsync query --list leads',
     'leadsync query @speed-to-lead --set since=7d',
     'leadsync query "SELECT source, count(*) FROM v_leads_no_pii GROUP BY 1"',
     'leadsync query --format jsonl - < question.sql',
@@ -44,7 +45,7 @@ export const command = defineCommand<Options>({
     'A text that looks like a number, such as a telephone number, needs quotes: --set "phone=\'61412345678\'".',
   declare: (command) => {
     command
-      .option('--list', 'show the tables, views and documented queries')
+      .option('--list', 'show the tables, views and documented queries; with the name of one, its columns')
       .addOption(new Option('--format <format>', 'table on a terminal, else csv').choices(FORMATS))
       .option('--limit <n>', `at most so many rows; ${ROWS_SHOWN} on a terminal, else all`, readCount)
       .option(
@@ -62,7 +63,9 @@ export const command = defineCommand<Options>({
     const { asked, set } =
       given === undefined ? behindValues(options.set ?? []) : { asked: given, set: options.set };
     if (options.list) {
-      surroundings.stdout.write(list(widthOf(surroundings)));
+      surroundings.stdout.write(
+        asked === undefined ? list(widthOf(surroundings)) : columnsOf(asked, widthOf(surroundings)),
+      );
       return ExitCode.done;
     }
     if (asked === undefined)
@@ -112,6 +115,26 @@ function documented(name: string): Query {
     ExitCode.usage,
     `There is no documented query "${printable(name)}"${nearest ? `: ${nearest}` : '.'}`,
     `There are: ${names.map((one) => `@${one}`).join(', ')}.`,
+  );
+}
+
+/** @throws CommandFailure where nothing has that name */
+function columnsOf(name: string, width: number | undefined): string {
+  const found = relations.find((one) => one.name === name);
+  if (found)
+    return table(
+      [{ head: 'COLUMN' }, { head: 'TYPE' }, { head: 'WHAT IT HOLDS' }],
+      found.columns.map((column) => [column.name, column.type, column.means]),
+      width,
+    );
+  const nearest = didYouMean(
+    name,
+    relations.map((one) => one.name),
+  );
+  throw new CommandFailure(
+    ExitCode.usage,
+    `There is no table or view "${printable(name)}"${nearest ? `: ${nearest}` : '.'}`,
+    '`leadsync query --list` shows what there is.',
   );
 }
 

@@ -1,23 +1,52 @@
+import type { Config } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
+import { configWarnings } from '../../config/config-warnings.ts';
 import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
 import { configOf } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';
 import { printWarnings } from '../print-warnings.ts';
+import { printJson } from '../printable.ts';
 
 /** `leadsync validate`: is the configuration right? Opens no connection. */
-export const command = defineCommand({
-  examples: ['leadsync validate', 'leadsync validate -c /etc/leadsync.yaml'],
+export const command = defineCommand<{ json?: boolean }>({
+  examples: [
+    'leadsync validate',
+    'leadsync validate -c /etc/leadsync.yaml',
+    "leadsync validate --json | jq '.faults[] | .path'",
+  ],
   notes:
     'Every fault is told at once, as file:line:column; then the exit code is 78. A warning on standard error leaves it at 0.',
+  declare: (command) => command.option('--json', 'print it as JSON, with faults and warnings'),
   run: async (options, surroundings) => {
-    const config = configOf(options, surroundings);
-    const { file, sources, sinks } = config;
-    const disabled = sinks.filter(({ enabled }) => !enabled).length;
-    const enabled = disabled > 0 ? `, ${disabled} of them disabled` : '';
-    surroundings.stdout.write(
-      `${file} is right: ${countOf(sources.length, 'source')}, ${countOf(sinks.length, 'sink')}${enabled}.\n`,
-    );
-    printWarnings(config, surroundings.stderr);
-    return ExitCode.done;
+    const { stdout, stderr } = surroundings;
+    try {
+      const config = configOf(options, surroundings);
+      stdout.write(options.json ? printJson(asJson(config)) : `${inWords(config)}\n`);
+      if (!options.json) printWarnings(config, stderr);
+      return ExitCode.done;
+    } catch (error) {
+      if (!options.json || !(error instanceof ConfigError)) throw error;
+      stdout.write(printJson({ valid: false, faults: error.faults, warnings: [] }));
+      return ExitCode.configuration;
+    }
   },
 });
+
+function inWords({ file, sources, sinks }: Config): string {
+  const disabled = sinks.filter(({ enabled }) => !enabled).length;
+  const enabled = disabled > 0 ? `, ${disabled} of them disabled` : '';
+  return `${file} is right: ${countOf(sources.length, 'source')}, ${countOf(sinks.length, 'sink')}${enabled}.`;
+}
+
+function asJson(config: Config) {
+  const { file, sources, sinks } = config;
+  return {
+    valid: true,
+    faults: [],
+    warnings: configWarnings(config),
+    file,
+    sources: sources.map(({ name }) => ({ name })),
+    sinks: sinks.map(({ name, type, enabled }) => ({ name, type: type.type, enabled })),
+  };
+}
