@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { Questions } from '../../src/ledger/questions.ts';
 import { aSink, changedLead, delivered, LedgerUnderTest, refused, unavailable } from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
 
@@ -12,6 +13,7 @@ const LARGE = [
   '_client_keys',
   'polls',
   'rejected_leads',
+  '_presence',
 ] as const;
 
 /** Statements that may read more than a few rows of a large table, by a part of their text, with the reason. */
@@ -98,9 +100,12 @@ async function usedLedger(): Promise<{ statements: readonly string[]; connection
     aSink('mirror', { events: ['created', 'updated'] }),
   );
   await use(on);
+  askForPages(new Questions(disk.connection), on.clock.now());
   const asked = [...statements].filter((sql) => /^(WITH|SELECT|INSERT|UPDATE|DELETE)\b/.test(sql));
   return { statements: asked, connection: disk.connection };
 }
+
+const FILTERS = [{}, { sink: 'crm' }, { source: 'main' }, { lead: 1n }, { states: ['dead'] as const }];
 
 /** Calls what prepares its statement only when it is called. */
 async function use(on: LedgerUnderTest): Promise<void> {
@@ -112,8 +117,7 @@ async function use(on: LedgerUnderTest): Promise<void> {
   await on.attemptAll('mirror', delivered);
   await ledger.backfill('crm');
   await ledger.retry({ states: ['dead', 'pending'] });
-  const filters = [{}, { sink: 'crm' }, { source: 'main' }, { lead: 1n }, { states: ['dead'] as const }];
-  for (const filter of filters) await ledger.deliveries(filter, { limit: 2 });
+  for (const filter of FILTERS) await ledger.deliveries(filter, { limit: 2 });
   await ledger.replay('crm', { lead: 1n });
   await ledger.replay('crm', {});
   await ledger.trace(1n);
@@ -131,7 +135,33 @@ async function use(on: LedgerUnderTest): Promise<void> {
   await ledger.keyClients(undefined);
 }
 
-/** What a statement's plan does that it should not: reads a large table, or all that one sink or one source has in it. */
+/** Asks whatever pages and API ask, with every filter. */
+function askForPages(questions: Questions, now: Date): void {
+  const page = { limit: 2 };
+  questions.status();
+  questions.newLeads(now, 24);
+  questions.speed(now);
+  const searches = [{}, { source: 'main' }, { lead: 1n }, { service: 'plumbing' }, { since: now }];
+  for (const search of [
+    ...searches,
+    { listing: 'gone' as const },
+    { listing: 'gone' as const, source: 'main' },
+  ])
+    questions.leads(search, page);
+  questions.lead('main', 1n);
+  questions.content('main', 1n);
+  questions.content('main', 1n, 1);
+  for (const filter of FILTERS) {
+    questions.deliveries(filter, page);
+    questions.countDeliveries(filter, 10);
+  }
+  for (const status of [undefined, 'failed' as const]) questions.polls({ status }, page);
+}
+
+/**
+ * What a statement's plan does that it should not: reads a large table, all that one sink or one source has in it, or all of its
+ * rows backwards from a number. Forwards from a number, a table is read in parts.
+ */
 function faultsOf(db: Database.Database, sql: string): string[] {
   const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`);
   const rows = plan.all(...parametersOf(sql)) as { detail: string }[];
@@ -139,7 +169,7 @@ function faultsOf(db: Database.Database, sql: string): string[] {
   return rows.flatMap(({ detail }) => {
     const [, how, name = ''] = /^(SCAN|SEARCH) (\w+)/.exec(detail) ?? [];
     if (detail.includes('VIRTUAL TABLE')) return [];
-    const isMany = how === 'SCAN' || /\((sink_no|source)=\?\)/.test(detail);
+    const isMany = how === 'SCAN' || /\(((sink_no|source)=\?|rowid<\?)\)/.test(detail);
     const table = [sql, ...views].map((text) => tableOf(text, name)).find((found) => found !== undefined);
     return isMany && table !== undefined ? [`${detail} (${table}): ${sql}`] : [];
   });
