@@ -16,7 +16,7 @@ async function anInstall(more: Record<string, unknown> = {}) {
   const { url, clientId, clientSecret } = stub;
   const source = { base_url: url, client_id: clientId, client_secret: clientSecret, ...more };
   const install = new Install({ sources: { main: source } });
-  return { install, tokenFile: join(install.folder, 'data', 'tokens', 'main.json') };
+  return { install, stub, tokenFile: join(install.folder, 'data', 'tokens', 'main.json') };
 }
 
 function addressIn(text: string): string | undefined {
@@ -108,6 +108,21 @@ describe('leadsync login', () => {
     await until('the address is printed', () => addressIn(login.stdout));
     expect(await login.kill('SIGINT')).toEqual({ code: 1, signal: null });
     expect(login.stderr).toContain('The login was stopped.');
+  });
+
+  test('says at Ctrl-C that the tokens are on their way, and ends at the next signal', async () => {
+    const { install, tokenFile, stub } = await anInstall();
+    const login = startLeadsync(['login', 'main', '-c', install.configFile]);
+    onTestFinished(() => void login.kill('SIGKILL'));
+    const address = await until('the address is printed', () => addressIn(login.stdout));
+    stub.misbehave({ token: 'hang' });
+    const before = stub.tokenRequests;
+    await fetch(address);
+    await until('the code is exchanged', () => stub.tokenRequests > before);
+    login.process.kill('SIGINT');
+    await until('it says why it goes on', () => login.stderr.includes('getting the tokens from the service'));
+    expect(await login.kill('SIGTERM')).toEqual({ code: 1, signal: null });
+    expect(existsSync(tokenFile)).toBe(false);
   });
 
   test('says how to be sure that a login is always needed, where the configuration does not', async () => {

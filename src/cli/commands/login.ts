@@ -34,13 +34,18 @@ export const command = defineCommand({
       if (login.unheard)
         stderr.write(`${printable(login.unheard)} So the browser cannot come back to leadsync by itself.\n`);
       stderr.write(login.redirected ? ON_THIS_MACHINE : ELSEWHERE);
-      await login.finish(await answerTo(login, stdin, stderr, stop.signal));
+      const answer = await answerTo(login, stdin, stderr, stop.signal);
+      stop.signal.addEventListener('abort', () => void stderr.write(EXCHANGING), { once: true });
+      await login.finish(answer);
     }).finally(stop.release);
     stderr.write(`${name} is logged in. Its tokens are stored; leadsync uses and renews them from now on.\n`);
     if (source.options.grant === undefined) stderr.write(TO_BE_SURE);
     return ExitCode.done;
   },
 });
+
+const EXCHANGING =
+  'leadsync is getting the tokens from the service, and to end now would lose them. Ctrl-C again ends it all the same.\n';
 
 const TO_BE_SURE =
   'Set `grant: authorization_code` at the source: then it waits for a login even where data_dir is lost or new.\n';
