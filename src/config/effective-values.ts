@@ -35,7 +35,7 @@ export function effectiveValues(read: ReadConfig): readonly ConfigValue[] {
   return walked(read).values;
 }
 
-/** The paths of the secrets that stand in the file itself: no variable is a part of them. */
+/** Returns the paths of the secrets that stand in the file itself, written out or as the default of a variable that is not set. */
 export function inlineSecrets(read: ReadConfig): readonly string[] {
   return walked(read).inlineSecrets;
 }
@@ -95,7 +95,8 @@ class Walk {
   }
 
   #noteInline(path: Path): void {
-    if (!this.#read.tree.replacedAt(path)) this.inlineSecrets.push(printPath(path));
+    const { variables = [] } = this.#read.tree.replacedAt(path) ?? {};
+    if (variables.length === 0) this.inlineSecrets.push(printPath(path));
   }
 
   #entries(schema: JsonSchema, value: unknown, path: Path): void {

@@ -154,6 +154,8 @@ describe('leadsync validate', () => {
       sources: {
         inline: { ...main, client_secret: 'canary-inline' },
         variable: { ...main, client_secret: `\${CLIENT_SECRET}` },
+        default: { ...main, client_secret: `\${NOT_SET:-canary-default}` },
+        overridden: { ...main, client_secret: `\${CLIENT_SECRET:-canary-unused}` },
         file: { ...main, client_secret: { file: kept } },
       },
       sinks: {
@@ -178,7 +180,7 @@ describe('leadsync validate', () => {
       return stderr.split('\n').filter((line) => line.includes('secrets in'));
     };
     const named =
-      'admin.token, sources.inline.client_secret, sinks.crm.secret, sinks.headed.headers.x-key, sinks.slack.url and 1 more';
+      'admin.token, sources.inline.client_secret, sources.default.client_secret, sinks.crm.secret, sinks.headed.headers.x-key and 2 more';
     expect(await warned(0o644)).toEqual([
       `warning: every user may read the secrets in ${install.configFile}: ${named}. Run: chmod 600 ${install.configFile}, or take them from the environment (\${NAME}) or from files (file: …)`,
     ]);
