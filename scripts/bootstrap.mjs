@@ -24,14 +24,36 @@ if (majorOf(process.versions.node) < 20) {
   );
 }
 // npm runs a script in the package's folder; the operator's paths are meant from where the operator stands.
-const stands = process.env.npm_lifecycle_event === 'leadsync' ? process.env.INIT_CWD : undefined;
+const stands = ['leadsync', 'start'].includes(process.env.npm_lifecycle_event)
+  ? process.env.INIT_CWD
+  : undefined;
 const isOutside = stands !== undefined && !`${stands}/`.startsWith(`${root}/`);
 // leadsync's hints name the command as it is typed in a checkout, unless somebody has said otherwise.
 if (['bin/leadsync.js', 'scripts/demo.ts'].includes(program))
   process.env.LEADSYNC_COMMAND ||= `npm ${isOutside ? `--prefix ${root} ` : ''}run -s leadsync --`;
 if (!installed()) install();
 if (stands !== undefined) process.chdir(stands);
+if (program === 'bin/leadsync.js' && namesDemo(args)) takeDemoEnvironment();
 await run(resolve(root, program), args);
+
+/** Whether the command line, or LEADSYNC_CONFIG, names the demo's configuration. */
+function namesDemo(words) {
+  const named = [process.env.LEADSYNC_CONFIG ?? '', ...words].map((word) =>
+    resolve(word.replace(/^(?:--config=|-c)/, '')),
+  );
+  return named.includes(join(root, 'config/demo.yaml'));
+}
+
+/** Takes over the addresses that the last `npm run demo` has written down, so that a second terminal means that demo. */
+function takeDemoEnvironment() {
+  process.env.LEADSYNC_START ||= 'npm run demo';
+  const file = join(process.env.DEMO_DIR || join(root, '.demo'), 'environment');
+  if (!existsSync(file)) return;
+  for (const line of readFileSync(file, 'utf8').split('\n')) {
+    const [, name, value] = /^(\w+)=(.*)$/.exec(line) ?? [];
+    if (name !== undefined) process.env[name] ??= value;
+  }
+}
 
 /** Whether node_modules was made from today's package-lock.json: by this script's stamp, or by npm's own file being newer. */
 function installed() {

@@ -9,7 +9,7 @@ import { type Daemon, startDaemon } from '../test/support/leadsync.ts';
 import { startArrivals, type Tally } from './demo/arrivals.ts';
 import { compare, comparisonLine, isExact } from './demo/comparison.ts';
 import { CsvFolder } from './demo/csv-folder.ts';
-import { freshFolder, releaseFolder } from './demo/demo-folder.ts';
+import { freshFolder, releaseFolder, writeEnvironment } from './demo/demo-folder.ts';
 import { readDemoOptions } from './demo/options.ts';
 import { portLike } from './demo/port.ts';
 import { StopRequest } from './demo/stop-request.ts';
@@ -30,7 +30,7 @@ interface Addresses {
   readonly DEMO_ADMIN_PORT: string;
 }
 
-/** The configuration's own values: with them, commands in other terminals reach what the demo started. */
+/** The configuration's own values, which are taken where they are free. */
 const USUAL: Addresses = {
   DEMO_SERVICE_URL: 'http://127.0.0.1:8080',
   DEMO_WEBHOOK_URL: 'http://127.0.0.1:8081/hooks/leads',
@@ -38,7 +38,7 @@ const USUAL: Addresses = {
 };
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folder = join(root, '.demo');
+const folder = process.env['DEMO_DIR'] || join(root, '.demo');
 const options = readDemoOptions(process.argv.slice(2));
 
 try {
@@ -79,7 +79,7 @@ async function demo(): Promise<number> {
   try {
     say(`A stand-in for the service lists ${options.leads} leads, and more as they come.\n`);
     daemon = await startLeadsync(stub, addresses);
-    say(words(daemon.adminUrl, addresses));
+    say(words(daemon.adminUrl));
     const ended = daemon.exited.then(() => 'ended' as const);
     const time =
       options.seconds === undefined ? [] : [sleep(options.seconds * 1_000, 'time', { ref: false })];
@@ -101,17 +101,18 @@ async function demo(): Promise<number> {
 }
 
 async function startLeadsync(stub: Stub, addresses: Addresses): Promise<Daemon> {
+  const env = {
+    DEMO_DIR: folder,
+    DEMO_CLIENT_ID: stub.clientId,
+    DEMO_CLIENT_SECRET: stub.clientSecret,
+    DEMO_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    ...addresses,
+  };
+  writeEnvironment(folder, env);
   return startDaemon(join(root, CONFIG), `http://127.0.0.1:${addresses.DEMO_ADMIN_PORT}`, {
     cwd: root,
     onStderr: (text) => appendFileSync(logFile(), text),
-    env: {
-      LEADSYNC_COMMAND: process.env['LEADSYNC_COMMAND'],
-      DEMO_DIR: folder,
-      DEMO_CLIENT_ID: stub.clientId,
-      DEMO_CLIENT_SECRET: stub.clientSecret,
-      DEMO_WEBHOOK_SECRET: WEBHOOK_SECRET,
-      ...addresses,
-    },
+    env: { LEADSYNC_COMMAND: process.env['LEADSYNC_COMMAND'], ...env },
   });
 }
 
@@ -144,7 +145,7 @@ function summary(stub: Stub, webhook: Tally, csv: Tally, exitCode: number | null
   return right ? 0 : 1;
 }
 
-function words(adminUrl: string, addresses: Addresses): string {
+function words(adminUrl: string): string {
   const until = options.seconds === undefined ? 'until Ctrl-C' : `for ${options.seconds} s, or until Ctrl-C`;
   return `leadsync delivers them by webhook and in CSV files, ${until}.
 
@@ -154,21 +155,12 @@ Open in a browser now:
 
 Look around from a second terminal, in this folder:
 
-${exported(addresses)}${commands('status', ...READING, 'check', 'test-sink crm')}  curl ${adminUrl}/metrics
+${commands('status', ...READING, 'check', 'test-sink crm')}  curl ${adminUrl}/metrics
 
 It keeps the ledger in .demo/data, CSV files in .demo/drop and its log in
 .demo/leadsync.log; it is configured by ${CONFIG}. What arrives:
 
 `;
-}
-
-/** What a second terminal has to be told first, where a port was taken. */
-function exported(addresses: Addresses): string {
-  return Object.keys(USUAL)
-    .map((name) => name as keyof Addresses)
-    .filter((name) => addresses[name] !== USUAL[name])
-    .map((name) => `  export ${name}=${addresses[name]}\n`)
-    .join('');
 }
 
 function portOf(url: string): number {

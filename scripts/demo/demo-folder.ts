@@ -11,6 +11,12 @@ export function freshFolder(folder: string): boolean {
   return true;
 }
 
+/** Writes down what the demo's configuration takes from the environment: scripts/bootstrap.mjs gives it to commands in other terminals. */
+export function writeEnvironment(folder: string, variables: Readonly<Record<string, string>>): void {
+  const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
+  writeFileSync(join(folder, 'environment'), lines.join(''), { mode: 0o600 });
+}
+
 /** Says that the demo is over; what it made stays to be looked at. */
 export function releaseFolder(folder: string): void {
   rmSync(join(folder, 'demo.pid'), { force: true });

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { systemClock } from '../platform/clock.ts';
 import { armFailpoints } from '../platform/failpoint.ts';
-import { asTyped, typedCommand } from '../platform/typed-command.ts';
+import { asTyped, startCommand, typedCommand } from '../platform/typed-command.ts';
 import type { LogStream } from '../telemetry/logger.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { Surroundings } from './context.ts';
@@ -16,7 +16,7 @@ export async function commandLine(
   args: readonly string[],
   given: Streams & Partial<Surroundings>,
 ): Promise<number> {
-  const stderr = asTypedTo(given.stderr, typedCommand(given.env));
+  const stderr = asTypedTo(given.stderr, given.env);
   const surroundings = { clock: systemClock, random: Math.random, ...given, stderr };
   let exitCode: number = ExitCode.done;
   try {
@@ -37,10 +37,10 @@ export async function commandLine(
 }
 
 /** Standard error is messages: each shows commands as its readers type them. Standard output is data, and stays as it is. */
-function asTypedTo(stream: LogStream, command: string): LogStream {
-  if (command === typedCommand({})) return stream;
+function asTypedTo(stream: LogStream, env: Surroundings['env']): LogStream {
+  if (typedCommand(env) === typedCommand({}) && startCommand(env) === undefined) return stream;
   return Object.create(stream, {
-    write: { value: (text: string) => stream.write(asTyped(text, command)) },
+    write: { value: (text: string) => stream.write(asTyped(text, env)) },
     on: { value: stream.on?.bind(stream) },
     hasColors: { value: stream.hasColors?.bind(stream) },
   });

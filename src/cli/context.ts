@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { disk } from '../platform/files.ts';
 import { countOf } from '../platform/in-words.ts';
-import { asTyped, typedCommand } from '../platform/typed-command.ts';
+import { asTyped, startCommand, typedCommand } from '../platform/typed-command.ts';
 import { sinkTypes } from '../sinks/registry.ts';
 import type { LogStream } from '../telemetry/logger.ts';
 import { defaultConfigFile } from './default-config.ts';
@@ -40,12 +40,14 @@ export type ShowCommand = (words: string) => string;
 /** Shows commands that are the next step as this user types them, with `-c` where the present one was given it: without it they would mean another ledger. */
 export function commandShown({ config }: GlobalOptions, { env }: Pick<Surroundings, 'env'>): ShowCommand {
   const option = config === defaultConfigFile(env) ? '' : ` -c ${shellWord(printable(config))}`;
-  return (words) => `\`${typedCommand(env)} ${words}${option}\``;
+  const start = startCommand(env);
+  return (words) =>
+    words === 'run' && start !== undefined ? `\`${start}\`` : `\`${typedCommand(env)} ${words}${option}\``;
 }
 
 /** Gives a text for people, on standard output, with its commands as this user types them. Standard error is rewritten as a whole. */
 export function asTypedHere(text: string, { env }: Pick<Surroundings, 'env'>): string {
-  return asTyped(text, typedCommand(env));
+  return asTyped(text, env);
 }
 
 /** How wide standard output is; undefined where nobody looks at it on a terminal. */

@@ -18,6 +18,10 @@ const ENVIRONMENT: readonly (readonly [string, string])[] = [
     'LEADSYNC_COMMAND',
     'How people who read the hints of this process start leadsync, such as `docker exec leadsync leadsync`. Messages, alerts and pages show the commands to type in this form.',
   ],
+  [
+    'LEADSYNC_START',
+    'What starts the daemon here in place of `leadsync run`, such as `systemctl start leadsync`. Hints show it.',
+  ],
 ];
 
 /** Returns the manual page leadsync(1) in the man(7) language. Its date is that of the build; `now` in a checkout. */

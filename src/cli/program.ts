@@ -22,7 +22,7 @@ export async function program(
   const root = new Command(command)
     .exitOverride() // before the commands are added: they inherit it, and what follows
     .configureOutput({
-      writeOut: (text) => void stdout.write(asTyped(text, command)),
+      writeOut: (text) => void stdout.write(asTyped(text, env)),
       writeErr: (text) => void stderr.write(printableLines(text)), // it repeats the words that were wrong
     })
     .showHelpAfterError('`leadsync --help` lists the commands.')

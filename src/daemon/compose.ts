@@ -8,7 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type Clock, type Random, systemClock } from '../platform/clock.ts';
 import type { Closers } from '../platform/closers.ts';
 import { disk } from '../platform/files.ts';
-import { asTyped, typedCommand } from '../platform/typed-command.ts';
+import { asTyped } from '../platform/typed-command.ts';
 import { version } from '../platform/version.ts';
 import type { Emit } from '../telemetry/events.ts';
 import type { LogStream } from '../telemetry/logger.ts';
@@ -152,7 +152,7 @@ export async function compose(
     wakes,
     clock,
     random,
-    asTyped: (text) => asTyped(text, typedCommand(options.env ?? {})),
+    asTyped: (text) => asTyped(text, options.env ?? {}),
   };
 }
 

@@ -47,6 +47,16 @@ test.each([
   expect(stdout).not.toMatch(/`leadsync [a-z]/);
 });
 
+test('status and failures say how the daemon is started as LEADSYNC_START says', async () => {
+  const install = new Install();
+  const started = { ...env, LEADSYNC_START: 'systemctl start leadsync' };
+  expect((await install.run(['status'], { env: started })).stderr).toContain('`systemctl start leadsync`');
+  await install.listed(1);
+  const { stdout } = await install.run(['status'], { env: started });
+  expect(stdout).toContain('`systemctl start leadsync` starts it.');
+  expect(stdout).not.toMatch(/leadsync (-- )?run/);
+});
+
 test('plan names the next step as LEADSYNC_COMMAND says', async () => {
   const install = new Install();
   await install.listed(1);

@@ -201,7 +201,7 @@ describe('a command in a text of a page', () => {
     ],
   ])('is what the readers of %s can type', async (name, askFor, command) => {
     const typed = await openPages({
-      asTyped: (text) => asTyped(text, 'docker compose exec leadsync leadsync'),
+      asTyped: (text) => asTyped(text, { LEADSYNC_COMMAND: 'docker compose exec leadsync leadsync' }),
     });
     onTestFinished(() => typed.close());
     const refusal = new Refusal(503, 'ledger', 'It is damaged.', '`leadsync reconcile` may help.');
