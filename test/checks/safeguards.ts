@@ -1,6 +1,8 @@
 import { adminSafeguards } from './admin-safeguards.ts';
+import { operatingSafeguards } from './operating-safeguards.ts';
 import { recoverySafeguards } from './recovery-safeguards.ts';
 import type { Safeguard } from './safeguard.ts';
+import { storeSafeguards } from './store-safeguards.ts';
 
 /** Every safeguard that `npm run test:checks` removes, one at a time. */
 export const safeguards: readonly Safeguard[] = [
@@ -713,5 +715,7 @@ export const safeguards: readonly Safeguard[] = [
     tests: ['test/start/build.test.ts'],
   },
   ...adminSafeguards,
+  ...operatingSafeguards,
   ...recoverySafeguards,
+  ...storeSafeguards,
 ];

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Preview } from '../../src/sinks/sink.ts';
+import { startDatabase } from '../sinks/postgres/database.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { attemptDue, deliverBySink, Install } from './an-install.ts';
@@ -48,6 +49,31 @@ test('erases, and certifies what was reached, what was not, and which files stil
   const data = join(install.folder, 'data', 'ledger.db');
   for (const file of [data, `${data}-wal`, `${data}-shm`])
     if (existsSync(file)) expect(readFileSync(file).includes('Ada Secret')).toBe(false);
+});
+
+test.each([
+  ['removed or emptied', 'SELECT 1'],
+  // As a running leadsync does, which erases at its mirror as well.
+  ['nothing was left to remove', 'DELETE FROM leads'],
+])('certifies that PostgreSQL holds nothing of the leads any more: %s', async (how, before) => {
+  const { url, schema, query, close } = startDatabase();
+  onTestFinished(close);
+  const install = new Install({ sinks: { warehouse: { type: 'postgres', url, schema } } });
+  const ledger = await install.recorded([]);
+  await ledger.declareSinks([
+    { name: 'warehouse', events: ['created'], backfill: true, place: `postgres ${schema}` },
+  ]);
+  await install.recorded(people);
+  await deliverBySink(install, ledger, 'warehouse');
+  await query(before);
+  const { code, stdout } = await install.run(['erase', 'ada@example.com', '--yes']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    new RegExp(
+      `reached {6}warehouse \\(postgres\\): Its tables hold nothing of these leads any more \\(.*${how}\\)\\.`,
+    ),
+  );
+  expect(stdout).toMatch(/^Not looked at: .*PostgreSQL's WAL and free space/m);
 });
 
 test('says of a sink that brings leads elsewhere since that nobody looks where it brought them before', async () => {

@@ -26,3 +26,13 @@ it('times at the ends of the calendar, and offsets that no zone has, arrive in b
     'SELECT id, created_weekday, created_hour, created_hour_number FROM v_leads_no_pii ORDER BY id';
   expect(await stores.inPostgres(derived)).toEqual(stores.inLedger(derived));
 });
+
+it('the first lead of a client is as old to the microsecond as that lead is in PostgreSQL', async () => {
+  const stores = await TwoStores.open();
+  await stores.list([aListedLead({ id: 1, created_at: '2026-11-20T10:00:00.123456Z' }, 0)]);
+  await stores.keyClients('a secret of some length');
+  await stores.bring();
+  const same =
+    'SELECT c.first_created_at = l.created_at AS same, extract(microseconds FROM c.first_created_at)::int AS micros FROM v_clients c, leads l';
+  expect(await stores.inPostgres(same)).toEqual([{ same: '1', micros: '123456' }]);
+});

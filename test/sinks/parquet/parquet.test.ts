@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import { disk } from '../../../src/platform/files.ts';
 import { SinkUnavailable } from '../../../src/sinks/sink.ts';
@@ -9,6 +10,7 @@ import { aLead } from '../../support/a-lead.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { openParquet } from './open-parquet.ts';
 
+const README = join(import.meta.dirname, '../../../src/sinks/parquet/README.md');
 const NEVER = new AbortController().signal;
 const NAME = 'day=2026-11-20/leads-20261120T100001.000Z-b0000000000000001.parquet';
 
@@ -76,4 +78,24 @@ describe('a Parquet file', () => {
     await openParquet(directory).deliver(aBatch(1), NEVER);
     expect(readdirSync(join(directory, 'day=2026-11-01'))).toEqual(['notes.tmp']);
   });
+});
+
+test('the newest content of each lead is what the query of the README gives, also after a ledger that was made anew', async () => {
+  const directory = tempDir();
+  const sink = openParquet(directory);
+  const content = (name: string, version: number, at: string) =>
+    aDelivery({ raw: aLead({ client_name: name }), version, changedAt: new Date(at) });
+  await sink.deliver(aBatch([content('of the ledger before', 7, '2026-11-20T10:00:00Z')]), NEVER);
+  const anew = [
+    content('made anew', 1, '2026-11-21T10:00:00Z'),
+    content('newest', 2, '2026-11-21T10:00:00Z'),
+  ];
+  await sink.deliver({ ...aBatch(anew), id: '2' }, NEVER);
+  const sql = /```sql\n([^`]+)```/.exec(readFileSync(README, 'utf8'))?.[1] ?? '';
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const duck = await instance.connect();
+  const rows = await duck.runAndReadAll(sql.replace("'lake/", `'${directory}/`));
+  expect(rows.getRowObjects().map(({ client_name }) => client_name)).toEqual(['newest']);
+  duck.closeSync();
+  instance.closeSync();
 });
