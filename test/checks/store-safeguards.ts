@@ -22,9 +22,8 @@ export const storeSafeguards: readonly Safeguard[] = [
     name: 'a changed lead reads its own deliveries',
     without: 'a changed lead reads the whole backlog of each sink, and everything else waits',
     file: 'src/ledger/newest-content.ts',
-    text: 'SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay FROM _versions v CROSS JOIN _deliveries d',
-    instead:
-      'SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay FROM _versions v JOIN _deliveries d',
+    text: 'FROM _versions v CROSS JOIN _deliveries o ON',
+    instead: 'FROM _versions v JOIN _deliveries o ON',
     tests: ['test/ledger/plans.test.ts'],
   },
   {
