@@ -64,6 +64,40 @@ describe('leadsync top --once', () => {
     expect(stdout).toMatch(/^drop +healthy +2 +10 s +0 +0 +0 +- +-$/m);
   });
 
+  test('prints the same for programs with --json', async () => {
+    const install = new Install().running();
+    const ledger = await install.listed(1, 2);
+    await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'delivered' }));
+    install.clock.jump(10_000);
+    const { code, stdout, stderr } = await install.run(['top', '--once', '--json']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { sinks, ...shown } = JSON.parse(stdout);
+    const { sinks: sinksOfStatus, ...status } = JSON.parse((await install.run(['status', '--json'])).stdout);
+    expect(shown).toEqual(status);
+    expect(sinks).toEqual([
+      {
+        ...sinksOfStatus[0],
+        delivered_per_minute: 2,
+        failed_per_minute: 0,
+        speed_p50_seconds: 0,
+        speed_p95_seconds: 0,
+      },
+      {
+        ...sinksOfStatus[1],
+        delivered_per_minute: 0,
+        failed_per_minute: 0,
+        speed_p50_seconds: null,
+        speed_p95_seconds: null,
+      },
+    ]);
+  });
+
+  test('prints one frame as JSON alone, not a live picture', async () => {
+    const { code, stderr } = await new Install().run(['top', '--json']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('`leadsync top --once --json`');
+  });
+
   test('says in words what is wrong, first of all that nothing runs', async () => {
     const install = new Install();
     const ledger = await install.listed(1);

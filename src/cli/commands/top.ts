@@ -1,10 +1,11 @@
 import type { LedgerConfig } from '../../config/config.ts';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError, formatFault } from '../../config/config-error.ts';
 import { viewExports } from '../../daemon/exporting.ts';
 import { openConfiguredLedger } from '../../daemon/open-ledger.ts';
 import { viewSinks, viewSources } from '../../daemon/status-view.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { LedgerError } from '../../ledger/ledger-error.ts';
+import type { LedgerStatus } from '../../ledger/shown.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
 import { CommandFailure } from '../command-failure.ts';
@@ -21,7 +22,9 @@ import { ExitCode } from '../exit-code.ts';
 import { FullScreen } from '../full-screen.ts';
 import { askTheHolder, type Holder, NOBODY } from '../holder.ts';
 import { paceOf } from '../pace.ts';
+import { printJson } from '../printable.ts';
 import { type Shown, topFrame } from '../top-frame.ts';
+import { topJson } from '../top-json.ts';
 
 /** How often there is a new frame, in ms. */
 const FRAME_MS = 1_000;
@@ -30,19 +33,34 @@ const ASK_EVERY = 5;
 /** Attempts that the pace is reckoned from. */
 const ATTEMPTS = 5_000;
 
+interface Options {
+  readonly once?: boolean;
+  readonly json?: boolean;
+}
+
 /** `leadsync top`: how leads flow, live in the terminal. */
-export const command = defineCommand<{ once?: boolean }>({
-  examples: ['leadsync top', 'leadsync top --once', 'watch -n 10 leadsync top --once'],
+export const command = defineCommand<Options>({
+  examples: [
+    'leadsync top',
+    'leadsync top --once',
+    'watch -n 10 leadsync top --once',
+    "leadsync top --once --json | jq '.sinks[] | {sink, delivered_per_minute}'",
+  ],
   notes:
     'q or Ctrl-C ends it. FRESHNESS is the time since the listing was last known to its end, SPEED the time from first seen to delivered, of new leads of the last hour. Rates are those of the last minute; attempts that fail alike count as one.',
-  declare: (command) => command.option('--once', 'print one frame and end: for pipes'),
+  declare: (command) => {
+    command
+      .option('--once', 'print one frame and end: for pipes')
+      .option('--json', 'with --once: print it as JSON, with what `status --json` says');
+  },
   run: async (options, surroundings) => {
+    if (options.json && !options.once) throw NOT_LIVE;
     const watch = new Watch(options, surroundings);
     try {
       await watch.read();
       if (options.once) {
-        const frame = watch.frame(widthOf(surroundings));
-        surroundings.stdout.write(`${frame.join('\n')}\n`);
+        const frame = () => `${watch.frame(widthOf(surroundings)).join('\n')}\n`;
+        surroundings.stdout.write(options.json ? printJson(watch.json()) : frame());
         return ExitCode.done;
       }
       requireTerminal(surroundings);
@@ -53,6 +71,12 @@ export const command = defineCommand<{ once?: boolean }>({
     }
   },
 });
+
+const NOT_LIVE = new CommandFailure(
+  ExitCode.usage,
+  'A live picture is not JSON.',
+  '`leadsync top --once --json` prints one frame.',
+);
 
 function requireTerminal({ stdout, stdin }: Surroundings): void {
   if (stdout.isTTY && stdin.isTTY) return;
@@ -81,6 +105,12 @@ async function live(watch: Watch, surroundings: Surroundings): Promise<void> {
   }
 }
 
+/** What a frame is made from; no status before it was read for the first time. */
+interface Read extends Pick<Shown, 'sources' | 'sinks'> {
+  readonly attempts: Awaited<ReturnType<Ledger['recentAttempts']>>;
+  readonly status: LedgerStatus | undefined;
+}
+
 /** What is shown, read again and again; what cannot be read stays as it was, and that is said. */
 class Watch {
   readonly #options: GlobalOptions;
@@ -88,11 +118,7 @@ class Watch {
   #config: LedgerConfig;
   #ledger: Ledger | undefined;
   #holder: Holder = NOBODY;
-  #read: Pick<Shown, 'sources' | 'sinks'> & { attempts: Awaited<ReturnType<Ledger['recentAttempts']>> } = {
-    sources: [],
-    sinks: [],
-    attempts: [],
-  };
+  #read: Read = { sources: [], sinks: [], attempts: [], status: undefined };
   #unread: string | undefined;
   #frames = 0;
 
@@ -109,7 +135,7 @@ class Watch {
     this.#ledger ??= openConfiguredLedger(this.#config, { ...this.#surroundings, create: false });
     const [status, attempts] = [await this.#ledger.status(), await this.#ledger.recentAttempts(ATTEMPTS)];
     const [sources, sinks] = [viewSources(this.#config, status), viewSinks(this.#config, status)];
-    this.#read = { sources, sinks, attempts };
+    this.#read = { sources, sinks, attempts, status };
     this.#unread = undefined;
   }
 
@@ -153,6 +179,22 @@ class Watch {
       given,
       unread: this.#unread ?? faults,
     });
+  }
+
+  /** Returns the same for programs. Undefined before it was read. */
+  json(): object | undefined {
+    const { status, attempts } = this.#read;
+    if (status === undefined) return undefined;
+    const { running, unready, stale } = this.#holder;
+    const exports = viewExports(this.#config.exports, exportStatesOf(this.#config));
+    const pace = paceOf(attempts, ATTEMPTS, this.#surroundings.clock.now());
+    return {
+      running,
+      unready,
+      config_stale: stale ?? null,
+      config_faults: (this.#config.faults ?? []).map(formatFault),
+      ...topJson(this.#config, status, exports, pace),
+    };
   }
 
   async close(): Promise<void> {
