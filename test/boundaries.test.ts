@@ -77,6 +77,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'thread/serve-engine.ts',
       'reader.ts',
       'answers.ts',
+      'backup.ts',
     ],
     because: 'ledger/ remembers; it must not know HTTP, Redis or what a sink does (it holds names of sinks).',
   },

@@ -162,8 +162,8 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
       () => import('./commands/moved.ts'),
     ),
     entry(
-      'ledger <action>',
-      'accept: makes a new ledger where leadsync refuses to start without the old one',
+      'ledger <action> [file]',
+      'backup: copies the ledger while leadsync runs; accept: makes a new one where leadsync asks for the old one',
       () => import('./commands/ledger.ts'),
     ),
     entry(

@@ -1,7 +1,15 @@
 import type { Safeguard } from './safeguard.ts';
 
-/** What `leadsync recover` rests on. */
+/** What `leadsync recover` and `leadsync ledger backup` rest on. */
 export const recoverySafeguards: readonly Safeguard[] = [
+  {
+    name: 'a backup copies one snapshot of the ledger',
+    without: 'a backup begins anew with each write of the leadsync that runs, and never ends',
+    file: 'src/ledger/backup.ts',
+    text: "    db.exec('BEGIN');\n",
+    instead: '',
+    tests: ['test/ledger/backup.test.ts'],
+  },
   {
     name: 'a recovered text matches its hash',
     without: 'a text with wrong bytes is taken for what the service listed',

@@ -1,0 +1,55 @@
+import { statSync } from 'node:fs';
+import { ledgerFile } from '../daemon/open-ledger.ts';
+import { AlreadyThere, wholeOrNot } from '../exports/whole-or-not.ts';
+import { backUpLedger } from '../ledger/backup.ts';
+import { listenForStop } from '../platform/stop-signals.ts';
+import { CommandFailure } from './command-failure.ts';
+import { type GlobalOptions, readableConfigOf, type Surroundings } from './context.ts';
+import { ExitCode } from './exit-code.ts';
+import { outputFailure } from './output-failure.ts';
+import { printable } from './printable.ts';
+import { RowProgress } from './row-progress.ts';
+
+const MB = 1_000_000;
+
+/** `leadsync ledger backup FILE`: copies the ledger while leadsync runs or not, whole or not at all. */
+export async function backUp(
+  options: GlobalOptions,
+  surroundings: Surroundings,
+  output: string | undefined,
+): Promise<number> {
+  if (output === undefined || output === '')
+    throw new CommandFailure(
+      ExitCode.usage,
+      'Where to?',
+      '`leadsync ledger backup FILE` names a file that is not there yet.',
+    );
+  const file = ledgerFile(readableConfigOf(options, surroundings).dataDir);
+  const { stdout, stderr } = surroundings;
+  const progress = new RowProgress(stderr);
+  const onCopied = ({ bytes, of }: { bytes: number; of: number }) =>
+    progress.say(`Copied ${inMb(bytes)} of ${inMb(of)} MB`);
+  const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
+  try {
+    await wholeOrNot(output, (copy) => backUpLedger(file, copy, { signal: stop.signal, onCopied }));
+  } catch (error) {
+    throw explained(error, output, stop.signal);
+  } finally {
+    progress.end();
+    stop.release();
+  }
+  stdout.write(`Wrote ${printable(output)}, ${inMb(statSync(output).size)} MB. It holds personal data.\n`);
+  return ExitCode.done;
+}
+
+function explained(error: unknown, output: string, signal: AbortSignal): unknown {
+  if (signal.aborted && error === signal.reason)
+    return new CommandFailure(ExitCode.notDone, 'The backup was stopped. Nothing was left behind.');
+  if (error instanceof AlreadyThere)
+    return new CommandFailure(ExitCode.notDone, printable(error.message), 'Name another file.');
+  return outputFailure(output, error) ?? error;
+}
+
+function inMb(bytes: number): string {
+  return (bytes / MB).toFixed(1);
+}

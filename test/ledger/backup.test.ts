@@ -1,0 +1,57 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { backUpLedger } from '../../src/ledger/backup.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+let file: string;
+let copies: string;
+let copy: string;
+let writer: Database.Database;
+
+/** A file that takes several steps to copy, and another connection that writes to it. */
+beforeEach(() => {
+  file = join(tempDir(), 'ledger.db');
+  copies = tempDir();
+  copy = join(copies, 'copy.db');
+  writer = new Database(file);
+  writer.pragma('journal_mode = WAL');
+  writer.exec(`CREATE TABLE rows (id INTEGER PRIMARY KEY, content BLOB);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+    INSERT INTO rows SELECT i, randomblob(10000) FROM n`);
+  onTestFinished(() => void writer.close());
+});
+
+const never = new AbortController().signal;
+
+test('a copy is the ledger of one moment, however often others write meanwhile', async () => {
+  const seen: number[] = [];
+  await backUpLedger(file, copy, {
+    signal: never,
+    onCopied: ({ bytes }) => {
+      expect(seen.length).toBeLessThan(100); // it ends, however often others write
+      seen.push(bytes);
+      writer.exec(
+        'UPDATE rows SET content = randomblob(9000) WHERE id = 1; INSERT INTO rows VALUES (NULL, NULL)',
+      );
+    },
+  });
+  expect(seen.length).toBeGreaterThan(2);
+  expect(seen).toEqual(seen.toSorted((one, other) => one - other)); // it never began anew
+  expect(writer.prepare('SELECT count(*) FROM rows').pluck().get()).toBe(3_000 + seen.length);
+  const made = new Database(copy, { readonly: true });
+  expect(made.pragma('integrity_check', { simple: true })).toBe('ok');
+  expect(made.prepare('SELECT count(*), min(length(content)) FROM rows').raw().get()).toEqual([
+    3_000, 10_000,
+  ]);
+  made.close();
+  expect(statSync(copy).mode & 0o777).toBe(0o600);
+});
+
+test('a copy that is stopped ends at the next step', async () => {
+  const stop = new AbortController();
+  const copied = backUpLedger(file, copy, { signal: stop.signal, onCopied: () => stop.abort('SIGINT') });
+  await expect(copied).rejects.toBe('SIGINT');
+  expect(readdirSync(copies)).toEqual(['copy.db']);
+});
