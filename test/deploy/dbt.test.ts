@@ -101,6 +101,22 @@ describe('deploy/dbt', () => {
     }
   });
 
+  test('describes a column that a model passes on as its source does', () => {
+    const said = models.flatMap(({ name: model, sql, columns }) => {
+      const tables = sources.flatMap((one) => one.tables);
+      const table = tables.find(({ name }) => sql.includes(`from {{ source('leadsync', '${name}') }}`));
+      return columns.flatMap(({ name, description }) => {
+        const isPassedOn = new RegExp(`^ +${name},?$`, 'm').test(sql) && name !== 'source';
+        const origin = isPassedOn ? table?.columns.find((column) => column.name === name) : undefined;
+        return origin ? [{ column: `${model}.${name}`, description, means: origin.description }] : [];
+      });
+    });
+    expect(said.length).toBeGreaterThan(40);
+    expect(said.map(({ column, description }) => [column, description])).toEqual(
+      said.map(({ column, means }) => [column, means]),
+    );
+  });
+
   test('has data tests that hold', async () => {
     const { run } = await built();
     const broken: string[] = [];
