@@ -43,6 +43,8 @@ describe('a token', () => {
     expect(statSync(join(dataDir, 'tokens')).mode & 0o777).toBe(0o700);
     expect(statSync(tokenFile(dataDir)).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(dataDir, 'tokens')).sort()).toEqual(['main.json', 'main.lock']);
+    // Whoever can read a lock file can hold the lock.
+    expect(statSync(join(dataDir, 'tokens', 'main.lock')).mode & 0o777).toBe(0o600);
   });
 
   test('is renewed a minute before its end, by the local clock from the moment of receipt', async () => {

@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -196,6 +197,37 @@ test('that fails says where and why, leaves everything in force, and is seen in 
   writeFileSync(scene.configFile, valid);
   expect(await hangUp(daemon)).toMatchObject({ event: 'reloaded', generation: 1, changes: [] });
   expect(await metric(daemon, 'leadsync_config_stale')).toBe(0);
+});
+
+test('onto a named pipe is refused, and leads go on arriving', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 1 } });
+  const daemon = await scene.start();
+  await until('a lead has arrived', () => scene.receiver.received.length === 1);
+  rmSync(scene.configFile);
+  execFileSync('mkfifo', [scene.configFile]);
+  expect(await hangUp(daemon)).toMatchObject({
+    event: 'reload-failed',
+    faults: [expect.stringContaining('is a named pipe or a device')],
+  });
+  scene.stub.addLeads(1);
+  await until('the next one arrives', () => scene.receiver.received.length === 2);
+});
+
+test('at a restart, a former name that no sink had is told of', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 1 } });
+  const first = await scene.start();
+  await until('a lead has arrived', () => scene.receiver.received.length === 1);
+  await first.kill('SIGTERM');
+  rewrite(scene, ({ sinks }) => {
+    sinks.customers = { ...sinks.crm, formerly: 'crmm' };
+    delete sinks.crm;
+  });
+  const second = await scene.start();
+  const told = () => second.log.find(({ event }) => event === 'configured');
+  await until('the start tells what has changed', () => told() !== undefined);
+  expect(told()?.['changes']).toContainEqual(
+    expect.stringMatching(/^sink customers is new: .*no sink named crmm .*did you mean "crm"\?$/),
+  );
 });
 
 test('by command prints what has changed and what takes a restart, and with faults exits 78 and changes nothing', async () => {
