@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { readOrExit } from '../support/command-line.ts';
@@ -19,10 +19,12 @@ import type { Safeguard } from './safeguard.ts';
 /** Which test noticed that a safeguard was missing. */
 interface Finding {
   readonly safeguard: Safeguard;
-  /** Undefined: none did. */
+  /** Undefined: none did, or the one that failed fails with the safeguard in place as well. */
   readonly caughtBy: string | undefined;
-  readonly seconds: number;
 }
+
+/** How tests went: the first that failed, and the file or folder to run to see whether it passes otherwise. */
+type Outcome = { readonly failed: string; readonly within: string } | 'all passed';
 
 /** A copy of the project, and what its tests need. */
 interface Bench {
@@ -48,15 +50,13 @@ const COPIED = [
   'tsconfig.json',
   'vitest.config.ts',
 ];
-/** So long may all of the tests take, on a machine however busy. */
-const LIMIT_MS = 1_800_000;
-/** Where they take seconds, a test that waits in vain is still given the time to say so. */
-const SHORTEST_LIMIT_MS = 180_000;
+/** How long one file or folder of tests may take. What hangs without its safeguard is noticed as well. */
+const LIMIT_MS = 600_000;
 
 const report = z.object({
-  numPassedTests: z.number(),
   testResults: z.array(
     z.object({
+      name: z.string(),
       message: z.string(),
       assertionResults: z.array(z.object({ fullName: z.string(), status: z.string() })),
     }),
@@ -92,68 +92,86 @@ async function openBench(opened: Opened): Promise<Bench> {
 }
 
 async function examineAll(chosen: readonly Safeguard[], bench: Bench): Promise<Finding[]> {
-  const wholeMs = await proveGreen([...new Set(chosen.flatMap(({ tests }) => tests))], bench);
   const findings: Finding[] = [];
-  // What hangs without its safeguard is noticed as well: the tests of one never take as long as twice those of all.
-  const limitMs = Math.max(2 * wholeMs, SHORTEST_LIMIT_MS);
-  for (const safeguard of chosen) findings.push(await examine(safeguard, limitMs, bench));
+  const green = new Set<string>();
+  const startMs = performance.now();
+  for (const safeguard of chosen) {
+    findings.push(await examine(safeguard, green, bench));
+    const minutes = (performance.now() - startMs) / 60_000;
+    say(`  ${findings.length} of ${chosen.length} after ${minutes.toFixed(1)} min`);
+  }
   return findings;
 }
 
-/** Without this, a test that always fails would seem to catch everything. Gives how long the tests took, in ms. */
-async function proveGreen(tests: readonly string[], bench: Bench): Promise<number> {
-  say(`with every safeguard in place: ${tests.join(' ')}`);
-  const startMs = performance.now();
-  const { failed, passed } = await runTests(tests, LIMIT_MS, bench);
-  if (failed !== undefined) throw new ToolFailure(`Even with every safeguard in place this fails: ${failed}`);
-  say(`  ${passed} passed`);
-  return performance.now() - startMs;
+async function examine(safeguard: Safeguard, green: Set<string>, bench: Bench): Promise<Finding> {
+  say(`without: ${safeguard.name}`);
+  const outcome = await without(safeguard, bench, () => firstToNotice(safeguard.tests, bench));
+  if (outcome === 'all passed') {
+    say('  UNNOTICED');
+    return { safeguard, caughtBy: undefined };
+  }
+  if (await passesOtherwise(outcome.within, green, bench)) {
+    say(`  caught by: ${outcome.failed}`);
+    return { safeguard, caughtBy: outcome.failed };
+  }
+  say(`  NO PROOF: with the safeguard in place, a test fails in ${outcome.within} as well`);
+  return { safeguard, caughtBy: undefined };
 }
 
-async function examine(safeguard: Safeguard, limitMs: number, bench: Bench): Promise<Finding> {
-  const path = join(bench.copy, safeguard.file);
+/** Does something in the copy while a safeguard is missing there. */
+async function without<T>(
+  { name, file, text, instead }: Safeguard,
+  { copy }: Bench,
+  work: () => Promise<T>,
+): Promise<T> {
+  const path = join(copy, file);
   const source = readFileSync(path, 'utf8');
-  if (source.split(safeguard.text).length !== 2)
-    throw new ToolFailure(
-      `${safeguard.file} no longer has, exactly once, what "${safeguard.name}" takes away.`,
-    );
-  say(`without: ${safeguard.name}`);
-  const startMs = performance.now();
+  if (source.split(text).length !== 2)
+    throw new ToolFailure(`${file} no longer has, exactly once, what "${name}" takes away.`);
   writeFileSync(
     path,
-    source.replace(safeguard.text, () => safeguard.instead),
+    source.replace(text, () => instead),
   );
-  const { failed } = await runTests(safeguard.tests, limitMs, bench);
-  writeFileSync(path, source);
-  const seconds = Math.round((performance.now() - startMs) / 1000);
-  say(failed === undefined ? `  UNNOTICED (${seconds} s)` : `  caught by: ${failed} (${seconds} s)`);
-  return { safeguard, caughtBy: failed, seconds };
+  try {
+    return await work();
+  } finally {
+    writeFileSync(path, source);
+  }
 }
 
-/** Runs tests in the copy until the first fails. Gives its name, or undefined when all pass. */
-async function runTests(
-  tests: readonly string[],
-  limitMs: number,
-  bench: Bench,
-  bail = true,
-): Promise<{ failed: string | undefined; passed: number }> {
+/** Runs files and folders of tests one after the other until a test fails, so that a quick one spares the slow ones behind it. */
+async function firstToNotice(tests: readonly string[], bench: Bench): Promise<Outcome> {
+  for (const one of tests) {
+    const outcome = await runTests(one, bench);
+    if (outcome !== 'all passed') return outcome;
+  }
+  return 'all passed';
+}
+
+/** Without this, a test that always fails would seem to catch everything. `green` holds what has passed before. */
+async function passesOtherwise(tests: string, green: Set<string>, bench: Bench): Promise<boolean> {
+  if (!green.has(tests) && (await runTests(tests, bench)) === 'all passed') green.add(tests);
+  return green.has(tests);
+}
+
+/** Runs a file or folder of tests in the copy until the first fails. */
+async function runTests(tests: string, bench: Bench, bail = true): Promise<Outcome> {
   rmSync(bench.report, { force: true });
-  const end = await runVitest([...tests, ...(bail ? ['--bail=1'] : [])], limitMs, bench);
+  const end = await runVitest([tests, ...(bail ? ['--bail=1'] : [])], LIMIT_MS, bench);
   if (end === 'late')
-    return { failed: `nothing came to an end within ${Math.round(limitMs / 1000)} s`, passed: 0 };
-  const { numPassedTests, testResults } = report.parse(JSON.parse(readFileSync(bench.report, 'utf8')));
+    return { failed: `${tests} did not end within ${LIMIT_MS / 60_000} minutes`, within: tests };
+  const { testResults } = report.parse(JSON.parse(readFileSync(bench.report, 'utf8')));
   const failed = testResults
-    .flatMap((file) => file.assertionResults)
-    .find(({ status }) => status === 'failed')?.fullName;
+    .flatMap(({ name, assertionResults }) => assertionResults.map((one) => ({ ...one, file: name })))
+    .find(({ status }) => status === 'failed');
   // A file that cannot be loaded is no test that noticed something.
   const broken = testResults.find((file) => file.message !== '' && file.assertionResults.length === 0);
   if (failed === undefined && broken) throw new ToolFailure(`The tests do not load: ${broken.message}`);
+  if (failed) return { failed: failed.fullName, within: relative(bench.copy, failed.file) };
+  if (end === 0) return 'all passed';
   // The first failure ends the run, sometimes before it stands in the report: then all of them are run.
-  if (failed === undefined && end !== 0) {
-    if (!bail) throw new ToolFailure(`vitest ended with ${end} and reports no failure.`);
-    return runTests(tests, limitMs, bench, false);
-  }
-  return { failed, passed: numPassedTests };
+  if (!bail) throw new ToolFailure(`vitest ended with ${end} and reports no failure.`);
+  return runTests(tests, bench, false);
 }
 
 /** Gives how vitest ended; 'late' when it had to be ended after `limitMs`. */

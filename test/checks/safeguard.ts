@@ -7,6 +7,6 @@ export interface Safeguard {
   /** The text that stands exactly once in the file, and what is put in its place. */
   readonly text: string;
   readonly instead: string;
-  /** Where at least one test must then fail. */
+  /** Where at least one test must then fail: files and folders, run in this order until one does, so the quickest comes first. */
   readonly tests: readonly string[];
 }

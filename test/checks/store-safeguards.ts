@@ -154,4 +154,20 @@ export const storeSafeguards: readonly Safeguard[] = [
     instead: '`',
     tests: ['test/cli/erase.test.ts'],
   },
+  {
+    name: 'closed versions in incremental exports',
+    without: 'a lake has two current versions of a lead that changed',
+    file: 'src/store/extraction.ts',
+    text: 'OR valid_to >= :since',
+    instead: '',
+    tests: ['test/exports/since.test.ts'],
+  },
+  {
+    name: 'incremental exports that reach back behind a clock that was set back',
+    without: 'leads that came after the step fall between two exports',
+    file: 'src/ledger/extracting.ts',
+    text: 'if (from_at >= earliest - STEP_NOTED_MS)',
+    instead: 'if (from_at < 0)',
+    tests: ['test/exports/since.test.ts'],
+  },
 ];
