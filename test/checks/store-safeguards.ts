@@ -91,6 +91,22 @@ export const storeSafeguards: readonly Safeguard[] = [
     tests: ['test/cli/query.test.ts'],
   },
   {
+    name: 'PostgreSQL gets raw JSON that it can read',
+    without: 'one lead with a NUL breaks every question over raw JSON in PostgreSQL',
+    file: 'src/sinks/lead-row.ts',
+    text: '_leadsync_raw: safe ?? delivery.raw,',
+    instead: '_leadsync_raw: delivery.raw,',
+    tests: ['test/store/json-questions.test.ts'],
+  },
+  {
+    name: 'a client’s first time is that of the lead to the microsecond',
+    without: 'a join of v_clients with its leads by time loses rows in PostgreSQL',
+    file: 'src/sinks/postgres/answering-views.ts',
+    text: 'min(coalesce(l.created_at, k.created_at)) AS first',
+    instead: 'min(k.created_at) AS first',
+    tests: ['test/store/far-times.test.ts'],
+  },
+  {
     name: 'the ledger no longer shows a lead as gone once it is back',
     without: 'analysts write off leads that the service lists',
     file: 'src/ledger/views.ts',
@@ -129,6 +145,14 @@ export const storeSafeguards: readonly Safeguard[] = [
     text: '\\if :no_temp\n',
     instead: '\\if false\n',
     tests: ['test/store/reader-login.test.ts'],
+  },
+  {
+    name: 'the README’s query takes the newest content by its time',
+    without: 'after a new ledger, analysts of Parquet files read outdated contents',
+    file: 'src/sinks/parquet/README.md',
+    text: 'ORDER BY _leadsync_changed_at DESC, _leadsync_version DESC',
+    instead: 'ORDER BY _leadsync_version DESC',
+    tests: ['test/sinks/parquet/parquet.test.ts'],
   },
   {
     name: 'export-subject prints lead ids as text',

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -156,6 +156,17 @@ describe('from a file', () => {
     expect(() => load(secret)).toThrow(
       'is a named pipe or a device: a secret is read from a small regular file',
     );
+  });
+
+  test('a file larger than any configuration or secret is refused without being read', () => {
+    const huge = join(folder, 'huge');
+    writeFileSync(huge, '');
+    // Sparse, and more than Node reads into one buffer.
+    truncateSync(huge, 3 * 1024 ** 3);
+    expect(() => loadConfig(huge, { sinkTypes: pigeons, env: {} })).toThrow('huge: is larger than 256 kB');
+    truncateSync(huge, 256 * 1024 + 1);
+    const secret = SOURCE.replace(/client_secret: .*/, `client_secret: { file: ${huge} }`);
+    expect(() => load(secret)).toThrow('is too large: a secret is read from a small regular file');
   });
 
   test('one that is not there, or no file, is told by its name', () => {
