@@ -15,12 +15,15 @@ export interface Encoder {
   end(): Buffer;
 }
 
+/** What a file says about itself, where its format has room for that. */
+export type About = Readonly<Record<string, string>>;
+
 /** How a table becomes a file. */
 export interface FileFormat {
   /** Behind the dot of its files. */
   readonly extension: string;
   piece(columns: readonly Column[], rows: readonly (readonly Cell[])[]): Piece;
-  open(columns: readonly Column[]): Encoder;
+  open(columns: readonly Column[], about: About): Encoder;
 }
 
 /** The formats in which each table is a file. */
@@ -45,8 +48,8 @@ function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, length);
 }
 
-function parquet(columns: readonly Column[]): Encoder {
-  const file = new ParquetFile(columns);
+function parquet(columns: readonly Column[], about: About): Encoder {
+  const file = new ParquetFile(columns, about);
   return {
     begin: () => file.begin(),
     add: (piece) => file.add(piece as ParquetGroup),

@@ -3,9 +3,10 @@ import { dirname, join } from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { LedgerExtract } from '../ledger/extracting.ts';
 import { PublicCopy } from '../ledger/public-copy.ts';
+import { version } from '../platform/version.ts';
 import { extractionOf } from '../store/extraction.ts';
 import type { Relation } from '../store/relation.ts';
-import { type Encoder, type FileFormatName, fileFormats, type Piece } from './encoder.ts';
+import { type About, type Encoder, type FileFormatName, fileFormats, type Piece } from './encoder.ts';
 import type { ExportFormat } from './export-format.ts';
 import { Pieces } from './pieces.ts';
 import { type Sorted, Spill } from './spill.ts';
@@ -103,7 +104,7 @@ interface Files {
 }
 
 async function writeFile(work: Work, { relation, format, pieces }: Files, file: string): Promise<void> {
-  const encoder = fileFormats[format].open(stamped(relation).columns);
+  const encoder = fileFormats[format].open(stamped(relation).columns, aboutOf(work, relation));
   await append(file, encoder.begin());
   const counting = new Counting(work, relation, 'written');
   for await (const { made, rows } of pieces.of(stretchesOf(work, relation, { format }))) {
@@ -145,6 +146,7 @@ async function writeSorted(
     return { relation: relation.name, exportedAt, spill: path, places: ofDay, format, file };
   });
   const counting = new Counting(work, relation, 'written');
+  const about = aboutOf(work, relation);
   let open: { readonly file: string; readonly encoder: Encoder } | undefined;
   const end = async () => {
     if (open) await append(open.file, open.encoder.end());
@@ -156,7 +158,7 @@ async function writeSorted(
   } of pieces.of(wanted)) {
     if (open?.file !== file) {
       await end();
-      open = { file, encoder: fileFormats[format].open(stamped(relation).columns) };
+      open = { file, encoder: fileFormats[format].open(stamped(relation).columns, about) };
       await append(file, open.encoder.begin());
     }
     await append(file, open.encoder.add(made));
@@ -164,6 +166,19 @@ async function writeSorted(
     counting.add(rows);
   }
   await end();
+}
+
+/** What a file says about itself: a copy of a row that is as of a later time counts. */
+function aboutOf({ extract, request: { exportedAt, since } }: Work, { name }: Relation): About {
+  const { ledger, schema } = extract.origin();
+  return {
+    'leadsync.version': version,
+    'leadsync.table': name,
+    'leadsync.ledger': ledger,
+    'leadsync.schema': String(schema),
+    'leadsync.as_of': exportedAt.toISOString(),
+    ...(since && { 'leadsync.since': since.toISOString() }),
+  };
 }
 
 /** All of a relation, stretch by stretch. */

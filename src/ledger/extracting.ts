@@ -8,9 +8,14 @@ import type { Cell } from './reading.ts';
 import { requireThisShape } from './upgrading.ts';
 import { leadRows } from './views.ts';
 
-/** A part ends after so many rows, or so much text, in UTF-16 units: what is held of it in memory is bounded by both. */
-const PART_ROWS = 2_000;
+/**
+ * A part ends after so many cells, or so much text, in UTF-16 units: what is held of it in memory is bounded by both. In Parquet a part is a row
+ * group, and readers lose time where groups are small.
+ */
+const PART_CELLS = 80_000;
 const PART_TEXT = 4_000_000;
+/** A stretch is about as long as a part, since threads read one stretch each: so many rows where they hold JSON, else so many cells. */
+const [LARGE_ROWS, STRETCH_CELLS] = [2_000, 40_000];
 /** How long a reading waits for somebody's lock, in ms. */
 const BUSY_MS = 5_000;
 
@@ -63,11 +68,11 @@ export class LedgerExtract {
   }
 
   /** Stretches that are all of a relation together, in order, each about as long as a part. Each is found when it is asked for. */
-  *stretches({ name }: Relation, since: Date | undefined): Generator<Stretch> {
+  *stretches(relation: Relation, since: Date | undefined): Generator<Stretch> {
     let after: readonly Cell[] = [];
     try {
       for (;;) {
-        const through = this.#keyAhead(name, since, after);
+        const through = this.#keyAhead(relation, since, after);
         yield { after, through };
         if (through.length === 0) return;
         after = through;
@@ -91,6 +96,12 @@ export class LedgerExtract {
     } catch (error) {
       throw toLedgerError(error, this.#file);
     }
+  }
+
+  /** Returns the ledger's id, and how many steps its schema has had. */
+  origin(): { readonly ledger: string; readonly schema: number } {
+    const schema = Number(this.#db.pragma('user_version', { simple: true }));
+    return { ledger: String(this.#db.prepare('SELECT id FROM _ledger').pluck().get()), schema };
   }
 
   close(): void {
@@ -138,11 +149,14 @@ export class LedgerExtract {
       yield complete(row) ? row : (ofView.get(row[source] as Cell, row[id] as Cell) as Cell[]);
   }
 
-  #keyAhead(name: string, since: Date | undefined, after: readonly Cell[]): readonly Cell[] {
+  #keyAhead({ name, columns }: Relation, since: Date | undefined, after: readonly Cell[]): readonly Cell[] {
     const { order } = extractionOf(name);
     if (order.length === 0) return [];
     const stretch = { after, through: [] };
-    const sql = `${selectOf(name, order, since !== undefined, stretch)} LIMIT 1 OFFSET ${PART_ROWS - 1}`;
+    const rows = columns.some(({ type }) => type === 'json' || type === 'jsonb')
+      ? LARGE_ROWS
+      : Math.floor(STRETCH_CELLS / columns.length);
+    const sql = `${selectOf(name, order, since !== undefined, stretch)} LIMIT 1 OFFSET ${rows - 1}`;
     return firstOf(this.#iterate(sql, since, stretch)) ?? [];
   }
 
@@ -206,14 +220,16 @@ function* inPartsWithTies(found: Iterable<Rows[number]>, order: readonly number[
 
 class Part {
   readonly rows: Rows[number][] = [];
+  #cells = 0;
   #text = 0;
 
   get isFull(): boolean {
-    return this.rows.length >= PART_ROWS || this.#text >= PART_TEXT;
+    return this.#cells >= PART_CELLS || this.#text >= PART_TEXT;
   }
 
   add(row: Rows[number]): void {
     this.rows.push(row);
+    this.#cells += row.length;
     for (const cell of row) if (typeof cell === 'string') this.#text += cell.length;
   }
 }

@@ -81,9 +81,10 @@ export class ParquetFile {
   readonly #bytes = new ByteWriter();
   readonly #writer: ParquetWriter;
 
-  constructor(columns: readonly Column[]) {
+  /** `about` is noted in the file, for whoever finds it. */
+  constructor(columns: readonly Column[], about: Readonly<Record<string, string>> = {}) {
     this.#columns = columns;
-    this.#writer = writerOf(columns, this.#bytes);
+    this.#writer = writerOf(columns, this.#bytes, about);
   }
 
   /** The first bytes, for whoever writes them apart; otherwise they are in front of the first group. */
@@ -118,13 +119,19 @@ export class ParquetFile {
   }
 }
 
-function writerOf(columns: readonly Column[], writer: ByteWriter): ParquetWriter {
+function writerOf(
+  columns: readonly Column[],
+  writer: ByteWriter,
+  about: Readonly<Record<string, string>> = {},
+): ParquetWriter {
+  const kvMetadata = Object.entries(about).map(([key, value]) => ({ key, value }));
   return new ParquetWriter({
     writer,
     schema: schemaOf(columns),
     codec: 'ZSTD',
     compressors: { ZSTD: (bytes) => zstdCompressSync(bytes) },
     createdBy: 'leadsync',
+    ...(kvMetadata.length > 0 && { kvMetadata }),
   });
 }
 

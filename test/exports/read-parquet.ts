@@ -16,11 +16,12 @@ export async function parquetRows(path: string): Promise<Record<string, unknown>
   return parquetReadObjects({ file: bytesOf(path), compressors, parsers });
 }
 
-/** Its row groups, and the type of each column as the format names it. */
-export function parquetShape(path: string): { groups: number; types: Record<string, string | undefined> } {
-  const { schema, row_groups } = parquetMetadata(bytesOf(path));
+/** Its row groups, the type of each column as the format names it, and what the file says about itself. */
+export function parquetShape(path: string) {
+  const { schema, row_groups, key_value_metadata = [] } = parquetMetadata(bytesOf(path));
   const types = schema.slice(1).map((one) => [one.name, one.converted_type ?? one.type] as const);
-  return { groups: row_groups.length, types: Object.fromEntries(types) };
+  const about = key_value_metadata.map(({ key, value }) => [key, value] as const);
+  return { groups: row_groups.length, types: Object.fromEntries(types), about: Object.fromEntries(about) };
 }
 
 function bytesOf(path: string): ArrayBuffer {
