@@ -23,8 +23,8 @@ interface Finding {
   readonly caughtBy: string | undefined;
 }
 
-/** How tests went: the first that failed, and the file or folder to run to see whether it passes otherwise. */
-type Outcome = { readonly failed: string; readonly within: string } | 'all passed';
+/** How tests went: the first that failed, and vitest's arguments that run it again; or how many passed. */
+type Outcome = { readonly failed: string; readonly again: readonly string[] } | { readonly passed: number };
 
 /** A copy of the project, and what its tests need. */
 interface Bench {
@@ -54,11 +54,19 @@ const COPIED = [
 const LIMIT_MS = 600_000;
 
 const report = z.object({
+  numPassedTests: z.number(),
   testResults: z.array(
     z.object({
       name: z.string(),
       message: z.string(),
-      assertionResults: z.array(z.object({ fullName: z.string(), status: z.string() })),
+      assertionResults: z.array(
+        z.object({
+          fullName: z.string(),
+          ancestorTitles: z.array(z.string()),
+          title: z.string(),
+          status: z.string(),
+        }),
+      ),
     }),
   ),
 });
@@ -106,15 +114,15 @@ async function examineAll(chosen: readonly Safeguard[], bench: Bench): Promise<F
 async function examine(safeguard: Safeguard, green: Set<string>, bench: Bench): Promise<Finding> {
   say(`without: ${safeguard.name}`);
   const outcome = await without(safeguard, bench, () => firstToNotice(safeguard.tests, bench));
-  if (outcome === 'all passed') {
+  if (!('failed' in outcome)) {
     say('  UNNOTICED');
     return { safeguard, caughtBy: undefined };
   }
-  if (await passesOtherwise(outcome.within, green, bench)) {
+  if (await passesOtherwise(outcome.again, green, bench)) {
     say(`  caught by: ${outcome.failed}`);
     return { safeguard, caughtBy: outcome.failed };
   }
-  say(`  NO PROOF: with the safeguard in place, a test fails in ${outcome.within} as well`);
+  say(`  NO PROOF: does not pass with the safeguard in place either: ${outcome.failed}`);
   return { safeguard, caughtBy: undefined };
 }
 
@@ -142,36 +150,47 @@ async function without<T>(
 /** Runs files and folders of tests one after the other until a test fails, so that a quick one spares the slow ones behind it. */
 async function firstToNotice(tests: readonly string[], bench: Bench): Promise<Outcome> {
   for (const one of tests) {
-    const outcome = await runTests(one, bench);
-    if (outcome !== 'all passed') return outcome;
+    const outcome = await runTests([one], bench);
+    if ('failed' in outcome) return outcome;
   }
-  return 'all passed';
+  return { passed: 0 };
 }
 
 /** Without this, a test that always fails would seem to catch everything. `green` holds what has passed before. */
-async function passesOtherwise(tests: string, green: Set<string>, bench: Bench): Promise<boolean> {
-  if (!green.has(tests) && (await runTests(tests, bench)) === 'all passed') green.add(tests);
-  return green.has(tests);
+async function passesOtherwise(args: readonly string[], green: Set<string>, bench: Bench): Promise<boolean> {
+  const name = args.join(' ');
+  if (green.has(name)) return true;
+  const outcome = await runTests(args, bench);
+  const passes = 'passed' in outcome && outcome.passed > 0;
+  if (passes) green.add(name);
+  return passes;
 }
 
-/** Runs a file or folder of tests in the copy until the first fails. */
-async function runTests(tests: string, bench: Bench, bail = true): Promise<Outcome> {
+/** Runs tests in the copy, those that vitest's arguments name, until the first fails. */
+async function runTests(args: readonly string[], bench: Bench, bail = true): Promise<Outcome> {
   rmSync(bench.report, { force: true });
-  const end = await runVitest([tests, ...(bail ? ['--bail=1'] : [])], LIMIT_MS, bench);
+  const end = await runVitest([...args, ...(bail ? ['--bail=1'] : [])], LIMIT_MS, bench);
   if (end === 'late')
-    return { failed: `${tests} did not end within ${LIMIT_MS / 60_000} minutes`, within: tests };
-  const { testResults } = report.parse(JSON.parse(readFileSync(bench.report, 'utf8')));
+    return { failed: `${args[0]} did not end within ${LIMIT_MS / 60_000} minutes`, again: args };
+  const { numPassedTests, testResults } = report.parse(JSON.parse(readFileSync(bench.report, 'utf8')));
   const failed = testResults
     .flatMap(({ name, assertionResults }) => assertionResults.map((one) => ({ ...one, file: name })))
     .find(({ status }) => status === 'failed');
   // A file that cannot be loaded is no test that noticed something.
   const broken = testResults.find((file) => file.message !== '' && file.assertionResults.length === 0);
   if (failed === undefined && broken) throw new ToolFailure(`The tests do not load: ${broken.message}`);
-  if (failed) return { failed: failed.fullName, within: relative(bench.copy, failed.file) };
-  if (end === 0) return 'all passed';
+  if (failed)
+    return { failed: failed.fullName, again: [relative(bench.copy, failed.file), onlyTest(failed)] };
+  if (end === 0) return { passed: numPassedTests };
   // The first failure ends the run, sometimes before it stands in the report: then all of them are run.
   if (!bail) throw new ToolFailure(`vitest ended with ${end} and reports no failure.`);
-  return runTests(tests, bench, false);
+  return runTests(args, bench, false);
+}
+
+/** The argument of vitest that runs one test alone. */
+function onlyTest({ ancestorTitles, title }: { ancestorTitles: string[]; title: string }): string {
+  const name = [...ancestorTitles, title].join(' > ');
+  return `--testNamePattern=^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
 }
 
 /** Gives how vitest ended; 'late' when it had to be ended after `limitMs`. */
