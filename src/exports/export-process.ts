@@ -12,7 +12,7 @@ import { type ExportJob, type ExportResult, targetOf } from './run-export.ts';
 const stop = new AbortController();
 process.once('disconnect', () => stop.abort());
 process.on('SIGTERM', () => stop.abort());
-process.on('SIGINT', () => undefined); // of a terminal; whoever started us decides
+for (const name of ['SIGINT', 'SIGHUP']) process.on(name, () => undefined); // of a terminal; whoever started us decides
 process.once('message', (job) => {
   void resultOf(job as ExportJob).then((result) => {
     if (process.connected) process.send?.(result, () => process.disconnect());

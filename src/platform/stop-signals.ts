@@ -1,6 +1,6 @@
 /** A stop that was asked for from outside. */
 export interface StopSignals {
-  /** Aborts at the first SIGTERM or SIGINT; its reason is the signal's name. */
+  /** Aborts at the first signal to stop; its reason is the signal's name. */
   readonly signal: AbortSignal;
   /** Listens no longer. */
   release(): void;
@@ -14,17 +14,25 @@ export function listenForReload(reload: () => void): void {
   process.on('SIGHUP', reload);
 }
 
-/** The first signal asks, the second insists: `insist` is called with its name. */
-export function listenForStop(insist: (name: NodeJS.Signals) => void): StopSignals {
+/**
+ * The first SIGTERM, SIGINT or SIGHUP asks for a stop; the second insists: `insist` is called with its name. SIGHUP never insists:
+ * both the shell and the kernel send one when a terminal is closed. With `hangup: 'reloads'`, SIGHUP is left to `listenForReload`.
+ */
+export function listenForStop(
+  insist: (name: NodeJS.Signals) => void,
+  { hangup = 'stops' }: { readonly hangup?: 'stops' | 'reloads' } = {},
+): StopSignals {
   const asked = new AbortController();
   let askedAtMs = 0;
   const listener = (name: NodeJS.Signals) => {
     if (!asked.signal.aborted) {
       askedAtMs = performance.now();
       asked.abort(name);
-    } else if (name !== 'SIGINT' || performance.now() - askedAtMs > SAME_KEY_PRESS_MS) insist(name);
+    } else if (name === 'SIGTERM' || (name === 'SIGINT' && performance.now() - askedAtMs > SAME_KEY_PRESS_MS))
+      insist(name);
   };
-  const names = ['SIGTERM', 'SIGINT'] as const;
+  const names: readonly NodeJS.Signals[] =
+    hangup === 'stops' ? ['SIGTERM', 'SIGINT', 'SIGHUP'] : ['SIGTERM', 'SIGINT'];
   for (const name of names) process.on(name, listener);
   return {
     signal: asked.signal,

@@ -35,6 +35,14 @@ export const storeSafeguards: readonly Safeguard[] = [
     tests: ['test/config/exports.test.ts'],
   },
   {
+    name: 'a closed terminal stops an export by hand as Ctrl-C does',
+    without: 'SIGHUP ends the export at once, and its temporary file with personal data stays on the disk',
+    file: 'src/platform/stop-signals.ts',
+    text: "['SIGTERM', 'SIGINT', 'SIGHUP']",
+    instead: "['SIGTERM', 'SIGINT']",
+    tests: ['test/exports/killed.test.ts'],
+  },
+  {
     name: 'raw JSON holds nothing that engines refuse to read',
     without: 'one lead with a NUL makes every question over raw JSON fail',
     file: 'src/ledger/views.ts',

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Install } from '../cli/an-install.ts';
@@ -8,6 +8,25 @@ import { until } from '../support/until.ts';
 
 const LEADS = 8_000;
 const PATIENCE_MS = 30_000;
+
+test.each(['SIGHUP', 'SIGTERM'] as const)(
+  'an export by hand that %s stops leaves nothing behind',
+  async (signal) => {
+    const install = new Install({ sinks: {} });
+    const ledger = await install.recorded(
+      Array.from({ length: LEADS }, (_, at) => aListedLead({ id: at + 1 }, at)),
+    );
+    await ledger.close();
+    const out = join(install.folder, 'out');
+    mkdirSync(out);
+    const stopped = startLeadsync(['export', '--all', join(out, 'lake/'), '-c', install.configFile]);
+    await until('it writes', () => readdirSync(out).length > 0, PATIENCE_MS);
+    if (signal === 'SIGHUP') stopped.process.kill(signal); // from the shell; the kernel sends the other one
+    expect(await stopped.kill(signal)).toEqual({ code: 1, signal: null });
+    expect(stopped.stderr).toContain('The export was stopped. Nothing was left behind.');
+    expect(readdirSync(out)).toEqual([]);
+  },
+);
 
 test('an export whose leadsync is killed ends with it and leaves nothing, and the next is whole', async () => {
   const nightly = { type: 'directory', directory: './out', tables: ['all'], format: 'csv', every: '1d' };

@@ -32,7 +32,7 @@ export const command = defineCommand<{ deliver: boolean }>({
 
 /** Keeps a daemon running until the first signal to stop, and ends at once with the second. SIGHUP reloads. */
 export async function untilStopped(options: DaemonOptions): Promise<number> {
-  const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
+  const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143), { hangup: 'reloads' });
   const started = Promise.withResolvers<Daemon>();
   let isStopping = false;
   // While it starts, the reload waits: the file may have changed since it was read. SIGHUP ends it at no time.
