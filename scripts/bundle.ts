@@ -12,8 +12,8 @@ const PROGRAMS = [
   'daemon/ledger-thread.ts',
   'exports/export-process.ts',
   'exports/piece-thread.ts',
-  'ledger/inspect-process.ts',
-  'ledger/reader-thread.ts',
+  'ledger/database/inspect-process.ts',
+  'ledger/queries/reader-thread.ts',
   'ledger/recovery/build-process.ts',
 ];
 

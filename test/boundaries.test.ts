@@ -21,6 +21,62 @@ interface Room {
   readonly because: string;
 }
 
+/** A folder inside a room: the folders of the same room that its files may import, and why no others. `.` is the room's own files. */
+interface InnerRoom {
+  readonly imports: readonly string[];
+  readonly because: string;
+}
+
+const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRoom>>>> = {
+  ledger: {
+    contract: {
+      imports: [],
+      because:
+        'ledger/contract/ says what others may ask of a ledger; it must not know how any of it is done.',
+    },
+    database: {
+      imports: ['contract'],
+      because:
+        'ledger/database/ is the file, its schema and its transactions; it must not know what a lead is owed.',
+    },
+    privacy: {
+      imports: ['contract', 'database'],
+      because:
+        'ledger/privacy/ takes persons and old contents out; it must not know who asks for what is left.',
+    },
+    queries: {
+      imports: ['contract', 'database', 'privacy'],
+      because: 'ledger/queries/ only reads; what it imports must not write what polls and deliveries write.',
+    },
+    delivering: {
+      imports: ['contract', 'database', 'privacy', 'queries'],
+      because:
+        'ledger/delivering/ is what is owed, claimed and settled; it must not know how a listing is recorded.',
+    },
+    recording: {
+      imports: ['contract', 'database', 'delivering'],
+      because: 'ledger/recording/ takes in a listing, and owes what is new in the same transaction.',
+    },
+    extraction: {
+      imports: ['contract', 'database'],
+      because: 'ledger/extraction/ reads whole tables for exports and queries, over a connection of its own.',
+    },
+    '.': {
+      imports: ['contract', 'database', 'privacy', 'queries', 'delivering', 'recording'],
+      because: 'The files of ledger/ itself put the ledger together; begin at sqlite-ledger.ts.',
+    },
+    thread: {
+      imports: ['contract', '.'],
+      because: 'ledger/thread/ asks a ledger in another thread; it must not know what the questions mean.',
+    },
+    recovery: {
+      imports: ['contract', 'database', 'privacy', 'delivering', 'thread'],
+      because:
+        'ledger/recovery/ makes a new ledger of what can be read of a damaged one, while none is open.',
+    },
+  },
+};
+
 const rooms: Readonly<Record<string, Room>> = {
   leads: {
     imports: [],
@@ -53,31 +109,31 @@ const rooms: Readonly<Record<string, Room>> = {
   ledger: {
     imports: ['leads', 'platform', 'store'],
     doors: [
-      'ledger.ts',
-      'ledger-asking.ts',
-      'ledger-delivering.ts',
-      'ledger-polling.ts',
-      'claim.ts',
-      'declared.ts',
-      'shown.ts',
-      'ledger-error.ts',
-      'inspect-file.ts',
+      'contract/ledger.ts',
+      'contract/ledger-asking.ts',
+      'contract/ledger-delivering.ts',
+      'contract/ledger-polling.ts',
+      'contract/claim.ts',
+      'contract/declared.ts',
+      'contract/shown.ts',
+      'contract/ledger-error.ts',
+      'database/inspect-file.ts',
       'recovery/build.ts',
       'recovery/run-build.ts',
-      'leftovers.ts',
+      'database/leftovers.ts',
       'recovery/exchange.ts',
-      'extracting.ts',
-      'news-entries.ts',
-      'public-copy.ts',
-      'copied-rows.ts',
-      'reading.ts',
-      'id-set.ts',
+      'extraction/extracting.ts',
+      'contract/news-entries.ts',
+      'extraction/public-copy.ts',
+      'extraction/copied-rows.ts',
+      'extraction/reading.ts',
+      'recording/id-set.ts',
       'sqlite-ledger.ts',
       'thread/open-in-thread.ts',
       'thread/serve-engine.ts',
-      'reader.ts',
-      'answers.ts',
-      'backup.ts',
+      'queries/reader.ts',
+      'contract/answers.ts',
+      'database/backup.ts',
     ],
     because: 'ledger/ remembers; it must not know HTTP, Redis or what a sink does (it holds names of sinks).',
   },
@@ -288,7 +344,7 @@ function importOffences(path: string, text: string, files: Files): string[] {
 
 function roomOffence(path: string, from: string, room: Room, file: string): string[] {
   const to = roomOf(file);
-  if (to === from) return [];
+  if (to === from) return innerOffence(path, from, file);
   if (!room.imports.some((allowed) => matches(to, allowed))) {
     return [`${path} imports ${file}. ${room.because} Let a short function in src/daemon/ join the two.`];
   }
@@ -296,6 +352,16 @@ function roomOffence(path: string, from: string, room: Room, file: string): stri
   const door = file.slice(`src/${to}/`.length);
   if (doors === undefined || doors.includes(door)) return [];
   return [`${path} imports ${file}, which is private to ${to}/. Its doors are ${doors.join(', ')}.`];
+}
+
+function innerOffence(path: string, room: string, file: string): string[] {
+  const inside = innerRooms[room];
+  const [own, to] = [innerRoomOf(path), innerRoomOf(file)];
+  if (inside === undefined || own === to) return [];
+  const rule = inside[own];
+  if (rule === undefined)
+    return [`${path} is in no inner room. Say in this test what ${room}/${own}/ knows and must never know.`];
+  return rule.imports.includes(to) ? [] : [`${path} imports ${file}. ${rule.because}`];
 }
 
 function packageOffence(path: string, from: string, specifier: string): string[] {
@@ -341,6 +407,12 @@ function roomOf(path: string): string {
   return first === 'sinks' && rest.length > 1 ? `sinks/${rest[0]}` : first;
 }
 
+/** `queries` of `src/ledger/queries/lead-list.ts`; `.` for a file of the room itself. */
+function innerRoomOf(path: string): string {
+  const [, , ...rest] = path.split('/');
+  return rest.length > 1 ? (rest[0] ?? '.') : '.';
+}
+
 function ruleOf(room: string): Room | undefined {
   return rooms[room] ?? (matches(room, 'sinks/*') ? rooms['sinks/*'] : undefined);
 }
@@ -361,6 +433,14 @@ describe('the rooms of the house', () => {
   test.each(foldersOfSrc)('%s imports what its line allows, and nothing else', (room) => {
     const own = offencesIn(source).filter((offence) => roomOf(offence.split(/[ :]/, 1)[0] ?? '') === room);
     expect(own.join('\n')).toBe('');
+  });
+
+  test('every inner room of the plan is there', () => {
+    const planned = Object.entries(innerRooms).flatMap(([room, inside]) =>
+      Object.keys(inside).map((inner) => `${room} ${inner}`),
+    );
+    const there = new Set([...source.keys()].map((path) => `${roomOf(path)} ${innerRoomOf(path)}`));
+    expect(planned.filter((one) => !there.has(one))).toEqual([]);
   });
 
   test('no file imports itself over others', () => {
@@ -389,8 +469,8 @@ describe('the rooms of the house', () => {
 
 describe('the check itself', () => {
   const others: [string, string][] = [
-    ['src/ledger/ledger.ts', ''],
-    ['src/ledger/settling.ts', ''],
+    ['src/ledger/contract/ledger.ts', ''],
+    ['src/ledger/delivering/settling.ts', ''],
     ['src/leads/lead.ts', ''],
     ['src/sinks/sink.ts', ''],
     ['src/sinks/csv/csv.ts', ''],
@@ -400,43 +480,43 @@ describe('the check itself', () => {
   test.each([
     [
       'src/source/a.ts',
-      "import { open } from '../ledger/ledger.ts';",
+      "import { open } from '../ledger/contract/ledger.ts';",
       'must not know that leads are remembered',
     ],
     [
       'src/source/a.ts',
-      "import type { Ledger } from '../ledger/ledger.ts';",
+      "import type { Ledger } from '../ledger/contract/ledger.ts';",
       'must not know that leads are remembered',
     ],
     [
       'src/source/a.ts',
-      "import {\n  type A,\n  b,\n} from '../ledger/ledger.ts';",
+      "import {\n  type A,\n  b,\n} from '../ledger/contract/ledger.ts';",
       'must not know that leads',
     ],
-    ['src/source/a.ts', "import '../ledger/ledger.ts';", 'must not know that leads are remembered'],
+    ['src/source/a.ts', "import '../ledger/contract/ledger.ts';", 'must not know that leads are remembered'],
     [
       'src/source/a.ts',
-      "import * as all from '../ledger/ledger.ts';",
+      "import * as all from '../ledger/contract/ledger.ts';",
       'must not know that leads are remembered',
     ],
     [
       'src/source/a.ts',
-      "const x = await import('../ledger/ledger.ts');",
+      "const x = await import('../ledger/contract/ledger.ts');",
       'must not know that leads are remembered',
     ],
     [
       'src/source/a.ts',
-      "let x: import('../ledger/ledger.ts').Ledger;",
+      "let x: import('../ledger/contract/ledger.ts').Ledger;",
       'must not know that leads are remembered',
     ],
     [
       'src/source/a.ts',
-      'const x = await import(`../ledger/ledger.ts`);',
+      'const x = await import(`../ledger/contract/ledger.ts`);',
       'must not know that leads are remembered',
     ],
     [
       'src/source/a.ts',
-      "const x = 1; import y from '../ledger/ledger.ts';",
+      "const x = 1; import y from '../ledger/contract/ledger.ts';",
       'must not know that leads are remembered',
     ],
     ['src/source/a.ts', 'await import(`../${name}.ts`);', 'computed name'],
@@ -464,7 +544,14 @@ describe('the check itself', () => {
     ['src/leads/a.ts', "import type { z } from 'zod';", 'business of one room'],
     ['src/sinks/smtp/a.ts', "import x from '../csv/csv.ts';", 'must not know other sinks'],
     ['src/delivery/a.ts', "import type { Sink } from '../sinks/sink.ts';", 'must not know which sinks exist'],
-    ['src/daemon/a.ts', "import x from '../ledger/settling.ts';", 'private to ledger/'],
+    ['src/daemon/a.ts', "import x from '../ledger/delivering/settling.ts';", 'private to ledger/'],
+    [
+      'src/ledger/contract/a.ts',
+      "import x from '../delivering/settling.ts';",
+      'must not know how any of it is done',
+    ],
+    ['src/ledger/queries/a.ts', "import x from '../delivering/settling.ts';", 'ledger/queries/ only reads'],
+    ['src/ledger/attic/a.ts', "import x from '../delivering/settling.ts';", 'is in no inner room'],
     ['src/cellar/a.ts', '', 'is in no room'],
   ])('is told of %s with: %j', (path, text, sentence) => {
     const offences = offencesOf(path, text);

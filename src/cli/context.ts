@@ -3,7 +3,7 @@ import type { ConfigValue } from '../config/effective-values.ts';
 import { describeConfig, loadConfig, loadDespiteFaults, loadLedgerConfig } from '../config/load-config.ts';
 import { openConfiguredLedger } from '../daemon/open-ledger.ts';
 import { ExportStates } from '../exports/export-states.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { disk } from '../platform/files.ts';
 import { countOf } from '../platform/in-words.ts';

@@ -1,6 +1,6 @@
 import type { Happening, SinkChange } from '../daemon/follow-ledger.ts';
 import { readPollError } from '../daemon/poll-error.ts';
-import type { AttemptNews, LeadNews, PollNews } from '../ledger/news-entries.ts';
+import type { AttemptNews, LeadNews, PollNews } from '../ledger/contract/news-entries.ts';
 import { printable } from './printable.ts';
 
 /** What something that happened is about, for those who want to hear of a part of it. */

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
-import type { LastDeclared } from '../ledger/declared.ts';
-import { LedgerError } from '../ledger/ledger-error.ts';
+import type { LastDeclared } from '../ledger/contract/declared.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { type Surroundings, withLedger } from './context.ts';
 
 const NOTHING_YET: LastDeclared = { sources: [], sinks: [] };

@@ -1,6 +1,6 @@
 import type { LedgerConfig } from '../config/config.ts';
 import { didYouMean } from '../config/suggest.ts';
-import type { LedgerStatus } from '../ledger/shown.ts';
+import type { LedgerStatus } from '../ledger/contract/shown.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { ShowCommand } from './context.ts';
 import { ExitCode } from './exit-code.ts';

@@ -1,4 +1,4 @@
-import type { RecentAttempt } from '../ledger/news-entries.ts';
+import type { RecentAttempt } from '../ledger/contract/news-entries.ts';
 
 /** How deliveries to one sink go at this moment. */
 export interface Pace {

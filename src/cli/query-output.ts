@@ -1,4 +1,4 @@
-import { type Answer, type Cell, QueryRefused } from '../ledger/reading.ts';
+import { type Answer, type Cell, QueryRefused } from '../ledger/extraction/reading.ts';
 import { csvLine } from '../platform/csv-line.ts';
 import { printable } from './printable.ts';
 import { table } from './table.ts';

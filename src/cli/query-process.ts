@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { ask, QueryRefused } from '../ledger/reading.ts';
+import { ask, QueryRefused } from '../ledger/extraction/reading.ts';
 import { explainFailure } from './failure.ts';
 import { writeAnswer } from './query-output.ts';
 import { type QueryJob, type QueryResult, TOO_MUCH_MEMORY } from './run-query.ts';

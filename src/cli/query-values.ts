@@ -1,4 +1,4 @@
-import type { QueryValue, QueryValues } from '../ledger/reading.ts';
+import type { QueryValue, QueryValues } from '../ledger/extraction/reading.ts';
 import type { Parameter, Query } from '../store/query.ts';
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Writable } from 'node:stream';
 import { didYouMean } from '../config/suggest.ts';
-import type { QueryValues } from '../ledger/reading.ts';
+import type { QueryValues } from '../ledger/extraction/reading.ts';
 import { relations } from '../store/documented.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { Surroundings } from './context.ts';

@@ -1,7 +1,7 @@
 import type { LedgerConfig } from '../config/config.ts';
 import type { ExportView } from '../daemon/exporting.ts';
 import { type SinkView, type SourceView, viewSinks, viewSources } from '../daemon/status-view.ts';
-import type { LedgerStatus, PollRow } from '../ledger/shown.ts';
+import type { LedgerStatus, PollRow } from '../ledger/contract/shown.ts';
 
 /** The status for scripts, by the names of the store's columns. What is absent is null. */
 export function statusJson(config: LedgerConfig, status: LedgerStatus, exports: readonly ExportView[]) {

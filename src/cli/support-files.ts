@@ -3,7 +3,7 @@ import type { LedgerConfig } from '../config/config.ts';
 import { ConfigError, formatFault } from '../config/config-error.ts';
 import { describeConfig } from '../config/load-config.ts';
 import { viewExports } from '../daemon/exporting.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import { sinkTypes } from '../sinks/registry.ts';
 import { askDaemon, whomToAsk } from './ask-daemon.ts';
 import { buildInfo } from './build-info.ts';

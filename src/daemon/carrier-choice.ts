@@ -2,7 +2,7 @@ import type { Config, SinkConfig } from '../config/config.ts';
 import type { CarrierState } from '../delivery/bullmq-carrier.ts';
 import type { AttemptBatch, Carrier } from '../delivery/carrier.ts';
 import { InProcessCarrier } from '../delivery/in-process-carrier.ts';
-import type { ClaimRequest } from '../ledger/claim.ts';
+import type { ClaimRequest } from '../ledger/contract/claim.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 

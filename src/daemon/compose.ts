@@ -4,7 +4,7 @@ import { configWarnings } from '../config/config-warnings.ts';
 import type { ConfigValue } from '../config/effective-values.ts';
 import type { Carrier } from '../delivery/carrier.ts';
 import { ExportStates } from '../exports/export-states.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import { type Clock, type Random, systemClock } from '../platform/clock.ts';
 import type { Closers } from '../platform/closers.ts';
 import { disk } from '../platform/files.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { LedgerError } from '../ledger/ledger-error.ts';
-import type { LedgerStatus } from '../ledger/shown.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
+import type { LedgerStatus } from '../ledger/contract/shown.ts';
 import { Closers } from '../platform/closers.ts';
 import { processMemory } from '../platform/memory.ts';
 import { version } from '../platform/version.ts';

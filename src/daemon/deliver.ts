@@ -1,9 +1,9 @@
 import type { AttemptBatch } from '../delivery/carrier.ts';
 import type { Batch, BatchRef } from '../leads/delivery.ts';
 import { mayHaveArrived, type Outcome } from '../leads/outcome.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { Attempt, Settled } from '../ledger/ledger-delivering.ts';
-import { LedgerError } from '../ledger/ledger-error.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
+import type { Attempt, Settled } from '../ledger/contract/ledger-delivering.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { replacedProgram } from '../platform/replaced-program.ts';

@@ -1,8 +1,8 @@
 import { type Carrier, CarrierUnavailable } from '../delivery/carrier.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
-import type { ClaimRequest } from '../ledger/claim.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { LedgerError } from '../ledger/ledger-error.ts';
+import type { ClaimRequest } from '../ledger/contract/claim.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import type { Emit } from '../telemetry/events.ts';

@@ -1,6 +1,6 @@
 import type { Config, SinkConfig } from '../config/config.ts';
 import type { Erased, LeadKey, Person, RejectedKey, Subject, ToldErasure } from '../leads/person.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { countOf } from '../platform/in-words.ts';

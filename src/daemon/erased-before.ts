@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { LeadKey } from '../leads/person.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import { disk } from '../platform/files.ts';
 import { giveToFolderOwner } from '../platform/folder-owner.ts';
 import { DataDirUnusable } from './open-ledger.ts';

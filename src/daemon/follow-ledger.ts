@@ -1,8 +1,8 @@
 import type { SinkHealth } from '../leads/sink-health.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { LedgerError } from '../ledger/ledger-error.ts';
-import type { NewsEntry, NewsMark } from '../ledger/news-entries.ts';
-import type { Backlog } from '../ledger/shown.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
+import type { NewsEntry, NewsMark } from '../ledger/contract/news-entries.ts';
+import type { Backlog } from '../ledger/contract/shown.ts';
 import type { Clock } from '../platform/clock.ts';
 
 /** A sink is held, paused, or neither any more. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import { deadIn, isDead, keepShowingLife, livingIn, removeSign, showLife } from '../platform/life-sign.ts';
 
 /** Where the processes of a data directory show that they live. */

@@ -1,4 +1,4 @@
-import { LedgerError } from '../ledger/ledger-error.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 

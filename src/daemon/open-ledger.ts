@@ -3,7 +3,7 @@ import type { LedgerConfig } from '../config/config.ts';
 import { DEFAULT_RETRY } from '../config/sink-options.ts';
 import { judgeBy } from '../delivery/judge.ts';
 import type { RetryPolicy } from '../delivery/retry-policy.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import { openLedger } from '../ledger/sqlite-ledger.ts';
 import type { Clock, Random } from '../platform/clock.ts';
 import { diskFailure } from '../platform/disk-failure.ts';

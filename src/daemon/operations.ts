@@ -8,10 +8,10 @@ import type {
 import { MOST_COUNTED, type Operations, type PageRequest } from '../admin/operations.ts';
 import { Refusal } from '../admin/refusal.ts';
 import { type LeadId, MAX_LEAD_ID } from '../leads/lead.ts';
-import type { DeliveryFilter } from '../ledger/ledger-asking.ts';
-import { LedgerError } from '../ledger/ledger-error.ts';
-import { LedgerBusy, type LedgerReader } from '../ledger/reader.ts';
-import type { LedgerStatus } from '../ledger/shown.ts';
+import type { DeliveryFilter } from '../ledger/contract/ledger-asking.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
+import type { LedgerStatus } from '../ledger/contract/shown.ts';
+import { LedgerBusy, type LedgerReader } from '../ledger/queries/reader.ts';
 import { version } from '../platform/version.ts';
 import type { Parts } from './compose.ts';
 import { viewExports } from './exporting.ts';

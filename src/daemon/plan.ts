@@ -8,7 +8,7 @@ import {
 } from '../config/compare-configs.ts';
 import type { Config, SinkConfig, SourceConfig } from '../config/config.ts';
 import { didYouMean } from '../config/suggest.ts';
-import type { LastDeclared } from '../ledger/declared.ts';
+import type { LastDeclared } from '../ledger/contract/declared.ts';
 import { countOf } from '../platform/in-words.ts';
 import { originOf } from '../source/http-source.ts';
 

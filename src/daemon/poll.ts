@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ListedBlock, ListedElement, ListedItem } from '../leads/listed-lead.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { LedgerError } from '../ledger/ledger-error.ts';
-import type { PollSummary } from '../ledger/ledger-polling.ts';
-import type { PollId } from '../ledger/shown.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
+import type { PollSummary } from '../ledger/contract/ledger-polling.ts';
+import type { PollId } from '../ledger/contract/shown.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { type ChangedListing, type Source, SourceError } from '../source/source.ts';

@@ -1,6 +1,6 @@
 import type { HeldState } from '../leads/held.ts';
-import { IdSet } from '../ledger/id-set.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
+import { IdSet } from '../ledger/recording/id-set.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HeldLead } from '../sinks/sink.ts';
 

@@ -1,7 +1,7 @@
 import type { LedgerConfig } from '../config/config.ts';
-import { inspectFile } from '../ledger/inspect-file.ts';
-import { LedgerError } from '../ledger/ledger-error.ts';
-import { recoveredFile, removeLedger } from '../ledger/leftovers.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
+import { inspectFile } from '../ledger/database/inspect-file.ts';
+import { recoveredFile, removeLedger } from '../ledger/database/leftovers.ts';
 import type { Recovered } from '../ledger/recovery/build.ts';
 import { exchangeLedger } from '../ledger/recovery/exchange.ts';
 import { runBuild } from '../ledger/recovery/run-build.ts';

@@ -1,4 +1,4 @@
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import { nextBeat } from '../platform/beat.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Memory } from '../platform/memory.ts';

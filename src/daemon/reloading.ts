@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { ConfigError, formatFault } from '../config/config-error.ts';
 import { configWarnings } from '../config/config-warnings.ts';
 import type { ConfigValue } from '../config/effective-values.ts';
-import { LedgerError } from '../ledger/ledger-error.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { replacedProgram } from '../platform/replaced-program.ts';
 import type { Emit } from '../telemetry/events.ts';

@@ -1,5 +1,5 @@
 import { RETAINED, type Retained, type Retention } from '../leads/retention.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 

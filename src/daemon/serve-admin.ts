@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { startAdmin } from '../admin/server.ts';
-import { LedgerReader } from '../ledger/reader.ts';
+import { LedgerReader } from '../ledger/queries/reader.ts';
 import type { Closers } from '../platform/closers.ts';
 import { isLoopback } from '../platform/loopback.ts';
 import { version } from '../platform/version.ts';

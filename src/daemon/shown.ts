@@ -16,8 +16,8 @@ import type {
   LeadHistory,
   LeadRow,
   Speed,
-} from '../ledger/answers.ts';
-import type { DeliveryRow } from '../ledger/shown.ts';
+} from '../ledger/contract/answers.ts';
+import type { DeliveryRow } from '../ledger/contract/shown.ts';
 import type { ExportView } from './exporting.ts';
 import { readPollError } from './poll-error.ts';
 import type { SinkView, SourceView } from './status-view.ts';

@@ -1,5 +1,5 @@
 import { fallenFrom } from '../leads/listing-fall.ts';
-import type { PollRow, SourceStatus } from '../ledger/shown.ts';
+import type { PollRow, SourceStatus } from '../ledger/contract/shown.ts';
 import { countOf, printLength, printMoment, printMomentAndAge } from '../platform/in-words.ts';
 import { NEEDS_SOMEBODY } from '../telemetry/events.ts';
 import { nextCronTime } from './cron-times.ts';

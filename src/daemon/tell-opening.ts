@@ -1,4 +1,4 @@
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import type { Emit } from '../telemetry/events.ts';
 
 /** Tells what opening the ledger found and changed: an upgrade, or that it was restored. */

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { DEFAULT_RETRY } from '../config/sink-options.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import { openInThread } from '../ledger/thread/open-in-thread.ts';
 import { systemClock } from '../platform/clock.ts';
 import { failpointsAskedFor, threadToPark } from '../platform/failpoint.ts';

@@ -1,4 +1,4 @@
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 

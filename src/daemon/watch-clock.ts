@@ -1,5 +1,5 @@
-import type { Ledger } from '../ledger/ledger.ts';
-import { LedgerError } from '../ledger/ledger-error.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { nextBeat } from '../platform/beat.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';

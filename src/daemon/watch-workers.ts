@@ -1,6 +1,6 @@
 import { type Carrier, CarrierUnavailable, type Workers } from '../delivery/carrier.ts';
 import type { BatchRef } from '../leads/delivery.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 

@@ -1,4 +1,4 @@
-import type { Cell } from '../ledger/reading.ts';
+import type { Cell } from '../ledger/extraction/reading.ts';
 import { ParquetFile, type ParquetGroup, parquetGroup } from '../parquet/parquet-file.ts';
 import { csvLine } from '../platform/csv-line.ts';
 import type { Column } from '../store/relation.ts';

@@ -1,5 +1,5 @@
 import { setPriority } from 'node:os';
-import { LedgerError } from '../ledger/ledger-error.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { LockHeld } from '../platform/lock.ts';
 import { ExportFailed } from './export-failed.ts';
 import { lockExport } from './export-lock.ts';

@@ -1,8 +1,8 @@
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { LedgerExtract } from '../ledger/extracting.ts';
-import { PublicCopy } from '../ledger/public-copy.ts';
+import { LedgerExtract } from '../ledger/extraction/extracting.ts';
+import { PublicCopy } from '../ledger/extraction/public-copy.ts';
 import { version } from '../platform/version.ts';
 import { extractionOf } from '../store/extraction.ts';
 import type { Relation } from '../store/relation.ts';

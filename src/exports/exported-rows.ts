@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { copiedTables } from '../ledger/copied-rows.ts';
+import { copiedTables } from '../ledger/extraction/copied-rows.ts';
 import { parquetColumns, readParquet } from '../parquet/read-parquet.ts';
 import { csvRecords } from '../platform/csv-records.ts';
 

@@ -1,4 +1,4 @@
-import type { Cell } from '../ledger/reading.ts';
+import type { Cell } from '../ledger/extraction/reading.ts';
 import type { Column, ColumnType } from '../store/relation.ts';
 
 /** A row as a line of JSON: integers to the last digit, answers as JSON in its place, and a lead's own JSON as the text it is. */

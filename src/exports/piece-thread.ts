@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { LedgerExtract, type Rows, type Stretch } from '../ledger/extracting.ts';
-import { LedgerError } from '../ledger/ledger-error.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
+import { LedgerExtract, type Rows, type Stretch } from '../ledger/extraction/extracting.ts';
 import { relations } from '../store/documented.ts';
 import type { Relation } from '../store/relation.ts';
 import { type FileFormatName, fileFormats, type Piece } from './encoder.ts';

@@ -1,4 +1,4 @@
-import type { Rows } from '../ledger/extracting.ts';
+import type { Rows } from '../ledger/extraction/extracting.ts';
 import { always, type Relation } from '../store/relation.ts';
 
 const EXPORTED_AT = always(

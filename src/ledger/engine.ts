@@ -1,10 +1,10 @@
 import type { BatchRef } from '../leads/delivery.ts';
 import type { ListedBlock, ListedElement } from '../leads/listed-lead.ts';
-import type { Claimed, ClaimRequest } from './claim.ts';
-import type { Ledger } from './ledger.ts';
-import type { BegunAttempt } from './ledger-delivering.ts';
-import type { Begun } from './settling.ts';
-import type { PollId } from './shown.ts';
+import type { Claimed, ClaimRequest } from './contract/claim.ts';
+import type { Ledger } from './contract/ledger.ts';
+import type { BegunAttempt } from './contract/ledger-delivering.ts';
+import type { PollId } from './contract/shown.ts';
+import type { Begun } from './delivering/settling.ts';
 
 /** What claiming gave, and those of its batches whose attempts began in the same commit. */
 export interface ClaimedAndBegun {

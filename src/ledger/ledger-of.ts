@@ -1,8 +1,8 @@
 import type { Clock } from '../platform/clock.ts';
-import { BegunAttempts } from './begun-attempts.ts';
+import type { Ledger } from './contract/ledger.ts';
+import { inspectFile } from './database/inspect-file.ts';
+import { BegunAttempts } from './delivering/begun-attempts.ts';
 import type { LedgerEngine } from './engine.ts';
-import { inspectFile } from './inspect-file.ts';
-import type { Ledger } from './ledger.ts';
 
 /** The ledger that an engine works for. What began with its claim is kept here until its attempt asks for it. */
 export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; clock: Clock }): Ledger {

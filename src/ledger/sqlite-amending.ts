@@ -1,17 +1,17 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../platform/clock.ts';
-import { Amending } from './amending.ts';
-import { NEWEST, readPlace } from './browsing.ts';
-import { ClientKeys } from './client-keys.ts';
-import { ClockSetting, type Moved } from './clock-setting.ts';
-import { Declaring } from './declaring.ts';
-import { inTurns } from './in-turns.ts';
-import type { LedgerAccess } from './ledger-access.ts';
-import type { LedgerAmending } from './ledger-amending.ts';
-import type { Owing } from './owing.ts';
-import { Replaying } from './replaying.ts';
-import { Retaining } from './retaining.ts';
-import type { SinkRows } from './sink-rows.ts';
+import type { LedgerAmending } from './contract/ledger-amending.ts';
+import { inTurns } from './database/in-turns.ts';
+import type { LedgerAccess } from './database/ledger-access.ts';
+import type { SinkRows } from './database/sink-rows.ts';
+import { Amending } from './delivering/amending.ts';
+import { ClockSetting, type Moved } from './delivering/clock-setting.ts';
+import { Declaring } from './delivering/declaring.ts';
+import type { Owing } from './delivering/owing.ts';
+import { Replaying } from './delivering/replaying.ts';
+import { ClientKeys } from './privacy/client-keys.ts';
+import { Retaining } from './privacy/retaining.ts';
+import { NEWEST, readPlace } from './queries/browsing.ts';
 
 /** How many deliveries are made due in one transaction. */
 const RETRIED_AT_ONCE = 500;

@@ -1,15 +1,15 @@
 import type Database from 'better-sqlite3';
-import { anatomyOf, lastPolls } from './anatomy.ts';
-import { Comparing } from './comparing.ts';
-import { History } from './history.ts';
-import { Inspection } from './inspection.ts';
-import { LeadTrace } from './lead-trace.ts';
-import type { LedgerAccess } from './ledger-access.ts';
-import type { LedgerAsking } from './ledger-asking.ts';
-import { NewsReader } from './news.ts';
-import type { SinkRows } from './sink-rows.ts';
-import { UpcomingDeliveries } from './upcoming.ts';
-import { VitalSigns } from './vital-signs.ts';
+import type { LedgerAsking } from './contract/ledger-asking.ts';
+import type { LedgerAccess } from './database/ledger-access.ts';
+import type { SinkRows } from './database/sink-rows.ts';
+import { anatomyOf, lastPolls } from './queries/anatomy.ts';
+import { Comparing } from './queries/comparing.ts';
+import { History } from './queries/history.ts';
+import { Inspection } from './queries/inspection.ts';
+import { LeadTrace } from './queries/lead-trace.ts';
+import { NewsReader } from './queries/news.ts';
+import { UpcomingDeliveries } from './queries/upcoming.ts';
+import { VitalSigns } from './queries/vital-signs.ts';
 
 /** What is asked to know: how things are, what has happened, and what a mirror or a comparison needs. Changes nothing. */
 export function askingOf(db: Database.Database, access: LedgerAccess, rows: SinkRows) {

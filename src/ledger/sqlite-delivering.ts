@@ -1,12 +1,12 @@
 import type Database from 'better-sqlite3';
 import type { Judge } from '../leads/judge.ts';
 import type { Clock, Random } from '../platform/clock.ts';
-import { Claiming } from './claiming.ts';
+import type { LedgerAccess } from './database/ledger-access.ts';
+import type { SinkRows } from './database/sink-rows.ts';
+import { Claiming } from './delivering/claiming.ts';
+import type { Owing } from './delivering/owing.ts';
+import { Settling } from './delivering/settling.ts';
 import type { LedgerEngine } from './engine.ts';
-import type { LedgerAccess } from './ledger-access.ts';
-import type { Owing } from './owing.ts';
-import { Settling } from './settling.ts';
-import type { SinkRows } from './sink-rows.ts';
 
 interface DeliveringParts {
   readonly clock: Clock;

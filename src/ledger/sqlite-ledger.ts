@@ -1,23 +1,23 @@
 import type Database from 'better-sqlite3';
 import type { Judge } from '../leads/judge.ts';
 import type { Clock, Random } from '../platform/clock.ts';
+import type { Ledger } from './contract/ledger.ts';
+import { toLedgerError } from './contract/ledger-error.ts';
+import type { Opening } from './contract/ledger-upkeep.ts';
+import { LedgerAccess } from './database/ledger-access.ts';
+import { connect, prepareFile, renameCopy, requireFile } from './database/ledger-file.ts';
+import { removeLeftovers } from './database/leftovers.ts';
+import { SinkRows } from './database/sink-rows.ts';
+import { migrate, recognise, requireThisShape } from './database/upgrading.ts';
+import { Owing } from './delivering/owing.ts';
 import type { LedgerEngine } from './engine.ts';
-import type { Ledger } from './ledger.ts';
-import { LedgerAccess } from './ledger-access.ts';
-import { toLedgerError } from './ledger-error.ts';
-import { connect, prepareFile, renameCopy, requireFile } from './ledger-file.ts';
 import { ledgerOf } from './ledger-of.ts';
-import type { Opening } from './ledger-upkeep.ts';
-import { removeLeftovers } from './leftovers.ts';
-import { Owing } from './owing.ts';
-import { SinkRows } from './sink-rows.ts';
 import { amendingOf } from './sqlite-amending.ts';
 import { askingOf } from './sqlite-asking.ts';
 import { deliveringOf } from './sqlite-delivering.ts';
 import { personsOf } from './sqlite-persons.ts';
 import { pollingOf } from './sqlite-polling.ts';
 import { upkeepOf } from './sqlite-upkeep.ts';
-import { migrate, recognise, requireThisShape } from './upgrading.ts';
 
 /** Where the ledger is, and what it decides by: `judge` says what an attempt's outcomes mean, `random` makes leases. */
 export interface LedgerOptions {

@@ -1,13 +1,13 @@
 import type Database from 'better-sqlite3';
 import type { Erased } from '../leads/person.ts';
 import type { Clock } from '../platform/clock.ts';
-import { Erasing } from './erasing.ts';
-import { inTurns } from './in-turns.ts';
-import type { LedgerAccess } from './ledger-access.ts';
-import type { LedgerPersons } from './ledger-persons.ts';
-import { PersonSearch } from './person-search.ts';
-import type { SinkRows } from './sink-rows.ts';
-import { SubjectRows } from './subject-rows.ts';
+import type { LedgerPersons } from './contract/ledger-persons.ts';
+import { inTurns } from './database/in-turns.ts';
+import type { LedgerAccess } from './database/ledger-access.ts';
+import type { SinkRows } from './database/sink-rows.ts';
+import { Erasing } from './privacy/erasing.ts';
+import { PersonSearch } from './privacy/person-search.ts';
+import { SubjectRows } from './privacy/subject-rows.ts';
 
 /** What is asked for the sake of a person: to find, to give out and to remove what is held of them. */
 export function personsOf(db: Database.Database, access: LedgerAccess, clock: Clock, rows: SinkRows) {

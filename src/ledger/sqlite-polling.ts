@@ -1,10 +1,10 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../platform/clock.ts';
+import type { LedgerAccess } from './database/ledger-access.ts';
+import type { Owing } from './delivering/owing.ts';
 import type { LedgerEngine } from './engine.ts';
-import type { LedgerAccess } from './ledger-access.ts';
-import type { Owing } from './owing.ts';
-import { Polls } from './polls.ts';
-import { Recording } from './recording.ts';
+import { Polls } from './recording/polls.ts';
+import { Recording } from './recording/recording.ts';
 
 /** What polls ask: where a source's leads come from, what its last listing was, and to record the next. */
 export function pollingOf(db: Database.Database, access: LedgerAccess, clock: Clock, owing: Owing) {

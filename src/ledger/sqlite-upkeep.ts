@@ -1,11 +1,11 @@
 import type Database from 'better-sqlite3';
 import { collectGarbage } from '../platform/memory.ts';
+import type { Opening } from './contract/ledger-upkeep.ts';
+import type { LedgerAccess } from './database/ledger-access.ts';
+import { fileIdentity, scrub } from './database/ledger-file.ts';
+import { writeMark } from './database/progress-mark.ts';
+import { removeUpgradeCopies, removeUpgradeCopiesBefore } from './database/upgrade-copy.ts';
 import type { LedgerEngine } from './engine.ts';
-import type { LedgerAccess } from './ledger-access.ts';
-import { fileIdentity, scrub } from './ledger-file.ts';
-import type { Opening } from './ledger-upkeep.ts';
-import { writeMark } from './progress-mark.ts';
-import { removeUpgradeCopies, removeUpgradeCopiesBefore } from './upgrade-copy.ts';
 
 /** What concerns the file itself: which one it is, who else writes to it, and what of it is in its final place. */
 export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: Opening) {

@@ -5,7 +5,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'the event loop goes on while another process holds the write lock',
     without: 'a liveness probe kills the process because of somebody else’s transaction',
-    file: 'src/ledger/transactions.ts',
+    file: 'src/ledger/database/transactions.ts',
     text: "this.#db.exec('PRAGMA busy_timeout = 0');",
     instead: '',
     tests: ['test/faults/ledger-locked.test.ts'],
@@ -21,7 +21,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'the fence when an attempt is settled',
     without: 'an attempt whose lease was given to another settles the batch of that other',
-    file: 'src/ledger/settling-sql.ts',
+    file: 'src/ledger/delivering/settling-sql.ts',
     text: 'AND b.lease = +? ORDER',
     instead: 'AND +? IS NOT NULL ORDER',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/simulation'],
@@ -29,7 +29,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'one attempt for a lease',
     without: 'a job that Redis hands out twice is sent twice',
-    file: 'src/ledger/settling-sql.ts',
+    file: 'src/ledger/delivering/settling-sql.ts',
     text: 'AND lease = ? AND holder IS NULL AND leased_until > ?',
     instead: 'AND lease = ? AND leased_until > ?',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/simulation'],
@@ -37,7 +37,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'a lease that has ended is renewed',
     without: 'what was on its way when a process died is never offered again',
-    file: 'src/ledger/claiming-sql.ts',
+    file: 'src/ledger/delivering/claiming-sql.ts',
     text: 'WHERE sink_no = +? AND leased_until <= +? ${also}',
     instead: 'WHERE sink_no = +? AND leased_until <= +? AND 0 ${also}',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/simulation'],
@@ -53,7 +53,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'leases move along with a clock that is set ahead',
     without: 'what other processes have under way is sent twice',
-    file: 'src/ledger/claiming.ts',
+    file: 'src/ledger/delivering/claiming.ts',
     text: '    this.#followClock(now);\n',
     instead: '',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
@@ -61,7 +61,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'what this process attempts is not offered again',
     without: 'a process that stood still sends everything under way twice',
-    file: 'src/ledger/claiming.ts',
+    file: 'src/ledger/delivering/claiming.ts',
     text: '    this.#prolong(sink, request.attempting, now);\n',
     instead: '',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
@@ -69,7 +69,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'an outcome counts for the sink of its batch',
     without: 'a sink that is renamed gets everything under way twice',
-    file: 'src/ledger/settling.ts',
+    file: 'src/ledger/delivering/settling.ts',
     text: 'const sink = this.#rows.get(this.#nameOf(batchNo) ?? ref.sink);\n    // The fence',
     instead: 'const sink = this.#rows.get(ref.sink);\n    // The fence',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
@@ -77,7 +77,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'the answer only after the commit',
     without: 'something is reported as done that a crash undoes',
-    file: 'src/ledger/group-commit.ts',
+    file: 'src/ledger/database/group-commit.ts',
     text: 'return () => resolve(result);',
     instead: 'resolve(result);\n          return () => undefined;',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger'],
@@ -85,7 +85,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'the same batch again, not a new one',
     without: 'a CSV file is written a second time under another name',
-    file: 'src/ledger/claiming.ts',
+    file: 'src/ledger/delivering/claiming.ts',
     text: 'refs.push({ sink: sink.name, batch: batchId(row.batch_no), lease, replaces: row.lease || undefined });',
     instead:
       'const other = Number(this.#sql.addBatch.run(sink.sinkNo, now, lease, until, holder, lost).lastInsertRowid); this.#assign(other, this.#sql.inBatch.all(row.batch_no)); refs.push({ sink: sink.name, batch: batchId(other), lease });',
@@ -94,7 +94,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'new leads fill their batch while a backlog drains',
     without: 'a backlog that drains into CSV or Parquet files leaves a small file for every few new leads',
-    file: 'src/ledger/claiming.ts',
+    file: 'src/ledger/delivering/claiming.ts',
     text: 'return divided(withoutUnfilled(newer, request, now), max).slice(0, turns);',
     instead: 'return divided(newer, max).slice(0, turns);',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
@@ -102,7 +102,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'an older content does not overtake a newer one',
     without: 'a sink ends with what a lead said before',
-    file: 'src/ledger/order-sql.ts',
+    file: 'src/ledger/delivering/order-sql.ts',
     text: 'export const UNBLOCKED = `(d.after_no IS NULL OR',
     instead: 'export const UNBLOCKED = `(1 OR d.after_no IS NULL OR',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/simulation'],
@@ -110,7 +110,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'an attempt begins with the newest content',
     without: 'a lead that changed while its sink was away, or its batch in a queue, is sent as it was before',
-    file: 'src/ledger/settling-sql.ts',
+    file: 'src/ledger/delivering/settling-sql.ts',
     text: 'CASE WHEN l.version_no > v.version_no AND',
     instead: 'CASE WHEN 0 AND l.version_no > v.version_no AND',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/simulation'],
@@ -119,7 +119,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
     name: 'a failed attempt owes what has changed meanwhile',
     without:
       'a lead that is corrected while an attempt of it is under way is never sent to sinks that do not ask for updates',
-    file: 'src/ledger/settling.ts',
+    file: 'src/ledger/delivering/settling.ts',
     text: 'this.#newest.bringUpFailed(',
     instead: '((..._: unknown[]) => undefined)(',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/simulation'],
@@ -127,7 +127,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'what may have arrived keeps its name',
     without: 'a sink that does not ask for updates gets one lead twice, as two new leads',
-    file: 'src/ledger/newest-content.ts',
+    file: 'src/ledger/delivering/newest-content.ts',
     text: 'AND (o.unsure_at IS NULL OR (+:unsure AND',
     instead: 'AND (1 OR o.unsure_at IS NULL OR (+:unsure AND',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/simulation'],
@@ -135,7 +135,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'one probe at a time out of a queue',
     without: 'a destination that is down gets everything at once that waited for a silent worker',
-    file: 'src/ledger/settling.ts',
+    file: 'src/ledger/delivering/settling.ts',
     text: 'heldSince !== undefined && (this.#sql.attempting',
     instead: 'heldSince === null && (this.#sql.attempting',
     tests: ['test/ledger/sqlite-ledger.test.ts'],

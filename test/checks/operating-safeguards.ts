@@ -157,7 +157,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a page that meets damage reports it to the ledger',
     without: 'readiness stays green while pages fail over damage',
-    file: 'src/ledger/reader.ts',
+    file: 'src/ledger/queries/reader.ts',
     text: "if (code === 'damaged') this.#onDamage(failure);",
     instead: '',
     tests: ['test/ledger/reader.test.ts'],

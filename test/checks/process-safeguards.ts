@@ -47,7 +47,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'every commit of the ledger is on disk (synchronous = FULL)',
     without: 'a power cut undoes the last commits',
-    file: 'src/ledger/ledger-file.ts',
+    file: 'src/ledger/database/ledger-file.ts',
     text: "db.pragma('synchronous = FULL');",
     instead: "db.pragma('synchronous = NORMAL');",
     tests: ['test/ledger/sqlite-faults.test.ts'],
@@ -103,7 +103,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'an older copy that is written over the ledger is noticed',
     without: 'nobody is told that the ledger was set back, and its numbers are used twice under one id',
-    file: 'src/ledger/progress-mark.ts',
+    file: 'src/ledger/database/progress-mark.ts',
     text: "return typeof marked === 'number' && marked > lastPoll;",
     instead: 'return marked === -lastPoll;',
     tests: ['test/ledger/sqlite-faults.test.ts', 'test/faults/ledger-lost.test.ts'],

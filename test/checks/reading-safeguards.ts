@@ -5,7 +5,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'seen and owed in one transaction',
     without: 'a crash between the two leaves leads that are seen and owed to nobody',
-    file: 'src/ledger/recording.ts',
+    file: 'src/ledger/recording/recording.ts',
     text: 'this.#transactions.write(() => {\n        const now = this.#clock.now().getTime();',
     instead: '((work: () => void) => work())(() => {\n        const now = this.#clock.now().getTime();',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/faults/killed.test.ts'],
@@ -97,7 +97,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'the mark of a listing only after its end was recorded',
     without: 'leads of a listing that broke off are never read again',
-    file: 'src/ledger/polls.ts',
+    file: 'src/ledger/recording/polls.ts',
     text: "if (end.status === 'success' && !isSame) this.#complete(poll, end.mark);",
     instead: "if (!isSame) this.#complete(poll, 'mark' in end ? end.mark : undefined);",
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/daemon', 'test/simulation'],
@@ -105,7 +105,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'what is known of blocks is forgotten when a poll begins',
     without: 'a lead that changed in a poll which broke off, and changes back, stays changed',
-    file: 'src/ledger/polls.ts',
+    file: 'src/ledger/recording/polls.ts',
     text: '    this.#blocks.delete(source);\n',
     instead: '',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/simulation'],
@@ -113,7 +113,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'a block in which something was set aside is looked into each time',
     without: 'a lead that comes right beside it is never read',
-    file: 'src/ledger/poll-blocks.ts',
+    file: 'src/ledger/recording/poll-blocks.ts',
     text: 'block.hash !== undefined && block.met.length === block.size',
     instead: 'block.hash !== undefined',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger'],
@@ -121,7 +121,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'a block is not taken for known when a lead in it has changed in the same listing',
     without: 'a lead that stood twice in one listing keeps the wrong content until a restart',
-    file: 'src/ledger/poll-blocks.ts',
+    file: 'src/ledger/recording/poll-blocks.ts',
     text: '    this.#changed.add(lead);\n',
     instead: '    void lead;\n',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/simulation'],
@@ -129,7 +129,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'a listing that changed a lead is no longer recognised',
     without: 'a poll that broke off leaves an ETag behind that hides the former content',
-    file: 'src/ledger/recording.ts',
+    file: 'src/ledger/recording/recording.ts',
     text: '    this.#sql.unmark.run(poll.source);\n    poll.changed += 1;',
     instead: '    poll.changed += 1;',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
@@ -169,7 +169,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'a source is bound to the address of its leads',
     without: 'leads of another service are taken for changes of those that are known under the same ids',
-    file: 'src/ledger/polls.ts',
+    file: 'src/ledger/recording/polls.ts',
     text: '(kept !== null && leads > 0)) return kept;',
     instead: '(kept !== null && leads > 9e9)) return kept;',
     tests: ['test/daemon/polling.test.ts'],

@@ -5,7 +5,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'a backup copies one snapshot of the ledger',
     without: 'a backup begins anew with each write of the leadsync that runs, and never ends',
-    file: 'src/ledger/backup.ts',
+    file: 'src/ledger/database/backup.ts',
     text: "    db.exec('BEGIN');\n",
     instead: '',
     tests: ['test/ledger/backup.test.ts'],
@@ -45,7 +45,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'a text that is back is no change',
     without: 'every lead whose text was lost to damage goes out again as an update',
-    file: 'src/ledger/recording.ts',
+    file: 'src/ledger/recording/recording.ts',
     text: 'if (last.hash === hash) {',
     instead: 'if (last === undefined) {',
     tests: ['test/ledger/recovery'],
@@ -61,7 +61,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'a lead without its text is sent to nobody',
     without: 'retry sends a receiver an empty lead',
-    file: 'src/ledger/amending.ts',
+    file: 'src/ledger/delivering/amending.ts',
     text: "(d.event = 'erased' OR v.raw <> json_object('id', v.id))",
     instead: '1',
     tests: ['test/ledger/recovery'],
@@ -77,7 +77,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'the start removes a recovered ledger that was not finished',
     without: 'what a killed recovery copied stays on the disk, out of the reach of an erasure',
-    file: 'src/ledger/leftovers.ts',
+    file: 'src/ledger/database/leftovers.ts',
     text: '    removeLedger(recoveredFile(ledger));',
     instead: '    recoveredFile(ledger);',
     tests: ['test/daemon/recover.test.ts'],

@@ -5,7 +5,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'an answer that is set aside again takes a new number',
     without: 'the mirror shows a rejected lead as resolved for ever',
-    file: 'src/ledger/recording-sql.ts',
+    file: 'src/ledger/recording/recording-sql.ts',
     text: 'rejected_id = iif(resolved_at IS NULL, rejected_id, (SELECT max(rejected_id) + 1 FROM rejected_leads))',
     instead: 'rejected_id = rejected_id',
     tests: ['test/store/mirror.test.ts'],
@@ -21,7 +21,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'a changed lead reads its own deliveries',
     without: 'a changed lead reads the whole backlog of each sink, and everything else waits',
-    file: 'src/ledger/newest-content.ts',
+    file: 'src/ledger/delivering/newest-content.ts',
     text: 'FROM _versions v CROSS JOIN _deliveries o ON',
     instead: 'FROM _versions v JOIN _deliveries o ON',
     tests: ['test/ledger/plans.test.ts'],
@@ -45,7 +45,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'raw JSON holds nothing that engines refuse to read',
     without: 'one lead with a NUL makes every question over raw JSON fail',
-    file: 'src/ledger/views.ts',
+    file: 'src/ledger/database/views.ts',
     text: 'CAST(coalesce(v.safe_raw, v.raw) AS TEXT)',
     instead: 'CAST(coalesce(v.raw, v.safe_raw) AS TEXT)',
     tests: ['test/store/json-questions.test.ts'],
@@ -69,7 +69,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'what is late is reckoned with any SQLite',
     without: 'an analyst whose SQLite is older is told that a pipe is alive that is late',
-    file: 'src/ledger/views.ts',
+    file: 'src/ledger/database/views.ts',
     text: "((julianday('now') - 2440587.5) * 86400000.0)",
     instead: "(unixepoch('now', 'subsec') * 1000.0)",
     tests: ['test/store/speed-to-lead.test.ts'],
@@ -117,7 +117,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'the ledger no longer shows a lead as gone once it is back',
     without: 'analysts write off leads that the service lists',
-    file: 'src/ledger/views.ts',
+    file: 'src/ledger/database/views.ts',
     text: 'WHERE p.last_listed_at IS NOT NULL AND p.noted_at',
     instead: 'WHERE p.noted_at',
     tests: ['test/store/speed-to-lead.test.ts'],
@@ -133,7 +133,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'the ledger counts blanks of every kind as no address',
     without: 'a tab counts as an email address in the ledger but not in PostgreSQL',
-    file: 'src/ledger/views.ts',
+    file: 'src/ledger/database/views.ts',
     text: "${path}'), ${BLANKS}), '')",
     instead: "${path}')), '')",
     tests: ['test/store/speed-to-lead.test.ts'],
@@ -165,7 +165,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'export-subject prints lead ids as text',
     without: 'a reader of JSON rounds the id, and names another lead',
-    file: 'src/ledger/subject-rows.ts',
+    file: 'src/ledger/privacy/subject-rows.ts',
     text: 'return IDS.has(name) ? String(value) : Number(value);',
     instead: 'return Number(value);',
     tests: ['test/cli/export-subject.test.ts'],
@@ -173,7 +173,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'export-subject nests columns of JSON',
     without: 'a person gets their own data as escaped text within text',
-    file: 'src/ledger/subject-rows.ts',
+    file: 'src/ledger/privacy/subject-rows.ts',
     text: "typeof value === 'string' && NESTED.has(name) ? JSON.parse(value) : value",
     instead: 'value',
     tests: ['test/cli/export-subject.test.ts'],
@@ -197,7 +197,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'incremental exports that reach back behind a clock that was set back',
     without: 'leads that came after the step fall between two exports',
-    file: 'src/ledger/extracting.ts',
+    file: 'src/ledger/extraction/extracting.ts',
     text: 'if (from_at >= earliest - STEP_NOTED_MS)',
     instead: 'if (from_at < 0)',
     tests: ['test/exports/since.test.ts'],

@@ -11,7 +11,7 @@ import { judgeBy } from '../../src/delivery/judge.ts';
 import type { LeadEvent } from '../../src/leads/delivery.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { aListedLead } from '../support/a-lead.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { changedLead } from '../ledger/ledger-under-test.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { attemptDue, Install } from './an-install.ts';

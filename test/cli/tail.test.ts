@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { canaryLead, expectNoCanary } from '../support/canary.ts';
 import { startLeadsync } from '../support/leadsync.ts';

@@ -7,7 +7,7 @@ import { dispatch } from '../../src/daemon/dispatch.ts';
 import { Wake } from '../../src/daemon/wake.ts';
 import { InProcessCarrier } from '../../src/delivery/in-process-carrier.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { HeldClock, rest } from '../support/held-clock.ts';

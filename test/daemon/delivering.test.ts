@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchClock } from '../../src/daemon/watch-clock.ts';
 import type { Batch } from '../../src/leads/delivery.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
-import { LedgerError } from '../../src/ledger/ledger-error.ts';
+import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { attemptParts } from '../../src/sinks/attempt-parts.ts';
 import { SinkUnavailable } from '../../src/sinks/sink.ts';
 import { aListedLead } from '../support/a-lead.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { followLedger, type Happening } from '../../src/daemon/follow-ledger.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { aListedLead } from '../support/a-lead.ts';

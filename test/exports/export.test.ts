@@ -14,7 +14,7 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { type ExportRequest, exportTables } from '../../src/exports/export.ts';
 import { exportedRows } from '../../src/exports/exported-rows.ts';
-import { LedgerExtract } from '../../src/ledger/extracting.ts';
+import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
 import { version } from '../../src/platform/version.ts';
 import { relations } from '../../src/store/documented.ts';
 import type { Relation } from '../../src/store/relation.ts';

@@ -1,5 +1,5 @@
 import { retainOnce } from '../../src/daemon/retain.ts';
-import type { PollId } from '../../src/ledger/shown.ts';
+import type { PollId } from '../../src/ledger/contract/shown.ts';
 import {
   aSink,
   delivered,

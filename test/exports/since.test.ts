@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LedgerExtract } from '../../src/ledger/extracting.ts';
+import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
 import { relations } from '../../src/store/documented.ts';
 import type { Relation } from '../../src/store/relation.ts';
 import {

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { backUpLedger } from '../../src/ledger/backup.ts';
+import { backUpLedger } from '../../src/ledger/database/backup.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 let file: string;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Ledger } from '../../src/ledger/ledger.ts';
-import { LedgerError } from '../../src/ledger/ledger-error.ts';
+import type { Ledger } from '../../src/ledger/contract/ledger.ts';
+import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { SmallDisk } from '../support/small-disk.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { brokenBy, brokenRules } from '../../src/ledger/ledger-rules.ts';
+import { brokenBy, brokenRules } from '../../src/ledger/database/ledger-rules.ts';
 
 /** What must hold of a ledger's file whatever happened to its process; gives a sentence for each thing that does not. */
 export function faultsOf(file: string): string[] {

@@ -4,11 +4,11 @@ import type { Batch, BatchRef } from '../../src/leads/delivery.ts';
 import type { Judge } from '../../src/leads/judge.ts';
 import type { ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
 import type { Delivered, Outcome, Refused, Unavailable } from '../../src/leads/outcome.ts';
-import type { ClaimRequest } from '../../src/ledger/claim.ts';
-import type { DeclaredSink } from '../../src/ledger/declared.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
-import type { Settled } from '../../src/ledger/ledger-delivering.ts';
-import type { PollEnd } from '../../src/ledger/ledger-polling.ts';
+import type { ClaimRequest } from '../../src/ledger/contract/claim.ts';
+import type { DeclaredSink } from '../../src/ledger/contract/declared.ts';
+import type { Ledger } from '../../src/ledger/contract/ledger.ts';
+import type { Settled } from '../../src/ledger/contract/ledger-delivering.ts';
+import type { PollEnd } from '../../src/ledger/contract/ledger-polling.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { HeldClock } from '../support/held-clock.ts';
 

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { Questions } from '../../src/ledger/questions.ts';
+import { Questions } from '../../src/ledger/queries/questions.ts';
 import { aSink, changedLead, delivered, LedgerUnderTest, refused, unavailable } from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { LedgerError } from '../../src/ledger/ledger-error.ts';
-import { LedgerReader } from '../../src/ledger/reader.ts';
+import type { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
+import { LedgerReader } from '../../src/ledger/queries/reader.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { until } from '../support/until.ts';
 import { delivered, HOUR, ids, LedgerUnderTest, MINUTE, refused } from './ledger-under-test.ts';

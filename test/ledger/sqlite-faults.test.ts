@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { LedgerError } from '../../src/ledger/ledger-error.ts';
+import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { aLead, aListedLead, hashOf, listedAs } from '../support/a-lead.ts';
 import { HeldClock } from '../support/held-clock.ts';

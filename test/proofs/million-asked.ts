@@ -10,7 +10,7 @@ import { operationsOf } from '../../src/daemon/operations.ts';
 import { Wakes } from '../../src/daemon/wake.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { ExportStates } from '../../src/exports/export-states.ts';
-import { LedgerReader } from '../../src/ledger/reader.ts';
+import { LedgerReader } from '../../src/ledger/queries/reader.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { disk } from '../../src/platform/files.ts';

@@ -14,7 +14,7 @@ import { watchWorkers } from '../../src/daemon/watch-workers.ts';
 import type { Carrier } from '../../src/delivery/carrier.ts';
 import { InProcessCarrier } from '../../src/delivery/in-process-carrier.ts';
 import type { LeadEvent } from '../../src/leads/delivery.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { isDead } from '../../src/platform/life-sign.ts';
 import { Secret } from '../../src/platform/secret.ts';

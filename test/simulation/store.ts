@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Judge } from '../../src/leads/judge.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import type { Clock, Random } from '../../src/platform/clock.ts';
 import type { Life } from './life.ts';

@@ -1,5 +1,5 @@
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import type { Life } from './life.ts';
 import type { Shown } from './service.ts';
 import type { Versions } from './versions.ts';

@@ -2,7 +2,7 @@ import type { Batch, BatchRef, Delivery } from '../../src/leads/delivery.ts';
 import type { ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { REFUSALS_BEFORE_HOLD } from '../../src/leads/sink-health.ts';
-import type { Settled } from '../../src/ledger/ledger-delivering.ts';
+import type { Settled } from '../../src/ledger/contract/ledger-delivering.ts';
 import type { Life } from './life.ts';
 import { Sent } from './sent.ts';
 import type { Shown } from './service.ts';

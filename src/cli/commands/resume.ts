@@ -1,4 +1,4 @@
-import type { SinkStatus } from '../../ledger/shown.ts';
+import type { SinkStatus } from '../../ledger/contract/shown.ts';
 import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../context.ts';

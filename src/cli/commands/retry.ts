@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { DeliveryFilter } from '../../ledger/ledger-asking.ts';
-import type { DeliveryRow } from '../../ledger/shown.ts';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { DeliveryFilter } from '../../ledger/contract/ledger-asking.ts';
+import type { DeliveryRow } from '../../ledger/contract/shown.ts';
 import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../command.ts';
 import { CommandFailure } from '../command-failure.ts';

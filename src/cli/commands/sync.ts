@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
 import { viewExports } from '../../daemon/exporting.ts';
 import type { PollFailure } from '../../daemon/poll.ts';
-import type { LedgerStatus } from '../../ledger/shown.ts';
+import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, configOf, exportStatesOf, type GlobalOptions, type Surroundings } from '../context.ts';

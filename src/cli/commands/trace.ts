@@ -1,6 +1,6 @@
 import { Argument } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
-import type { TraceEntry } from '../../ledger/shown.ts';
+import type { TraceEntry } from '../../ledger/contract/shown.ts';
 import { defineCommand } from '../command.ts';
 import { commandShown, readableConfigOf, widthOf, withLedger } from '../context.ts';
 import { ExitCode } from '../exit-code.ts';

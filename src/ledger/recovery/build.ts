@@ -1,11 +1,11 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
-import { LedgerError, toLedgerError } from '../ledger-error.ts';
-import { connect } from '../ledger-file.ts';
-import { brokenRules } from '../ledger-rules.ts';
-import { removeLedger } from '../leftovers.ts';
-import { appliedSteps, recognise, takeSteps } from '../upgrading.ts';
+import { LedgerError, toLedgerError } from '../contract/ledger-error.ts';
+import { connect } from '../database/ledger-file.ts';
+import { brokenRules } from '../database/ledger-rules.ts';
+import { removeLedger } from '../database/leftovers.ts';
+import { appliedSteps, recognise, takeSteps } from '../database/upgrading.ts';
 import { type CopiedTable, copyTables, type OnCopied } from './copy-tables.ts';
 import { DamagedFile, isDamage } from './damaged-file.ts';
 import { giveUpLostTexts, mendDeliveries } from './mend-deliveries.ts';

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { codeOf } from '../../platform/error-code.ts';
 import { reach } from '../../platform/failpoint.ts';
-import { LedgerError, toLedgerError } from '../ledger-error.ts';
+import { LedgerError, toLedgerError } from '../contract/ledger-error.ts';
 import { syncFile } from './build.ts';
 import { tolerateDamage } from './damaged-file.ts';
 

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
-import { ERASED } from '../erasing.ts';
+import { LOST_TEXT } from '../delivering/lost-text.ts';
+import { ERASED } from '../privacy/erasing.ts';
 import type { CopiedTable } from './copy-tables.ts';
-import { LOST_TEXT } from './lost-text.ts';
 import type { Witness } from './witnesses.ts';
 
 /** Why a delivery is skipped that has arrived or was skipped, nobody knows which. */

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
-import { ERASED } from '../erasing.ts';
-import { NewestContent } from '../newest-content.ts';
-import { SinkRows } from '../sink-rows.ts';
+import { SinkRows } from '../database/sink-rows.ts';
+import { NewestContent } from '../delivering/newest-content.ts';
+import { ERASED } from '../privacy/erasing.ts';
 import { SETTLED } from './mend-deliveries.ts';
 
 /** A lead whose current version has no delivery to a sink that was owed it. */

@@ -1,6 +1,6 @@
 import type { MessagePort, Worker } from 'node:worker_threads';
+import { LedgerError } from '../contract/ledger-error.ts';
 import type { LedgerEngine } from '../engine.ts';
-import { LedgerError } from '../ledger-error.ts';
 import {
   type Answers,
   type Asked,

@@ -1,5 +1,5 @@
+import { LedgerError } from '../contract/ledger-error.ts';
 import type { LedgerEngine } from '../engine.ts';
-import { LedgerError } from '../ledger-error.ts';
 
 /** What is known of an engine from the moment that it is open, and is asked of it by no message. */
 type AtHand = 'id' | 'opening' | 'failing' | 'noteDamage';

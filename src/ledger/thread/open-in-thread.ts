@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../platform/clock.ts';
-import type { Ledger } from '../ledger.ts';
+import type { Ledger } from '../contract/ledger.ts';
 import { ledgerOf } from '../ledger-of.ts';
 import { askedEngine } from './asked-engine.ts';
 import { errorOf, type Message, type Opening } from './messages.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ListedItem } from '../../../src/leads/listed-lead.ts';
-import type { PollEnd } from '../../../src/ledger/ledger-polling.ts';
+import type { PollEnd } from '../../../src/ledger/contract/ledger-polling.ts';
 import { aLead, aListedLead, blockOf, hashOf } from '../../support/a-lead.ts';
 import { changedLead, LedgerUnderTest, type OpenLedger } from '../ledger-under-test.ts';
 

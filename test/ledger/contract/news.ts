@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NewsEntry, NewsMark } from '../../../src/ledger/news-entries.ts';
+import type { NewsEntry, NewsMark } from '../../../src/ledger/contract/news-entries.ts';
 import { aLead, hashOf } from '../../support/a-lead.ts';
 import {
   changedLead,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { brokenRules } from '../../../src/ledger/ledger-rules.ts';
+import { brokenRules } from '../../../src/ledger/database/ledger-rules.ts';
+import { LOST_TEXT } from '../../../src/ledger/delivering/lost-text.ts';
 import { buildRecovered, type Recovered } from '../../../src/ledger/recovery/build.ts';
-import { LOST_TEXT } from '../../../src/ledger/recovery/lost-text.ts';
 import { SETTLED } from '../../../src/ledger/recovery/mend-deliveries.ts';
 import { Chance } from '../../simulation/chance.ts';
 import { delivered, LedgerUnderTest, MINUTE } from '../ledger-under-test.ts';

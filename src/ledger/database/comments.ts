@@ -1,0 +1,30 @@
+import Database from 'better-sqlite3';
+import { relations } from '../../store/documented.ts';
+import { commentOf } from '../../store/relation.ts';
+
+/** What is said of every table, view and column: as rows of `_comments`. */
+const COMMENTS = relations.flatMap((relation) => [
+  [relation.name, null, commentOf(relation)],
+  ...relation.columns.map(({ name, means }) => [relation.name, name, means]),
+]);
+
+/** Writes them anew. */
+export function writeComments(db: Database.Database): void {
+  db.exec('DELETE FROM _comments');
+  const add = db.prepare('INSERT INTO _comments VALUES (?, ?, ?)');
+  for (const comment of COMMENTS) add.run(comment);
+}
+
+/** Writes them where they are others. Words may change without a step; those of a version before are no reason not to open a ledger. */
+export function refreshComments(db: Database.Database): void {
+  try {
+    const written = db
+      .prepare('SELECT relation, "column", comment FROM _comments ORDER BY rowid')
+      .raw()
+      .all();
+    if (JSON.stringify(written) !== JSON.stringify(COMMENTS))
+      db.transaction(() => writeComments(db)).immediate();
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error;
+  }
+}

@@ -1,0 +1,243 @@
+import type Database from 'better-sqlite3';
+import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
+import { HEALTHY, type SinkHealth } from '../../leads/sink-health.ts';
+import type { DeclaredSink } from '../contract/declared.ts';
+import type { Held } from './transactions.ts';
+
+/** A sink as a row. */
+export interface SinkRow {
+  readonly sinkNo: number;
+  readonly name: string;
+  readonly active: boolean;
+  readonly events: readonly LeadEvent[];
+  readonly backfill: boolean;
+  readonly owedThrough: number;
+  readonly backfillTo: number;
+  readonly health: SinkHealth;
+  /** How many deliveries the sink has in each state. */
+  readonly counts: Readonly<Record<DeliveryState, number>>;
+  /** As it was last configured: JSON without secrets. */
+  readonly config: string | undefined;
+}
+
+interface RawRow {
+  sink_no: number;
+  sink: string;
+  active: number;
+  events: string;
+  backfill: number;
+  owed_through: number;
+  backfill_to: number;
+  health: string;
+  pending: number;
+  delivered: number;
+  dead: number;
+  skipped: number;
+  config: string | null;
+}
+
+/** A sink that was read in the open transaction. */
+interface OpenRow {
+  row: SinkRow;
+  changed: boolean;
+}
+
+/**
+ * Reads and writes the sinks' rows: which there are, how each is doing, and how many deliveries it has in each state.
+ * Inside a transaction, in which nobody else can change it, a row is read once and written once.
+ */
+export class SinkRows implements Held {
+  readonly #db: Database.Database;
+  readonly #open = new Map<string, OpenRow>();
+  readonly #get: Database.Statement<[string], RawRow>;
+  readonly #all: Database.Statement<[], RawRow>;
+  readonly #insert: Database.Statement;
+  readonly #redeclare: Database.Statement;
+  readonly #save: Database.Statement<[string, number, number, number, number, number, number]>;
+  readonly #move: Database.Statement<[{ name: string; place: string; now: number }]>;
+  readonly #rename: Database.Statement<[string, string]>;
+  readonly #namesInIds: Database.Statement<[], string>;
+  readonly #newestVersion: Database.Statement<[], number>;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.#get = db.prepare('SELECT * FROM _sinks WHERE sink = ?');
+    this.#all = db.prepare('SELECT * FROM _sinks ORDER BY sink_no');
+    this.#insert = db.prepare(
+      'INSERT INTO _sinks (sink, active, events, backfill, owed_through, backfill_to, health, named, config) VALUES (?, 1, ?, ?, 0, ?, ?, ?, ?)',
+    );
+    this.#redeclare = db.prepare(
+      'UPDATE _sinks SET active = ?, events = ?, backfill = ?, owed_through = ?, backfill_to = ?, config = ? WHERE sink_no = ?',
+    );
+    this.#save = db.prepare(
+      'UPDATE _sinks SET health = ?, owed_through = ?, pending = ?, delivered = ?, dead = ?, skipped = ? WHERE sink_no = ?',
+    );
+    this.#move = db.prepare(
+      `UPDATE _sinks SET place = :place, former = iif(place <> :place,
+         json_insert(former, '$[#]', json_array(place, coalesce(json_extract(former, '$[#-1][2]'), 0), :now)), former) WHERE sink = :name`,
+    );
+    this.#rename = db.prepare('UPDATE _sinks SET named = coalesce(named, sink), sink = ? WHERE sink = ?');
+    this.#namesInIds = db.prepare<[], string>('SELECT coalesce(named, sink) FROM _sinks').pluck();
+    this.#newestVersion = db
+      .prepare<[], number>('SELECT coalesce(max(version_no), 0) FROM _versions')
+      .pluck();
+  }
+
+  all(): SinkRow[] {
+    this.flush();
+    return this.#all.all().map(toSinkRow);
+  }
+
+  get(name: string): SinkRow | undefined {
+    const open = this.#open.get(name);
+    if (open) return open.row;
+    const raw = this.#get.get(name);
+    const row = raw && toSinkRow(raw);
+    if (row && this.#db.inTransaction) this.#open.set(name, { row, changed: false });
+    return row;
+  }
+
+  setHealth(name: string, health: SinkHealth): void {
+    this.#change(name, (row) => ({ ...row, health }));
+  }
+
+  /** Counts deliveries that came into a state, or (negative) left it. */
+  count(name: string, state: DeliveryState, deliveries: number): void {
+    if (deliveries === 0) return;
+    this.#change(name, (row) => ({
+      ...row,
+      counts: { ...row.counts, [state]: row.counts[state] + deliveries },
+    }));
+  }
+
+  #change(name: string, change: (row: SinkRow) => SinkRow): void {
+    const row = this.get(name);
+    if (row) this.#open.set(name, { row: change(row), changed: true });
+  }
+
+  flush(): void {
+    for (const open of this.#open.values()) {
+      if (!open.changed) continue;
+      const { health, owedThrough, counts, sinkNo } = open.row;
+      const { pending, delivered, dead, skipped } = counts;
+      this.#save.run(encodeHealth(health), owedThrough, pending, delivered, dead, skipped, sinkNo);
+      open.changed = false;
+    }
+  }
+
+  forget(): void {
+    this.#open.clear();
+  }
+
+  setProgress(name: string, owedThrough: number): void {
+    this.#change(name, (row) => ({ ...row, owedThrough }));
+  }
+
+  /** Makes the active sinks exactly these. What was listed while a sink was not active becomes its backfill. */
+  declare(sinks: readonly DeclaredSink[], now: number): void {
+    const newest = this.#newestVersion.get() ?? 0;
+    for (const sink of sinks) this.#renameFormer(sink, sinks);
+    const known = new Map(this.all().map((row) => [row.name, row]));
+    for (const sink of sinks) {
+      const row = known.get(sink.name);
+      known.delete(sink.name);
+      if (!row)
+        this.#insert.run(
+          sink.name,
+          sink.events.join(),
+          Number(sink.backfill),
+          newest,
+          encodeHealth(HEALTHY),
+          this.#nameInIds(sink.name),
+          sink.config ?? null,
+        );
+      else {
+        const backfillTo = row.active ? row.backfillTo : newest;
+        this.#redeclare.run(
+          1,
+          sink.events.join(),
+          Number(sink.backfill),
+          row.owedThrough,
+          backfillTo,
+          sink.config ?? row.config ?? null,
+          row.sinkNo,
+        );
+      }
+    }
+    for (const row of known.values()) if (row.active) this.#retire(row, newest);
+    for (const { name, place } of sinks) if (place !== undefined) this.#move.run({ name, place, now });
+    this.forget();
+  }
+
+  #retire(row: SinkRow, newest: number): void {
+    // A backfill that was not finished goes on from where it stood when the sink is back.
+    const owedThrough = row.owedThrough < row.backfillTo ? row.owedThrough : newest;
+    const { events, backfill, config = null, sinkNo } = row;
+    this.#redeclare.run(0, events.join(), Number(backfill), owedThrough, newest, config, sinkNo);
+  }
+
+  /** Deliveries keep the name in their ids: a receiver remembers it. Once renamed, the former name means nothing any more. */
+  #renameFormer({ name, formerly }: DeclaredSink, all: readonly DeclaredSink[]): void {
+    if (formerly === undefined || all.some((sink) => sink.name === formerly)) return;
+    if (this.#get.get(name) === undefined) this.#rename.run(name, formerly);
+  }
+
+  /** A new sink under the former name of another must not give its deliveries ids that the other's had; null: its own name will do. */
+  #nameInIds(name: string): string | null {
+    const taken = new Set(this.#namesInIds.all());
+    let free = name;
+    for (let n = 2; taken.has(free); n += 1) free = `${name}~${n}`;
+    return free === name ? null : free;
+  }
+}
+
+function toSinkRow(row: RawRow): SinkRow {
+  return {
+    sinkNo: row.sink_no,
+    name: row.sink,
+    active: row.active === 1,
+    events: row.events.split(',') as LeadEvent[],
+    backfill: row.backfill === 1,
+    owedThrough: row.owed_through,
+    backfillTo: row.backfill_to,
+    health: decodeHealth(row.health),
+    counts: { pending: row.pending, delivered: row.delivered, dead: row.dead, skipped: row.skipped },
+    config: row.config ?? undefined,
+  };
+}
+
+/** Dates are kept as milliseconds since 1970; the views read them. */
+function encodeHealth(health: SinkHealth): string {
+  const stored: StoredHealth = {
+    ...health,
+    refusingSince: health.refusingSince?.getTime(),
+    heldSince: health.heldSince?.getTime(),
+    probeAt: health.probeAt?.getTime(),
+    lastDeliveredAt: health.lastDeliveredAt?.getTime(),
+    pausedSince: health.pausedSince?.getTime(),
+  };
+  return JSON.stringify(stored);
+}
+
+type StoredHealth = {
+  [Key in keyof SinkHealth]?: Date extends SinkHealth[Key] ? number | undefined : SinkHealth[Key];
+};
+
+function decodeHealth(text: string): SinkHealth {
+  const stored: StoredHealth = JSON.parse(text);
+  const date = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms));
+  return {
+    ...HEALTHY,
+    recent: stored.recent ?? '',
+    refusals: stored.refusals ?? 0,
+    probes: stored.probes ?? 0,
+    places: stored.places,
+    heldReason: stored.heldReason,
+    pausedReason: stored.pausedReason,
+    refusingSince: date(stored.refusingSince),
+    heldSince: date(stored.heldSince),
+    probeAt: date(stored.probeAt),
+    lastDeliveredAt: date(stored.lastDeliveredAt),
+    pausedSince: date(stored.pausedSince),
+  };
+}

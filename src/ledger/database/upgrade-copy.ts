@@ -1,0 +1,81 @@
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type Database from 'better-sqlite3';
+import type { UpgradeCopy } from '../contract/ledger-upkeep.ts';
+
+/** Space that must be free, as a multiple of the ledger's size: for the copy, and for what the upgrade writes. */
+const ROOM_TIMES = 2;
+/** A copy has this ending until it is complete. */
+const PART = '.part';
+
+/**
+ * Copies the ledger beside itself before it is upgraded to a schema, so that the earlier leadsync can be installed again.
+ * The copy of an earlier upgrade stays until the new one is complete. Never throws: a copy that cannot be made does not
+ * keep the new version from starting.
+ */
+export function copyBeforeUpgrade(db: Database.Database, schema: number): UpgradeCopy {
+  const path = `${db.name}.before-schema-${schema}`;
+  const part = `${path}${PART}`;
+  try {
+    removeCopies(db.name, (name) => name.endsWith(PART));
+    if (!hasRoom(db.name)) return { skipped: 'the disk has too little room' };
+    writeCopy(db, part);
+    renameSync(part, path);
+    removeCopies(db.name, (name) => name !== basename(path));
+    return { path };
+  } catch (error) {
+    if (statSync(part, { throwIfNoEntry: false })?.isFile()) rmSync(part);
+    return { skipped: String((error as { code?: unknown }).code ?? 'it failed') };
+  }
+}
+
+/** Removes the copies that upgrades have left. They hold personal data that is erased from the ledger itself. */
+export function removeUpgradeCopies(file: string): void {
+  removeCopies(file, () => true);
+}
+
+/** Removes the copies that were made before a moment, by the times of their files. */
+export function removeUpgradeCopiesBefore(file: string, before: Date): void {
+  const folder = dirname(file);
+  removeCopies(file, (name) => {
+    const copy = statSync(join(folder, name), { throwIfNoEntry: false }); // an erasure may remove it at the same time
+    return copy !== undefined && copy.mtime < before;
+  });
+}
+
+/** Writes a copy that only this user can read, and that survives a power cut. */
+function writeCopy(db: Database.Database, path: string): void {
+  const file = openSync(path, 'w', 0o600); // SQLite writes into an empty file, and keeps its mode
+  try {
+    db.prepare('VACUUM INTO ?').run(path);
+    chmodSync(path, 0o600);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function removeCopies(file: string, isToGo: (name: string) => boolean): void {
+  const folder = dirname(file);
+  const start = `${basename(file)}.before-schema-`;
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isFile() && entry.name.startsWith(start) && isToGo(entry.name))
+      rmSync(join(folder, entry.name), { force: true });
+}
+
+function hasRoom(file: string): boolean {
+  const { blocks, bavail, bsize } = statfsSync(file);
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  // A file system that counts no blocks does not say how much room it has.
+  return blocks === 0 || bavail * bsize > ROOM_TIMES * (statSync(file).size + log);
+}

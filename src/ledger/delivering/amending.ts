@@ -1,0 +1,103 @@
+import type Database from 'better-sqlite3';
+import type { DeliveryState } from '../../leads/delivery.ts';
+import { HEALTHY } from '../../leads/sink-health.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Rows } from '../contract/answers.ts';
+import type { DeliveryFilter } from '../contract/ledger-asking.ts';
+import type { SinkRows } from '../database/sink-rows.ts';
+import type { Place } from '../queries/browsing.ts';
+import { DeliveryList } from '../queries/delivery-list.ts';
+import { OVERTAKEN } from './order-sql.ts';
+
+/** What people change by hand. Runs inside its caller's transaction. */
+export class Amending {
+  readonly #clock: Clock;
+  readonly #rows: SinkRows;
+  readonly #deliveries: DeliveryList;
+  readonly #sql;
+
+  constructor(db: Database.Database, clock: Clock, rows: SinkRows) {
+    this.#clock = clock;
+    this.#rows = rows;
+    this.#deliveries = new DeliveryList(db);
+    this.#sql = prepare(db);
+  }
+
+  /** The next deliveries that a retry means; what is being attempted at this moment is left alone. Only reads. */
+  retriable(filter: DeliveryFilter, limit: number, after: Place): Rows<number> {
+    return this.#deliveries.numbers(
+      { ...filter, states: filter.states ?? ['dead', 'pending'] },
+      limit,
+      after,
+    );
+  }
+
+  /** Makes some of them due now, as far as they still may be. Gives how many. */
+  retry(deliveries: readonly number[]): number {
+    const now = this.#clock.now().getTime();
+    const retried = deliveries.flatMap((delivery) => {
+      const row = this.#sql.waits.get(delivery);
+      if (!row) return [];
+      this.#sql.due.run(now, now, delivery);
+      if (row.batch_no !== null) this.#sql.wake.run(now, row.batch_no);
+      return [row];
+    });
+    for (const [sink, rows] of Map.groupBy(retried, (row) => row.sink)) {
+      const dead = rows.filter(({ state }) => state === 'dead').length;
+      this.#rows.count(sink, 'dead', -dead);
+      this.#rows.count(sink, 'pending', dead);
+    }
+    return retried.length;
+  }
+
+  pause(name: string, reason: string): boolean {
+    const sink = this.#rows.get(name);
+    if (!sink) return false;
+    if (!sink.health.pausedSince) {
+      this.#rows.setHealth(name, {
+        ...sink.health,
+        pausedSince: this.#clock.now(),
+        pausedReason: reason,
+      });
+    }
+    return true;
+  }
+
+  /** Also ends a hold: whoever resumes a sink expects it to be tried now, with those that waited for the next probe. */
+  resume(name: string): boolean {
+    const sink = this.#rows.get(name);
+    if (!sink) return false;
+    const { heldSince, probeAt } = sink.health;
+    if (heldSince && probeAt) {
+      const now = this.#clock.now().getTime();
+      this.#sql.hurry.run(now, sink.sinkNo, now, probeAt.getTime());
+      this.#sql.hurryBatches.run(now, sink.sinkNo, now, probeAt.getTime());
+    }
+    this.#rows.setHealth(name, { ...HEALTHY, lastDeliveredAt: sink.health.lastDeliveredAt });
+    return true;
+  }
+}
+
+function prepare(db: Database.Database) {
+  return {
+    waits: db.prepare<[number], { batch_no: number | null; sink: string; state: DeliveryState }>(
+      `SELECT d.batch_no, s.sink, d.state FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
+       JOIN _versions v ON v.version_no = d.version_no LEFT JOIN _batches b ON b.batch_no = d.batch_no
+       WHERE d.delivery_no = ? AND (d.event = 'erased' OR v.raw <> json_object('id', v.id))
+       AND (d.state = 'pending' OR (d.state = 'dead' AND NOT ${OVERTAKEN})) AND (b.batch_no IS NULL OR b.lease = 0)`,
+    ),
+    due: db.prepare<[number, number, number]>(
+      `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, excused = 0, settled_at = NULL, next_attempt_at = ?,
+       retried_at = iif(refused_at IS NULL, retried_at, ?), refused_at = NULL WHERE delivery_no = ?`,
+    ),
+    hurry: db.prepare<[number, number, number, number]>(
+      "UPDATE _deliveries SET next_attempt_at = ? WHERE sink_no = +? AND state = 'pending' AND next_attempt_at > +? AND next_attempt_at <= +?",
+    ),
+    hurryBatches: db.prepare<[number, number, number, number]>(
+      'UPDATE _batches SET leased_until = ? WHERE sink_no = +? AND lease = 0 AND leased_until > +? AND leased_until <= +?',
+    ),
+    wake: db.prepare<[number, number]>(
+      'UPDATE _batches SET leased_until = ? WHERE batch_no = ? AND lease = 0',
+    ),
+  };
+}

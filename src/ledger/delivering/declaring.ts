@@ -1,0 +1,86 @@
+import type Database from 'better-sqlite3';
+import type { Clock } from '../../platform/clock.ts';
+import type { DeclaredSource, LastDeclared } from '../contract/declared.ts';
+import type { SinkRows } from '../database/sink-rows.ts';
+import { LEAVES_ITS_BATCH } from '../privacy/erasing.ts';
+
+const FORGOTTEN = 'its sink was removed from the configuration, and forgotten';
+const FORGOTTEN_AT_ONCE = 500;
+
+/** What the configuration says there is, and what of it was there before. Runs inside its caller's transaction. */
+export class Declaring {
+  readonly #clock: Clock;
+  readonly #rows: SinkRows;
+  readonly #sql;
+
+  constructor(db: Database.Database, clock: Clock, rows: SinkRows) {
+    this.#clock = clock;
+    this.#rows = rows;
+    this.#sql = {
+      addSource: db.prepare('INSERT INTO _sources (source) VALUES (?) ON CONFLICT DO NOTHING'),
+      configure: db.prepare('UPDATE _sources SET config = ? WHERE source = ?'),
+      undeclare: db.prepare(
+        'UPDATE _sources SET config = NULL WHERE source NOT IN (SELECT value FROM json_each(?))',
+      ),
+      sources: db.prepare<[], { name: string; config: string | null; leads: number; origin: string | null }>(
+        'SELECT source AS name, config, leads, iif(leads > 0, origin, NULL) AS origin FROM _sources ORDER BY source',
+      ),
+      missed: db.prepare<[number], number>('SELECT count(*) FROM _leads WHERE version_no > ?').pluck(),
+      owed: db
+        .prepare<[number, number], number>(
+          `SELECT d.delivery_no FROM _deliveries d LEFT JOIN _batches b ON b.batch_no = d.batch_no
+           WHERE d.sink_no = +? AND d.state = 'pending' AND (b.batch_no IS NULL OR b.lease = 0) LIMIT +?`,
+        )
+        .pluck(),
+      skip: db.prepare(
+        `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVES_ITS_BATCH}
+         WHERE delivery_no IN (SELECT value FROM json_each(?))`,
+      ),
+      endBatches: db.prepare(
+        'DELETE FROM _batches AS b WHERE sink_no = ? AND NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no)',
+      ),
+    };
+  }
+
+  sources(sources: readonly DeclaredSource[]): void {
+    this.#sql.undeclare.run(JSON.stringify(sources.map(({ name }) => name)));
+    for (const { name, config } of sources) {
+      this.#sql.addSource.run(name);
+      this.#sql.configure.run(config, name);
+    }
+  }
+
+  last(): LastDeclared {
+    return {
+      sources: this.#sql.sources.all().map(({ config, origin, ...row }) => ({
+        ...row,
+        config: config ?? undefined,
+        origin: origin ?? undefined,
+      })),
+      sinks: this.#rows.all().map(({ name, active, config, counts, owedThrough }) => ({
+        name,
+        active,
+        config,
+        pending: counts.pending,
+        missed: active ? 0 : (this.#sql.missed.get(owedThrough) ?? 0),
+      })),
+    };
+  }
+
+  /** Whether there is such a sink, and it is no longer declared. */
+  isOrphan(name: string): boolean {
+    return this.#rows.get(name)?.active === false;
+  }
+
+  /** Skips the next part of what an orphan is owed. Gives how many; 0 when nothing is left. */
+  forgetSome(name: string): number {
+    const sink = this.#rows.get(name);
+    if (!sink || sink.active) return 0;
+    const some = this.#sql.owed.all(sink.sinkNo, FORGOTTEN_AT_ONCE);
+    this.#sql.skip.run(FORGOTTEN, this.#clock.now().getTime(), JSON.stringify(some));
+    this.#sql.endBatches.run(sink.sinkNo);
+    this.#rows.count(name, 'pending', -some.length);
+    this.#rows.count(name, 'skipped', some.length);
+    return some.length;
+  }
+}

@@ -1,0 +1,143 @@
+import { isDeepStrictEqual } from 'node:util';
+import type Database from 'better-sqlite3';
+import type { Verdict } from '../../leads/judge.ts';
+import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
+import type { Attempt } from '../contract/ledger-delivering.ts';
+
+/** What became of one delivery. */
+export interface Result {
+  readonly deliveryNo: number;
+  readonly outcome: Outcome;
+  readonly verdict: Verdict;
+  /** Attempts that were counted before this one. */
+  readonly attemptsBefore: number;
+}
+
+/** The attempt of a batch, and what becomes of the batch. */
+export interface Settlement {
+  readonly attempt: Attempt;
+  readonly now: number;
+  readonly batchNo: number;
+  /** Whether the batch is attempted again as it is. */
+  readonly kept: boolean;
+  /** It is, because some of it may have arrived: then all of it may have, as far as anybody knows. */
+  readonly keptUnsure: boolean;
+}
+
+type WriteSql = ReturnType<typeof prepareWrite>;
+
+/** Writes what became of deliveries, and the attempts that it came of. Runs inside its caller's transaction. */
+export class Results {
+  readonly #oneDelivery: WriteSql;
+  readonly #wholeBatch: WriteSql;
+
+  constructor(db: Database.Database) {
+    this.#oneDelivery = prepareWrite(db, 'delivery_no');
+    this.#wholeBatch = prepareWrite(db, 'batch_no');
+  }
+
+  /** `results`: of every delivery of the batch. */
+  write(results: readonly Result[], settlement: Settlement): void {
+    const [first] = results;
+    if (first && results.length > 1 && results.every((result) => isLike(result, first)))
+      this.#write(this.#wholeBatch, settlement.batchNo, first, settlement);
+    else for (const result of results) this.#write(this.#oneDelivery, result.deliveryNo, result, settlement);
+  }
+
+  /** Writes what became of the deliveries that `sql` finds by `key`, and the attempt that it came of. */
+  #write(sql: WriteSql, key: number, result: Result, settlement: Settlement): void {
+    const { attempt, now, batchNo, kept, keptUnsure } = settlement;
+    const { outcome, verdict } = result;
+    const startedAt = attempt.startedAt.getTime();
+    if (outcome.kind === 'untried') {
+      sql.leave.run(verdict.nextAttemptAt?.getTime() ?? null, startedAt, key);
+      return;
+    }
+    const failed = outcome.kind === 'delivered' ? undefined : outcome;
+    const told = {
+      key,
+      batchNo,
+      startedAt,
+      durationMs: Math.round(attempt.durationMs),
+      outcome: outcome.kind,
+      httpStatus: outcome.httpStatus ?? null,
+      error: failed?.reason ?? null,
+      answer: failed?.answer ?? null,
+    };
+    if (!isUncounted(result)) sql.addAttempts.run(told);
+    else {
+      sql.repeatAttempts.run(told);
+      sql.addOtherAttempts.run(told);
+    }
+    sql.settle.run(
+      verdict.state,
+      verdict.reason ?? null,
+      verdict.attempts,
+      verdict.excused,
+      verdict.nextAttemptAt?.getTime() ?? null,
+      verdict.state === 'pending' ? null : now,
+      startedAt,
+      startedAt,
+      outcome.kind === 'refused' ? now : null,
+      keptUnsure || (failed && mayHaveArrived(failed)) ? now : null,
+      kept ? batchNo : null,
+      key,
+    );
+  }
+}
+
+/** The attempt did not count: the sink was probed, or more are to show whether it is down. */
+function isUncounted({ verdict, attemptsBefore }: Result): boolean {
+  return verdict.state === 'pending' && verdict.attempts === attemptsBefore;
+}
+
+/** Whether one statement can write both: so it is whenever a whole batch got through. */
+function isLike(one: Result, other: Result): boolean {
+  if (isUncounted(one) !== isUncounted(other)) return false;
+  if (one.outcome === other.outcome && one.verdict === other.verdict) return true;
+  return isDeepStrictEqual(one.outcome, other.outcome) && isDeepStrictEqual(one.verdict, other.verdict);
+}
+
+/** An attempt as it is written for each delivery of a batch, or for one. */
+interface AttemptTold {
+  readonly key: number;
+  readonly batchNo: number;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly outcome: Outcome['kind'];
+  readonly httpStatus: number | null;
+  readonly error: string | null;
+  readonly answer: string | null;
+}
+
+function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
+  const addAttempts = (also = '') =>
+    db.prepare<[AttemptTold]>(
+      `INSERT INTO _attempts (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer)
+       SELECT delivery_no, :batchNo, :startedAt, :durationMs, :outcome, :httpStatus, :error, :answer
+       FROM _deliveries d WHERE ${key} = +:key ${also} ORDER BY delivery_no`,
+    );
+  return {
+    addAttempts: addAttempts(),
+    // What failed in the same way in the same batch right before becomes one row with it.
+    repeatAttempts: db.prepare<[AttemptTold]>(
+      `UPDATE _attempts SET times = times + 1, last_at = :startedAt, duration_ms = :durationMs, answer = :answer
+       WHERE attempt_no IN (SELECT max(a.attempt_no) FROM _deliveries d JOIN _attempts a ON a.delivery_no = d.delivery_no
+         WHERE d.${key} = +:key GROUP BY d.delivery_no)
+       AND batch_no = :batchNo AND outcome = :outcome AND http_status IS :httpStatus AND error IS :error`,
+    ),
+    addOtherAttempts: addAttempts(
+      'AND NOT EXISTS (SELECT 1 FROM _attempts a WHERE a.delivery_no = d.delivery_no AND a.batch_no = :batchNo AND a.last_at = :startedAt)',
+    ),
+    settle: db.prepare(
+      `UPDATE _deliveries SET state = ?, reason = ?, attempts = ?, excused = ?, next_attempt_at = ?, settled_at = ?,
+       first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?,
+       refused_at = coalesce(refused_at, ?), unsure_at = coalesce(unsure_at, ?), batch_no = ?
+       WHERE ${key} = +?`,
+    ),
+    // It was in a message that was refused as a whole, so its name and content are known there.
+    leave: db.prepare(
+      `UPDATE _deliveries SET next_attempt_at = ?, first_attempt_at = coalesce(first_attempt_at, ?), batch_no = NULL WHERE ${key} = +?`,
+    ),
+  };
+}

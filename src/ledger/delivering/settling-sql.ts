@@ -1,0 +1,105 @@
+import type Database from 'better-sqlite3';
+import type { LeadEvent } from '../../leads/delivery.ts';
+import { changedAt, deliveryId } from '../database/views.ts';
+import { MARK_UNSURE, SKIP } from '../privacy/erasing.ts';
+import { HAS_CONTENT } from '../privacy/retaining.ts';
+import { OVERTAKEN } from './order-sql.ts';
+
+/** A delivery of a batch, with what its lead says. */
+export interface DeliveryRow {
+  delivery_no: number;
+  /** Its lead was erased since, and it does not tell of that. */
+  gone: 0 | 1;
+  /** The version that its lead has now, when that is a newer one; null: there is none, or the delivery has to stay as it is. */
+  newest: number | null;
+  delivery: string;
+  source: string;
+  id: string;
+  version: number;
+  event: LeadEvent;
+  replay: number;
+  first_seen_at: number;
+  valid_from: number;
+  poll_id: number;
+  hash: string;
+  raw: string;
+}
+
+/** A batch whose attempt has begun. */
+export interface BegunRow {
+  created_at: number;
+  leased_until: number;
+}
+
+/** A delivery of a batch under the lease that is settled. */
+interface PendingRow {
+  delivery_no: number;
+  attempts: number;
+  excused: number;
+  refused_at: number | null;
+  retried_at: number | null;
+  event: LeadEvent;
+  waiting_since: number;
+}
+
+/** The statements of `Settling`. */
+export function prepareSettling(db: Database.Database) {
+  return {
+    begin: db
+      .prepare<[string, number, number, number, number], number>(
+        'UPDATE _batches SET holder = ?, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder IS NULL AND leased_until > ? RETURNING created_at',
+      )
+      .pluck(),
+    begun: db.prepare<[number, number], BegunRow>(
+      'SELECT created_at, leased_until FROM _batches WHERE batch_no = ? AND lease = ?',
+    ),
+    giveBack: db.prepare('UPDATE _batches SET holder = NULL WHERE batch_no = ? AND lease = ?'),
+    load: db.prepare<[number], DeliveryRow>(
+      `SELECT d.delivery_no, d.event <> 'erased' AND l.erased_no IS NOT NULL AS gone,
+       CASE WHEN l.version_no > v.version_no AND d.unsure_at IS NULL AND d.event <> 'erased' AND ${HAS_CONTENT} THEN l.version_no END AS newest,
+       ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, d.event, d.replay, v.first_seen_at, ${changedAt} AS valid_from, v.poll_id, v.hash, v.raw
+       FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
+       LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id
+       WHERE d.batch_no = +? ORDER BY d.delivery_no`,
+    ),
+    skip: db.prepare<[string, number, number]>(SKIP),
+    join: db.prepare<[number, number]>('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
+    markUnsure: db.prepare<[number, number]>(MARK_UNSURE),
+    sinkOf: db
+      .prepare<[number], string>(
+        'SELECT s.sink FROM _batches b JOIN _sinks s ON s.sink_no = b.sink_no WHERE b.batch_no = +?',
+      )
+      .pluck(),
+    addBatch: db.prepare(
+      'INSERT INTO _batches (sink_no, created_at, lease, leased_until) VALUES (?, ?, 0, ?)',
+    ),
+    assign: db.prepare(
+      'UPDATE _deliveries SET batch_no = ? WHERE delivery_no IN (SELECT value FROM json_each(?))',
+    ),
+    keep: db.prepare(
+      'UPDATE _batches SET lease = 0, holder = NULL, lost = 0, leased_until = ? WHERE batch_no = ?',
+    ),
+    putBack: db.prepare(
+      'UPDATE _batches SET lease = 0, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder IS NULL',
+    ),
+    attempting: db
+      .prepare<[number, number], number>(
+        'SELECT count(*) FROM _batches WHERE sink_no = +? AND leased_until > +? AND lease <> 0 AND holder IS NOT NULL',
+      )
+      .pluck(),
+    end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
+    pending: db.prepare<[number, number], PendingRow>(
+      `SELECT delivery_no, attempts, excused, refused_at, retried_at, event, coalesce(last_attempt_at, owed_at) AS waiting_since
+       FROM _deliveries d JOIN _batches b ON b.batch_no = d.batch_no WHERE d.batch_no = +? AND b.lease = +? ORDER BY delivery_no`,
+    ),
+    revive: db.prepare(
+      `UPDATE _deliveries AS d SET state = 'pending', reason = NULL, settled_at = NULL, next_attempt_at = ?
+       WHERE sink_no = ? AND state = 'dead' AND settled_at >= ? AND refused_at >= ? AND NOT ${OVERTAKEN}`,
+    ),
+    holders: db.prepare<[], string>('SELECT DISTINCT holder FROM _batches WHERE holder IS NOT NULL').pluck(),
+    release: db.prepare<[number, number, number, string]>(
+      'UPDATE _batches SET lease = 0, holder = NULL, leased_until = ? WHERE batch_no = ? AND lease = ? AND holder = ?',
+    ),
+    endLeases: db.prepare('UPDATE _batches SET leased_until = 0 WHERE holder = ?'),
+  };
+}

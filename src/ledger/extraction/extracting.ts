@@ -1,0 +1,273 @@
+import Database from 'better-sqlite3';
+import { extractionOf } from '../../store/extraction.ts';
+import type { Relation } from '../../store/relation.ts';
+import { toLedgerError } from '../contract/ledger-error.ts';
+import { requireFile } from '../database/ledger-file.ts';
+import { requireThisShape } from '../database/upgrading.ts';
+import { leadRows } from '../database/views.ts';
+import { completing } from './lead-cells.ts';
+import type { Cell } from './reading.ts';
+
+/**
+ * A part ends after so many cells, or so much text, in UTF-16 units: what is held of it in memory is bounded by both. In Parquet a part is a row
+ * group, and readers lose time where groups are small.
+ */
+const PART_CELLS = 80_000;
+const PART_TEXT = 4_000_000;
+/** A stretch is about as long as a part, since threads read one stretch each: so many rows where they hold JSON, else so many cells. */
+const [LARGE_ROWS, STRETCH_CELLS] = [2_000, 40_000];
+/** How long a reading waits for somebody's lock, in ms. */
+const BUSY_MS = 5_000;
+
+/** Latest first: what a later step made possible, an earlier one may make earlier still. */
+const CLOCK_STEPS = 'SELECT from_at, to_at FROM _clock_set_back ORDER BY from_at DESC';
+const STEP_NOTED_MS = 86_400_000;
+/** The daemon notices a step within a second or two, and may have written by then. */
+const STEP_MARGIN_MS = 60_000;
+
+/** The view `leads`, and the one that has some of its columns. */
+const LIKE_LEADS: readonly string[] = ['leads', 'v_leads'];
+
+/** Rows of a relation, each with its columns in the order in which they are described. */
+export type Rows = readonly (readonly Cell[])[];
+
+/** A stretch of a relation's rows in their order: those behind one key, up to and with another; without a key, to the end. */
+export interface Stretch {
+  readonly after: readonly Cell[];
+  readonly through: readonly Cell[];
+}
+
+const WHOLE: Stretch = { after: [], through: [] };
+
+/**
+ * Reads whole tables of a ledger in parts, by a connection that cannot write. Each part is a transaction of its own, so that
+ * however long it all takes, the log beside the file can be cleared. @throws LedgerError
+ */
+export class LedgerExtract {
+  readonly #db: Database.Database;
+  readonly #file: string;
+
+  constructor(file: string) {
+    requireFile(file);
+    this.#file = file;
+    this.#db = open(file);
+  }
+
+  /**
+   * The rows of a relation, part by part; with `since` those that came or changed from then on, where that can be told. What has
+   * no order to go on by is read in one transaction.
+   */
+  *parts(relation: Relation, since: Date | undefined, stretch = WHOLE): Generator<Rows> {
+    const { order } = extractionOf(relation.name);
+    try {
+      if (order.length === 0) yield* inParts(this.#select(relation, since, stretch));
+      else yield* this.#shortParts(relation, since, stretch);
+    } catch (error) {
+      throw toLedgerError(error, this.#file);
+    }
+  }
+
+  /** Stretches that are all of a relation together, in order, each about as long as a part. Each is found when it is asked for. */
+  *stretches(relation: Relation, since: Date | undefined): Generator<Stretch> {
+    let after: readonly Cell[] = [];
+    try {
+      for (;;) {
+        const through = this.#keyAhead(relation, since, after);
+        yield { after, through };
+        if (through.length === 0) return;
+        after = through;
+      }
+    } catch (error) {
+      throw toLedgerError(error, this.#file);
+    }
+  }
+
+  /**
+   * The earliest time under which anything may have been written since then: an earlier one where the clock was set back. Steps of the
+   * day before count as well, since a step is noted some time after it happened.
+   */
+  reachedBack(since: Date): Date {
+    try {
+      const steps = this.#db.prepare<[], { from_at: number; to_at: number }>(CLOCK_STEPS).all();
+      let earliest = since.getTime();
+      for (const { from_at, to_at } of steps)
+        if (from_at >= earliest - STEP_NOTED_MS) earliest = Math.min(earliest, to_at - STEP_MARGIN_MS);
+      return new Date(earliest);
+    } catch (error) {
+      throw toLedgerError(error, this.#file);
+    }
+  }
+
+  /** Returns the ledger's id, and how many steps its schema has had. */
+  origin(): { readonly ledger: string; readonly schema: number } {
+    const schema = Number(this.#db.pragma('user_version', { simple: true }));
+    return { ledger: String(this.#db.prepare('SELECT id FROM _ledger').pluck().get()), schema };
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  *#shortParts(
+    relation: Relation,
+    since: Date | undefined,
+    { after: start, through }: Stretch,
+  ): Generator<Rows> {
+    const { order: names, ties } = extractionOf(relation.name);
+    const order = names.map((name) => columnAt(relation, name));
+    let after = start;
+    for (;;) {
+      const found = this.#select(relation, since, { after, through });
+      const rows = firstOf(ties ? inPartsWithTies(found, order) : inParts(found));
+      if (rows === undefined) return;
+      yield rows;
+      after = order.map((at) => rows.at(-1)?.[at] ?? null);
+    }
+  }
+
+  #select(relation: Relation, since: Date | undefined, stretch: Stretch): Iterable<Cell[]> {
+    if (LIKE_LEADS.includes(relation.name) && since === undefined) return this.#leads(relation, stretch);
+    return this.#iterate(
+      selectOf(relation.name, namesOf(relation), since !== undefined, stretch),
+      since,
+      stretch,
+    );
+  }
+
+  /** What cannot be made of a row the view is asked for, in the transaction that has read the row. */
+  *#leads(relation: Relation, stretch: Stretch): Generator<Cell[]> {
+    const { name, columns } = relation;
+    const names = namesOf(relation);
+    const ofView = this.#db
+      .prepare<[Cell, Cell], Cell[]>(`${wantedOf(name, names)} WHERE source = ? AND id = ?`)
+      .safeIntegers()
+      .raw();
+    const complete = completing(columns);
+    const [source, id] = [columnAt(relation, 'source'), columnAt(relation, 'id')];
+    const sql = selectOf(name, names, false, stretch, `(${leadRows}) AS ${name}`);
+    for (const row of this.#iterate(sql, undefined, stretch))
+      yield complete(row) ? row : (ofView.get(row[source] as Cell, row[id] as Cell) as Cell[]);
+  }
+
+  #keyAhead({ name, columns }: Relation, since: Date | undefined, after: readonly Cell[]): readonly Cell[] {
+    const { order } = extractionOf(name);
+    if (order.length === 0) return [];
+    const stretch = { after, through: [] };
+    const rows = columns.some(({ type }) => type === 'json' || type === 'jsonb')
+      ? LARGE_ROWS
+      : Math.floor(STRETCH_CELLS / columns.length);
+    const sql = `${selectOf(name, order, since !== undefined, stretch)} LIMIT 1 OFFSET ${rows - 1}`;
+    return firstOf(this.#iterate(sql, since, stretch)) ?? [];
+  }
+
+  #iterate(sql: string, since: Date | undefined, { after, through }: Stretch): Iterable<Cell[]> {
+    const values = [
+      ...after.map((cell, at) => [`after${at}`, cell]),
+      ...through.map((cell, at) => [`through${at}`, cell]),
+      ...(since
+        ? [
+            ['since', since.toISOString()],
+            ['sinceMs', since.getTime()],
+          ]
+        : []),
+    ];
+    return this.#db
+      .prepare<[Record<string, Cell>], Cell[]>(sql)
+      .safeIntegers()
+      .raw()
+      .iterate(Object.fromEntries(values));
+  }
+}
+
+function open(file: string): Database.Database {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
+    db.pragma('query_only = ON');
+    db.pragma('cache_size = -2000'); // 2 MB: what is read from end to end is read once
+    requireThisShape(db);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw toLedgerError(error, file);
+  }
+}
+
+/** Rows in parts that memory has room for; none is read ahead, for it may be as large as a part. */
+export function* inParts(found: Iterable<Rows[number]>): Generator<Rows> {
+  let part = new Part();
+  for (const row of found) {
+    part.add(row);
+    if (!part.isFull) continue;
+    yield part.rows;
+    part = new Part();
+  }
+  if (part.rows.length > 0) yield part.rows;
+}
+
+/** The same of rows of which some agree in their order: those stay together. */
+function* inPartsWithTies(found: Iterable<Rows[number]>, order: readonly number[]): Generator<Rows> {
+  let part = new Part();
+  for (const row of found) {
+    if (part.isFull && order.some((at) => row[at] !== part.rows.at(-1)?.[at])) {
+      yield part.rows;
+      part = new Part();
+    }
+    part.add(row);
+  }
+  if (part.rows.length > 0) yield part.rows;
+}
+
+class Part {
+  readonly rows: Rows[number][] = [];
+  #cells = 0;
+  #text = 0;
+
+  get isFull(): boolean {
+    return this.#cells >= PART_CELLS || this.#text >= PART_TEXT;
+  }
+
+  add(row: Rows[number]): void {
+    this.rows.push(row);
+    this.#cells += row.length;
+    for (const cell of row) if (typeof cell === 'string') this.#text += cell.length;
+  }
+}
+
+/** Ends the reading behind the first of them, and with it the transaction. */
+function firstOf<T>(found: Iterable<T>): T | undefined {
+  for (const one of found) return one;
+  return undefined;
+}
+
+function selectOf(
+  name: string,
+  columns: readonly string[],
+  since: boolean,
+  { after, through }: Stretch,
+  from = name,
+): string {
+  const { order, since: isNew } = extractionOf(name);
+  const key = `(${order.join(', ')})`;
+  const named = (prefix: string) => `(${order.map((_, at) => `:${prefix}${at}`).join(', ')})`;
+  const conditions = [
+    ...(after.length > 0 ? [`${key} > ${named('after')}`] : []),
+    ...(through.length > 0 ? [`${key} <= ${named('through')}`] : []),
+    ...(since && isNew !== undefined ? [isNew] : []),
+  ];
+  const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+  const sorted = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
+  return `${wantedOf(from, columns)}${where}${sorted}`;
+}
+
+function wantedOf(from: string, columns: readonly string[]): string {
+  return `SELECT ${columns.map((column) => `"${column}"`).join(', ')} FROM ${from}`;
+}
+
+function namesOf({ columns }: Relation): string[] {
+  return columns.map(({ name }) => name);
+}
+
+function columnAt({ columns }: Relation, name: string): number {
+  return columns.findIndex((column) => column.name === name);
+}

@@ -1,0 +1,55 @@
+import Database from 'better-sqlite3';
+import { type ColumnType, commentOf, type Relation } from '../../store/relation.ts';
+import type { Rows } from './extracting.ts';
+
+/** By these words tools tell what a column holds (https://www.sqlite.org/datatype3.html). */
+const DECLARED: Readonly<Record<ColumnType, string>> = {
+  text: 'TEXT',
+  bigint: 'INTEGER',
+  integer: 'INTEGER',
+  double: 'REAL',
+  boolean: 'INTEGER',
+  time: 'TIMESTAMP',
+  day: 'DATE',
+  json: 'TEXT',
+  jsonb: 'TEXT',
+};
+
+/** An SQLite file that holds tables and views of the store as tables, under the same names, and nothing of the ledger's own. */
+export class PublicCopy {
+  readonly #db: Database.Database;
+
+  /** Makes the file. */
+  constructor(file: string) {
+    this.#db = new Database(file);
+    // Whoever makes it puts it in its place when it is complete.
+    this.#db.pragma('journal_mode = OFF');
+    this.#db.pragma('synchronous = OFF');
+    this.#db.exec('CREATE TABLE _comments (relation TEXT NOT NULL, "column" TEXT, comment TEXT NOT NULL)');
+  }
+
+  /** Makes a table. Gives what takes its rows. */
+  add(relation: Relation): (rows: Rows) => void {
+    const { name, columns } = relation;
+    const declared = columns.map((column) => `"${column.name}" ${DECLARED[column.type]}`);
+    this.#db.exec(`CREATE TABLE ${name} (${declared.join(', ')})`);
+    const comment = this.#db.prepare('INSERT INTO _comments VALUES (?, ?, ?)');
+    comment.run(name, null, commentOf(relation));
+    for (const column of columns) comment.run(name, column.name, column.means);
+    const insert = this.#db.prepare(`INSERT INTO ${name} VALUES (${columns.map(() => '?').join(', ')})`);
+    return this.#db.transaction((rows: Rows) => {
+      for (const row of rows) insert.run(row);
+    });
+  }
+
+  /** Makes a table's rows quick to find by its key, and by the lead that they are about. */
+  index({ name, key, columns }: Relation): void {
+    if (key.length > 0) this.#db.exec(`CREATE INDEX ${name}_by_key ON ${name} (${key.join(', ')})`);
+    const isOfLeads = columns.some((column) => column.name === 'lead_id') && !key.includes('lead_id');
+    if (isOfLeads) this.#db.exec(`CREATE INDEX ${name}_by_lead ON ${name} (source, lead_id)`);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

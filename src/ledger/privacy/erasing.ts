@@ -1,0 +1,263 @@
+import type Database from 'better-sqlite3';
+import type { DeliveryState } from '../../leads/delivery.ts';
+import type { Erased, FormerPlace, LeadKey, Person, ToldErasure, Unfinished } from '../../leads/person.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { reach } from '../../platform/failpoint.ts';
+import type { SinkRows } from '../database/sink-rows.ts';
+
+/** Stands for `replay` in the one delivery that tells a sink that a lead is erased. */
+export const ERASURE = -1;
+
+/** Why a delivery of an erased lead is skipped. */
+export const ERASED = 'the lead was erased on request';
+
+interface OwedRow {
+  delivery_no: number;
+  sink: string;
+  state: DeliveryState;
+  batch_no: number | null;
+  holder: string | null;
+  leased_until: number | null;
+}
+
+/** Takes persons out of the ledger. Runs inside its caller's transaction. */
+export class Erasing {
+  readonly #clock: Clock;
+  readonly #rows: SinkRows;
+  readonly #sql;
+
+  constructor(db: Database.Database, clock: Clock, rows: SinkRows) {
+    this.#clock = clock;
+    this.#rows = rows;
+    this.#sql = prepare(db);
+  }
+
+  /**
+   * Notes whom an erasure takes, and takes out what was set aside: from here on no poll brings anything of them, and whoever is killed
+   * is gone on for. Gives how many elements had a text. Each time anew, under a new number: a mirror goes by it, and what it read
+   * before is removed once more behind it.
+   */
+  begin({ leads, rejected }: Person): number {
+    const now = this.#clock.now().getTime();
+    for (const { source, leadId } of leads) {
+      this.#knowFromNowOn({ source, leadId }, now);
+      this.#sql.note.run(source, leadId, now);
+      this.#sql.mark.run(source, leadId);
+    }
+    return rejected.reduce((sum, one) => sum + this.#sql.clearRejected.run(one.source, one.hash).changes, 0);
+  }
+
+  /**
+   * A lead that was only ever set aside, or was listed after the backup that this ledger was restored from, becomes one that is known,
+   * without content: so it is kept out when it comes.
+   */
+  #knowFromNowOn({ source, leadId }: LeadKey, now: number): void {
+    const lead = { source, id: leadId, now };
+    const versionNo = this.#sql.addVersion.get(lead) ?? this.#sql.addUnlisted.get(lead);
+    if (versionNo === undefined) return;
+    this.#sql.addLead.run(now, versionNo);
+    this.#sql.countLead.run(source);
+  }
+
+  /** Takes out a lead, and owes the word of it to those sinks of `tell` that may have it; doing it again takes out what has come since. */
+  lead({ source, leadId }: LeadKey, tell: readonly string[]): Erased {
+    const now = this.#clock.now().getTime();
+    this.#sql.dropKey.run(source, leadId);
+    const counts = {
+      versions: this.#sql.clearVersions.run(source, leadId).changes,
+      rejected: this.#sql.clearRejectedOf.run(source, leadId).changes,
+      attempts:
+        this.#sql.clearAttempts.run(source, leadId).changes +
+        this.#sql.clearBatchMates.run(source, leadId).changes,
+    };
+    // While the batches are there: that a delivery is in one may be all that tells of an attempt.
+    for (const sink of this.#sql.tell.all(now, now, ERASURE, source, leadId, JSON.stringify(tell)))
+      this.#rows.count(sink, 'pending', 1);
+    const owed = this.#sql.owed.all(source, leadId);
+    const waiting = owed.filter((row) => row.holder === null || (row.leased_until ?? 0) <= now);
+    for (const row of waiting) this.#skip(row, now);
+    reach('erasing');
+    return { ...counts, skipped: waiting.length, underWay: owed.length - waiting.length };
+  }
+
+  /** Of every sink that may have some of these leads. */
+  told(leads: readonly LeadKey[]): ToldErasure[] {
+    const rows = leads.flatMap(({ source, leadId }) => this.#sql.told.all(source, leadId));
+    return [...Map.groupBy(rows, ({ sink }) => sink)].map(([sink, ofSink]) => {
+      const count = (state: DeliveryState) => ofSink.filter(({ told }) => told === state).length;
+      return {
+        sink,
+        had: ofSink.length,
+        certain: ofSink.filter(({ got }) => got === 1).length,
+        told: count('delivered'),
+        owed: count('pending'),
+        refused: count('dead'),
+        paused: ofSink.some(({ paused }) => paused === 1),
+      };
+    });
+  }
+
+  /** Where sinks brought some of these leads, was not told since, and bring nothing any more. */
+  formerPlaces(leads: readonly LeadKey[]): FormerPlace[] {
+    const rows = leads.flatMap(({ source, leadId: id }) => this.#sql.formerPlaces.all({ source, id }));
+    return [...Map.groupBy(rows, ({ sink, until }) => `${sink} ${until}`).values()].flatMap((group) => {
+      const [first] = group;
+      return first ? [{ ...first, until: new Date(first.until), had: group.length }] : [];
+    });
+  }
+
+  unfinished(): Unfinished[] {
+    return this.#sql.unfinished.all().map(({ source, id, erased_at }) => ({
+      source,
+      leadId: BigInt(id),
+      erasedAt: new Date(erased_at),
+    }));
+  }
+
+  finish(leads: readonly LeadKey[]): void {
+    const now = this.#clock.now().getTime();
+    for (const { source, leadId } of leads) this.#sql.finish.run(now, source, leadId);
+  }
+
+  #skip({ delivery_no, sink, state, batch_no }: OwedRow, now: number): void {
+    this.#sql.skip.run(ERASED, now, delivery_no);
+    this.#rows.count(sink, state, -1);
+    this.#rows.count(sink, 'skipped', 1);
+    if (batch_no === null) return;
+    // An attempt that was lost must find, should it end after all, that its lease is over: it had one delivery more.
+    if (this.#sql.fence.run(now, batch_no).changes > 0) this.#sql.markUnsure.run(now, batch_no);
+    this.#sql.endEmpty.run(batch_no, batch_no);
+  }
+}
+
+/** The delivery `d` was attempted, or its batch was on its way, so that it may have been. */
+const MAY_HAVE_ARRIVED = '(d.first_attempt_at IS NOT NULL OR d.batch_no IS NOT NULL)';
+
+/**
+ * Takes a delivery out of its batch unsettled. Whether an attempt of that began, and what came of it, may be known to nobody: it stays
+ * noted that the lead may have arrived.
+ */
+export const LEAVES_ITS_BATCH = `first_attempt_at = coalesce(first_attempt_at,
+  (SELECT b.created_at FROM _batches b WHERE b.batch_no = _deliveries.batch_no)), batch_no = NULL`;
+
+/** Why, when, which. */
+export const SKIP = `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVES_ITS_BATCH}
+  WHERE delivery_no = ?`;
+
+/** An attempt of a batch has ended, or was lost, and nobody knows whether its leads arrived: when, which batch. */
+export const MARK_UNSURE = 'UPDATE _deliveries SET unsure_at = coalesce(unsure_at, ?) WHERE batch_no = ?';
+
+/** A batch holds at most so many deliveries, and their attempts are written one behind the other. */
+const BATCH_MAX = 10_000;
+
+/** The deliveries that brought a lead, or were to: source, id. */
+const OF_LEAD = `(SELECT d.delivery_no FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no
+  WHERE v.source = ? AND v.id = ? AND d.event <> 'erased')`;
+
+function prepare(db: Database.Database) {
+  return {
+    note: db.prepare<[string, bigint, number]>(
+      `INSERT INTO _erased (source, id, erased_at) VALUES (?, ?, ?) 
+       ON CONFLICT DO UPDATE SET finished_at = NULL, erased_no = (SELECT max(erased_no) + 1 FROM _erased)`,
+    ),
+    mark: db.prepare<[string, bigint]>(
+      `UPDATE _leads SET erased_no = (SELECT erased_no FROM _erased e WHERE e.source = _leads.source AND e.id = _leads.id)
+       WHERE source = ? AND id = ?`,
+    ),
+    addVersion: db
+      .prepare<[{ source: string; id: bigint; now: number }], number>(
+        `INSERT INTO _versions (source, id, version, poll_id, valid_from, first_seen_at, hash, raw)
+         SELECT source, lead_id, 1, poll_id, :now, :now, hash, json_object('id', lead_id) FROM rejected_leads r
+         WHERE source = :source AND lead_id = :id AND NOT EXISTS (SELECT 1 FROM _leads l WHERE l.source = :source AND l.id = :id)
+         ORDER BY rejected_id LIMIT 1 RETURNING version_no`,
+      )
+      .pluck(),
+    addUnlisted: db
+      .prepare<[{ source: string; id: bigint; now: number }], number>(
+        `INSERT INTO _versions (source, id, version, poll_id, valid_from, first_seen_at, hash, raw)
+         SELECT :source, :id, 1, 0, :now, :now, '', json_object('id', :id)
+         WHERE NOT EXISTS (SELECT 1 FROM _leads l WHERE l.source = :source AND l.id = :id) RETURNING version_no`,
+      )
+      .pluck(),
+    // No longer listed, as far as polls count: they count it in when it comes right.
+    addLead: db.prepare<[number, number]>(
+      `INSERT INTO _leads (source, id, version_no, first_no, version, hash, last_listed_at)
+       SELECT source, id, version_no, version_no, version, hash, ? FROM _versions WHERE version_no = ?`,
+    ),
+    countLead: db.prepare<[string]>('UPDATE _sources SET leads = leads + 1 WHERE source = ?'),
+    dropKey: db.prepare<[string, bigint]>('DELETE FROM _client_keys WHERE source = ? AND id = ?'),
+    clearVersions: db.prepare<[string, bigint]>(
+      `UPDATE _versions SET raw = json_object('id', id), service_slug = NULL, created_at = NULL, readable = NULL, safe_raw = NULL
+       WHERE source = ? AND id = ? AND raw <> json_object('id', id)`,
+    ),
+    clearRejectedOf: db.prepare<[string, bigint]>(
+      "UPDATE rejected_leads SET raw = '' WHERE source = ? AND lead_id = ? AND raw <> ''",
+    ),
+    clearRejected: db.prepare<[string, string]>(
+      "UPDATE rejected_leads SET raw = '' WHERE source = ? AND hash = ? AND raw <> ''",
+    ),
+    clearAttempts: db.prepare<[string, bigint]>(
+      `UPDATE _attempts SET answer = NULL, error = NULL WHERE delivery_no IN ${OF_LEAD}
+       AND (answer IS NOT NULL OR error IS NOT NULL)`,
+    ),
+    // What a destination said of a whole batch stands in the attempt of each of its leads.
+    clearBatchMates: db.prepare<[string, bigint]>(
+      `UPDATE _attempts SET answer = NULL WHERE answer IS NOT NULL AND attempt_no IN (
+         SELECT m.attempt_no FROM _attempts a JOIN _attempts m ON m.batch_no = a.batch_no
+           AND m.attempt_no BETWEEN a.attempt_no - ${BATCH_MAX} AND a.attempt_no + ${BATCH_MAX}
+         WHERE a.delivery_no IN ${OF_LEAD})`,
+    ),
+    tell: db
+      .prepare<[number, number, number, string, bigint, string], string>(
+        `INSERT INTO _deliveries (version_no, sink_no, event, state, owed_at, next_attempt_at, replay, after_no)
+         SELECT l.version_no, d.sink_no, 'erased', 'pending', ?, ?, ?, max(d.delivery_no)
+         FROM _leads l JOIN _versions v ON v.source = l.source AND v.id = l.id JOIN _deliveries d ON d.version_no = v.version_no
+         WHERE l.source = ? AND l.id = ? AND ${MAY_HAVE_ARRIVED}
+           AND d.sink_no IN (SELECT sink_no FROM _sinks JOIN json_each(?) ON value = sink)
+         GROUP BY d.sink_no ON CONFLICT DO NOTHING
+         RETURNING (SELECT sink FROM _sinks s WHERE s.sink_no = _deliveries.sink_no)`,
+      )
+      .pluck(),
+    told: db.prepare<
+      [string, bigint],
+      { sink: string; told: DeliveryState | null; got: 0 | 1; paused: 0 | 1 }
+    >(
+      `SELECT s.sink, max(iif(d.event = 'erased', d.state, NULL)) AS told,
+         max(d.event <> 'erased' AND d.state = 'delivered') AS got,
+         json_extract(s.health, '$.pausedSince') IS NOT NULL AS paused
+       FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no
+       WHERE v.source = ? AND v.id = ? AND (d.event = 'erased' OR ${MAY_HAVE_ARRIVED}) GROUP BY s.sink_no ORDER BY s.sink_no`,
+    ),
+    // What was attempted first before a place was left, and settled after it was come to, may be there.
+    formerPlaces: db.prepare<
+      [{ source: string; id: bigint }],
+      { sink: string; place: string; until: number }
+    >(
+      `SELECT s.sink, f.value ->> 0 AS place, f.value ->> 2 AS until
+       FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no, json_each(s.former) f
+       WHERE v.source = :source AND v.id = :id AND f.value ->> 0 <> s.place AND ${MAY_HAVE_ARRIVED}
+         AND coalesce(d.first_attempt_at, d.owed_at) < f.value ->> 2 AND coalesce(d.settled_at, f.value ->> 2) >= f.value ->> 1
+       GROUP BY s.sink_no, f.key
+       HAVING max(d.event = 'erased' AND d.state = 'delivered' AND d.settled_at < f.value ->> 2) = 0 ORDER BY s.sink_no, f.key`,
+    ),
+    owed: db.prepare<[string, bigint], OwedRow>(
+      `SELECT d.delivery_no, s.sink, d.state, d.batch_no, b.holder, b.leased_until FROM _deliveries d
+       JOIN _sinks s ON s.sink_no = d.sink_no LEFT JOIN _batches b ON b.batch_no = d.batch_no
+       WHERE d.delivery_no IN ${OF_LEAD} AND d.state IN ('pending', 'dead')`,
+    ),
+    skip: db.prepare<[string, number, number]>(SKIP),
+    fence: db.prepare<[number, number]>(
+      'UPDATE _batches SET lease = 0, holder = NULL, leased_until = ? WHERE batch_no = ? AND holder IS NOT NULL',
+    ),
+    markUnsure: db.prepare<[number, number]>(MARK_UNSURE),
+    endEmpty: db.prepare<[number, number]>(
+      'DELETE FROM _batches WHERE batch_no = ? AND NOT EXISTS (SELECT 1 FROM _deliveries WHERE batch_no = ?)',
+    ),
+    unfinished: db.prepare<[], { source: string; id: string; erased_at: number }>(
+      'SELECT source, CAST(id AS TEXT) AS id, erased_at FROM _erased WHERE finished_at IS NULL ORDER BY erased_no',
+    ),
+    finish: db.prepare<[number, string, bigint]>(
+      'UPDATE _erased SET finished_at = ? WHERE source = ? AND id = ?',
+    ),
+  };
+}

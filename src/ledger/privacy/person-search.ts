@@ -1,0 +1,104 @@
+import type Database from 'better-sqlite3';
+import { isOfPerson } from '../../leads/is-of-person.ts';
+import type { LeadId } from '../../leads/lead.ts';
+import type { LeadKey, RejectedKey, Subject } from '../../leads/person.ts';
+
+/** So many texts are read in one part, and fewer where they are megabytes long. */
+const AT_ONCE = 500;
+const CHARACTERS_AT_ONCE = 4_000_000;
+
+/** A part of a search: what fits in it, and where the next one begins; undefined when it was the last. */
+interface Part<T> {
+  readonly found: readonly T[];
+  readonly next: number | undefined;
+}
+
+interface VersionRow<Id = string> {
+  no: number;
+  source: string;
+  id: Id;
+  raw: string;
+}
+
+type RejectedRow = VersionRow<string | null> & RejectedKey;
+
+/** An element that was set aside, and the lead that it would be; undefined where it has no id, or the lead is known without it. */
+interface RejectedFound {
+  readonly key: RejectedKey;
+  readonly lead: LeadKey | undefined;
+}
+
+/** Finds a person by email address or phone number, in every content that leads have had. Only reads, part by part. */
+export class PersonSearch {
+  readonly #sql;
+
+  constructor(db: Database.Database) {
+    this.#sql = prepare(db);
+  }
+
+  leadsNamed(lead: LeadId, source: string | undefined): LeadKey[] {
+    return this.#sql.leads
+      .all({ lead, of: source ?? null })
+      .map((row) => ({ source: row.source, leadId: BigInt(row.id) }));
+  }
+
+  rejectedNamed(lead: LeadId, source: string | undefined): RejectedKey[] {
+    return this.#sql.rejectedNamed.all({ lead, of: source ?? null });
+  }
+
+  leads(subject: Subject, source: string | undefined, after: number): Part<LeadKey> {
+    const { rows, next } = some(this.#sql.versions.iterate({ after, of: source ?? null, limit: AT_ONCE }));
+    const found = rows.filter(({ raw }) => isOfPerson(raw, subject));
+    return { found: found.map((row) => ({ source: row.source, leadId: BigInt(row.id) })), next };
+  }
+
+  rejected(subject: Subject, source: string | undefined, after: number): Part<RejectedFound> {
+    const { rows, next } = some(this.#sql.rejected.iterate({ after, of: source ?? null, limit: AT_ONCE }));
+    const found = rows.filter(({ raw }) => isOfPerson(raw, subject));
+    return {
+      found: found.map(({ source, hash, id }) => ({
+        key: { source, hash },
+        lead: id === null ? undefined : { source, leadId: BigInt(id) },
+      })),
+      next,
+    };
+  }
+}
+
+function some<Row extends VersionRow<string | null>>(
+  found: Iterable<Row>,
+): { rows: Row[]; next: number | undefined } {
+  const rows: Row[] = [];
+  let characters = 0;
+  for (const row of found) {
+    rows.push(row);
+    characters += row.raw.length;
+    if (characters > CHARACTERS_AT_ONCE) break;
+  }
+  return { rows, next: rows.at(-1)?.no };
+}
+
+type Of = { of: string | null };
+
+function prepare(db: Database.Database) {
+  return {
+    leads: db.prepare<[Of & { lead: LeadId }], { source: string; id: string }>(
+      // Also one that was only ever set aside: it may come right.
+      `SELECT s.source, CAST(:lead AS TEXT) AS id FROM _sources s
+       WHERE (:of IS NULL OR s.source = :of) AND (EXISTS (SELECT 1 FROM _leads l WHERE l.source = s.source AND l.id = :lead)
+         OR EXISTS (SELECT 1 FROM rejected_leads r WHERE r.source = s.source AND r.lead_id = :lead)) ORDER BY s.source`,
+    ),
+    rejectedNamed: db.prepare<[Of & { lead: LeadId }], RejectedKey>(
+      'SELECT source, hash FROM rejected_leads WHERE lead_id = :lead AND (:of IS NULL OR source = :of)',
+    ),
+    versions: db.prepare<[Of & { after: number; limit: number }], VersionRow>(
+      `SELECT version_no AS no, source, CAST(id AS TEXT) AS id, raw FROM _versions
+       WHERE version_no > :after AND (:of IS NULL OR source = :of) ORDER BY version_no LIMIT :limit`,
+    ),
+    rejected: db.prepare<[Of & { after: number; limit: number }], RejectedRow>(
+      `SELECT rejected_id AS no, source, hash, raw, iif(EXISTS (SELECT 1 FROM _leads l WHERE l.source = r.source AND l.id = r.lead_id),
+         NULL, CAST(lead_id AS TEXT)) AS id FROM rejected_leads r
+       WHERE rejected_id > :after AND (:of IS NULL OR source = :of) ORDER BY rejected_id LIMIT :limit`,
+    ),
+  };
+}

@@ -1,0 +1,142 @@
+import type Database from 'better-sqlite3';
+import type { DeliveryState } from '../../leads/delivery.ts';
+import type { LeadId } from '../../leads/lead.ts';
+import type { Rows } from '../contract/answers.ts';
+import type { DeliveryFilter } from '../contract/ledger-asking.ts';
+import type { DeliveryRow } from '../contract/shown.ts';
+import { deliveryId } from '../database/views.ts';
+import { beginningAt, newestOf, type Place } from './browsing.ts';
+import { type RawDelivery, toDeliveryRow } from './delivery-rows.ts';
+import { filterSql } from './filter-sql.ts';
+import { type Period, periodOf } from './period.ts';
+
+/** Which index has the deliveries of a sink in a state, by the time they were owed. */
+const INDEXES: Readonly<Record<DeliveryState, string>> = {
+  pending: '_deliveries_pending',
+  delivered: '_deliveries_delivered',
+  dead: '_deliveries_given_up',
+  skipped: '_deliveries_skipped',
+};
+const STATES = Object.keys(INDEXES) as DeliveryState[];
+
+/** One lead has hardly more; those beyond are older. */
+const MOST_OF_ONE_LEAD = 1_000;
+
+type Row = RawDelivery & Place;
+
+/** Deliveries as people look for them, newest first by when they were owed. Each sink and state is a list of its own, by index. */
+export class DeliveryList {
+  readonly #db: Database.Database;
+  readonly #counted: Readonly<Record<DeliveryState, Database.Statement<[CountRange], number>>>;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    const counted = (state: DeliveryState) => db.prepare<[CountRange], number>(countSql(state)).pluck();
+    this.#counted = {
+      pending: counted('pending'),
+      delivered: counted('delivered'),
+      dead: counted('dead'),
+      skipped: counted('skipped'),
+    };
+  }
+
+  page(filter: DeliveryFilter, limit: number, after: Place): Rows<DeliveryRow> {
+    const { rows, next } = newestOf(this.#listsOf(filter, after), limit, this.#sourceTest(filter));
+    return { rows: rows.map(toDeliveryRow), next };
+  }
+
+  /** The same rows, by their numbers in the ledger. */
+  numbers(filter: DeliveryFilter, limit: number, after: Place): Rows<number> {
+    const { rows, next } = newestOf(this.#listsOf(filter, after), limit, this.#sourceTest(filter));
+    return { rows: rows.map(({ no }) => no), next };
+  }
+
+  /** Every delivery of a lead with its number in the ledger, newest first. */
+  ofLead(source: string, lead: LeadId): { readonly no: number; readonly delivery: DeliveryRow }[] {
+    return this.#ofOne({ source, lead }).map((row) => ({ no: row.no, delivery: toDeliveryRow(row) }));
+  }
+
+  /** How many there are, counted up to `most`. */
+  count(filter: DeliveryFilter, most: number): number {
+    if (namesOne(filter)) return Math.min(most, this.#ofOne(filter).length);
+    const source = this.#onlySource(filter);
+    let counted = 0;
+    for (const sinkNo of this.#sinksOf(filter))
+      for (const state of filter.states ?? STATES) {
+        const range = { sinkNo, ...periodOf(filter), source, most: most - counted };
+        counted += this.#counted[state].get(range) ?? 0;
+      }
+    return counted;
+  }
+
+  #listsOf(filter: DeliveryFilter, { at, no }: Place): Iterator<Row>[] {
+    if (namesOne(filter))
+      return [
+        this.#ofOne(filter)
+          .filter((row) => row.at < at || (row.at === at && row.no < no))
+          .values(),
+      ];
+    const begin = beginningAt({ at, no }, filter.until);
+    const { since } = periodOf(filter);
+    return this.#sinksOf(filter).flatMap((sinkNo) =>
+      // A statement for each: one cannot be read from twice at a time.
+      (filter.states ?? STATES).map((state) =>
+        this.#db.prepare<[Range], Row>(listSql(state)).iterate({ sinkNo, ...begin, since }),
+      ),
+    );
+  }
+
+  /** Deliveries of one lead, or the one that is named: few, and found by what they are of. */
+  #ofOne(filter: DeliveryFilter): Row[] {
+    const { where, values } = filterSql(filter);
+    const sources = filter.lead !== undefined && filter.source === undefined;
+    return this.#db
+      .prepare<(string | number | bigint)[], Row>(
+        `SELECT ${COLUMNS} FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
+         WHERE ${where} ${sources ? 'AND v.source IN (SELECT source FROM _sources)' : ''}
+         ORDER BY d.owed_at DESC, d.delivery_no DESC LIMIT ${MOST_OF_ONE_LEAD}`,
+      )
+      .all(...values);
+  }
+
+  #sinksOf({ sink }: DeliveryFilter): number[] {
+    const all = 'SELECT sink_no FROM _sinks';
+    if (sink === undefined) return this.#db.prepare<[], number>(all).pluck().all();
+    return this.#db.prepare<[string], number>(`${all} WHERE sink = ?`).pluck().all(sink);
+  }
+
+  #sourceTest(filter: DeliveryFilter): (row: Row) => boolean {
+    const source = this.#onlySource(filter);
+    return source === null ? () => true : (row) => row.source === source;
+  }
+
+  /** Null when the source makes no difference: there is no other. */
+  #onlySource({ source }: DeliveryFilter): string | null {
+    if (source === undefined) return null;
+    const others = this.#db.prepare('SELECT 1 FROM _sources WHERE source <> ? LIMIT 1').get(source);
+    const known = this.#db.prepare('SELECT 1 FROM _sources WHERE source = ?').get(source);
+    return known && !others ? null : source;
+  }
+}
+
+type Range = Place & { sinkNo: number; since: number };
+type CountRange = Period & { sinkNo: number; source: string | null; most: number };
+
+const COLUMNS = `d.*, d.owed_at AS at, d.delivery_no AS no, ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, s.sink`;
+
+function listSql(state: DeliveryState): string {
+  return `SELECT ${COLUMNS} FROM _deliveries d INDEXED BY ${INDEXES[state]}
+    CROSS JOIN _versions v ON v.version_no = d.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
+    WHERE d.sink_no = :sinkNo AND d.state = '${state}' AND (d.owed_at, d.delivery_no) < (:at, :no) AND d.owed_at >= :since
+    ORDER BY d.owed_at DESC, d.delivery_no DESC`;
+}
+
+function countSql(state: DeliveryState): string {
+  return `SELECT count(*) FROM (SELECT 1 FROM _deliveries d INDEXED BY ${INDEXES[state]}
+    WHERE d.sink_no = :sinkNo AND d.state = '${state}' AND d.owed_at >= :since AND d.owed_at < :until
+    AND (:source IS NULL OR :source = (SELECT v.source FROM _versions v WHERE v.version_no = d.version_no)) LIMIT :most)`;
+}
+
+function namesOne({ lead, delivery }: DeliveryFilter): boolean {
+  return lead !== undefined || delivery !== undefined;
+}

@@ -1,0 +1,51 @@
+import type { DeliveryFilter } from '../contract/ledger-asking.ts';
+import { ERASURE } from '../privacy/erasing.ts';
+
+/** A filter as a condition, with the values of its parameters in order. */
+export interface FilterSql {
+  /** A condition on `d` (delivery), `v` (version) and `s` (sink); never empty. */
+  readonly where: string;
+  readonly values: readonly (string | number | bigint)[];
+}
+
+/** Writes a filter as SQL, with every value as a parameter. */
+export function filterSql(filter: DeliveryFilter): FilterSql {
+  const terms: [string, ...(string | number | bigint)[]][] = [['1 = 1']];
+  if (filter.sink !== undefined) terms.push(['s.sink = ?', filter.sink]);
+  if (filter.source !== undefined) terms.push(['v.source = ?', filter.source]);
+  if (filter.lead !== undefined) terms.push(['v.id = ?', filter.lead]);
+  if (filter.delivery !== undefined) terms.push(deliveryTerm(filter.delivery));
+  if (filter.states !== undefined)
+    terms.push([`d.state IN (${filter.states.map(() => '?').join()})`, ...filter.states]);
+  if (filter.since !== undefined) terms.push(['d.owed_at >= ?', filter.since.getTime()]);
+  if (filter.until !== undefined) terms.push(['d.owed_at < ?', filter.until.getTime()]);
+  return {
+    where: terms.map(([term]) => term).join(' AND '),
+    values: terms.flatMap(([, ...values]) => values),
+  };
+}
+
+/** A delivery's id is made of its parts, so that it needs no column: sink, source, lead, version, hash, and a replay's time or that the lead is erased. */
+function deliveryTerm(id: string): [string, ...(string | number | bigint)[]] {
+  const match = /^([^:]+):([^:]+):(\d{1,19}):(\d{1,9}):([0-9a-f]{8})(?::(?:r(\d{1,15})|(erased)))?$/.exec(id);
+  if (!match) return ['0 = 1'];
+  const [, sink, source, lead, version, hash, replay, erased] = match as unknown as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string?,
+    string?,
+  ];
+  return [
+    'coalesce(s.named, s.sink) = ? AND v.source = ? AND v.id = ? AND v.version = ? AND substr(v.hash, 1, 8) = ? AND d.replay = ?',
+    sink,
+    source,
+    BigInt.asIntN(64, BigInt(lead)),
+    Number(version),
+    hash,
+    erased ? ERASURE : Number(replay ?? 0),
+  ];
+}

@@ -1,0 +1,167 @@
+import type Database from 'better-sqlite3';
+import type { DeliveryFilter } from '../contract/ledger-asking.ts';
+import type {
+  Backlog,
+  DeliveryRow,
+  LedgerStatus,
+  PollRow,
+  PollStatus,
+  Retrying,
+  SinkStatus,
+  SourceStatus,
+} from '../contract/shown.ts';
+import { DAYS_COMPARED, dayOf } from '../database/day.ts';
+import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
+import { DELIVERIES, dateOf, selectDeliveries } from './delivery-rows.ts';
+import { filterSql } from './filter-sql.ts';
+
+/** How sources and sinks are, and which deliveries there are. Reads only. */
+export class Inspection {
+  readonly #db: Database.Database;
+  readonly #rows: SinkRows;
+  readonly #sql;
+
+  constructor(db: Database.Database, rows: SinkRows) {
+    this.#db = db;
+    this.#rows = rows;
+    this.#sql = prepare(db);
+  }
+
+  backlog(): Backlog[] {
+    return this.#rows.all().map((row) => this.#backlog(row));
+  }
+
+  #backlog({ sinkNo, name, health, active, counts }: SinkRow): Backlog {
+    const { pending, dead } = counts;
+    const oldestOwedAt = dateOf(this.#sql.oldest.get(sinkNo));
+    return { sink: name, pending, dead, oldestOwedAt, health, active };
+  }
+
+  status(): LedgerStatus {
+    const sources = this.#db.prepare('SELECT source FROM _sources ORDER BY source').pluck().all() as string[];
+    const restoredAt = this.#db.prepare<[], number>('SELECT restored_at FROM _ledger').pluck().get();
+    return {
+      sources: sources.map((source) => this.source(source)),
+      sinks: this.#sinks(),
+      restoredAt: dateOf(restoredAt),
+    };
+  }
+
+  source(source: string): SourceStatus {
+    const row = this.#db
+      .prepare<[string], { complete_at: number | null; leads: number; listed: number; rejected: number }>(
+        'SELECT complete_at, leads, listed, rejected FROM _sources WHERE source = ?',
+      )
+      .get(source);
+    return {
+      source,
+      leads: row?.leads ?? 0,
+      listed: row?.listed ?? 0,
+      rejected: row?.rejected ?? 0,
+      listedLately: this.#listedLately(source, row?.complete_at ?? 0),
+      lastPoll: this.#lastPoll(source),
+      lastSuccessAt: dateOf(row?.complete_at),
+    };
+  }
+
+  /** Counted back from when a listing was last known to its end, so that a listing that stays small is no news after a week. */
+  #listedLately(source: string, completeAt: number): number {
+    return this.#sql.mostListed.get(source, dayOf(completeAt) - DAYS_COMPARED) ?? 0;
+  }
+
+  #lastPoll(source: string): PollRow | undefined {
+    const row = this.#db
+      .prepare<[string], Record<string, string | number | null>>(
+        'SELECT * FROM polls WHERE source = ? ORDER BY poll_id DESC LIMIT 1',
+      )
+      .get(source);
+    return row && pollRow(row);
+  }
+
+  #sinks(): SinkStatus[] {
+    return this.#rows.all().map((row) => ({
+      ...this.#backlog(row),
+      delivered: row.counts.delivered,
+      skipped: row.counts.skipped,
+      dueSince: dateOf(this.#sql.due.get(row.sinkNo, row.sinkNo)),
+      retrying: this.#retrying(row.sinkNo),
+    }));
+  }
+
+  #retrying(sinkNo: number): Retrying | undefined {
+    const next = this.#sql.nextRetry.get(sinkNo);
+    if (!next) return undefined;
+    const { deliveries, since } = this.#sql.retrying.get(sinkNo) ?? { deliveries: 0, since: null };
+    return {
+      deliveries,
+      since: new Date(since ?? next.at),
+      reason: next.reason,
+      nextAttemptAt: new Date(next.at),
+    };
+  }
+
+  /** Newest first; `before` is the last delivery of the page before. */
+  deliveries(filter: DeliveryFilter, page: { limit: number; before?: string | undefined }): DeliveryRow[] {
+    const { where, values } = filterSql(filter);
+    if (page.before !== undefined) {
+      const before = filterSql({ delivery: page.before });
+      const last = this.#db
+        .prepare(`SELECT d.delivery_no FROM ${DELIVERIES} WHERE ${before.where}`)
+        .pluck()
+        .get(...before.values);
+      return selectDeliveries(
+        this.#db,
+        { where: `${where} AND d.delivery_no < ?`, values: [...values, Number(last ?? 0)] },
+        page.limit,
+      );
+    }
+    return selectDeliveries(this.#db, { where, values }, page.limit);
+  }
+}
+
+/** A poll from its row in `polls`. */
+export function pollRow(row: Record<string, string | number | null>): PollRow {
+  return {
+    poll: Number(row['poll_id']),
+    source: String(row['source']),
+    startedAt: new Date(String(row['started_at'])),
+    finishedAt: row['finished_at'] === null ? undefined : new Date(String(row['finished_at'])),
+    status: row['status'] as PollStatus,
+    listed: Number(row['leads_listed']),
+    new: Number(row['leads_new']),
+    changed: Number(row['leads_changed']),
+    rejected: Number(row['leads_rejected']),
+    error: row['error'] === null ? undefined : String(row['error']),
+  };
+}
+
+/** What metrics and status ask for, often: each reads an index's first entries, or those of one that is small. */
+function prepare(db: Database.Database) {
+  return {
+    mostListed: db
+      .prepare<[string, number], number | null>(
+        'SELECT max(most) FROM _listing_sizes WHERE source = ? AND day >= ?',
+      )
+      .pluck(),
+    oldest: db
+      .prepare<[number], number | null>(
+        "SELECT min(owed_at) FROM _deliveries WHERE sink_no = ? AND state = 'pending'",
+      )
+      .pluck(),
+    due: db
+      .prepare<[number, number], number | null>(
+        `SELECT min(at) FROM (
+           SELECT min(next_attempt_at) AS at FROM _deliveries WHERE sink_no = ? AND state = 'pending' AND batch_no IS NULL
+           UNION ALL SELECT min(d.next_attempt_at) FROM _batches b JOIN _deliveries d ON d.batch_no = b.batch_no WHERE b.sink_no = ?)`,
+      )
+      .pluck(),
+    retrying: db.prepare<[number], { deliveries: number; since: number | null }>(
+      `SELECT count(*) AS deliveries, min(first_attempt_at) AS since FROM _deliveries
+       WHERE sink_no = ? AND state = 'pending' AND reason IS NOT NULL`,
+    ),
+    nextRetry: db.prepare<[number], { reason: string; at: number }>(
+      `SELECT reason, next_attempt_at AS at FROM _deliveries
+       WHERE sink_no = ? AND state = 'pending' AND reason IS NOT NULL ORDER BY next_attempt_at LIMIT 1`,
+    ),
+  };
+}

@@ -1,0 +1,137 @@
+import type Database from 'better-sqlite3';
+import type { LeadId } from '../../leads/lead.ts';
+import type { LeadRow, LeadSearch, Rows } from '../contract/answers.ts';
+import { beginningAt, newestOf, type Place } from './browsing.ts';
+import { type Period, periodOf } from './period.ts';
+
+type Row = LeadRow & Place;
+type Range = Place & { source: string; since: number };
+type ServiceRange = Period & { service: string; to: number; from: number; after: number; no: number };
+
+/** Leads as people look for them, newest first. */
+export class LeadList {
+  readonly #db: Database.Database;
+  readonly #sql;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.#sql = prepare(db);
+  }
+
+  page(search: LeadSearch, limit: number, after: Place): Rows<LeadRow> {
+    const { rows, next } = newestOf(this.#listsOf(search, after), limit, (row) => fits(row, search));
+    return { rows: rows.map(shown), next };
+  }
+
+  one(source: string, lead: LeadId): LeadRow | undefined {
+    const row = this.#sql.one.get(source, lead);
+    return row && shown(row);
+  }
+
+  #listsOf(search: LeadSearch, after: Place): Iterator<Row>[] {
+    const { lead, service } = search;
+    if (lead !== undefined) return [this.#named(search.source, lead, after).values()];
+    if (search.listing === 'gone') return this.#gone(search, after);
+    if (service !== undefined) return [this.#ofService(service, search, after)];
+    const begin = beginningAt(after, search.until);
+    const { since } = periodOf(search);
+    return this.#sources(search.source).map((source) =>
+      // A statement for each: one cannot be read from twice at a time.
+      this.#db.prepare<[Range], Row>(FIRST_VERSIONS).iterate({ source, ...begin, since }),
+    );
+  }
+
+  #gone({ source }: LeadSearch, { no }: Place): Iterator<Row>[] {
+    return this.#sources(source).map((one) =>
+      this.#db.prepare<[{ source: string; no: number }], Row>(GONE).iterate({ source: one, no }),
+    );
+  }
+
+  #named(source: string | undefined, lead: LeadId, after: Place): Row[] {
+    const rows = this.#sources(source).flatMap((one) => this.#sql.one.get(one, lead) ?? []);
+    const left = rows.filter(({ at, no }) => at < after.at || (at === after.at && no < after.no));
+    return left.sort((a, b) => b.at - a.at || b.no - a.no);
+  }
+
+  /** Versions are numbered in order of time, so that a stretch of time is one of numbers. */
+  #ofService(service: string, search: LeadSearch, after: Place): Iterator<Row> {
+    const { since, until } = periodOf(search);
+    const range = { from: this.#firstNoSince(since), to: this.#firstNoSince(until) };
+    return this.#sql.ofService.iterate({ service, ...range, after: after.at, no: after.no, since, until });
+  }
+
+  /** The first version that came at or after a time. */
+  #firstNoSince(at: number): number {
+    const newest = this.#sql.newest.get() ?? 0;
+    let [low, high] = [0, newest + 1];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const cameAt = this.#sql.cameAt.get(middle);
+      if (cameAt !== undefined && cameAt < at) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #sources(source: string | undefined): string[] {
+    if (source !== undefined) return [source];
+    return this.#db.prepare<[], string>('SELECT source FROM _sources').pluck().all();
+  }
+}
+
+/** `c` is the lead's present version, `f` the one that the list is sorted by. */
+const COLUMNS = `c.source, CAST(c.id AS TEXT) AS lead, c.service_slug AS service, c.version, c.created_at AS createdAt,
+  c.first_seen_at AS firstSeenAt, c.valid_from AS changedAt, l.last_listed_at AS lastListedAt,
+  iif(l.last_listed_at IS NULL, NULL, (SELECT g.noted_at FROM _presence g WHERE g.source = l.source AND g.id = l.id)) AS goneAt`;
+const PRESENT =
+  'CROSS JOIN _leads l ON l.source = f.source AND l.id = f.id CROSS JOIN _versions c ON c.version_no = l.version_no';
+
+const FIRST_VERSIONS = `SELECT ${COLUMNS}, f.valid_from AS at, f.version_no AS no FROM _versions f INDEXED BY _versions_first ${PRESENT}
+  WHERE f.version = 1 AND f.source = :source AND (f.valid_from, f.version_no) < (:at, :no)
+  AND f.valid_from >= :since ORDER BY f.valid_from DESC, f.version_no DESC`;
+
+/** Ordered by the number of the note, so that a clock that was set back does not change the order. */
+const GONE = `SELECT ${COLUMNS}, 0 AS at, p.presence_no AS no FROM _presence p INDEXED BY _presence_gone
+  CROSS JOIN _leads l ON l.source = p.source AND l.id = p.id CROSS JOIN _versions c ON c.version_no = l.version_no
+  WHERE p.source = :source AND p.last_listed_at IS NOT NULL AND p.presence_no < :no AND l.erased_no IS NULL
+  ORDER BY p.presence_no DESC`;
+
+function prepare(db: Database.Database) {
+  return {
+    one: db.prepare<[string, bigint], Row>(
+      `SELECT ${COLUMNS}, c.first_seen_at AS at, l.first_no AS no FROM _leads l JOIN _versions c ON c.version_no = l.version_no
+       WHERE l.source = ? AND l.id = ?`,
+    ),
+    // A lead that has come back to a service stands where it first came to it.
+    ofService: db.prepare<[ServiceRange], Row>(
+      `SELECT ${COLUMNS}, f.version_no AS at, 0 AS no FROM _versions f INDEXED BY _versions_by_service ${PRESENT}
+       WHERE f.service_slug = :service AND f.version_no >= :from AND f.version_no < :to AND (f.version_no, 0) < (:after, :no)
+       AND f.valid_from >= :since AND f.valid_from < :until AND c.service_slug = f.service_slug
+       AND (f.version = 1 OR NOT EXISTS (SELECT 1 FROM _versions e WHERE e.source = f.source AND e.id = f.id
+         AND e.version < f.version AND e.service_slug = f.service_slug))
+       ORDER BY f.version_no DESC`,
+    ),
+    newest: db.prepare<[], number>('SELECT max(version_no) FROM _versions').pluck(),
+    cameAt: db
+      .prepare<[number], number>(
+        'SELECT valid_from FROM _versions WHERE version_no >= ? ORDER BY version_no LIMIT 1',
+      )
+      .pluck(),
+  };
+}
+
+/** What no index has told already. */
+function fits(row: LeadRow, search: LeadSearch): boolean {
+  const { source, lead, service, listing } = search;
+  if (source !== undefined && row.source !== source) return false;
+  const isGone = row.lastListedAt !== null;
+  if (listing !== undefined && isGone !== (listing === 'gone')) return false;
+  if (lead === undefined && listing !== 'gone') return true;
+  const { since, until } = periodOf(search);
+  const at = listing === 'gone' ? (row.goneAt ?? 0) : row.firstSeenAt;
+  return since <= at && at < until && (service === undefined || row.service === service);
+}
+
+function shown({ at: _, no: __, ...row }: Row): LeadRow {
+  return row;
+}

@@ -1,0 +1,156 @@
+import type Database from 'better-sqlite3';
+import type { LeadId } from '../../leads/lead.ts';
+import { HELD_BACK } from '../../leads/sink-health.ts';
+import type { DeliveryRow, TraceEntry } from '../contract/shown.ts';
+import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
+import { deliveryId } from '../database/views.ts';
+import { DELIVERIES, selectDeliveries } from './delivery-rows.ts';
+import { filterSql } from './filter-sql.ts';
+
+/** One lead has hardly more; those beyond are older. */
+const MOST_DELIVERIES = 1_000;
+
+/** Everything that ever happened to a lead, in order of time. */
+export class LeadTrace {
+  readonly #db: Database.Database;
+  readonly #rows: SinkRows;
+
+  constructor(db: Database.Database, rows: SinkRows) {
+    this.#db = db;
+    this.#rows = rows;
+  }
+
+  of(lead: LeadId, source?: string): TraceEntry[] {
+    const deliveries = selectDeliveries(this.#db, filterSql({ lead, source }), MOST_DELIVERIES).reverse();
+    const sinks = new Map(this.#rows.all().map((row) => [row.name, row]));
+    const entries = [
+      ...this.#setAside(lead, source),
+      ...this.#versions(lead, source),
+      ...deliveries.map(owed),
+      ...this.#attempts(lead, source),
+      ...deliveries.flatMap((row) => ended(row, sinks.get(row.sink))),
+    ];
+    // Within a millisecond the order above is the order of things: sorting keeps it.
+    return entries.sort((a, b) => a.at.getTime() - b.at.getTime());
+  }
+
+  /** When it broke the description, and when it came right. */
+  #setAside(lead: LeadId, source: string | undefined): TraceEntry[] {
+    const rows = this.#db
+      .prepare<
+        (string | bigint)[],
+        Record<'source' | 'at' | 'reason' | 'path' | 'resolved_at', string | null>
+      >(
+        `SELECT r.source, p.started_at AS at, r.reason, r.path, r.resolved_at FROM rejected_leads r
+         JOIN polls p ON p.poll_id = r.poll_id WHERE r.lead_id = ? ${source ? 'AND r.source = ?' : ''} ORDER BY r.rejected_id`,
+      )
+      .all(lead, ...(source ? [source] : []));
+    return rows.flatMap((row) => {
+      const shared = { sink: undefined, delivery: undefined, answer: undefined };
+      const why = row.path ? `${row.path}: ${row.reason}` : row.reason;
+      const detail = `source ${row.source}: ${why}`;
+      const aside = { ...shared, at: new Date(row.at ?? 0), what: 'set aside', detail };
+      if (row.resolved_at === null) return [aside];
+      return [
+        aside,
+        { ...shared, at: new Date(row.resolved_at), what: 'came right', detail: `source ${row.source}` },
+      ];
+    });
+  }
+
+  #versions(lead: LeadId, source: string | undefined): TraceEntry[] {
+    const rows = this.#db
+      .prepare<
+        (string | bigint)[],
+        {
+          source: string;
+          version: number;
+          valid_from: number;
+          poll_id: number;
+          changed_fields: string | null;
+        }
+      >(
+        `SELECT source, version, valid_from, poll_id, changed_fields FROM _versions WHERE id = ? ${source ? 'AND source = ?' : ''} ORDER BY version_no`,
+      )
+      .all(lead, ...(source ? [source] : []));
+    return rows.map((row) => ({
+      at: new Date(row.valid_from),
+      what: row.version === 1 ? 'listed' : 'changed',
+      sink: undefined,
+      delivery: undefined,
+      detail: `source ${row.source}, poll ${row.poll_id}, version ${row.version}${row.changed_fields ? `: ${JSON.parse(row.changed_fields).join(', ')}` : ''}`,
+      answer: undefined,
+    }));
+  }
+
+  #attempts(lead: LeadId, source: string | undefined): TraceEntry[] {
+    const { where, values } = filterSql({ lead, source });
+    const rows = this.#db
+      .prepare<
+        (string | number | bigint)[],
+        {
+          delivery: string;
+          sink: string;
+          started_at: number;
+          duration_ms: number;
+          outcome: string;
+          http_status: number | null;
+          error: string | null;
+          answer: string | null;
+          times: number;
+          last_at: number | null;
+        }
+      >(
+        `SELECT ${deliveryId} AS delivery, s.sink, a.* FROM _attempts a JOIN ${DELIVERIES} WHERE a.delivery_no = d.delivery_no AND ${where} ORDER BY a.attempt_no`,
+      )
+      .all(...values);
+    return rows.map((row) => ({
+      at: new Date(row.started_at + row.duration_ms),
+      what: row.outcome,
+      sink: row.sink,
+      delivery: row.delivery,
+      detail: [
+        `${row.duration_ms} ms`,
+        row.http_status && `HTTP ${row.http_status}`,
+        repeatsOf(row),
+        row.error,
+      ]
+        .filter(Boolean)
+        .join(', '),
+      answer: row.answer ?? undefined,
+    }));
+  }
+}
+
+function owed(row: DeliveryRow): TraceEntry {
+  const { sink, delivery, owedAt, event } = row;
+  return {
+    at: owedAt,
+    what: 'owed',
+    sink,
+    delivery,
+    detail: row.replay ? `${event}, replay` : event,
+    answer: undefined,
+  };
+}
+
+/** How a delivery ended or what it waits for; a delivered one was said to be by its attempt. */
+function ended(row: DeliveryRow, sinkRow: SinkRow | undefined): TraceEntry[] {
+  const { sink, delivery, state } = row;
+  if (state === 'delivered') return [];
+  const next = row.nextAttemptAt && waitsFor(row.nextAttemptAt, sinkRow);
+  const detail = [next, row.reason].filter(Boolean).join('; ');
+  const at = row.settledAt ?? row.nextAttemptAt ?? row.owedAt;
+  return [{ at, what: state, sink, delivery, detail, answer: undefined }];
+}
+
+function waitsFor(nextAttemptAt: Date, sink: SinkRow | undefined): string {
+  if (sink?.health.pausedSince) return HELD_BACK.paused;
+  if (sink?.health.heldSince) return HELD_BACK.held;
+  return `next attempt ${nextAttemptAt.toISOString()}`;
+}
+
+/** How often an attempt failed alike, and until when; nothing for a single one. */
+function repeatsOf({ times, last_at }: { times: number; last_at: number | null }): string | undefined {
+  return last_at === null ? undefined : `${times} times alike, last at ${new Date(last_at).toISOString()}`;
+}

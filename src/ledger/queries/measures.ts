@@ -1,0 +1,99 @@
+import type Database from 'better-sqlite3';
+import type { Percentiles, Speed } from '../contract/answers.ts';
+
+const HOUR_MS = 3_600_000;
+/** Of more leads, so many that are spread evenly over the time are measured. */
+const MOST_MEASURED = 1_000;
+
+/** What is counted over all leads of a time, by indexes and in bounded work. */
+export class Measures {
+  readonly #db: Database.Database;
+  readonly #sql;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.#sql = prepare(db);
+  }
+
+  /** How many leads were first seen in each of so many hours, the oldest first; the last is the hour of `now`. */
+  newLeads(now: Date, hours: number): { readonly hour: Date; readonly leads: number }[] {
+    const sources = this.#sources();
+    const first = Math.floor(now.getTime() / HOUR_MS) - hours + 1;
+    return Array.from({ length: hours }, (_, index) => {
+      const from = (first + index) * HOUR_MS;
+      const counts = sources.map((source) => this.#sql.firstSeen.get(source, from, from + HOUR_MS) ?? 0);
+      return { hour: new Date(from), leads: counts.reduce((sum, count) => sum + count, 0) };
+    });
+  }
+
+  /**
+   * Of the leads that were first seen since a time: how long until each sink had them. Without those that were there before the source
+   * was first listed, or came to a sink by a later backfill: how old they were says nothing about leadsync.
+   */
+  speed(since: Date): Speed[] {
+    const arrivals = this.#sampleSince(since).flatMap((version) => this.#sql.arrivals.all(version));
+    const sinks = this.#db
+      .prepare<[], { sink_no: number; sink: string }>('SELECT sink_no, sink FROM _sinks')
+      .all();
+    const bySink = Map.groupBy(arrivals, ({ sinkNo }) => sinkNo);
+    return sinks.map(({ sink_no, sink }) => {
+      const rows = bySink.get(sink_no) ?? [];
+      const created = rows.flatMap(({ created, delivered }) =>
+        created === null ? [] : [delivered - created],
+      );
+      return {
+        sink,
+        leads: rows.length,
+        seenToDelivered: percentiles(rows.map(({ seen, delivered }) => delivered - seen)),
+        createdToDelivered: percentiles(created),
+      };
+    });
+  }
+
+  #sampleSince(since: Date): number[] {
+    const firsts = this.#sources().map((source) => this.#sql.firstSince.get(source, since.getTime()));
+    const first = Math.min(...firsts.filter((no) => no !== undefined));
+    const last = this.#sql.newest.get() ?? 0;
+    if (first > last) return [];
+    const versions = last - first + 1;
+    const step = Math.max(1, versions / MOST_MEASURED);
+    return Array.from({ length: Math.ceil(versions / step) }, (_, n) => Math.floor(first + n * step));
+  }
+
+  #sources(): string[] {
+    return this.#db.prepare<[], string>('SELECT source FROM _sources').pluck().all();
+  }
+}
+
+function prepare(db: Database.Database) {
+  const firsts =
+    'FROM _versions INDEXED BY _versions_first WHERE version = 1 AND source = ? AND valid_from >= ?';
+  return {
+    firstSeen: db
+      .prepare<[string, number, number], number>(`SELECT count(*) ${firsts} AND valid_from < ?`)
+      .pluck(),
+    firstSince: db
+      .prepare<[string, number], number>(
+        `SELECT version_no ${firsts} ORDER BY valid_from, version_no LIMIT 1`,
+      )
+      .pluck(),
+    newest: db.prepare<[], number | null>('SELECT max(version_no) FROM _versions').pluck(),
+    arrivals: db.prepare<
+      [number],
+      { sinkNo: number; seen: number; created: number | null; delivered: number }
+    >(
+      `SELECT d.sink_no AS sinkNo, v.first_seen_at AS seen, v.created_at AS created, d.settled_at AS delivered
+       FROM _versions v JOIN _sources s ON s.source = v.source AND v.created_at >= s.first_listed_at
+       CROSS JOIN _deliveries d ON d.version_no = v.version_no AND d.owed_at <= v.first_seen_at
+       WHERE v.version_no = ? AND v.version = 1 AND d.replay = 0 AND d.event = 'created' AND d.state = 'delivered'`,
+    ),
+  };
+}
+
+/** By the nearest rank. */
+function percentiles(values: number[]): Percentiles | undefined {
+  const sorted = values.sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1];
+  const [p50, p95] = [at(0.5), at(0.95)];
+  return p50 === undefined || p95 === undefined ? undefined : { p50, p95 };
+}

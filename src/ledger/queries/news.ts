@@ -1,0 +1,182 @@
+import type Database from 'better-sqlite3';
+import type { DeliveryState } from '../../leads/delivery.ts';
+import type { Outcome } from '../../leads/outcome.ts';
+import type {
+  AttemptNews,
+  LeadNews,
+  News,
+  NewsMark,
+  PollNews,
+  RecentAttempt,
+  RejectionNews,
+} from '../contract/news-entries.ts';
+import { deliveryId } from '../database/views.ts';
+import { pollRow } from './inspection.ts';
+
+/** At most so many rows of a kind are read at once: nobody waits for the rest. */
+const AT_ONCE = 500;
+
+interface LeadRow {
+  no: number;
+  source: string;
+  lead: string;
+  version: number;
+  at: number;
+  changed_fields: string | null;
+  raw: string | null;
+}
+
+interface RejectionRow {
+  no: number;
+  source: string;
+  lead: string | null;
+  path: string;
+  reason: string;
+  at: string;
+}
+
+interface RecentRow {
+  sink: string;
+  at: number;
+  outcome: Outcome['kind'];
+  speed_ms: number | null;
+}
+
+interface AttemptRow {
+  no: number;
+  delivery: string;
+  sink: string;
+  source: string;
+  lead: string;
+  started_at: number;
+  duration_ms: number;
+  outcome: Outcome['kind'];
+  http_status: number | null;
+  error: string | null;
+  answer: string | null;
+  state: DeliveryState;
+  next_attempt_at: number | null;
+}
+
+/** What has happened since somebody last asked, found by the numbers of rows: they only grow. Reads only. */
+export class NewsReader {
+  readonly #sql;
+
+  constructor(db: Database.Database) {
+    this.#sql = prepare(db);
+  }
+
+  /** How far things have come at this moment. */
+  now(): NewsMark {
+    const last = this.#sql.last.get() as Omit<NewsMark, 'polls'>;
+    return { ...last, polls: Object.fromEntries(this.#sql.lastPolls.all()) };
+  }
+
+  since(mark: NewsMark, withData: boolean): News {
+    const leads = this.#sql.leads.all(Number(withData), mark.lead, AT_ONCE);
+    const rejections = this.#sql.rejections.all(mark.rejection, AT_ONCE);
+    const attempts = this.#sql.attempts.all(mark.attempt, AT_ONCE);
+    const polls = this.#sql.sources.all().flatMap((source) => this.#pollsOf(source, mark));
+    return {
+      entries: [
+        ...polls,
+        ...leads.map(toLead),
+        ...rejections.map(toRejection),
+        ...attempts.map((row) => toAttempt(row, withData)),
+      ].sort((one, other) => one.at.getTime() - other.at.getTime()),
+      mark: {
+        polls: { ...mark.polls, ...Object.fromEntries(polls.map(({ source, poll }) => [source, poll])) },
+        lead: leads.at(-1)?.no ?? mark.lead,
+        rejection: rejections.at(-1)?.no ?? mark.rejection,
+        attempt: attempts.at(-1)?.no ?? mark.attempt,
+      },
+      more: [leads, rejections, attempts].some(({ length }) => length === AT_ONCE),
+    };
+  }
+
+  /** The last attempts that were made, the latest first. */
+  recentAttempts(limit: number): RecentAttempt[] {
+    return this.#sql.recent.all(limit).map(({ sink, at, outcome, speed_ms }) => ({
+      sink,
+      at: new Date(at),
+      outcome,
+      speedMs: speed_ms ?? undefined,
+    }));
+  }
+
+  /** A source has one poll under way, and those before it have ended. */
+  #pollsOf(source: string, { polls }: NewsMark): PollNews[] {
+    return this.#sql.polls.all(source, polls[source] ?? 0, AT_ONCE).map((row) => {
+      const { startedAt, finishedAt, ...poll } = pollRow(row);
+      return { kind: 'poll', at: finishedAt ?? startedAt, ...poll };
+    });
+  }
+}
+
+function toLead({ source, lead, version, at, changed_fields, raw }: LeadRow): LeadNews {
+  const changedFields = changed_fields === null ? [] : JSON.parse(changed_fields);
+  return { kind: 'lead', at: new Date(at), source, lead, version, changedFields, raw: raw ?? undefined };
+}
+
+function toRejection({ source, lead, path, reason, at }: RejectionRow): RejectionNews {
+  return { kind: 'rejection', at: new Date(at), source, lead: lead ?? undefined, path, reason };
+}
+
+function toAttempt(row: AttemptRow, withData: boolean): AttemptNews {
+  const { sink, source, lead, delivery, duration_ms: durationMs, outcome, state } = row;
+  return {
+    kind: 'attempt',
+    at: new Date(row.started_at + durationMs),
+    sink,
+    source,
+    lead,
+    delivery,
+    outcome,
+    durationMs,
+    httpStatus: row.http_status ?? undefined,
+    error: row.error ?? undefined,
+    answer: withData ? (row.answer ?? undefined) : undefined,
+    state,
+    nextAttemptAt: row.next_attempt_at === null ? undefined : new Date(row.next_attempt_at),
+  };
+}
+
+function prepare(db: Database.Database) {
+  return {
+    last: db.prepare(
+      `SELECT (SELECT coalesce(max(version_no), 0) FROM _versions) AS lead,
+         (SELECT coalesce(max(rejected_id), 0) FROM rejected_leads) AS rejection,
+         (SELECT coalesce(max(attempt_no), 0) FROM _attempts) AS attempt`,
+    ),
+    lastPolls: db
+      .prepare<[], [string, number]>(
+        `SELECT source, coalesce((SELECT poll_id FROM polls p WHERE p.source = o.source AND p.status <> 'running'
+           ORDER BY poll_id DESC LIMIT 1), 0) FROM _sources o`,
+      )
+      .raw(),
+    sources: db.prepare<[], string>('SELECT source FROM _sources').pluck(),
+    polls: db.prepare<[string, number, number], Record<string, string | number | null>>(
+      "SELECT * FROM polls WHERE source = ? AND poll_id > ? AND status <> 'running' ORDER BY poll_id LIMIT ?",
+    ),
+    leads: db.prepare<[number, number, number], LeadRow>(
+      `SELECT version_no AS no, source, CAST(id AS TEXT) AS lead, version, valid_from AS at, changed_fields, iif(?, raw, NULL) AS raw
+       FROM _versions WHERE version_no > ? ORDER BY version_no LIMIT ?`,
+    ),
+    rejections: db.prepare<[number, number], RejectionRow>(
+      `SELECT r.rejected_id AS no, r.source, CAST(r.lead_id AS TEXT) AS lead, r.path, r.reason, p.started_at AS at
+       FROM rejected_leads r JOIN polls p ON p.poll_id = r.poll_id WHERE r.rejected_id > ? ORDER BY r.rejected_id LIMIT ?`,
+    ),
+    recent: db.prepare<[number], RecentRow>(
+      `SELECT s.sink, coalesce(a.last_at, a.started_at) + a.duration_ms AS at, a.outcome,
+         iif(a.outcome = 'delivered' AND d.event = 'created' AND d.replay = 0, d.settled_at - v.first_seen_at, NULL) AS speed_ms
+       FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v ON v.version_no = d.version_no
+       JOIN _sinks s ON s.sink_no = d.sink_no ORDER BY a.attempt_no DESC LIMIT ?`,
+    ),
+    attempts: db.prepare<[number, number], AttemptRow>(
+      `SELECT a.attempt_no AS no, ${deliveryId} AS delivery, s.sink, v.source, CAST(v.id AS TEXT) AS lead, a.started_at,
+         a.duration_ms, a.outcome, a.http_status, a.error, a.answer, d.state, d.next_attempt_at
+       FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v ON v.version_no = d.version_no
+       JOIN _sinks s ON s.sink_no = d.sink_no WHERE a.attempt_no > ? ORDER BY a.attempt_no LIMIT ?`,
+    ),
+  };
+}

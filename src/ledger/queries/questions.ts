@@ -1,0 +1,177 @@
+import type Database from 'better-sqlite3';
+import type { LeadId } from '../../leads/lead.ts';
+import type {
+  KeptAnswer,
+  KeptAttempt,
+  KeptPoll,
+  KeptVersion,
+  LeadContent,
+  LeadHistory,
+  LeadRow,
+  LeadSearch,
+  Page,
+  Rows,
+  Speed,
+} from '../contract/answers.ts';
+import type { DeliveryFilter } from '../contract/ledger-asking.ts';
+import { LedgerError } from '../contract/ledger-error.ts';
+import { type DeliveryRow, type LedgerStatus, POLL_STATUSES, type PollStatus } from '../contract/shown.ts';
+import { SinkRows } from '../database/sink-rows.ts';
+import { newestOf, type Place, readPlace } from './browsing.ts';
+import { DeliveryList } from './delivery-list.ts';
+import { Inspection } from './inspection.ts';
+import { LeadList } from './lead-list.ts';
+import { Measures } from './measures.ts';
+
+/** So many of one lead's versions, and of one delivery's attempts, are shown, the newest; there are hardly ever more. */
+const MOST_VERSIONS = 1_000;
+const MOST_ATTEMPTS = 100;
+/** So many answers of destinations are shown, the newest: of each some kilobytes are kept. */
+const MOST_ANSWERS = 20;
+
+/** What pages and API ask the ledger. Each answer is of one state of the ledger, and takes bounded work. */
+export class Questions {
+  readonly #db: Database.Database;
+  readonly #inspection: Inspection;
+  readonly #leads: LeadList;
+  readonly #deliveries: DeliveryList;
+  readonly #measures: Measures;
+  readonly #sql;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.#inspection = new Inspection(db, new SinkRows(db));
+    this.#leads = new LeadList(db);
+    this.#deliveries = new DeliveryList(db);
+    this.#measures = new Measures(db);
+    this.#sql = prepare(db);
+  }
+
+  status(): LedgerStatus {
+    return this.#inspection.status();
+  }
+
+  newLeads(now: Date, hours: number): { readonly hour: Date; readonly leads: number }[] {
+    return this.#measures.newLeads(now, hours);
+  }
+
+  speed(since: Date): readonly Speed[] {
+    return this.#measures.speed(since);
+  }
+
+  leads(search: LeadSearch, page: Page): Rows<LeadRow> {
+    return this.#leads.page(search, page.limit, placeOf(page));
+  }
+
+  lead(source: string, lead: LeadId): LeadHistory | undefined {
+    const row = this.#leads.one(source, lead);
+    if (!row) return undefined;
+    return {
+      lead: row,
+      versions: this.#sql.versions.all(source, lead).map(({ changedFields, ...version }) => ({
+        ...version,
+        changedFields: changedFields === null ? null : JSON.parse(changedFields),
+      })),
+      deliveries: this.#deliveries.ofLead(source, lead).map(({ no, delivery }) => ({
+        ...delivery,
+        attemptRows: this.#sql.attempts.all(no).reverse(),
+      })),
+    };
+  }
+
+  /** What a lead says now, with all that was answered; of a version that is given, that one, with what was answered to it. */
+  content(source: string, lead: LeadId, version?: number): LeadContent | undefined {
+    const content = this.#sql.content.get({ source, lead, version: version ?? null });
+    if (!content) return undefined;
+    const { changedFields, ...kept } = content;
+    return {
+      ...kept,
+      changedFields: changedFields === null ? null : JSON.parse(changedFields),
+      answers: this.#answers(source, lead, version),
+    };
+  }
+
+  #answers(source: string, lead: LeadId, version: number | undefined): KeptAnswer[] {
+    const deliveries = this.#deliveries.ofLead(source, lead);
+    const meant = deliveries.filter(({ delivery }) => version === undefined || delivery.version === version);
+    const answers = meant.flatMap(({ no, delivery }) =>
+      this.#sql.answers.all(no).map((row) => ({
+        delivery: delivery.delivery,
+        sink: delivery.sink,
+        ...row,
+      })),
+    );
+    return answers.sort((one, other) => other.startedAt - one.startedAt).slice(0, MOST_ANSWERS);
+  }
+
+  deliveries(filter: DeliveryFilter, page: Page): Rows<DeliveryRow> {
+    return this.#deliveries.page(filter, page.limit, placeOf(page));
+  }
+
+  countDeliveries(filter: DeliveryFilter, most: number): number {
+    return this.#deliveries.count(filter, most);
+  }
+
+  polls(
+    { source, status }: { source?: string | undefined; status?: PollStatus | undefined },
+    page: Page,
+  ): Rows<KeptPoll> {
+    const { no } = placeOf(page);
+    const lists = this.#sources(source).flatMap((one) =>
+      (status ? [status] : POLL_STATUSES).map((state) =>
+        this.#db.prepare<[string, string, number], KeptPoll & Place>(POLLS).iterate(one, state, no),
+      ),
+    );
+    const { rows, next } = newestOf(lists, page.limit, () => true);
+    return { rows: rows.map(({ at: _, no: __, ...poll }) => poll), next };
+  }
+
+  #sources(source: string | undefined): string[] {
+    if (source !== undefined) return [source];
+    return this.#db.prepare<[], string>('SELECT source FROM _sources').pluck().all();
+  }
+}
+
+/** @throws LedgerError when `after` is not the `next` of a page */
+function placeOf({ after }: Partial<Page>): Place {
+  const place = readPlace(after);
+  if (place) return place;
+  throw new LedgerError(
+    'unexpected',
+    'There is no such page.',
+    'Begin with the first page: leave `after` out.',
+  );
+}
+
+const POLLS = `SELECT *, 0 AS at, poll_id AS no FROM polls INDEXED BY _polls_by_status
+  WHERE source = ? AND status = ? AND poll_id < ? ORDER BY poll_id DESC`;
+
+const VERSION = 'v.version, v.valid_from AS validFrom, v.poll_id AS poll, v.changed_fields AS changedFields';
+
+function prepare(db: Database.Database) {
+  return {
+    versions: db.prepare<
+      [string, bigint],
+      Omit<KeptVersion, 'changedFields'> & { changedFields: string | null }
+    >(
+      `SELECT ${VERSION} FROM _versions v WHERE source = ? AND id = ? ORDER BY version DESC LIMIT ${MOST_VERSIONS}`,
+    ),
+    content: db.prepare<
+      [{ source: string; lead: bigint; version: number | null }],
+      Omit<LeadContent, 'changedFields' | 'answers'> & { changedFields: string | null }
+    >(
+      `SELECT ${VERSION}, v.raw, b.raw AS rawBefore FROM _leads l
+       JOIN _versions v ON v.source = l.source AND v.id = l.id AND v.version = coalesce(:version, l.version)
+       LEFT JOIN _versions b ON b.source = v.source AND b.id = v.id AND b.version = v.version - 1
+       WHERE l.source = :source AND l.id = :lead`,
+    ),
+    answers: db.prepare<[number], Omit<KeptAnswer, 'delivery' | 'sink'>>(
+      `SELECT started_at AS startedAt, outcome, http_status AS httpStatus, answer FROM _attempts
+       WHERE delivery_no = ? AND answer <> '' ORDER BY attempt_no DESC LIMIT ${MOST_ANSWERS}`,
+    ),
+    attempts: db.prepare<[number], KeptAttempt>(
+      `SELECT started_at AS startedAt, duration_ms AS durationMs, outcome, http_status AS httpStatus, error, times,
+       last_at AS lastAt FROM _attempts WHERE delivery_no = ? ORDER BY attempt_no DESC LIMIT ${MOST_ATTEMPTS}`,
+    ),
+  };
+}

@@ -1,0 +1,94 @@
+import type Database from 'better-sqlite3';
+import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
+import type { LeadId } from '../../leads/lead.ts';
+import type { Upcoming } from '../contract/shown.ts';
+import { changedAt, deliveryId } from '../database/views.ts';
+import { HAS_CONTENT } from '../privacy/retaining.ts';
+
+interface LeadRow {
+  source: string;
+  version_no: number;
+}
+
+interface VersionRow {
+  version: number;
+  first_seen_at: number;
+  valid_from: number;
+  poll_id: number;
+  hash: string;
+  raw: string;
+}
+
+interface OwedRow extends VersionRow {
+  delivery: string;
+  event: LeadEvent;
+  replay: number;
+  state: DeliveryState;
+  reason: string | null;
+  settled_at: number | null;
+}
+
+/** What a sink gets next of a lead. Reads only. */
+export class UpcomingDeliveries {
+  readonly #sql;
+
+  constructor(db: Database.Database) {
+    this.#sql = prepare(db);
+  }
+
+  of(sink: string, lead: LeadId, source: string | undefined): Upcoming[] {
+    const leads = this.#sql.leads.all(lead, source ?? null, source ?? null, sink);
+    return leads.map((found) => this.#owed(sink, lead, found.source) ?? this.#unowed(sink, lead, found));
+  }
+
+  #owed(sink: string, leadId: LeadId, source: string): Upcoming | undefined {
+    const row = this.#sql.owed.get(source, leadId, sink);
+    if (!row) return undefined;
+    const { delivery: id, event, replay, state, reason, settled_at } = row;
+    return {
+      delivery: { id, source, leadId, event, replay: replay > 0, ...contentOf(row) },
+      state,
+      reason: reason ?? undefined,
+      settledAt: settled_at === null ? undefined : new Date(settled_at),
+    };
+  }
+
+  /** As a backfill would owe it. */
+  #unowed(sink: string, leadId: LeadId, { source, version_no }: LeadRow): Upcoming {
+    const content = contentOf(this.#sql.version.get(version_no) as VersionRow);
+    const id = [sink, source, leadId, content.version, content.hash.slice(0, 8)].join(':');
+    return {
+      delivery: { id, source, leadId, event: 'created', replay: false, ...content },
+      state: undefined,
+      reason: undefined,
+      settledAt: undefined,
+    };
+  }
+}
+
+function contentOf({ version, first_seen_at, valid_from, poll_id: poll, hash, raw }: VersionRow) {
+  return { version, firstSeenAt: new Date(first_seen_at), changedAt: new Date(valid_from), poll, hash, raw };
+}
+
+function prepare(db: Database.Database) {
+  const content = (validFrom: string) =>
+    `v.version, v.first_seen_at, ${validFrom} AS valid_from, v.poll_id, v.hash, v.raw`;
+  return {
+    // One that has no content any more is told of where the sink is owed the word of that, or got it.
+    leads: db.prepare<[LeadId, string | null, string | null, string], LeadRow>(
+      `SELECT l.source, l.version_no FROM _sources o CROSS JOIN _leads l ON l.source = o.source AND l.id = ?
+       WHERE (? IS NULL OR o.source = ?) AND (${HAS_CONTENT} OR EXISTS (SELECT 1 FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
+         WHERE d.version_no = l.version_no AND d.event = 'erased' AND s.sink = ?)) ORDER BY l.source`,
+    ),
+    version: db.prepare<[number], VersionRow>(
+      `SELECT ${content('v.valid_from')} FROM _versions v WHERE v.version_no = ?`,
+    ),
+    // What waits goes first, the oldest of it before the others; else it is the last that there was.
+    owed: db.prepare<[string, LeadId, string], OwedRow>(
+      `SELECT ${deliveryId} AS delivery, d.event, d.replay, d.state, d.reason, d.settled_at, ${content(changedAt)}
+       FROM _versions v JOIN _sinks s JOIN _deliveries d ON d.version_no = v.version_no AND d.sink_no = s.sink_no
+       WHERE v.source = ? AND v.id = ? AND s.sink = ?
+       ORDER BY d.state = 'pending' DESC, iif(d.state = 'pending', d.delivery_no, -d.delivery_no) LIMIT 1`,
+    ),
+  };
+}

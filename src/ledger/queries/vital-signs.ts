@@ -1,0 +1,118 @@
+import type Database from 'better-sqlite3';
+import type { PolledHours, PollId, Vitals } from '../contract/shown.ts';
+import { dateOf } from './delivery-rows.ts';
+import type { Inspection } from './inspection.ts';
+
+/** As many of the newest deliveries are looked at for how long leads take. */
+const NEWEST_DELIVERIES = 5_000;
+/** As many polls are read at once. */
+const POLLS_AT_ONCE = 1_000;
+
+interface RawPoll {
+  readonly poll_id: number;
+  readonly started_at: string;
+  readonly status: string;
+  readonly leads_new: number;
+}
+
+/** What alerts ask the ledger, again and again: each answer reads an index's first entries, or a bounded number of rows. */
+export class VitalSigns {
+  readonly #sql;
+  readonly #inspection: Inspection;
+
+  constructor(db: Database.Database, inspection: Inspection) {
+    this.#sql = prepare(db);
+    this.#inspection = inspection;
+  }
+
+  all(recent: Date): Vitals {
+    const speeds = Map.groupBy(this.#sql.speeds.all(NEWEST_DELIVERIES, recent.getTime()), ({ sink }) => sink);
+    return {
+      sources: this.#sql.sources.all().map(({ source, complete_at: ms }) => {
+        const { leads, listed, listedLately } = this.#inspection.source(source);
+        return { source, lastSuccessAt: dateOf(ms), leads, listed, listedLately };
+      }),
+      sinks: this.#inspection.backlog().map((backlog) => ({
+        ...backlog,
+        lastDeadAt: dateOf(this.#sql.lastDead.get(backlog.sink)),
+        recentMs: (speeds.get(backlog.sink) ?? []).map(({ ms }) => ms),
+      })),
+    };
+  }
+
+  polledHours(source: string, from: PollId | Date): PolledHours {
+    const first = this.#sql.firstSuccess.get(source);
+    if (first === undefined) return { hours: [], lastNewAt: undefined, until: undefined, through: undefined };
+    const after = Math.max(first, from instanceof Date ? this.#pollBefore(from) : from);
+    const polls = this.#sql.polls.all(source, after, POLLS_AT_ONCE);
+    const complete = polls.filter(({ status }) => status !== 'running');
+    return {
+      hours: hoursOf(complete),
+      lastNewAt: startOf(complete.findLast((poll) => poll.leads_new > 0)),
+      until: startOf(complete.findLast(({ status }) => status === 'success' || status === 'unchanged')),
+      // One that is under way is asked for again.
+      through: complete.at(-1)?.poll_id,
+    };
+  }
+
+  /** The last poll before a time, by halving: polls are numbered in the order of time. */
+  #pollBefore(time: Date): PollId {
+    let [before, from] = [0, (this.#sql.lastPoll.get() ?? 0) + 1];
+    while (from - before > 1) {
+      const middle = Math.floor((before + from) / 2);
+      const startedAt = this.#sql.startedFrom.get(middle);
+      if (startedAt !== undefined && new Date(startedAt) < time) before = middle;
+      else from = middle;
+    }
+    return before;
+  }
+}
+
+function hoursOf(polls: readonly RawPoll[]): PolledHours['hours'] {
+  const leads = new Map<string, number>();
+  for (const { started_at, leads_new, status } of polls) {
+    // A poll that broke off has shown that leads came; one that failed shows nothing.
+    if (status === 'failed') continue;
+    const hour = `${started_at.slice(0, 13)}:00:00.000Z`;
+    leads.set(hour, (leads.get(hour) ?? 0) + leads_new);
+  }
+  return [...leads].map(([hour, count]) => ({ hour: new Date(hour), leads: count }));
+}
+
+function startOf(poll: RawPoll | undefined): Date | undefined {
+  return poll && new Date(poll.started_at);
+}
+
+function prepare(db: Database.Database) {
+  return {
+    sources: db.prepare<[], { source: string; complete_at: number | null }>(
+      'SELECT source, complete_at FROM _sources',
+    ),
+    lastDead: db
+      .prepare<[string], number | null>(
+        "SELECT max(settled_at) FROM _deliveries WHERE sink_no = (SELECT sink_no FROM _sinks WHERE sink = ?) AND state = 'dead'",
+      )
+      .pluck(),
+    speeds: db.prepare<[number, number], { sink: string; ms: number }>(
+      // What the first complete listing brought is a stock, and takes as long as it takes.
+      `WITH first AS MATERIALIZED (SELECT o.source,
+         (SELECT poll_id FROM polls p WHERE p.source = o.source AND p.status = 'success' ORDER BY poll_id LIMIT 1) AS poll_id FROM _sources o)
+       SELECT s.sink, d.settled_at - d.owed_at AS ms FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no
+       JOIN first f ON f.source = v.source AND v.poll_id > f.poll_id JOIN _sinks s ON s.sink_no = d.sink_no
+       WHERE d.delivery_no > (SELECT max(delivery_no) FROM _deliveries) - ? AND d.state = 'delivered' AND d.event = 'created'
+         AND d.replay = 0 AND d.owed_at >= ? AND d.owed_at = v.first_seen_at`,
+    ),
+    firstSuccess: db
+      .prepare<[string], number>(
+        "SELECT poll_id FROM polls WHERE source = ? AND status = 'success' ORDER BY poll_id LIMIT 1",
+      )
+      .pluck(),
+    lastPoll: db.prepare<[], number | null>('SELECT max(poll_id) FROM polls').pluck(),
+    startedFrom: db
+      .prepare<[number], string>('SELECT started_at FROM polls WHERE poll_id >= ? ORDER BY poll_id LIMIT 1')
+      .pluck(),
+    polls: db.prepare<[string, number, number], RawPoll>(
+      'SELECT poll_id, started_at, status, leads_new FROM polls WHERE source = ? AND poll_id > ? ORDER BY poll_id LIMIT ?',
+    ),
+  };
+}

@@ -1,0 +1,265 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type Database from 'better-sqlite3';
+import type { ListingMark } from '../../leads/listing-mark.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { PollEnd, PollSummary } from '../contract/ledger-polling.ts';
+import type { PollId } from '../contract/shown.ts';
+import { DAYS_COMPARED, dayOf } from '../database/day.ts';
+import type { Transactions } from '../database/transactions.ts';
+import { IdSet } from './id-set.ts';
+import type { OpenPoll } from './open-poll.ts';
+import { type BlockMemory, PollBlocks } from './poll-blocks.ts';
+import type { Recording } from './recording.ts';
+import { NOTE_PRESENCE } from './recording-sql.ts';
+
+/** How far the service's clock may be behind ours before a new lead could be taken for an old one, in ms. */
+const CLOCKS_APART_MS = 3_600_000;
+
+interface SourceRow {
+  mark: string | null;
+  complete_at: number | null;
+  first_listed_at: number | null;
+  listed: number;
+  current: number;
+}
+
+/** The polls of each source: one is under way at a time, and what it ends with decides what the next one may skip. */
+export class Polls {
+  readonly #clock: Clock;
+  readonly #transactions: Transactions;
+  readonly #recording: Recording;
+  readonly #open = new Map<PollId, OpenPoll>();
+  /** Of each source's last listing. */
+  readonly #blocks = new Map<string, BlockMemory>();
+  readonly #sql;
+
+  constructor(db: Database.Database, transactions: Transactions, clock: Clock, recording: Recording) {
+    this.#clock = clock;
+    this.#transactions = transactions;
+    this.#recording = recording;
+    this.#sql = prepare(db);
+  }
+
+  listingMark(source: string): ListingMark | undefined {
+    const mark = this.#sql.source.get(source)?.mark;
+    return mark ? JSON.parse(mark) : undefined;
+  }
+
+  lastCompleteAt(source: string): Date | undefined {
+    const at = this.#sql.source.get(source)?.complete_at;
+    return at == null ? undefined : new Date(at);
+  }
+
+  /** Keeps where the leads of a source come from. Returns what is kept: another origin once it has leads. */
+  async keepOrigin(source: string, origin: string): Promise<string> {
+    const { origin: kept = null, leads = 0 } = this.#sql.origin.get(source) ?? {};
+    if (kept === origin || (kept !== null && leads > 0)) return kept;
+    await this.#transactions.write(() => {
+      if (kept !== null) this.#forgetListings(source);
+      this.#sql.keepOrigin.run(origin, source);
+    });
+    return origin;
+  }
+
+  /** Nothing was ever read from the origin before this one but empty listings: what its poll lists is the first stock. */
+  #forgetListings(source: string): void {
+    this.#sql.forgetListings.run(source);
+    for (const poll of this.#open.values())
+      if (poll.source === source) poll.oldBefore = Number.POSITIVE_INFINITY;
+  }
+
+  /** False when there is no such source. */
+  async forgetOrigin(source: string): Promise<boolean> {
+    return (await this.#transactions.write(() => this.#sql.keepOrigin.run(null, source))).changes > 0;
+  }
+
+  /** A source has one poll under way: one that was never finished is forgotten. */
+  async start(source: string): Promise<PollId> {
+    for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
+    const poll = await this.#transactions.write(() => this.#add(source));
+    this.#open.set(poll.id, poll);
+    // Until a poll ends well, nothing is known of what stands where.
+    this.#blocks.delete(source);
+    return poll.id;
+  }
+
+  #add(source: string): OpenPoll {
+    const at = this.#clock.now();
+    const now = iso(at);
+    this.#sql.noteClock.run(at.getTime());
+    this.#sql.addSource.run(source);
+    this.#sql.endForgotten.run(now, source);
+    const row = this.#sql.source.get(source);
+    return {
+      id: Number(this.#sql.add.run(source, now).lastInsertRowid),
+      source,
+      oldBefore: oldBefore(row),
+      listedBefore: row?.listed ?? 0,
+      completeBefore: row?.complete_at ?? null,
+      seen: new IdSet(),
+      heldBack: new IdSet(),
+      blocks: new PollBlocks(this.#blocks.get(source)),
+      rejectedFor: new Set(),
+      new: 0,
+      changed: 0,
+      rejected: 0,
+    };
+  }
+
+  /** @throws Error when the poll is not under way: its caller has lost count */
+  underWay(id: PollId): OpenPoll {
+    const poll = this.#open.get(id);
+    if (!poll) throw new Error(`poll ${id} is not under way`);
+    return poll;
+  }
+
+  /** Ends the poll; between the chunks of a long sweep the event loop gets its turn. */
+  async finish(id: PollId, end: PollEnd): Promise<PollSummary> {
+    const poll = this.underWay(id);
+    const { memory, isSame } = poll.blocks.end();
+    const status = end.status === 'success' && isSame ? 'unchanged' : end.status;
+    if (status === 'success') {
+      await this.#recording.takeHeldBack(poll);
+      await this.#markUnlisted(poll);
+    }
+    await this.#transactions.write(() => {
+      if (end.status === 'success' && !isSame) this.#complete(poll, end.mark);
+      else if (end.status === 'success' || end.status === 'unchanged') this.#confirm(poll, end.mark);
+      this.#close(poll, end, status);
+    });
+    this.#open.delete(id);
+    if (end.status === 'success') this.#blocks.set(poll.source, memory);
+    else if (poll.seen.size === 0 && poll.blocks.last) this.#blocks.set(poll.source, poll.blocks.last);
+    const listed = status === 'unchanged' ? poll.listedBefore : poll.seen.size;
+    return {
+      status,
+      listed,
+      new: poll.new,
+      changed: poll.changed,
+      rejected: poll.rejected,
+      listedBefore: poll.listedBefore,
+      rejectedFor: [...poll.rejectedFor],
+    };
+  }
+
+  #complete(poll: OpenPoll, mark: ListingMark | undefined): void {
+    const now = this.#clock.now();
+    const kept = mark === undefined ? null : JSON.stringify(mark);
+    this.#sql.complete.run(kept, now.getTime(), poll.id, poll.seen.size, poll.rejected, poll.source);
+    // The listing before was in force until now, however long ago it was read.
+    this.#noteSize(poll.source, Math.max(poll.seen.size, poll.listedBefore));
+    this.#sql.resolveRejected.run(iso(now), poll.source, poll.id);
+  }
+
+  #confirm(poll: OpenPoll, mark: ListingMark | undefined): void {
+    this.#sql.stillComplete.run(this.#clock.now().getTime(), poll.source);
+    this.#noteSize(poll.source, poll.listedBefore);
+    if (mark) this.#sql.remark.run(JSON.stringify(mark), poll.source);
+  }
+
+  #noteSize(source: string, most: number): void {
+    const day = dayOf(this.#clock.now().getTime());
+    this.#sql.noteSize.run(source, day, most);
+    this.#sql.forgetSizes.run(source, day - DAYS_COMPARED);
+  }
+
+  #close(poll: OpenPoll, end: PollEnd, status: PollEnd['status']): void {
+    const bytes = 'bytes' in end ? end.bytes : 0;
+    const error = 'error' in end ? end.error : null;
+    const listed = status === 'unchanged' ? poll.listedBefore : poll.seen.size;
+    this.#sql.close.run(
+      iso(this.#clock.now()),
+      status,
+      listed,
+      poll.new,
+      poll.changed,
+      poll.rejected,
+      bytes,
+      end.httpStatus ?? null,
+      error,
+      poll.id,
+    );
+  }
+
+  /** Notes since when leads are no longer listed. They stay what they are: nothing is removed. */
+  async #markUnlisted(poll: OpenPoll): Promise<void> {
+    const { source, seen } = poll;
+    if (seen.size === this.#sql.source.get(source)?.current) return;
+    const lastListedAt = poll.completeBefore ?? this.#clock.now().getTime();
+    let after = '-9223372036854775808';
+    for (;;) {
+      const rows = this.#sql.listedAfter.all(source, BigInt(after));
+      const missing = rows.filter((row) => !seen.has(row.first_no));
+      if (missing.length > 0) {
+        await this.#transactions.write(() => {
+          const now = this.#clock.now().getTime();
+          for (const row of missing) {
+            this.#sql.unlist.run(lastListedAt, source, BigInt(row.id));
+            this.#sql.notePresence.run(source, BigInt(row.id), lastListedAt, now);
+          }
+          this.#sql.lessCurrent.run(missing.length, source);
+        });
+      }
+      const last = rows.at(-1);
+      if (!last) return;
+      after = last.id;
+      await turn();
+    }
+  }
+}
+
+function prepare(db: Database.Database) {
+  return {
+    source: db.prepare<[string], SourceRow>(
+      'SELECT mark, complete_at, first_listed_at, listed, current FROM _sources WHERE source = ?',
+    ),
+    origin: db.prepare<[string], { origin: string | null; leads: number }>(
+      'SELECT origin, leads FROM _sources WHERE source = ?',
+    ),
+    forgetListings: db.prepare(
+      'UPDATE _sources SET mark = NULL, complete_at = NULL, complete_poll = NULL, first_listed_at = NULL WHERE source = ?',
+    ),
+    keepOrigin: db.prepare<[string | null, string]>('UPDATE _sources SET origin = ? WHERE source = ?'),
+    noteClock: db.prepare('UPDATE _ledger SET clock_at = max(clock_at, ?)'),
+    addSource: db.prepare('INSERT INTO _sources (source) VALUES (?) ON CONFLICT DO NOTHING'),
+    endForgotten: db.prepare(
+      "UPDATE polls SET status = 'failed', finished_at = ?, error = 'leadsync ended while this poll was under way' WHERE source = ? AND status = 'running'",
+    ),
+    add: db.prepare("INSERT INTO polls (source, started_at, status) VALUES (?, ?, 'running')"),
+    close: db.prepare(
+      'UPDATE polls SET finished_at = ?, status = ?, leads_listed = ?, leads_new = ?, leads_changed = ?, leads_rejected = ?, bytes = ?, http_status = ?, error = ? WHERE poll_id = ?',
+    ),
+    notePresence: db.prepare(NOTE_PRESENCE),
+    unlist: db.prepare('UPDATE _leads SET last_listed_at = ? WHERE source = ? AND id = ?'),
+    listedAfter: db.prepare<[string, bigint], { id: string; first_no: number }>(
+      'SELECT CAST(id AS TEXT) AS id, first_no FROM _leads WHERE source = ? AND id > ? AND last_listed_at IS NULL ORDER BY _leads.id LIMIT 1000',
+    ),
+    resolveRejected: db.prepare(
+      `UPDATE rejected_leads SET resolved_at = ? WHERE source = ? AND resolved_at IS NULL AND last_poll_id < ? AND EXISTS
+       (SELECT 1 FROM _leads l WHERE l.source = rejected_leads.source AND l.id = rejected_leads.lead_id AND l.last_listed_at IS NULL)`,
+    ),
+    complete: db.prepare(
+      'UPDATE _sources SET mark = ?, complete_at = ?, complete_poll = ?, listed = ?, rejected = ? WHERE source = ?',
+    ),
+    noteSize: db.prepare<[string, number, number]>(
+      'INSERT INTO _listing_sizes VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET most = max(most, excluded.most)',
+    ),
+    forgetSizes: db.prepare<[string, number]>('DELETE FROM _listing_sizes WHERE source = ? AND day < ?'),
+    remark: db.prepare('UPDATE _sources SET mark = ? WHERE source = ?'),
+    stillComplete: db.prepare('UPDATE _sources SET complete_at = ? WHERE source = ?'),
+    lessCurrent: db.prepare('UPDATE _sources SET current = current - ? WHERE source = ?'),
+  };
+}
+
+/**
+ * Whatever the first poll records is old. Should it break off, the next ones go on with it: of what they add, only what
+ * was created well before it began is old. Once a listing was recorded to its end, whatever is new is new.
+ */
+function oldBefore(row: SourceRow | undefined): number {
+  if (row?.complete_at != null) return Number.NEGATIVE_INFINITY;
+  return row?.first_listed_at == null ? Number.POSITIVE_INFINITY : row.first_listed_at - CLOCKS_APART_MS;
+}
+
+function iso(date: Date): string {
+  return date.toISOString();
+}

@@ -1,0 +1,293 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type Database from 'better-sqlite3';
+import { type ContentFacts, factsOf } from '../../leads/content-facts.ts';
+import type { LeadId } from '../../leads/lead.ts';
+import type {
+  ListedBlock,
+  ListedElement,
+  ListedItem,
+  ListedLead,
+  RejectedLead,
+} from '../../leads/listed-lead.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { reach } from '../../platform/failpoint.ts';
+import type { Recorded } from '../contract/ledger-polling.ts';
+import type { Transactions } from '../database/transactions.ts';
+import type { Owing } from '../delivering/owing.ts';
+import type { OpenPoll } from './open-poll.ts';
+import { columnsOf, type LeadRow, prepareRecording, type SetAsideRow } from './recording-sql.ts';
+
+/** So many different reasons for rejected leads are told of a poll. */
+const REASONS_KEPT = 5;
+
+/** What one chunk adds; it becomes true for the poll when it is on disk. */
+interface Addition {
+  /** When it was written, which the write lock may have delayed. */
+  now: number;
+  /** Versions of new leads, by number. */
+  readonly old: number[];
+  readonly fresh: number[];
+  /** Leads that were first met in this chunk, and those of them that were held back. */
+  readonly met: number[];
+  readonly heldBack: number[];
+  /** Leads that had been missing from a listing and are back. */
+  back: number;
+}
+
+/** A content of a lead, beside the one that is known. */
+type Content = Pick<ListedLead, 'id' | 'hash' | 'raw' | 'facts'>;
+
+/** From what stands in a listing to what is seen and owed. */
+export class Recording {
+  readonly #clock: Clock;
+  readonly #transactions: Transactions;
+  readonly #owing: Owing;
+  readonly #sql;
+
+  constructor(db: Database.Database, transactions: Transactions, clock: Clock, owing: Owing) {
+    this.#clock = clock;
+    this.#transactions = transactions;
+    this.#owing = owing;
+    this.#sql = prepareRecording(db);
+  }
+
+  /** True when the last listing had this block: its leads are noted as met. */
+  beginBlock(poll: OpenPoll, block: Omit<ListedBlock, 'elements'>): boolean {
+    const known = poll.blocks.begin(block);
+    for (const lead of known ?? []) {
+      poll.heldBack.delete(lead);
+      poll.seen.add(lead);
+    }
+    return known !== undefined;
+  }
+
+  /** The places of those that are not listed with the very content that is known; the others are noted as met. */
+  unknown(poll: OpenPoll, elements: readonly Pick<ListedElement, 'id' | 'hash'>[]): number[] {
+    return elements.flatMap(({ id, hash }, place) =>
+      id !== undefined && this.#known(poll, id, hash) ? [] : [place],
+    );
+  }
+
+  /** Seen and owed, on disk, when it resolves; after a throw, nothing of these items is. */
+  async record(poll: OpenPoll, items: readonly ListedItem[]): Promise<Recorded> {
+    const before = { ...poll };
+    // Looked up before a transaction that writes: a part in which nothing is new must not take the write lock.
+    const news = this.#transactions.read(() =>
+      items.filter((item) => item.kind === 'rejected' || !this.#known(poll, item.id, item.hash)),
+    );
+    if (news.length > 0) await this.#add(poll, news);
+    return {
+      listed: items.length,
+      new: poll.new - before.new,
+      changed: poll.changed - before.changed,
+      rejected: poll.rejected - before.rejected,
+    };
+  }
+
+  /** Seen and owed are one transaction. What the poll counts and has met goes back with it. */
+  async #add(poll: OpenPoll, items: readonly ListedItem[]): Promise<void> {
+    const { new: fresh, changed, rejected, rejectedFor } = poll;
+    const addition: Addition = { now: 0, old: [], fresh: [], met: [], heldBack: [], back: 0 };
+    try {
+      await this.#transactions.write(() => {
+        const now = this.#clock.now().getTime();
+        addition.now = now;
+        if (poll.oldBefore === Number.POSITIVE_INFINITY) this.#sql.noteFirst.run(now, poll.source);
+        this.#owing.load();
+        for (const item of items) this.#recordOne(poll, addition, item);
+        this.#owing.created(addition, now);
+        const added = addition.old.length + addition.fresh.length;
+        this.#sql.count.run(added, added + addition.back, poll.source);
+        reach('recording');
+      });
+    } catch (error) {
+      Object.assign(poll, { new: fresh, changed, rejected, rejectedFor });
+      poll.blocks.spoil();
+      for (const lead of addition.met) poll.seen.delete(lead);
+      for (const lead of addition.heldBack) poll.heldBack.delete(lead);
+      throw error;
+    }
+  }
+
+  /** True, and noted as met, when the lead is known with this very content and needs nothing written. */
+  #known(poll: OpenPoll, id: LeadId, hash: string): boolean {
+    const row = this.#sql.lead.get(poll.source, id);
+    if (row?.hash !== hash) return false;
+    poll.heldBack.delete(row.first_no);
+    if (row.last_listed_at !== null) return false;
+    poll.seen.add(row.first_no);
+    poll.blocks.met(row.first_no);
+    return true;
+  }
+
+  #recordOne(poll: OpenPoll, addition: Addition, item: ListedItem): void {
+    if (item.kind === 'rejected') {
+      this.#reject(poll, item);
+      return;
+    }
+    const row = this.#sql.lead.get(poll.source, item.id);
+    if (row) this.#meet(poll, addition, item, row);
+    else this.#addLead(poll, addition, item);
+  }
+
+  /** A lead that is known: with its content again, with another one, or back in the listing. */
+  #meet(poll: OpenPoll, addition: Addition, lead: ListedLead, row: LeadRow): void {
+    if (row.erased_no !== null) this.#keepOut(poll, lead, row);
+    else if (row.hash !== lead.hash) {
+      const heldBack = !poll.seen.has(row.first_no) && this.#isSetAside(poll, lead);
+      if (heldBack && poll.heldBack.add(row.first_no)) addition.heldBack.push(row.first_no);
+      if (heldBack || poll.seen.has(row.first_no)) this.#rejectRepeat(poll, lead);
+      else {
+        this.#change(poll, lead, row, addition.now);
+        poll.blocks.met(row.first_no);
+      }
+    } else poll.blocks.met(row.first_no);
+    if (poll.seen.add(row.first_no)) addition.met.push(row.first_no);
+    if (row.last_listed_at !== null) {
+      this.#sql.relist.run(poll.source, lead.id);
+      this.#sql.notePresence.run(poll.source, lead.id, null, addition.now);
+      addition.back += 1;
+    }
+  }
+
+  /** A lead that was erased stays so. Of a new content only the hash is noted, so that it is met as known from then on. */
+  #keepOut(poll: OpenPoll, lead: ListedLead, row: LeadRow): void {
+    if (row.hash !== lead.hash && !poll.seen.has(row.first_no)) {
+      this.#sql.setHash.run(lead.hash, poll.source, lead.id);
+      this.#sql.countKeptOut.run(row.erased_no);
+    }
+    poll.blocks.met(row.first_no);
+  }
+
+  #addLead(poll: OpenPoll, addition: Addition, lead: ListedLead): void {
+    const { id, hash, raw, facts } = lead;
+    const { now } = addition;
+    const versionNo = Number(
+      this.#sql.addVersion.run(poll.source, id, 1, poll.id, now, now, null, hash, raw, ...columnsOf(facts))
+        .lastInsertRowid,
+    );
+    this.#sql.addLead.run(poll.source, id, versionNo, versionNo, hash);
+    (isOld(facts, poll.oldBefore) ? addition.old : addition.fresh).push(versionNo);
+    if (poll.seen.add(versionNo)) addition.met.push(versionNo);
+    poll.blocks.met(versionNo);
+    poll.new += 1;
+  }
+
+  #change(poll: OpenPoll, lead: Content, row: LeadRow, now: number): void {
+    const { id, hash, raw, facts } = lead;
+    const last = this.#sql.version.get(row.version_no) as {
+      raw: string;
+      hash: string;
+      first_seen_at: number;
+    };
+    if (last.hash === hash) {
+      this.#bringTextBack(poll.source, lead, row.version_no, now);
+      return;
+    }
+    const fields = changedFields(last.raw, raw);
+    const version = row.version + 1;
+    const added = this.#sql.addVersion.run(
+      poll.source,
+      id,
+      version,
+      poll.id,
+      now,
+      last.first_seen_at,
+      fields && JSON.stringify(fields),
+      hash,
+      raw,
+      ...columnsOf(facts),
+    );
+    const versionNo = Number(added.lastInsertRowid);
+    this.#sql.setVersion.run(versionNo, version, hash, poll.source, id);
+    this.#owing.updated(versionNo, poll.source, id, now);
+    poll.blocks.changed(row.first_no);
+    // The mark tells of a listing that had the lead as it was. Should this poll break off, the next one must read again.
+    this.#sql.unmark.run(poll.source);
+    poll.changed += 1;
+  }
+
+  /** A lead whose text was lost to damage is listed as it was: it is no change. */
+  #bringTextBack(source: string, { id, hash, raw, facts }: Content, versionNo: number, now: number): void {
+    this.#sql.setText.run(raw, ...columnsOf(facts), versionNo);
+    this.#sql.setHash.run(hash, source, id);
+    this.#owing.textIsBack(versionNo, now);
+  }
+
+  /** The same content was set aside in the last listing, beside the one that is known. */
+  #isSetAside(poll: OpenPoll, lead: ListedLead): boolean {
+    return this.#sql.isSetAside.get(poll.source, lead.hash) !== undefined;
+  }
+
+  #rejectRepeat(poll: OpenPoll, lead: ListedLead): void {
+    // The known one counts, else the first. Taking the last would make a new version of the lead at every poll.
+    const reason =
+      'The same id stands in this listing more than once with different content; one of them was taken.';
+    this.#reject(poll, { ...lead, kind: 'rejected', reason, path: 'id' });
+  }
+
+  #reject(poll: OpenPoll, item: RejectedLead): void {
+    const { position, id, reason, path, hash, raw } = item;
+    const erased = id !== undefined && this.#sql.lead.get(poll.source, id)?.erased_no != null;
+    const kept = erased ? '' : raw;
+    this.#sql.reject.run(poll.source, poll.id, poll.id, position, id ?? null, reason, path, hash, kept);
+    poll.rejected += 1;
+    if (poll.rejectedFor.size < REASONS_KEPT)
+      poll.rejectedFor = new Set(poll.rejectedFor).add(path ? `${path}: ${reason}` : reason);
+  }
+
+  /** The listing has ended without the known content of these leads: what was set aside beside it is the lead now. */
+  async takeHeldBack(poll: OpenPoll): Promise<void> {
+    for (let after = 0; poll.heldBack.size > 0; await turn()) {
+      const rows = this.#sql.setAsideAfter.all(poll.source, poll.id, after);
+      const last = rows.at(-1);
+      if (!last) return;
+      after = last.rejected_id;
+      const first = rows.filter((row) => poll.heldBack.delete(row.first_no));
+      if (first.length > 0) await this.#takeAll(poll, first);
+    }
+  }
+
+  async #takeAll(poll: OpenPoll, rows: readonly SetAsideRow[]): Promise<void> {
+    const { changed, rejected } = poll;
+    try {
+      await this.#transactions.write(() => {
+        const now = this.#clock.now();
+        this.#owing.load();
+        for (const { rejected_id, id } of rows) {
+          const lead = this.#sql.lead.get(poll.source, BigInt(id));
+          const content = this.#sql.setAside.get(rejected_id);
+          if (!lead || lead.erased_no !== null || !content) continue;
+          const facts = factsOf(content.raw);
+          this.#change(poll, { id: BigInt(id), ...content, facts }, lead, now.getTime());
+          this.#sql.resolve.run(iso(now), rejected_id);
+          poll.rejected -= 1;
+        }
+      });
+    } catch (error) {
+      Object.assign(poll, { changed, rejected });
+      for (const row of rows) poll.heldBack.add(row.first_no);
+      throw error;
+    }
+  }
+}
+
+function isOld({ createdAtMs }: ContentFacts, before: number): boolean {
+  if (!Number.isFinite(before)) return before > 0;
+  return createdAtMs !== null && createdAtMs < before;
+}
+
+/** The top-level fields in which two texts of a lead differ, names only; null where the one before has been emptied since. */
+function changedFields(before: string, after: string): string[] | null {
+  const [old, now] = [JSON.parse(before), JSON.parse(after)] as [
+    Record<string, unknown>,
+    Record<string, unknown>,
+  ];
+  if (Object.keys(old).length === 1) return null;
+  const names = new Set([...Object.keys(old), ...Object.keys(now)]);
+  return [...names].filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
+}
+
+function iso(date: Date): string {
+  return date.toISOString();
+}
