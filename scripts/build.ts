@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { commitOf } from '../src/cli/build-info.ts';
+import { commitOf } from '../src/cli/shell/build-info.ts';
 import { bundle } from './bundle.ts';
 
 /** `npm run build`: bundles src/ into dist/, with the commit, the manual page and the completion scripts. */

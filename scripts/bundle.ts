@@ -7,8 +7,8 @@ const src = join(import.meta.dirname, '../src');
 /** What Node is started with: the program itself, and what it runs in processes and threads of their own. */
 const PROGRAMS = [
   'main.ts',
-  'cli/query-process.ts',
-  'cli/query-watch.ts',
+  'cli/query/query-process.ts',
+  'cli/query/query-watch.ts',
   'daemon/ledger-thread.ts',
   'exports/export-process.ts',
   'exports/piece-thread.ts',
@@ -69,7 +69,7 @@ export async function bundle(folder: string): Promise<void> {
 
 /** Two files for what most commands load, in place of forty: one for the command line, and one for configuration and ledger. */
 function fewChunks(): CodeSplittingOptions {
-  const parts = { 'command-line': join(src, 'main.ts'), core: join(src, 'cli/context.ts') };
+  const parts = { 'command-line': join(src, 'main.ts'), core: join(src, 'cli/shell/context.ts') };
   const closures = new Map<string, ReadonlySet<string>>();
   const loads = (root: string, id: string, graph: ChunkingContext) => {
     const closure = closures.get(root) ?? staticallyImported(root, graph);

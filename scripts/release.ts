@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { commitOf } from '../src/cli/build-info.ts';
+import { commitOf } from '../src/cli/shell/build-info.ts';
 import { version } from '../src/platform/version.ts';
 import { buildDebianPackage } from './release/debian-package.ts';
 import { packImageContext } from './release/image-context.ts';

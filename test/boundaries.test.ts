@@ -75,6 +75,46 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRoom>>>> 
         'ledger/recovery/ makes a new ledger of what can be read of a damaged one, while none is open.',
     },
   },
+  cli: {
+    shell: {
+      imports: [],
+      because:
+        'cli/shell/ is what every command has of its terminal and its options; it must not know any command.',
+    },
+    running: {
+      imports: ['shell'],
+      because: 'cli/running/ asks the leadsync that runs; it must not know what for.',
+    },
+    views: {
+      imports: ['shell'],
+      because: 'cli/views/ turns what is known into text; it must not know where that comes from.',
+    },
+    query: {
+      imports: ['shell'],
+      because: 'cli/query/ answers SQL in a process of its own; it must not know any other command.',
+    },
+    init: {
+      imports: ['shell'],
+      because: 'cli/init/ asks what a first configuration needs; it must not know any other command.',
+    },
+    'support-bundle': {
+      imports: ['shell', 'running', 'views'],
+      because: 'cli/support-bundle/ collects what helps to find a fault; it must not know any other command.',
+    },
+    completion: {
+      imports: ['shell'],
+      because:
+        'cli/completion/ writes scripts for shells from the tree of commands; it must not load any of them.',
+    },
+    commands: {
+      imports: ['shell', 'running', 'views', 'query', 'init', 'support-bundle', 'completion', '.'],
+      because: 'A command is a file of cli/commands/; it must not import another command.',
+    },
+    '.': {
+      imports: ['shell', 'completion', 'commands'],
+      because: 'The files of cli/ itself find the command and run it; begin at command-line.ts.',
+    },
+  },
 };
 
 const rooms: Readonly<Record<string, Room>> = {

@@ -3,12 +3,12 @@ import { ledgerFile } from '../daemon/open-ledger.ts';
 import { AlreadyThere, wholeOrNot } from '../exports/whole-or-not.ts';
 import { backUpLedger } from '../ledger/database/backup.ts';
 import { listenForStop } from '../platform/stop-signals.ts';
-import { CommandFailure } from './command-failure.ts';
-import { type GlobalOptions, readableConfigOf, type Surroundings } from './context.ts';
-import { ExitCode } from './exit-code.ts';
-import { outputFailure } from './output-failure.ts';
-import { printable } from './printable.ts';
-import { RowProgress } from './row-progress.ts';
+import { CommandFailure } from './shell/command-failure.ts';
+import { type GlobalOptions, readableConfigOf, type Surroundings } from './shell/context.ts';
+import { ExitCode } from './shell/exit-code.ts';
+import { outputFailure } from './shell/output-failure.ts';
+import { printable } from './shell/printable.ts';
+import { RowProgress } from './shell/row-progress.ts';
 
 const MB = 1_000_000;
 

@@ -3,11 +3,11 @@ import { systemClock } from '../platform/clock.ts';
 import { armFailpoints } from '../platform/failpoint.ts';
 import { asTyped, startCommand, typedCommand } from '../platform/typed-command.ts';
 import type { LogStream } from '../telemetry/logger.ts';
-import { CommandFailure } from './command-failure.ts';
-import type { Surroundings } from './context.ts';
-import { ExitCode } from './exit-code.ts';
-import { printableLines } from './printable.ts';
 import { program } from './program.ts';
+import { CommandFailure } from './shell/command-failure.ts';
+import type { Surroundings } from './shell/context.ts';
+import { ExitCode } from './shell/exit-code.ts';
+import { printableLines } from './shell/printable.ts';
 
 type Streams = Pick<Surroundings, 'stdout' | 'stderr' | 'stdin' | 'env'>;
 
@@ -29,7 +29,7 @@ export async function commandLine(
   } catch (error) {
     // Commander has printed what was wrong with the words; its own exit code for that is 1.
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage;
-    const { explainFailure } = await import('./failure.ts'); // it knows the errors of every part
+    const { explainFailure } = await import('./shell/failure.ts'); // it knows the errors of every part
     const failure = explainFailure(error);
     surroundings.stderr.write(`${printableLines(failure.message)}\n`);
     return failure.exitCode;

@@ -1,5 +1,5 @@
-import type { CompleteCommand } from './command.ts';
 import { OWN_COMMANDS } from './own-commands.ts';
+import type { CompleteCommand } from './shell/command.ts';
 
 /** What the list of commands shows of a command, and where the rest of it is. */
 export interface ListedCommand {

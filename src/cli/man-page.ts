@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { version } from '../platform/version.ts';
-import { buildInfo } from './build-info.ts';
-import { commandTree, type TreeCommand, type TreeOption } from './command-tree.ts';
-import { EXIT_CODE_MEANINGS } from './exit-code.ts';
+import { commandTree, type TreeCommand, type TreeOption } from './completion/command-tree.ts';
+import { buildInfo } from './shell/build-info.ts';
+import { EXIT_CODE_MEANINGS } from './shell/exit-code.ts';
 
 const FILES: readonly (readonly [string, string])[] = [
   [

@@ -1,10 +1,10 @@
 import { exportOnce } from '../daemon/exporting.ts';
 import { listenForStop } from '../platform/stop-signals.ts';
-import { CommandFailure } from './command-failure.ts';
-import { configOf, exportStatesOf, type GlobalOptions, type Surroundings } from './context.ts';
-import { ExitCode } from './exit-code.ts';
-import { requireName } from './names.ts';
-import { printable } from './printable.ts';
+import { CommandFailure } from './shell/command-failure.ts';
+import { configOf, exportStatesOf, type GlobalOptions, type Surroundings } from './shell/context.ts';
+import { ExitCode } from './shell/exit-code.ts';
+import { requireName } from './shell/names.ts';
+import { printable } from './shell/printable.ts';
 
 /** Makes a configured export now, beside a leadsync that runs or without one; it counts as the last one. @throws CommandFailure */
 export async function makeScheduled(

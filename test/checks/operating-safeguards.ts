@@ -85,7 +85,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a person can be named on standard input',
     without: 'the process list and the shell keep whom an erasure is about',
-    file: 'src/cli/subject.ts',
+    file: 'src/cli/shell/subject.ts',
     text: "given === '-' ? await firstLine(stdin) : given",
     instead: 'given',
     tests: ['test/cli/erase.test.ts'],

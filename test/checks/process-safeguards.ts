@@ -39,7 +39,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'a command believes the leadsync of its data directory alone',
     without: 'a reload or a health check is answered by another leadsync at the same address',
-    file: 'src/cli/ask-daemon.ts',
+    file: 'src/cli/running/ask-daemon.ts',
     text: "if (instance !== 'any' && from !== instance) {",
     instead: "if (instance !== 'any' && from !== instance && !path) {",
     tests: ['test/whole/another-leadsync.test.ts'],

@@ -53,7 +53,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'a value of --set is what the same characters mean in SQL',
     without: 'a number is compared as text, and the answer is wrong without a word',
-    file: 'src/cli/query-values.ts',
+    file: 'src/cli/query/query-values.ts',
     text: 'if (fraction !== undefined) return Number(text);',
     instead: 'return text;',
     tests: ['test/cli/query.test.ts'],
@@ -61,7 +61,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'JSON lines have a name once',
     without: 'one of two columns of a name is lost without a word',
-    file: 'src/cli/query-output.ts',
+    file: 'src/cli/query/query-output.ts',
     text: '  if (twice !== undefined)\n',
     instead: '  if (twice === undefined && columns.length < 0)\n',
     tests: ['test/cli/query.test.ts'],
@@ -93,7 +93,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'null is not an empty text in CSV',
     without: 'an analyst counts missing values as empty ones',
-    file: 'src/cli/query-output.ts',
+    file: 'src/cli/query/query-output.ts',
     text: '(cell === null ? null : shown(plain(cell)))',
     instead: 'shown(plain(cell))',
     tests: ['test/cli/query.test.ts'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { askForConfig } from '../../src/cli/init-dialog.ts';
+import { askForConfig } from '../../src/cli/init/init-dialog.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 
 /** What comes of these answers, and all that was shown meanwhile. */

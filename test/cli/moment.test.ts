@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { table } from '../../src/cli/table.ts';
+import { table } from '../../src/cli/shell/table.ts';
 import { printAge } from '../../src/platform/in-words.ts';
 import { momentOf } from '../../src/platform/moment.ts';
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { paceOf } from '../../src/cli/pace.ts';
+import { paceOf } from '../../src/cli/views/pace.ts';
 import type { RecentAttempt } from '../../src/ledger/contract/news-entries.ts';
 import { attemptDue, Install } from './an-install.ts';
 
@@ -151,7 +151,7 @@ test('leadsync top is refused where there is no terminal', async () => {
 describe('the terminal', () => {
   /** What a process writes that takes the screen and then does something. */
   const screenThat = async (does: string): Promise<string> => {
-    const file = fileURLToPath(new URL('../../src/cli/full-screen.ts', import.meta.url));
+    const file = fileURLToPath(new URL('../../src/cli/views/full-screen.ts', import.meta.url));
     const code = `import { FullScreen } from ${JSON.stringify(file)};
       const { stdout, stdin } = process;
       const screen = new FullScreen({ stdout, stdin }, { end: () => screen.close(), resize: () => {} });

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ExitCode } from '../../src/cli/exit-code.ts';
+import { ExitCode } from '../../src/cli/shell/exit-code.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { findSystemdAnalyze } from './debian-tools.ts';
 import { loadWithSecrets } from './written-config.ts';

@@ -1,12 +1,12 @@
 import { type Checked, check as checkAll } from '../../daemon/check.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
-import { defineCommand } from '../command.ts';
-import { asTypedHere, configOf } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { lastDeclared } from '../last-declared.ts';
-import { printWarnings } from '../print-warnings.ts';
-import { printable, printJson } from '../printable.ts';
+import { defineCommand } from '../shell/command.ts';
+import { asTypedHere, configOf } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { lastDeclared } from '../shell/last-declared.ts';
+import { printWarnings } from '../shell/print-warnings.ts';
+import { printable, printJson } from '../shell/printable.ts';
 
 /** `leadsync check`: can everything be reached? Changes nothing. Everything is checked, even when something fails. */
 export const command = defineCommand<{ json?: boolean }>({

@@ -1,9 +1,9 @@
 import { Argument } from 'commander';
 import { ConfigError } from '../../config/config-error.ts';
-import { defineCommand } from '../command.ts';
-import { CONFIGURED_NAMES, type ConfiguredName } from '../command-tree.ts';
-import { despiteFaults } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
+import { CONFIGURED_NAMES, type ConfiguredName } from '../completion/command-tree.ts';
+import { defineCommand } from '../shell/command.ts';
+import { despiteFaults } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 
 /** `leadsync complete-names KIND`: what completion scripts ask. Silent when there is no configuration to read. */
 export const command = defineCommand({

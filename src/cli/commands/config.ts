@@ -1,9 +1,9 @@
 import { Argument } from 'commander';
-import { defineCommand } from '../command.ts';
-import { valuesOf, widthOf } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { printable, printJson } from '../printable.ts';
-import { table } from '../table.ts';
+import { defineCommand } from '../shell/command.ts';
+import { valuesOf, widthOf } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { printable, printJson } from '../shell/printable.ts';
+import { table } from '../shell/table.ts';
 
 /** `leadsync config show`: every value in force, with where it comes from. */
 export const command = defineCommand<{ json?: boolean }>({

@@ -5,8 +5,8 @@ import { HELD_BACK } from '../../leads/sink-health.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { DeliveryRow } from '../../ledger/contract/shown.ts';
 import { printMomentAndAge } from '../../platform/in-words.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
 import {
   commandShown,
   type GlobalOptions,
@@ -15,12 +15,12 @@ import {
   type Surroundings,
   widthOf,
   withLedger,
-} from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { declareFilter, type FilterOptions, filterOf, requireOrder } from '../filter.ts';
-import { requireName, sinkNames, sourceNames } from '../names.ts';
-import { printable, printJson } from '../printable.ts';
-import { table } from '../table.ts';
+} from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { declareFilter, type FilterOptions, filterOf, requireOrder } from '../shell/filter.ts';
+import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
+import { printable, printJson } from '../shell/printable.ts';
+import { table } from '../shell/table.ts';
 
 interface Options extends FilterOptions {
   readonly state?: DeliveryState[];

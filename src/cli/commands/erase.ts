@@ -2,13 +2,13 @@ import type { Certificate } from '../../daemon/certificate.ts';
 import { erase as eraseEverywhere, personToErase, type Sought } from '../../daemon/erase.ts';
 import { countOf } from '../../platform/in-words.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { configOf, withLedger } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { requireName, sourceNames } from '../names.ts';
-import { printable, printJson } from '../printable.ts';
-import { subjectOf } from '../subject.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { configOf, withLedger } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { requireName, sourceNames } from '../shell/names.ts';
+import { printable, printJson } from '../shell/printable.ts';
+import { subjectOf } from '../shell/subject.ts';
 
 interface Options {
   readonly source?: string;

@@ -1,10 +1,10 @@
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { ledgerConfigOf, withLedger } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { requireName, sourceNames } from '../names.ts';
-import { printJson } from '../printable.ts';
-import { subjectOf } from '../subject.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { ledgerConfigOf, withLedger } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { requireName, sourceNames } from '../shell/names.ts';
+import { printJson } from '../shell/printable.ts';
+import { subjectOf } from '../shell/subject.ts';
 
 /** `leadsync export-subject LEAD|EMAIL|PHONE`: everything that is held of a person. */
 export const command = defineCommand<{ source?: string }>({

@@ -10,15 +10,15 @@ import { listenForStop } from '../../platform/stop-signals.ts';
 import { relations } from '../../store/documented.ts';
 import { extractionOf } from '../../store/extraction.ts';
 import type { Relation } from '../../store/relation.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { readableConfigOf, type Surroundings } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { readMoment } from '../moment.ts';
-import { outputFailure } from '../output-failure.ts';
-import { printable } from '../printable.ts';
-import { RowProgress } from '../row-progress.ts';
 import { makeScheduled } from '../scheduled-export.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { readableConfigOf, type Surroundings } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { readMoment } from '../shell/moment.ts';
+import { outputFailure } from '../shell/output-failure.ts';
+import { printable } from '../shell/printable.ts';
+import { RowProgress } from '../shell/row-progress.ts';
 
 interface Options {
   readonly name?: string;

@@ -1,10 +1,10 @@
 import { hostAndPort } from '../../platform/host-and-port.ts';
-import { type Address, readAddress } from '../address.ts';
-import { type Asked, askDaemon, reachable, whomToAsk } from '../ask-daemon.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { commandShown, readableConfigOf } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
+import { type Asked, askDaemon, reachable, whomToAsk } from '../running/ask-daemon.ts';
+import { type Address, readAddress } from '../shell/address.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { commandShown, readableConfigOf } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 
 /** `leadsync healthcheck`: does the running leadsync answer? For containers; needs no other program. */
 export const command = defineCommand<{ at?: Address }>({

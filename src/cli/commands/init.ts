@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { exampleConfig } from '../../config/example-config.ts';
 import { newConfig, variablesIn } from '../../config/new-config.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
-import { defineCommand } from '../command.ts';
-import type { Surroundings } from '../context.ts';
-import { canAsk, converse } from '../conversation.ts';
-import { ExitCode } from '../exit-code.ts';
-import { askForConfig } from '../init-dialog.ts';
-import { alreadyThere, writeNewFile } from '../new-file.ts';
-import { printable } from '../printable.ts';
+import { canAsk, converse } from '../init/conversation.ts';
+import { askForConfig } from '../init/init-dialog.ts';
+import { defineCommand } from '../shell/command.ts';
+import type { Surroundings } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { alreadyThere, writeNewFile } from '../shell/new-file.ts';
+import { printable } from '../shell/printable.ts';
 
 const HINT = 'Name another file: `leadsync init other.yaml`.';
 

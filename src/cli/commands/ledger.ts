@@ -1,11 +1,11 @@
 import { acceptNewLedger } from '../../daemon/accept-ledger.ts';
 import { ledgerFile } from '../../daemon/open-ledger.ts';
 import { backUp } from '../back-up.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { asTypedHere, type GlobalOptions, ledgerConfigOf, type Surroundings } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { printable } from '../printable.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { asTypedHere, type GlobalOptions, ledgerConfigOf, type Surroundings } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { printable } from '../shell/printable.ts';
 
 /** `leadsync ledger ACTION`: copies the ledger, or makes a new one where leadsync asks whether one is meant. */
 export const command = defineCommand<object>({

@@ -4,12 +4,12 @@ import { withLogin } from '../../daemon/login.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import type { Login } from '../../source/login.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { configOf } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { requireName } from '../names.ts';
-import { printable } from '../printable.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { configOf } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { requireName } from '../shell/names.ts';
+import { printable } from '../shell/printable.ts';
 
 /** `leadsync login SOURCE`: authorization code grant. Prints the address to open, takes the code, stores the tokens. */
 export const command = defineCommand({

@@ -4,14 +4,14 @@ import type { LeadId } from '../../leads/lead.ts';
 import type { Upcoming } from '../../ledger/contract/shown.ts';
 import { printMomentAndAge } from '../../platform/in-words.ts';
 import type { Preview } from '../../sinks/sink.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { commandShown, configOf, type ShowCommand, withLedger } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { readLeadId } from '../filter.ts';
-import { requireName, sourceNames } from '../names.ts';
-import { printable, printableLines, printJson } from '../printable.ts';
-import { unknownLead } from '../unknown-lead.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { commandShown, configOf, type ShowCommand, withLedger } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { readLeadId } from '../shell/filter.ts';
+import { requireName, sourceNames } from '../shell/names.ts';
+import { printable, printableLines, printJson } from '../shell/printable.ts';
+import { unknownLead } from '../shell/unknown-lead.ts';
 
 interface Options {
   readonly sink: string;

@@ -5,15 +5,15 @@ import { ledgerFile } from '../../daemon/open-ledger.ts';
 import { size } from '../../platform/option-types.ts';
 import { queries, relations } from '../../store/documented.ts';
 import type { Query } from '../../store/query.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { readableConfigOf, type Surroundings, widthOf } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { printable } from '../printable.ts';
-import { FORMATS, type Format } from '../query-output.ts';
-import { noteOnNumbers, readValues } from '../query-values.ts';
-import { runQuery } from '../run-query.ts';
-import { table } from '../table.ts';
+import { FORMATS, type Format } from '../query/query-output.ts';
+import { noteOnNumbers, readValues } from '../query/query-values.ts';
+import { runQuery } from '../query/run-query.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { readableConfigOf, type Surroundings, widthOf } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { printable } from '../shell/printable.ts';
+import { table } from '../shell/table.ts';
 
 interface Options {
   readonly list?: boolean;

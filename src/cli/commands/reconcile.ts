@@ -3,12 +3,12 @@ import { reconcile as compare, type Difference, type Reconciled } from '../../da
 import { countOf, printCount } from '../../platform/in-words.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { commandShown, configOf, withLedger } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { notStartedYet, requireName } from '../names.ts';
-import { printable, printJson } from '../printable.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { commandShown, configOf, withLedger } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { notStartedYet, requireName } from '../shell/names.ts';
+import { printable, printJson } from '../shell/printable.ts';
 
 interface Options {
   readonly sink: string;

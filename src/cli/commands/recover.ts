@@ -1,12 +1,12 @@
 import { isSound, type Recovery, recoverLedger } from '../../daemon/recover.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { asTypedHere, commandShown, ledgerConfigOf } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { printJson } from '../printable.ts';
-import { recoveryText } from '../recovery-text.ts';
-import { RowProgress } from '../row-progress.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { asTypedHere, commandShown, ledgerConfigOf } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { printJson } from '../shell/printable.ts';
+import { RowProgress } from '../shell/row-progress.ts';
+import { recoveryText } from '../views/recovery-text.ts';
 
 interface Options {
   readonly yes?: boolean;

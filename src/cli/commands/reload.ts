@@ -1,11 +1,11 @@
 import { type Fault, formatFault } from '../../config/config-error.ts';
 import { hostAndPort } from '../../platform/host-and-port.ts';
-import { askDaemon, whomToAsk } from '../ask-daemon.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { despiteFaults } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { printable, printJson } from '../printable.ts';
+import { askDaemon, whomToAsk } from '../running/ask-daemon.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { despiteFaults } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { printable, printJson } from '../shell/printable.ts';
 
 /** A poll's end is not waited for, but sinks and the queue are told. */
 const RELOAD_MS = 30_000;

@@ -1,9 +1,15 @@
 import type { Command } from 'commander';
 import { countOf } from '../../platform/in-words.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { commandShown, ledgerConfigOf, type ShowCommand, type Surroundings, withLedger } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import {
+  commandShown,
+  ledgerConfigOf,
+  type ShowCommand,
+  type Surroundings,
+  withLedger,
+} from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 import {
   choosesAnything,
   declareFilter,
@@ -11,9 +17,9 @@ import {
   filterOf,
   requireAllAlone,
   requireOrder,
-} from '../filter.ts';
-import { notStartedYet, requireName, sinkNames, sourceNames } from '../names.ts';
-import { sayWhatWaits } from '../waiting-notes.ts';
+} from '../shell/filter.ts';
+import { notStartedYet, requireName, sinkNames, sourceNames } from '../shell/names.ts';
+import { sayWhatWaits } from '../views/waiting-notes.ts';
 
 interface Options extends FilterOptions {
   readonly sink: string;

@@ -1,9 +1,9 @@
 import type { SinkStatus } from '../../ledger/contract/shown.ts';
 import { countOf } from '../../platform/in-words.ts';
-import { defineCommand } from '../command.ts';
-import { commandShown, ledgerConfigOf, withLedger } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { notStartedYet, requireName, sinkNames } from '../names.ts';
+import { defineCommand } from '../shell/command.ts';
+import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { notStartedYet, requireName, sinkNames } from '../shell/names.ts';
 
 /** `leadsync resume SINK`: ends a pause, and a hold: the sink is tried now. */
 export const command = defineCommand({

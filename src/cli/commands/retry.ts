@@ -3,10 +3,16 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { DeliveryFilter } from '../../ledger/contract/ledger-asking.ts';
 import type { DeliveryRow } from '../../ledger/contract/shown.ts';
 import { countOf } from '../../platform/in-words.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { commandShown, ledgerConfigOf, type ShowCommand, type Surroundings, withLedger } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import {
+  commandShown,
+  ledgerConfigOf,
+  type ShowCommand,
+  type Surroundings,
+  withLedger,
+} from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 import {
   choosesAnything,
   declareFilter,
@@ -14,10 +20,10 @@ import {
   filterOf,
   requireAllAlone,
   requireOrder,
-} from '../filter.ts';
-import { requireName, sinkNames, sourceNames } from '../names.ts';
-import { printable } from '../printable.ts';
-import { sayWhatWaits } from '../waiting-notes.ts';
+} from '../shell/filter.ts';
+import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
+import { printable } from '../shell/printable.ts';
+import { sayWhatWaits } from '../views/waiting-notes.ts';
 
 interface Options extends FilterOptions {
   readonly state?: ('dead' | 'pending')[];

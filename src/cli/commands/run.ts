@@ -2,10 +2,10 @@ import type { DaemonOptions, Role } from '../../daemon/compose.ts';
 import { Daemon } from '../../daemon/daemon.ts';
 import { StoppedBeforeStart } from '../../daemon/new-ledger.ts';
 import { listenForReload, listenForStop } from '../../platform/stop-signals.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { configOf, valuesOf } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { configOf, valuesOf } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 
 /** `leadsync run`: polls on schedule and delivers, until a signal asks it to stop. */
 export const command = defineCommand<{ deliver: boolean }>({

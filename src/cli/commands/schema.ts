@@ -1,8 +1,8 @@
 import { configSchema } from '../../config/config-schema.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
-import { defineCommand } from '../command.ts';
-import { ExitCode } from '../exit-code.ts';
-import { printJson } from '../printable.ts';
+import { defineCommand } from '../shell/command.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { printJson } from '../shell/printable.ts';
 
 /** `leadsync schema`: the JSON Schema of the configuration, for editors. */
 export const command = defineCommand({

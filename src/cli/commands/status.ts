@@ -1,15 +1,15 @@
 import { formatFault } from '../../config/config-error.ts';
 import { viewExports } from '../../daemon/exporting.ts';
 import { viewSinks, viewSources } from '../../daemon/status-view.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { commandShown, despiteFaults, exportStatesOf, widthOf, withLedger } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { explainFailure } from '../failure.ts';
-import { askTheHolder } from '../holder.ts';
-import { printJson } from '../printable.ts';
-import { statusReport } from '../status-report.ts';
-import { statusJson } from '../status-view.ts';
+import { askTheHolder } from '../running/holder.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { commandShown, despiteFaults, exportStatesOf, widthOf, withLedger } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { explainFailure } from '../shell/failure.ts';
+import { printJson } from '../shell/printable.ts';
+import { statusReport } from '../views/status-report.ts';
+import { statusJson } from '../views/status-view.ts';
 
 /** `leadsync status`: sources, sinks, backlog, dead letters, and what needs attention. */
 export const command = defineCommand<{ json?: boolean }>({

@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { tar } from '../../platform/tar.ts';
-import { defineCommand } from '../command.ts';
-import { ExitCode } from '../exit-code.ts';
-import { writeNewFile } from '../new-file.ts';
-import { printable } from '../printable.ts';
-import { type SupportFile, supportFiles } from '../support-files.ts';
+import { defineCommand } from '../shell/command.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { writeNewFile } from '../shell/new-file.ts';
+import { printable } from '../shell/printable.ts';
+import { type SupportFile, supportFiles } from '../support-bundle/support-files.ts';
 
 interface Options {
   readonly output?: string;

@@ -4,13 +4,19 @@ import { viewExports } from '../../daemon/exporting.ts';
 import type { PollFailure } from '../../daemon/poll.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
-import { defineCommand } from '../command.ts';
-import { commandShown, configOf, exportStatesOf, type GlobalOptions, type Surroundings } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { printable, printJson } from '../printable.ts';
-import { Progress } from '../progress.ts';
-import { statusJson } from '../status-view.ts';
-import { SyncResult } from '../sync-result.ts';
+import { defineCommand } from '../shell/command.ts';
+import {
+  commandShown,
+  configOf,
+  exportStatesOf,
+  type GlobalOptions,
+  type Surroundings,
+} from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { printable, printJson } from '../shell/printable.ts';
+import { Progress } from '../shell/progress.ts';
+import { statusJson } from '../views/status-view.ts';
+import { SyncResult } from '../views/sync-result.ts';
 
 /** `leadsync sync`: polls every source once and delivers all that is due. Exit 0 when nothing is pending or dead. */
 export const command = defineCommand<{ json?: boolean }>({

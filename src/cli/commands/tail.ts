@@ -1,12 +1,12 @@
 import { followLedger } from '../../daemon/follow-ledger.ts';
 import { openConfiguredLedger } from '../../daemon/open-ledger.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
-import { defineCommand } from '../command.ts';
-import { readableConfigOf, withLedger } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { happeningJson, happeningLine, isAbout, isWorthTelling } from '../happening.ts';
-import { requireName, sinkNames, sourceNames } from '../names.ts';
-import { printableLines } from '../printable.ts';
+import { defineCommand } from '../shell/command.ts';
+import { readableConfigOf, withLedger } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
+import { printableLines } from '../shell/printable.ts';
+import { happeningJson, happeningLine, isAbout, isWorthTelling } from '../views/happening.ts';
 
 interface Options {
   readonly sink?: string;

@@ -1,11 +1,11 @@
 import { didYouMean } from '../../config/suggest.ts';
 import { type TestedAlert, testAlert as test } from '../../daemon/test-alert.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { asTypedHere, configOf } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { printable, printJson } from '../printable.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { asTypedHere, configOf } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { printable, printJson } from '../shell/printable.ts';
 
 /** `leadsync test-alert`: does a notice arrive? Sends one that is marked as a test, to one destination or to all. */
 export const command = defineCommand<{ json?: boolean }>({

@@ -1,10 +1,10 @@
 import { testSink as test } from '../../daemon/test-sink.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
-import { defineCommand } from '../command.ts';
-import { asTypedHere, configOf } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { requireName } from '../names.ts';
-import { printable, printJson } from '../printable.ts';
+import { defineCommand } from '../shell/command.ts';
+import { asTypedHere, configOf } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { requireName } from '../shell/names.ts';
+import { printable, printJson } from '../shell/printable.ts';
 
 /** `leadsync test-sink SINK`: sends one test event. */
 export const command = defineCommand<{ json?: boolean }>({

@@ -7,8 +7,9 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
+import { askTheHolder, type Holder, NOBODY } from '../running/holder.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
 import {
   commandShown,
   despiteFaults,
@@ -17,14 +18,13 @@ import {
   type GlobalOptions,
   type Surroundings,
   widthOf,
-} from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { FullScreen } from '../full-screen.ts';
-import { askTheHolder, type Holder, NOBODY } from '../holder.ts';
-import { paceOf } from '../pace.ts';
-import { printJson } from '../printable.ts';
-import { type Shown, topFrame } from '../top-frame.ts';
-import { topJson } from '../top-json.ts';
+} from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { printJson } from '../shell/printable.ts';
+import { FullScreen } from '../views/full-screen.ts';
+import { paceOf } from '../views/pace.ts';
+import { type Shown, topFrame } from '../views/top-frame.ts';
+import { topJson } from '../views/top-json.ts';
 
 /** How often there is a new frame, in ms. */
 const FRAME_MS = 1_000;

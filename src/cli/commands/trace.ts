@@ -1,14 +1,14 @@
 import { Argument } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
 import type { TraceEntry } from '../../ledger/contract/shown.ts';
-import { defineCommand } from '../command.ts';
-import { commandShown, readableConfigOf, widthOf, withLedger } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { readLeadId } from '../filter.ts';
-import { requireName, sourceNames } from '../names.ts';
-import { printable, printJson } from '../printable.ts';
-import { table } from '../table.ts';
-import { unknownLead } from '../unknown-lead.ts';
+import { defineCommand } from '../shell/command.ts';
+import { commandShown, readableConfigOf, widthOf, withLedger } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { readLeadId } from '../shell/filter.ts';
+import { requireName, sourceNames } from '../shell/names.ts';
+import { printable, printJson } from '../shell/printable.ts';
+import { table } from '../shell/table.ts';
+import { unknownLead } from '../shell/unknown-lead.ts';
 
 interface Options {
   readonly source?: string;

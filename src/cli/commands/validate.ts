@@ -2,11 +2,11 @@ import type { Config } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
 import { countOf } from '../../platform/in-words.ts';
-import { defineCommand } from '../command.ts';
-import { configOf } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
-import { printWarnings } from '../print-warnings.ts';
-import { printJson } from '../printable.ts';
+import { defineCommand } from '../shell/command.ts';
+import { configOf } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { printWarnings } from '../shell/print-warnings.ts';
+import { printJson } from '../shell/printable.ts';
 
 /** `leadsync validate`: is the configuration right? Opens no connection. */
 export const command = defineCommand<{ json?: boolean }>({

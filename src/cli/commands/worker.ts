@@ -1,10 +1,10 @@
 import type { Config } from '../../config/config.ts';
 import { isLoopback } from '../../platform/loopback.ts';
-import { type Address, readAddress } from '../address.ts';
-import { defineCommand } from '../command.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { configOf, valuesOf } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
+import { type Address, readAddress } from '../shell/address.ts';
+import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { configOf, valuesOf } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
 import { untilStopped } from './run.ts';
 
 /** `leadsync worker`: delivers what a `run` on the same machine dispatches, until a signal asks it to stop. */

@@ -1,4 +1,4 @@
-import type { CommandTree, Completes, TreeOption } from '../command-tree.ts';
+import type { CommandTree, Completes, TreeOption } from './command-tree.ts';
 
 /**
  * Returns the completion script for bash 3.2 and newer. It needs no other package. Words that bash splits, such as

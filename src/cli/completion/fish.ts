@@ -1,4 +1,4 @@
-import type { CommandTree, Completes, TreeArgument, TreeOption } from '../command-tree.ts';
+import type { CommandTree, Completes, TreeArgument, TreeOption } from './command-tree.ts';
 
 /** Returns the completion script for fish 3 and newer. */
 export function fishCompletion({ options, commands }: CommandTree): string {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { type CommandTree, commandTree } from '../command-tree.ts';
-import type { Shell } from '../shells.ts';
 import { bashCompletion } from './bash.ts';
+import { type CommandTree, commandTree } from './command-tree.ts';
 import { fishCompletion } from './fish.ts';
+import type { Shell } from './shells.ts';
 import { zshCompletion } from './zsh.ts';
 
 const SCRIPTS: Readonly<Record<Shell, (tree: CommandTree) => string>> = {

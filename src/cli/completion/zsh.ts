@@ -1,4 +1,4 @@
-import type { CommandTree, Completes, TreeCommand, TreeOption } from '../command-tree.ts';
+import type { CommandTree, Completes, TreeCommand, TreeOption } from './command-tree.ts';
 
 /** Returns the completion function for zsh: a file `_leadsync` in a folder of `$fpath`, or text for `source`. */
 export function zshCompletion({ options, commands }: CommandTree): string {

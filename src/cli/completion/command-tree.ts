@@ -1,0 +1,108 @@
+import type { Argument, Command, Option } from 'commander';
+import { queries, relations } from '../../store/documented.ts';
+import { helpOf } from '../shell/command.ts';
+
+/** What a word on the command line may be. `names`: one of these; `configured`: a name from the configuration file. */
+export type Completes =
+  | { readonly kind: 'names'; readonly names: readonly string[] }
+  | { readonly kind: 'configured'; readonly what: ConfiguredName }
+  | { readonly kind: 'file' }
+  | { readonly kind: 'text' };
+
+/** The kinds of names that a configuration file defines and a command takes. */
+export const CONFIGURED_NAMES = ['sink', 'source', 'export'] as const;
+/** One of them. */
+export type ConfiguredName = (typeof CONFIGURED_NAMES)[number];
+
+/** An option of a command. `value` is undefined for one that takes none. */
+export interface TreeOption {
+  /** As help shows it: `-c, --config <file>`. */
+  readonly flags: string;
+  /** The words themselves: `-c` and `--config`. */
+  readonly words: readonly string[];
+  readonly about: string;
+  readonly value: Completes | undefined;
+}
+
+/** An argument of a command, by its place. */
+export interface TreeArgument {
+  readonly name: string;
+  readonly variadic: boolean;
+  readonly value: Completes;
+}
+
+/** A command as completion scripts and the manual page show it. */
+export interface TreeCommand {
+  readonly name: string;
+  /** Behind the name: `<sink> [options]`. */
+  readonly usage: string;
+  readonly about: string;
+  /** The group in which help lists it: `Run:`. */
+  readonly group: string;
+  readonly options: readonly TreeOption[];
+  readonly arguments: readonly TreeArgument[];
+  readonly examples: readonly string[];
+  readonly notes: string | undefined;
+}
+
+/** The whole command line, read from Commander's definition of it. */
+export interface CommandTree {
+  readonly about: string;
+  /** The options before or after any command. */
+  readonly options: readonly TreeOption[];
+  readonly commands: readonly TreeCommand[];
+}
+
+/** Reads the definition of the command line. `root` must have every command. */
+export function commandTree(root: Command): CommandTree {
+  const help = root.createHelp();
+  return {
+    about: root.description(),
+    options: help.visibleOptions(root).map(treeOption),
+    commands: help.visibleCommands(root).map((command) => treeCommand(command)),
+  };
+}
+
+function treeCommand(command: Command): TreeCommand {
+  const names = command.parent?.commands.map((one) => one.name()) ?? [];
+  return {
+    name: command.name(),
+    usage: command.usage(),
+    about: command.description(),
+    group: command.helpGroup(),
+    options: command.options.filter(({ hidden }) => !hidden).map(treeOption),
+    arguments: command.registeredArguments.map((argument) => treeArgument(argument, names)),
+    examples: helpOf(command)?.examples ?? [],
+    notes: helpOf(command)?.notes,
+  };
+}
+
+function treeOption(option: Option): TreeOption {
+  const { flags, short, long, description } = option;
+  const placeholder = /[<[]([\w:=]+)/.exec(flags)?.[1];
+  return {
+    flags,
+    words: [short, long].filter((word) => word !== undefined),
+    about: description,
+    value:
+      placeholder === undefined
+        ? undefined
+        : completes(option.attributeName(), placeholder, option.argChoices),
+  };
+}
+
+function treeArgument(argument: Argument, commands: readonly string[]): TreeArgument {
+  const name = argument.name();
+  const choices = name === 'command' ? commands : argument.argChoices;
+  return { name, variadic: argument.variadic, value: completes(name, name, choices) };
+}
+
+/** What may stand for a value, by its choices, else by the name of the option or argument and its placeholder. */
+function completes(name: string, placeholder: string, choices: readonly string[] | undefined): Completes {
+  if (choices) return { kind: 'names', names: choices };
+  const what = CONFIGURED_NAMES.find((one) => one === name || one === placeholder);
+  if (what) return { kind: 'configured', what };
+  if (name === 'sql') return { kind: 'names', names: queries.map((query) => `@${query.name}`) };
+  if (name === 'table') return { kind: 'names', names: relations.map((relation) => relation.name) };
+  return { kind: ['file', 'output'].includes(placeholder) ? 'file' : 'text' };
+}

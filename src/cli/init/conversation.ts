@@ -1,0 +1,35 @@
+import { createInterface } from 'node:readline';
+import { CommandFailure } from '../shell/command-failure.ts';
+import type { Surroundings } from '../shell/context.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import type { Conversation } from './init-dialog.ts';
+
+/** Whether somebody sits at a terminal who can be asked. */
+export function canAsk({ stdin, stdout }: Surroundings): boolean {
+  return stdin.isTTY === true && stdout.isTTY === true;
+}
+
+/** Asks somebody at the terminal for as long as `use` takes. @throws CommandFailure when he leaves: Ctrl-C, Ctrl-D */
+export async function converse<T>(
+  { stdin, stdout }: Surroundings,
+  use: (conversation: Conversation) => Promise<T>,
+): Promise<T> {
+  const terminal = createInterface({ input: stdin, output: stdout as unknown as NodeJS.WritableStream });
+  // Lines that were typed or pasted ahead wait for their question.
+  const lines = terminal[Symbol.asyncIterator]();
+  try {
+    return await use({
+      ask: async (question) => {
+        terminal.setPrompt(question);
+        terminal.prompt();
+        const { value, done } = await lines.next();
+        if (!done) return value;
+        stdout.write('\n');
+        throw new CommandFailure(ExitCode.notDone, 'Nothing was written.');
+      },
+      say: (text) => void stdout.write(text),
+    });
+  } finally {
+    terminal.close();
+  }
+}

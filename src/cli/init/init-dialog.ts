@@ -1,0 +1,114 @@
+import type { NewConfig } from '../../config/new-config.ts';
+import { sourceEntry } from '../../config/source-entry.ts';
+import { didYouMean } from '../../config/suggest.ts';
+import { sinkTypes } from '../../sinks/registry.ts';
+import type { SinkType } from '../../sinks/sink.ts';
+import { printable } from '../shell/printable.ts';
+
+/** Somebody at a terminal. */
+export interface Conversation {
+  /** Shows a question, and gives the line that was typed. */
+  ask(question: string): Promise<string>;
+  say(text: string): void;
+}
+
+/** Judges an answer. @returns what is wrong with it, undefined when nothing is */
+type Judge = (answer: string) => string | undefined;
+
+const TYPES = sinkTypes.map(({ type }) => type);
+const WIDTH = 78;
+const VARIABLES = /\$\{[A-Za-z_]\w*\}/g;
+
+/** Asks for what a first configuration needs. Wrong answers are asked for again. Nothing secret is asked for. */
+export async function askForConfig(conversation: Conversation): Promise<NewConfig> {
+  conversation.say(
+    'A few questions for a first configuration. An empty line takes what stands in\n[ ]. Nothing secret is asked for: write ${NAME} wherever the environment, or a\nsecret store, is to provide a value.\n\n',
+  );
+  const one = (question: string, standard: string, judge: Judge) =>
+    answerTo(conversation, question, standard, judge);
+  const serviceUrl = await one(
+    'Address of the lead listing service',
+    'https://leads.example.com',
+    sourceJudge('base_url'),
+  );
+  const every = await one('How often to look for new leads', '30s', everyJudge);
+  conversation.say(`${inLines(['Leads', 'can', 'go', 'to', ...separated(TYPES)])}\n`);
+  const types = await one('Where leads go, by commas, or none', 'csv', typesJudge);
+  const sinks: Record<string, string> = {};
+  for (const sinkType of typesIn(types)) {
+    const { type, setup } = sinkType;
+    sinks[type] = await one(`${type}: ${setup.question}`, setup.standard, sinkJudge(sinkType));
+  }
+  return { serviceUrl, every, sinks };
+}
+
+function separated(words: readonly string[]): string[] {
+  return words.map((word, at) => (at === words.length - 1 ? word : `${word},`));
+}
+
+/** Words in lines of a terminal's width. */
+function inLines(words: readonly string[]): string {
+  return words.reduce((text, word) => {
+    const line = text.slice(text.lastIndexOf('\n') + 1);
+    return text + (line.length + 1 + word.length > WIDTH ? '\n  ' : ' ') + word;
+  });
+}
+
+async function answerTo(
+  { ask, say }: Conversation,
+  question: string,
+  standard: string,
+  judge: Judge,
+): Promise<string> {
+  for (;;) {
+    const answer = (await ask(`${question} [${standard}]: `)).trim() || standard;
+    const wrong = judge(answer);
+    if (wrong === undefined) return answer;
+    say(`  ${printable(wrong)}\n`);
+  }
+}
+
+const sourceJudge =
+  (option: 'base_url'): Judge =>
+  (answer) =>
+    faultOf(answer, (value) => sourceEntry.shape[option].safeParse(value));
+
+const everyJudge: Judge = (answer) =>
+  faultOf(answer, (value) => sourceEntry.shape.poll.safeParse({ every: value }));
+
+function sinkJudge({ options, setup }: SinkType): Judge {
+  return (answer) =>
+    faultOf(answer, (value) => options.shape[setup.option].safeParse(value)) ?? secretIn(answer);
+}
+
+/** What the option's own schema says; of a text with a variable in it nobody can tell yet. */
+function faultOf(
+  answer: string,
+  parse: (value: string) => { error?: { issues: readonly { message: string }[] } | undefined } | undefined,
+): string | undefined {
+  if (answer.replaceAll(VARIABLES, '').includes('${'))
+    return 'It has a ${ that begins no variable: write ${NAME}.';
+  if (answer.search(VARIABLES) !== -1) return undefined;
+  const message = parse(answer)?.error?.issues[0]?.message;
+  return message === undefined ? undefined : `It ${message}.`;
+}
+
+/** Whether an address has something in it that should not stand in a file. */
+function secretIn(answer: string): string | undefined {
+  const hasPassword = /\/\/[^/@]*:[^/@]*@/.test(answer.replaceAll(VARIABLES, ''));
+  if (!hasPassword && !/[?&][^=]*=(?!\$\{)/.test(answer)) return undefined;
+  return 'It may hold a secret, which does not belong into the file: write ${NAME}, and set that variable to the whole of it.';
+}
+
+function typesIn(answer: string): readonly SinkType[] {
+  const words = answer.split(/[\s,]+/);
+  return sinkTypes.filter(({ type }) => words.includes(type));
+}
+
+const typesJudge: Judge = (answer) => {
+  const unknown = answer
+    .split(/[\s,]+/)
+    .find((word) => word !== '' && word !== 'none' && !TYPES.includes(word));
+  if (unknown === undefined) return undefined;
+  return `There is no type "${unknown}"${didYouMean(unknown, TYPES) ? `: ${didYouMean(unknown, TYPES)}` : `; there are ${TYPES.join(', ')}.`}`;
+};

@@ -1,0 +1,58 @@
+import { writeSync } from 'node:fs';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { ask, QueryRefused } from '../../ledger/extraction/reading.ts';
+import { explainFailure } from '../shell/failure.ts';
+import { writeAnswer } from './query-output.ts';
+import { type QueryJob, type QueryResult, TOO_MUCH_MEMORY } from './run-query.ts';
+
+// The process that a query runs in: gets its job as a message, writes the answer to standard output, and tells what it came to.
+
+const STDOUT = 1;
+const AT_ONCE = 64 * 1024;
+
+process.once('message', (job) => {
+  watch(job as QueryJob);
+  process.send?.(answer(job as QueryJob), () => process.disconnect());
+});
+
+function answer({ file, sql, values, output }: QueryJob): QueryResult {
+  let waiting = '';
+  let result: QueryResult | undefined;
+  const flush = () => {
+    writeAll(waiting);
+    waiting = '';
+  };
+  try {
+    ask(file, sql, values, (found) => {
+      const written = writeAnswer(found, output, (text) => {
+        waiting += text;
+        if (waiting.length > AT_ONCE) flush();
+      });
+      result = { kind: 'answered', ...written };
+    });
+    flush();
+    return result as QueryResult;
+  } catch (error) {
+    if (error instanceof QueryRefused) return { kind: 'refused', message: error.message };
+    return { kind: 'failed', ...explainFailure(error) };
+  }
+}
+
+/** SQLite does not let this thread look up while it searches: another one sees whether anybody still waits, and how much memory it takes. */
+function watch({ parent, maxBytes }: QueryJob): void {
+  const file = new URL(`./query-watch${extname(import.meta.url)}`, import.meta.url);
+  // With streams of its own: passing them on would make our standard output one that does not wait for its reader.
+  new Worker(file, {
+    workerData: { parent, maxBytes, signal: TOO_MUCH_MEMORY },
+    execArgv: [],
+    stdout: true,
+    stderr: true,
+  }).unref();
+}
+
+/** Waits for whoever reads it, so that an answer of any size takes little memory. */
+function writeAll(text: string): void {
+  let rest = Buffer.from(text);
+  while (rest.length > 0) rest = rest.subarray(writeSync(STDOUT, rest));
+}

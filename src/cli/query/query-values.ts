@@ -1,0 +1,94 @@
+import type { QueryValue, QueryValues } from '../../ledger/extraction/reading.ts';
+import type { Parameter, Query } from '../../store/query.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
+import { ExitCode } from '../shell/exit-code.ts';
+import { readLeadId } from '../shell/filter.ts';
+import { isAge, readMoment } from '../shell/moment.ts';
+import { printable } from '../shell/printable.ts';
+
+const DAY_MS = 86_400_000;
+
+/** How SQL writes a number. A telephone number with a leading zero or a plus is none. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(\.\d+)?$/;
+const QUOTED = /^'((?:[^']|'')*)'$/;
+
+/** Reads what `--set` gives for each `:name` of a query. @throws CommandFailure */
+export function readValues(
+  given: readonly string[],
+  { sql, parameters }: Pick<Query, 'sql'> & Partial<Query>,
+  now: Date,
+): QueryValues {
+  const values = new Map(given.map(pairOf));
+  const known = parameters?.map(({ name }) => name) ?? namesIn(sql);
+  const unknown = [...values.keys()].find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new CommandFailure(
+      ExitCode.usage,
+      `The query has no :${printable(unknown)}.`,
+      known.length === 0 ? 'It takes nothing.' : `It takes ${known.join(', ')}.`,
+    );
+  return parameters === undefined
+    ? Object.fromEntries([...values].map(([name, text]) => [name, ownValue(text, now)]))
+    : Object.fromEntries(
+        parameters.map((one) => [one.name, readValue(one, values.get(one.name), now)] as const),
+      );
+}
+
+/** Tells a user whose query found nothing which of their values were bound as numbers: an expression of text equals none. */
+export function noteOnNumbers(values: QueryValues): string {
+  const numbers = Object.entries(values).filter(([, value]) => typeof value !== 'string');
+  return numbers
+    .map(
+      ([name]) =>
+        `:${name} was read as a number. If it is compared with text, put it in quotes: --set "${name}='…'".\n`,
+    )
+    .join('');
+}
+
+/** What may be a parameter in SQL (https://www.sqlite.org/lang_expr.html#varparam); a text that looks like one as well. */
+function namesIn(sql: string): string[] {
+  return [...new Set([...sql.matchAll(/[:@$]([A-Za-z_]\w*)/g)].map(([, name = '']) => name))];
+}
+
+/**
+ * Reads a value for a user's own SQL, which declares no types: the value is what the same characters mean in SQL, and an
+ * age is the time that long ago. SQLite orders every number before every text, so a number bound as text compares wrongly
+ * without an error.
+ */
+function ownValue(text: string, now: Date): QueryValue {
+  const quoted = QUOTED.exec(text)?.[1];
+  if (quoted !== undefined) return quoted.replaceAll("''", "'");
+  if (isAge(text, now)) return readMoment(text, now).toISOString();
+  const [number, fraction] = NUMBER.exec(text) ?? [];
+  if (number === undefined) return text;
+  if (fraction !== undefined) return Number(text);
+  const integer = BigInt(text);
+  return integer === BigInt.asIntN(64, integer) ? integer : text;
+}
+
+function pairOf(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw new CommandFailure(
+    ExitCode.usage,
+    `--set takes name=value, and not "${printable(text)}".`,
+    'Give the name of a parameter of the query: --set since=7d.',
+  );
+}
+
+function readValue(
+  { name, type, means, daysAgo, example }: Parameter,
+  given: string | undefined,
+  now: Date,
+): QueryValue {
+  if (given === undefined && daysAgo !== undefined)
+    return new Date(now.getTime() - daysAgo * DAY_MS).toISOString();
+  const hint = `--set ${name}=${example ?? '7d'}, for ${means}.`;
+  if (given === undefined) throw new CommandFailure(ExitCode.usage, `The query needs :${name}.`, hint);
+  try {
+    if (type === 'time') return readMoment(given, now).toISOString();
+    return type === 'id' ? readLeadId(given) : given;
+  } catch (error) {
+    throw new CommandFailure(ExitCode.usage, `--set ${name}: ${(error as Error).message}`, hint);
+  }
+}

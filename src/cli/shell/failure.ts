@@ -1,0 +1,44 @@
+import { AdminAddressError } from '../../admin/address-error.ts';
+import { ConfigError, formatFault } from '../../config/config-error.ts';
+import { InstallationUnknown, NewLedgerRefused, StoppedBeforeStart } from '../../daemon/new-ledger.ts';
+import { DataDirHeld, DataDirUnusable } from '../../daemon/open-ledger.ts';
+import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import { SourceError, type SourceErrorCode } from '../../source/source.ts';
+import { CommandFailure } from './command-failure.ts';
+import { ExitCode } from './exit-code.ts';
+
+/** What to print for an error, in plain sentences without any of a lead's text, and how to exit. */
+export function explainFailure(error: unknown): { message: string; exitCode: number } {
+  if (error instanceof ConfigError)
+    return { message: error.faults.map(formatFault).join('\n'), exitCode: ExitCode.configuration };
+  const exitCode = exitCodeOf(error);
+  if (exitCode === undefined) return { message: unforeseen(error), exitCode: ExitCode.notDone };
+  const { message, hint } = error as Error & { hint: string };
+  return { message: hint ? `${message}\n${hint}` : message, exitCode };
+}
+
+/** The message of an error that nobody foresaw may quote a lead; where it happened does not. */
+function unforeseen(error: unknown): string {
+  const { name, stack = '' } = error instanceof Error ? error : new Error();
+  const places = stack.split('\n').filter((line) => /^ {4}at /.test(line));
+  const lines = [
+    'leadsync failed in a way that nobody foresaw',
+    `(${name}). Please report it with these lines:`,
+  ];
+  return [lines.join(' '), ...places].join('\n');
+}
+
+const UNREACHABLE: ReadonlySet<SourceErrorCode> = new Set(['unreachable', 'rate-limited', 'server']);
+
+function exitCodeOf(error: unknown): number | undefined {
+  if (error instanceof CommandFailure) return error.exitCode;
+  if (error instanceof DataDirHeld) return ExitCode.held;
+  if (error instanceof NewLedgerRefused) return ExitCode.configuration;
+  if (error instanceof InstallationUnknown) return ExitCode.unreachable;
+  if (error instanceof StoppedBeforeStart) return ExitCode.notDone;
+  if (error instanceof SourceError)
+    return UNREACHABLE.has(error.code) ? ExitCode.unreachable : ExitCode.notDone;
+  if (error instanceof LedgerError || error instanceof DataDirUnusable || error instanceof AdminAddressError)
+    return ExitCode.notDone;
+  return undefined;
+}

@@ -1,0 +1,42 @@
+import type { LedgerConfig } from '../../config/config.ts';
+import { didYouMean } from '../../config/suggest.ts';
+import type { LedgerStatus } from '../../ledger/contract/shown.ts';
+import { CommandFailure } from './command-failure.ts';
+import type { ShowCommand } from './context.ts';
+import { ExitCode } from './exit-code.ts';
+import { printable } from './printable.ts';
+
+/** Every sink that a command may name: those configured, and those that the ledger remembers. */
+export function sinkNames(config: LedgerConfig, { sinks }: Pick<LedgerStatus, 'sinks'>): string[] {
+  return [...new Set([...config.sinks.map(({ name }) => name), ...sinks.map(({ sink }) => sink)])];
+}
+
+/** Every source that a command may name: those configured, and those that the ledger remembers. */
+export function sourceNames(config: LedgerConfig, { sources }: Pick<LedgerStatus, 'sources'>): string[] {
+  return [...new Set([...config.sources.map(({ name }) => name), ...sources.map(({ source }) => source)])];
+}
+
+/** Makes sure that a sink, source or export of that name is known. @throws CommandFailure with the nearest name and the list */
+export function requireName(
+  kind: 'sink' | 'source' | 'export',
+  name: string | undefined,
+  known: readonly string[],
+): void {
+  if (name === undefined || known.includes(name)) return;
+  const nearest = didYouMean(name, known);
+  const all = known.length === 0 ? `There are no ${kind}s.` : `The ${kind}s are: ${known.join(', ')}.`;
+  throw new CommandFailure(
+    ExitCode.usage,
+    `There is no ${kind} "${printable(name)}"${nearest ? `: ${nearest}` : '.'}`,
+    all,
+  );
+}
+
+/** A sink that is configured, and that the ledger does not know yet. */
+export function notStartedYet(sink: string, command: ShowCommand): CommandFailure {
+  return new CommandFailure(
+    ExitCode.notDone,
+    `${printable(sink)} is configured, and leadsync has not run with it yet: nothing is owed to it.`,
+    `Start ${command('run')} (or ${command('sync')}) first. To keep it from starting, set \`enabled: false\`.`,
+  );
+}

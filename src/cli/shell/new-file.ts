@@ -1,0 +1,32 @@
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { codeOf } from '../../platform/error-code.ts';
+import { CommandFailure } from './command-failure.ts';
+import { ExitCode } from './exit-code.ts';
+import { outputFailure } from './output-failure.ts';
+import { printable } from './printable.ts';
+
+/** Writes a file that is not there yet, whole or not at all. `hint` says what to do when it is. @throws CommandFailure */
+export function writeNewFile(file: string, content: string | Buffer, hint: string, mode = 0o666): void {
+  try {
+    const open = openSync(file, 'wx', mode);
+    try {
+      writeFileSync(open, content);
+    } catch (error) {
+      rmSync(file);
+      throw error;
+    } finally {
+      closeSync(open);
+    }
+  } catch (error) {
+    throw codeOf(error) === 'EEXIST' ? alreadyThere(file, hint) : (outputFailure(file, error) ?? error);
+  }
+}
+
+/** A file that must not be overwritten. */
+export function alreadyThere(file: string, hint: string): CommandFailure {
+  return new CommandFailure(
+    ExitCode.notDone,
+    `${printable(file)} is there already, and was left as it is.`,
+    hint,
+  );
+}

@@ -1,0 +1,9 @@
+import type { Config } from '../../config/config.ts';
+import { configWarnings } from '../../config/config-warnings.ts';
+import type { LogStream } from '../../telemetry/logger.ts';
+import { printable } from './printable.ts';
+
+/** Prints what is valid in a configuration and may still not be meant. It changes no exit code. */
+export function printWarnings(config: Config, stderr: LogStream): void {
+  for (const warning of configWarnings(config)) stderr.write(`warning: ${printable(warning)}\n`);
+}

@@ -1,0 +1,89 @@
+import type { Event } from '../../telemetry/events.ts';
+import type { LogStream } from '../../telemetry/logger.ts';
+
+const SHOW_MS = 200;
+
+/**
+ * Shows on a terminal how far long work is, in one line that is written over; elsewhere as plain lines, a few a minute.
+ * Log lines go through it, so that they never run into the progress line.
+ */
+export class Progress implements LogStream {
+  readonly #stream: LogStream;
+  /** What each source's poll has come to. */
+  readonly #polls = new Map<string, { listed: number; recorded: number; rate: number }>();
+  #delivered = 0;
+  #pending: number | undefined;
+  readonly #monotonicMs: () => number;
+  #shownMs: number;
+  #line = '';
+
+  constructor(stream: LogStream, monotonicMs = () => performance.now()) {
+    this.#stream = stream;
+    this.#monotonicMs = monotonicMs;
+    this.#shownMs = monotonicMs();
+  }
+
+  get isTTY(): boolean {
+    return this.#stream.isTTY === true;
+  }
+
+  hasColors(): boolean {
+    return this.isTTY && this.#stream.hasColors?.() === true;
+  }
+
+  readonly observe = (event: Event): void => {
+    if (event.type === 'poll-progress') {
+      const { listed, recorded, leadsPerSecond: rate } = event;
+      this.#polls.set(event.source, { listed, recorded, rate });
+    } else if (event.type === 'poll-finished') {
+      this.#polls.set(event.source, { listed: event.listed, recorded: event.new + event.changed, rate: 0 });
+    } else if (event.type === 'batch-settled') this.#delivered += event.delivered;
+    else return;
+    this.#show();
+  };
+
+  /** Takes how many deliveries wait at this moment. */
+  readonly pending = (count: number): void => {
+    this.#pending = count;
+    this.#show();
+  };
+
+  /** Takes a line of the log. */
+  write(text: string): void {
+    this.#clear();
+    this.#stream.write(text);
+    if (this.#line) this.#stream.write(this.#line);
+  }
+
+  /** Ends the line that was written over. */
+  end(): void {
+    if (this.#line) this.#stream.write('\n');
+    this.#line = '';
+  }
+
+  #show(): void {
+    const now = this.#monotonicMs();
+    if (now - this.#shownMs < (this.isTTY ? SHOW_MS : 10_000)) return;
+    this.#shownMs = now;
+    const text = this.#text();
+    if (!this.isTTY) {
+      this.#stream.write(`${text}\n`);
+      return;
+    }
+    this.#clear();
+    this.#line = text;
+    this.#stream.write(text);
+  }
+
+  #text(): string {
+    const sum = (of: 'listed' | 'recorded' | 'rate') =>
+      this.#polls.values().reduce((total, poll) => total + poll[of], 0);
+    const rate = sum('rate') > 0 ? `, ${sum('rate')} leads/s` : '';
+    const pending = this.#pending === undefined ? '' : `, ${this.#pending} pending`;
+    return `${sum('listed')} listed, ${sum('recorded')} new or changed${rate}, ${this.#delivered} deliveries done${pending}`;
+  }
+
+  #clear(): void {
+    if (this.#line) this.#stream.write('\r\u001b[K');
+  }
+}

@@ -1,0 +1,140 @@
+import { cpus, release, totalmem } from 'node:os';
+import type { LedgerConfig } from '../../config/config.ts';
+import { ConfigError, formatFault } from '../../config/config-error.ts';
+import { describeConfig } from '../../config/load-config.ts';
+import { viewExports } from '../../daemon/exporting.ts';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { sinkTypes } from '../../sinks/registry.ts';
+import { askDaemon, whomToAsk } from '../running/ask-daemon.ts';
+import { askTheHolder } from '../running/holder.ts';
+import { buildInfo } from '../shell/build-info.ts';
+import {
+  despiteFaults,
+  exportStatesOf,
+  type GlobalOptions,
+  type Surroundings,
+  withLedger,
+} from '../shell/context.ts';
+import { explainFailure } from '../shell/failure.ts';
+import { statusJson } from '../views/status-view.ts';
+import { readLogTail } from './log-tail.ts';
+
+/** One file of a support bundle: its content, or why it was left out. */
+export interface SupportFile {
+  readonly name: string;
+  /** What is in it, in a few words. */
+  readonly about: string;
+  readonly content: string | undefined;
+  readonly leftOut: string | undefined;
+}
+
+/** What decides on a bundle's contents; where it is written is the command's own option. */
+export interface SupportOptions extends GlobalOptions {
+  /** A file with leadsync's log, or `-` for standard input. */
+  readonly log?: string;
+}
+
+/** Polls that are told. */
+const POLLS = 100;
+/** Metrics of hundreds of sinks are as large as that. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** Something that there is none of, with the reason. */
+class NotThere extends Error {}
+
+/** Everything that helps to find a fault from afar and holds neither leads' data nor secrets. What cannot be had is left out. */
+export async function supportFiles(
+  options: SupportOptions,
+  surroundings: Surroundings,
+): Promise<SupportFile[]> {
+  const { stdin, env } = surroundings;
+  const config = () => despiteFaults(options, surroundings);
+  const ofLedger = (read: (ledger: Ledger, config: LedgerConfig) => Promise<unknown>) => async () => {
+    const known = config();
+    return json(await withLedger(known, surroundings, (ledger) => read(ledger, known)));
+  };
+  return [
+    await file('versions.json', 'leadsync, Node and the operating system', async () => json(versions())),
+    await file('config.json', 'every value in force with its origin, secrets masked', async () =>
+      json(describeConfig(options.config, { sinkTypes, env })),
+    ),
+    await file('daemon.json', 'whether leadsync runs, and what it says of itself', async () =>
+      json(await askTheHolder(config())),
+    ),
+    await file(
+      'status.json',
+      'sources, sinks, backlog',
+      ofLedger(async (ledger, read) =>
+        statusJson(read, await ledger.status(), viewExports(read.exports, exportStatesOf(read))),
+      ),
+    ),
+    await file(
+      'polls.json',
+      `the last ${POLLS} polls`,
+      ofLedger((ledger) => ledger.lastPolls(POLLS)),
+    ),
+    await file(
+      'ledger.json',
+      "the ledger's schema, size and numbers of rows",
+      ofLedger((ledger) => ledger.anatomy()),
+    ),
+    await file('in-force.json', 'the configuration that it runs with, which may be another', () =>
+      answerOf(config(), '/api/v1/configuration'),
+    ),
+    await file('metrics.prom', 'what /metrics answers', () => answerOf(config(), '/metrics')),
+    await file('log.jsonl', 'the end of the log', () => logOf(options.log, stdin)),
+  ];
+}
+
+async function file(name: string, about: string, make: () => Promise<string>): Promise<SupportFile> {
+  try {
+    return { name, about, content: await make(), leftOut: undefined };
+  } catch (error) {
+    return { name, about, content: undefined, leftOut: whyNot(error) };
+  }
+}
+
+function whyNot(error: unknown): string {
+  if (error instanceof NotThere) return error.message;
+  if (error instanceof ConfigError)
+    return `the configuration is wrong: ${error.faults.map(formatFault).join('; ')}`;
+  return explainFailure(error).message.split('\n', 1)[0] ?? '';
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function versions() {
+  const { version, commit, built, node, sqlite } = buildInfo();
+  const { v8, openssl } = process.versions;
+  const { platform, arch } = process;
+  const machine = { platform, arch, release: release(), cpus: cpus().length, memory_bytes: totalmem() };
+  return { leadsync: version, commit, built, node, sqlite, v8, openssl, ...machine };
+}
+
+async function answerOf(config: LedgerConfig, path: string): Promise<string> {
+  const asked = whomToAsk(config);
+  if (!asked) throw new NotThere('admin.listen is off');
+  const answer = await askDaemon(asked, path, { maxBytes: MOST_BYTES, token: config.adminToken });
+  if ('failure' in answer) throw new NotThere(`leadsync does not answer: ${answer.failure}`);
+  if (answer.status === 401)
+    throw new NotThere('leadsync wants admin.token, which is another one or not at hand here');
+  if (answer.status !== 200) throw new NotThere(`it was answered with HTTP ${answer.status}`);
+  return answer.body;
+}
+
+async function logOf(log: string | undefined, stdin: NodeJS.ReadableStream): Promise<string> {
+  if (log === undefined)
+    throw new NotThere('leadsync logs to standard error; --log names the file where that goes');
+  const { lines, others } = await readLogTail(log === '-' ? stdin : log).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw new NotThere(`the log cannot be read (${error.code})`);
+    },
+  );
+  if (lines.length === 0)
+    throw new NotThere(
+      `there is no line of leadsync's in JSON among ${others} (\`log.format: json\` writes them)`,
+    );
+  return `${lines.join('\n')}\n`;
+}

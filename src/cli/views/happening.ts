@@ -1,0 +1,141 @@
+import type { Happening, SinkChange } from '../../daemon/follow-ledger.ts';
+import { readPollError } from '../../daemon/poll-error.ts';
+import type { AttemptNews, LeadNews, PollNews } from '../../ledger/contract/news-entries.ts';
+import { printable } from '../shell/printable.ts';
+
+/** What something that happened is about, for those who want to hear of a part of it. */
+export function isAbout(
+  happening: Happening,
+  { sink, source }: { readonly sink?: string; readonly source?: string },
+): boolean {
+  if (happening.kind === 'ledger') return true;
+  if (sink !== undefined && !('sink' in happening && happening.sink === sink)) return false;
+  return source === undefined || ('source' in happening && happening.source === source);
+}
+
+/** Whether there is anything to tell: most polls find what the one before has found. */
+export function isWorthTelling(happening: Happening): boolean {
+  if (happening.kind !== 'poll') return true;
+  const { status, new: found, changed } = happening;
+  return status === 'failed' || status === 'partial' || found + changed > 0;
+}
+
+/** One thing that happened as one line: when, what, about what, and more in words. */
+export function happeningLine(happening: Happening): string {
+  const [what, about, ...more] = wordsOf(happening);
+  const detail = more.filter((word) => word !== undefined && word !== '').join(', ');
+  const line = `${happening.at.toISOString()}  ${what.padEnd(11)}  ${about}`;
+  return `${printable(detail === '' ? line : `${line}: ${detail}`)}\n`;
+}
+
+type Words = [what: string, about: string, ...more: (string | undefined)[]];
+
+function wordsOf(happening: Happening): Words {
+  switch (happening.kind) {
+    case 'poll':
+      return pollWords(happening);
+    case 'lead':
+      return leadWords(happening);
+    case 'rejection': {
+      const { source, lead, path, reason } = happening;
+      return ['set aside', `${source} ${lead ?? 'without an id'}`, path ? `${path}: ${reason}` : reason];
+    }
+    case 'attempt':
+      return attemptWords(happening);
+    case 'sink':
+      return [happening.what, happening.sink, happening.reason];
+    case 'ledger':
+      return ['ledger', LEDGER_WORDS[happening.what], happening.reason];
+  }
+}
+
+const LEDGER_WORDS = {
+  away: 'cannot be read at present',
+  back: 'can be read again',
+  another: 'is another one now, which is followed from here on',
+} as const;
+
+function pollWords({ source, status, listed, new: found, changed, error }: PollNews): Words {
+  const counts = `${listed} listed, ${found} new, ${changed} changed`;
+  return ['poll', source, status, counts, error && readPollError(error).reason];
+}
+
+function leadWords({ source, lead, version, changedFields, raw }: LeadNews): Words {
+  return [version === 1 ? 'new' : 'changed', `${source} ${lead}`, changedFields.join(', '), raw];
+}
+
+function attemptWords(attempt: AttemptNews): Words {
+  const { outcome, sink, source, lead, durationMs, httpStatus, error, state, nextAttemptAt, answer } =
+    attempt;
+  return [
+    outcome,
+    `${sink} ${source} ${lead}`,
+    `${durationMs} ms`,
+    httpStatus === undefined ? undefined : `HTTP ${httpStatus}`,
+    state === 'dead' ? 'given up' : undefined,
+    state === 'pending' && nextAttemptAt ? `next attempt ${nextAttemptAt.toISOString()}` : undefined,
+    [error, answer && `Answer: ${answer}`].filter(Boolean).join(' '),
+  ];
+}
+
+/** The same for programs, by the names of the store's columns. What is absent is null. */
+export function happeningJson(happening: Happening): Record<string, unknown> {
+  const { at, kind } = happening;
+  switch (kind) {
+    case 'poll': {
+      const { source, poll, status, listed, new: found, changed, rejected, error = null } = happening;
+      const counts = {
+        leads_listed: listed,
+        leads_new: found,
+        leads_changed: changed,
+        leads_rejected: rejected,
+      };
+      return { at, kind, source, poll_id: poll, status, ...counts, error };
+    }
+    case 'lead': {
+      const { source, lead, version, changedFields, raw } = happening;
+      const content = raw === undefined ? {} : { raw };
+      return { at, kind, source, lead_id: lead, version, changed_fields: changedFields, ...content };
+    }
+    case 'rejection':
+      return {
+        at,
+        kind,
+        source: happening.source,
+        lead_id: happening.lead ?? null,
+        path: happening.path,
+        reason: happening.reason,
+      };
+    case 'attempt':
+      return attemptJson(happening);
+    case 'sink':
+    case 'ledger':
+      return changeJson(happening);
+  }
+}
+
+function attemptJson(attempt: AttemptNews): Record<string, unknown> {
+  const { at, kind, sink, source, lead, delivery, outcome, durationMs, state, answer } = attempt;
+  return {
+    at,
+    kind,
+    sink,
+    source,
+    lead_id: lead,
+    delivery_id: delivery,
+    outcome,
+    duration_ms: durationMs,
+    http_status: attempt.httpStatus ?? null,
+    error: attempt.error ?? null,
+    state,
+    next_attempt_at: attempt.nextAttemptAt ?? null,
+    ...(answer === undefined ? {} : { answer }),
+  };
+}
+
+function changeJson(
+  change: Pick<SinkChange, 'at' | 'reason'> & { kind: string; what: string; sink?: string },
+) {
+  const { at, kind, what, sink, reason = null } = change;
+  return { at, kind, ...(sink === undefined ? {} : { sink }), what, reason };
+}

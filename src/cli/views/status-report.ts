@@ -1,0 +1,150 @@
+import type { SinkView, SourceView } from '../../daemon/status-view.ts';
+import type { Circumstances, Trouble } from '../../daemon/trouble.ts';
+import { troublesOf } from '../../daemon/troubles.ts';
+import {
+  countOf,
+  printAge,
+  printCount,
+  printLength,
+  printMoment,
+  printMomentAndAge,
+} from '../../platform/in-words.ts';
+import { printable } from '../shell/printable.ts';
+import { table } from '../shell/table.ts';
+
+/** So many sources or sinks are named that something is wrong with alike. */
+const NAMES_SAID = 10;
+
+/** What is known beside the ledger, and where it is shown. */
+export interface Given extends Circumstances {
+  /** Columns of the terminal; undefined where there is none, and lines may be as long as they like. */
+  readonly columns: number | undefined;
+  /** What is wrong with the configuration file, each with its place. */
+  readonly faults?: readonly string[];
+}
+
+/** Sources and sinks as two tables, with what needs somebody's attention below, each with the next step. */
+export function statusReport(
+  sources: readonly SourceView[],
+  sinks: readonly SinkView[],
+  given: Given,
+): string {
+  const attention = attentionLines(sources, sinks, given);
+  const nothing =
+    sinks.length === 0 ? 'No sinks: leads are remembered, and go nowhere.\n' : sinkTable(sinks, given);
+  const all = attention.length === 0 ? ['Nothing needs attention.'] : attention;
+  const lines = [...all, ...faultLines(given)];
+  return `${sourceTable(sources, given)}\n${nothing}\n${exportTable(given)}${lines.map((line) => `${line}\n`).join('')}`;
+}
+
+function faultLines({ faults = [], running, command }: Given): string[] {
+  if (faults.length === 0) return [];
+  const meanwhile = running
+    ? 'The leadsync that runs keeps to its last valid configuration'
+    : 'leadsync does not start with it';
+  return [
+    '',
+    `The configuration has ${countOf(faults.length, 'fault')}. ${meanwhile}; ${command('validate')} checks it.`,
+    ...faults,
+  ];
+}
+
+/** What needs somebody's attention, in words, each with the next step below it. */
+export function attentionLines(
+  sources: readonly SourceView[],
+  sinks: readonly SinkView[],
+  given: Circumstances,
+): string[] {
+  const alike = Map.groupBy(troublesOf(sources, sinks, given), withoutName);
+  return [...alike.values()].flatMap(([first, ...others]) => {
+    const [what = '', ...next] = first ? troubleLines(first) : [];
+    return [what, ...othersLine(others), ...next];
+  });
+}
+
+/** What is wrong but for its name: the same for all sources that fail alike. */
+function withoutName({ about, what, next }: Trouble): string {
+  const text = `${what}\n${next}`;
+  return about === null ? text : text.replaceAll(about, '\0');
+}
+
+function othersLine(others: readonly Trouble[]): string[] {
+  const names = others.flatMap(({ about }) => about ?? []);
+  if (names.length === 0) return [];
+  const more = names.length > NAMES_SAID ? ` and ${countOf(names.length - NAMES_SAID, 'other')}` : '';
+  return [`  The same holds for ${printable(names.slice(0, NAMES_SAID).join(', '))}${more}.`];
+}
+
+/** What is wrong on a line of its own, with what to do next below. */
+export function troubleLines({ what, next }: Trouble): string[] {
+  return [printable(what), ...(next ? [`  ${printable(next)}`] : [])];
+}
+
+function sourceTable(sources: readonly SourceView[], { now, columns: width }: Given): string {
+  const columns = [
+    { head: 'SOURCE' },
+    { head: 'LEADS', align: 'right' },
+    { head: 'LISTED', align: 'right', spare: 2 },
+    { head: 'REJECTED', align: 'right', spare: 1 },
+    { head: 'COMPLETE LISTING' },
+    { head: 'LAST POLL', spare: 3 },
+  ] as const;
+  const rows = sources.map(({ name, status }) => [
+    name,
+    count(status?.leads),
+    count(status?.listed),
+    count(status?.rejected),
+    status?.lastSuccessAt ? printAge(status.lastSuccessAt, now) : 'never',
+    status?.lastPoll
+      ? `${status.lastPoll.status}, ${printMomentAndAge(status.lastPoll.startedAt, now)}`
+      : 'never',
+  ]);
+  return table(columns, rows, width);
+}
+
+function sinkTable(sinks: readonly SinkView[], { now, columns: width }: Given): string {
+  const columns = [
+    { head: 'SINK' },
+    { head: 'TYPE', spare: 2 },
+    { head: 'STATE' },
+    { head: 'DELIVERED', align: 'right' },
+    { head: 'PENDING', align: 'right' },
+    { head: 'DEAD', align: 'right' },
+    { head: 'SKIPPED', align: 'right', spare: 3 },
+    { head: 'OLDEST PENDING', spare: 1 },
+    { head: 'LAST DELIVERED', spare: 4 },
+  ] as const;
+  const rows = sinks.map(({ name, state, config, status }) => [
+    name,
+    config?.type.type ?? '-',
+    state,
+    ...[status?.delivered, status?.pending, status?.dead, status?.skipped].map(count),
+    status?.oldestOwedAt ? printLength(now.getTime() - status.oldestOwedAt.getTime()) : '-',
+    status?.health.lastDeliveredAt ? printMomentAndAge(status.health.lastDeliveredAt, now) : 'never',
+  ]);
+  return table(columns, rows, width);
+}
+
+/** Nothing where no export is configured. */
+function exportTable({ exports, now, columns: width }: Given): string {
+  if (exports.length === 0) return '';
+  const columns = [
+    { head: 'EXPORT' },
+    { head: 'ROWS', align: 'right', spare: 1 },
+    { head: 'LAST MADE' },
+    { head: 'NEXT', spare: 2 },
+    { head: 'PLACE', spare: 3 },
+  ] as const;
+  const rows = exports.map(({ config: { name }, state, dueAt, running }) => [
+    name,
+    count(state?.done?.rows),
+    state?.done ? printMomentAndAge(state.done.startedAt, now) : 'never',
+    running ? 'being made' : dueAt ? (dueAt > now ? printMoment(dueAt) : 'due') : '-',
+    state?.done ? printable(state.done.place) : '-',
+  ]);
+  return `${table(columns, rows, width)}\n`;
+}
+
+function count(n: number | undefined): string {
+  return n === undefined ? '-' : printCount(n);
+}

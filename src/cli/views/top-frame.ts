@@ -1,0 +1,113 @@
+import type { SinkView, SourceView } from '../../daemon/status-view.ts';
+import { printAge, printCount, printLength, printMoment } from '../../platform/in-words.ts';
+import { version } from '../../platform/version.ts';
+import { printable } from '../shell/printable.ts';
+import { fold, table } from '../shell/table.ts';
+import type { Pace } from './pace.ts';
+import { attentionLines, type Given } from './status-report.ts';
+
+/** What a frame shows. */
+export interface Shown {
+  readonly sources: readonly SourceView[];
+  readonly sinks: readonly SinkView[];
+  readonly pace: ReadonlyMap<string, Pace>;
+  readonly given: Given;
+  /** Why what is shown is not of this moment: the ledger cannot be read. */
+  readonly unread: string | undefined;
+}
+
+/** One picture of how leads flow, as lines: what is wrong, the sources, the sinks. No line of words is longer than the terminal. */
+export function topFrame({ sources, sinks, pace, given, unread }: Shown): string[] {
+  const { now, running, columns } = given;
+  const state = running ? 'running' : 'NOT RUNNING';
+  const troubles = [...(unread ? [printable(unread)] : []), ...attentionLines(sources, sinks, given)];
+  return [
+    `leadsync ${version}  ${state}  ${printMoment(now)}`,
+    '',
+    ...(troubles.length === 0
+      ? ['Nothing needs attention.']
+      : troubles.flatMap((line) => folded(line, columns))),
+    '',
+    ...linesOf(sourceTable(sources, now, columns)),
+    '',
+    ...(sinks.length === 0 ? ['No sinks.'] : linesOf(sinkTable(sinks, pace, now, columns))),
+  ];
+}
+
+/** Lines that follow one on one are indented: what to do next. */
+function folded(line: string, columns: number | undefined): string[] {
+  if (columns === undefined) return [line];
+  const indent = /^ */.exec(line)?.[0] ?? '';
+  return fold(line.trimStart(), columns - indent.length - 2).map(
+    (part, at) => indent + (at === 0 ? part : `  ${part}`),
+  );
+}
+
+function sourceTable(sources: readonly SourceView[], now: Date, room: number | undefined): string {
+  const columns = [
+    { head: 'SOURCE' },
+    { head: 'LAST POLL' },
+    { head: 'FRESHNESS', align: 'right' },
+    { head: 'LISTED', align: 'right', spare: 2 },
+    { head: 'NEW', align: 'right', spare: 1 },
+  ] as const;
+  const rows = sources.map(({ name, status }) => [
+    printable(name),
+    status?.lastPoll ? `${status.lastPoll.status}, ${printAge(status.lastPoll.startedAt, now)}` : 'never',
+    age(status?.lastSuccessAt, now),
+    count(status?.listed),
+    count(status?.lastPoll?.new),
+  ]);
+  return table(columns, rows, room);
+}
+
+function sinkTable(
+  sinks: readonly SinkView[],
+  pace: ReadonlyMap<string, Pace>,
+  now: Date,
+  room: number | undefined,
+): string {
+  const columns = [
+    { head: 'SINK' },
+    { head: 'STATE' },
+    { head: 'PENDING', align: 'right' },
+    { head: 'OLDEST', align: 'right' },
+    { head: 'OUT/MIN', align: 'right' },
+    { head: 'FAILED/MIN', align: 'right', spare: 2 },
+    { head: 'DEAD', align: 'right', spare: 3 },
+    { head: 'SPEED P50', align: 'right', spare: 4 },
+    { head: 'P95', align: 'right', spare: 1 },
+  ] as const;
+  const rows = sinks.map(({ name, state, status }) => {
+    const own = pace.get(name);
+    return [
+      printable(name),
+      state,
+      count(status?.pending),
+      age(status?.oldestOwedAt, now),
+      count(own?.deliveredPerMinute ?? 0),
+      count(own?.failedPerMinute ?? 0),
+      count(status?.dead),
+      seconds(own?.speedP50Ms),
+      seconds(own?.speedP95Ms),
+    ];
+  });
+  return table(columns, rows, room);
+}
+
+function linesOf(text: string): string[] {
+  return text.trimEnd().split('\n');
+}
+
+function age(at: Date | undefined, now: Date): string {
+  return at ? printLength(Math.max(0, now.getTime() - at.getTime())) : '-';
+}
+
+function seconds(ms: number | undefined): string {
+  if (ms === undefined) return '-';
+  return ms < 120_000 ? `${(ms / 1_000).toFixed(1)} s` : printLength(ms);
+}
+
+function count(n: number | undefined): string {
+  return n === undefined ? '-' : printCount(n);
+}

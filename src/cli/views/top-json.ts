@@ -1,0 +1,29 @@
+import type { LedgerConfig } from '../../config/config.ts';
+import type { ExportView } from '../../daemon/exporting.ts';
+import type { LedgerStatus } from '../../ledger/contract/shown.ts';
+import type { Pace } from './pace.ts';
+import { statusJson } from './status-view.ts';
+
+/** Returns what `top` shows, for scripts: the status, with the pace of each sink. What is absent is null. */
+export function topJson(
+  config: LedgerConfig,
+  status: LedgerStatus,
+  exports: readonly ExportView[],
+  pace: ReadonlyMap<string, Pace>,
+) {
+  const shown = statusJson(config, status, exports);
+  return { ...shown, sinks: shown.sinks.map((one) => ({ ...one, ...paceJson(pace.get(one.sink)) })) };
+}
+
+function paceJson(pace: Pace | undefined) {
+  return {
+    delivered_per_minute: pace?.deliveredPerMinute ?? 0,
+    failed_per_minute: pace?.failedPerMinute ?? 0,
+    speed_p50_seconds: seconds(pace?.speedP50Ms),
+    speed_p95_seconds: seconds(pace?.speedP95Ms),
+  };
+}
+
+function seconds(ms: number | undefined): number | null {
+  return ms === undefined ? null : ms / 1_000;
+}

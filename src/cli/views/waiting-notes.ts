@@ -1,0 +1,26 @@
+import type { LedgerConfig } from '../../config/config.ts';
+import { viewSinks } from '../../daemon/status-view.ts';
+import { stateTroubles } from '../../daemon/troubles.ts';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { commandShown, type GlobalOptions, type Surroundings } from '../shell/context.ts';
+import { troubleLines } from './status-report.ts';
+
+/**
+ * Says on standard error which of these sinks (of all, when undefined) keep their leads waiting, and why: a delivery
+ * that was made due goes nowhere while its sink is held back.
+ */
+export async function sayWhatWaits(
+  config: LedgerConfig,
+  ledger: Ledger,
+  options: GlobalOptions,
+  surroundings: Surroundings,
+  sinks: readonly string[] | undefined,
+): Promise<void> {
+  const given = { now: surroundings.clock.now(), command: commandShown(options, surroundings) };
+  for (const view of viewSinks(config, await ledger.status())) {
+    if (sinks !== undefined && !sinks.includes(view.name)) continue;
+    if (view.state === 'healthy' || view.state === 'retrying' || !view.status?.pending) continue;
+    for (const line of stateTroubles(view, given).flatMap(troubleLines))
+      surroundings.stderr.write(`${line}\n`);
+  }
+}
