@@ -115,6 +115,29 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRoom>>>> 
       because: 'The files of cli/ itself find the command and run it; begin at command-line.ts.',
     },
   },
+  source: {
+    contract: {
+      imports: [],
+      because:
+        'source/contract/ says what a source is and what can be set; it must not know how one is read.',
+    },
+    http: {
+      imports: ['contract'],
+      because: 'source/http/ is one call of the service; it must not know what is called for.',
+    },
+    auth: {
+      imports: ['contract', 'http'],
+      because: 'source/auth/ gets tokens and renews them; it must not know what they open.',
+    },
+    listing: {
+      imports: ['contract', 'http', 'auth'],
+      because: 'source/listing/ reads the listing in blocks; it must not know what becomes of its leads.',
+    },
+    '.': {
+      imports: ['contract', 'auth', 'listing', 'http'],
+      because: 'The file of source/ itself puts a source together.',
+    },
+  },
 };
 
 const rooms: Readonly<Record<string, Room>> = {

@@ -1,5 +1,5 @@
 import { rightsOfOthers } from '../platform/others-rights.ts';
-import { sourceWarnings } from '../source/options.ts';
+import { sourceWarnings } from '../source/contract/options.ts';
 import type { Config } from './config.ts';
 
 /** So many options whose secrets are exposed are named. */

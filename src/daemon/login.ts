@@ -1,7 +1,7 @@
 import type { Config, SourceConfig } from '../config/config.ts';
 import type { Clock, Random } from '../platform/clock.ts';
+import type { Login } from '../source/auth/login.ts';
 import { openSource } from '../source/http-source.ts';
-import type { Login } from '../source/login.ts';
 
 /**
  * Starts a login at a source, whose tokens then are in the data directory. `use` is handed the login under way, and

@@ -6,7 +6,7 @@ import type { PollSummary } from '../ledger/contract/ledger-polling.ts';
 import type { PollId } from '../ledger/contract/shown.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
-import { type ChangedListing, type Source, SourceError } from '../source/source.ts';
+import { type ChangedListing, type Source, SourceError } from '../source/contract/source.ts';
 import type { Emit, Event } from '../telemetry/events.ts';
 import { pollError } from './poll-error.ts';
 import { requireOrigin } from './require-origin.ts';

@@ -1,4 +1,4 @@
-import { SourceError } from '../source/source.ts';
+import { SourceError } from '../source/contract/source.ts';
 
 /**
  * Refuses to read a source whose leads come from another address: the leads of another service would be taken for changes of

@@ -1,6 +1,6 @@
 import type { SourceConfig } from '../config/config.ts';
+import type { Source } from '../source/contract/source.ts';
 import { openSource } from '../source/http-source.ts';
-import type { Source } from '../source/source.ts';
 import type { Parts } from './compose.ts';
 import { Loops } from './loops.ts';
 import { type PollFailure, type PollParts, poll } from './poll.ts';

@@ -4,13 +4,13 @@ import type { Clock, Random } from '../platform/clock.ts';
 import { disk, type Files } from '../platform/files.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { Emit } from '../telemetry/events.ts';
-import { type ListingParts, readListing } from './listing.ts';
-import { type Login, startLogin } from './login.ts';
-import type { SourceOptions } from './options.ts';
-import type { Listing, Source } from './source.ts';
-import { TokenEndpoint } from './token-endpoint.ts';
-import { TokenFile } from './token-file.ts';
-import { Tokens } from './tokens.ts';
+import { type Login, startLogin } from './auth/login.ts';
+import { TokenEndpoint } from './auth/token-endpoint.ts';
+import { TokenFile } from './auth/token-file.ts';
+import { Tokens } from './auth/tokens.ts';
+import type { SourceOptions } from './contract/options.ts';
+import type { Listing, Source } from './contract/source.ts';
+import { type ListingParts, readListing } from './listing/listing.ts';
 
 /** What leadsync itself hands to every source. */
 export interface SourceParts {

@@ -13,7 +13,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'an address can be pasted where the redirect cannot be heard',
     without: 'nobody can log in where the port is taken',
-    file: 'src/source/login.ts',
+    file: 'src/source/auth/login.ts',
     text: 'if (configured === undefined || !(error instanceof SourceError)) throw error;',
     instead: 'throw error;',
     tests: ['test/cli/login.test.ts'],
@@ -101,7 +101,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a block that an oversize element makes long is not held',
     without: 'one huge element is kept in memory',
-    file: 'src/source/blocks.ts',
+    file: 'src/source/listing/blocks.ts',
     text: 'hashed.bytes <= LONGEST_HELD_BYTES',
     instead: 'hashed.bytes <= LONGEST_HELD_BYTES * 1e6',
     tests: ['test/source/blocks.test.ts'],

@@ -21,7 +21,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'the largest lead fits into the memory that is shipped',
     without: 'one lead gets the container killed, again and again',
-    file: 'src/source/options.ts',
+    file: 'src/source/contract/options.ts',
     text: ".prefault('8mb')",
     instead: ".prefault('32mb')",
     tests: ['test/faults/service-huge.test.ts'],
@@ -29,7 +29,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'the refresh token is on disk before the new access token is used',
     without: 'a crash between the two leaves a refresh token that the service no longer takes',
-    file: 'src/source/tokens.ts',
+    file: 'src/source/auth/tokens.ts',
     text: "    await this.#parts.file.write(token);\n    reach('token-saved');\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
     instead:
       "    void this.#parts.file.write(token).then(() => reach('token-saved'), () => undefined);\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
@@ -39,7 +39,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'a login gives way to nothing but another login',
     without:
       'a revoked login turns into the client itself, which may be shown an empty listing, and all looks well',
-    file: 'src/source/tokens.ts',
+    file: 'src/source/auth/tokens.ts',
     text: 'if (await this.#parts.file.needsLogin(stored))',
     instead: "if (stored.kind === 'none' && (await this.#parts.file.needsLogin(stored)))",
     tests: ['test/source/login.test.ts', 'test/faults/login-ended.test.ts'],
@@ -48,7 +48,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'one refusal of its refresh token does not end a login',
     without:
       'a person has to log in again, and no lead comes until then, after every fail-over of the service',
-    file: 'src/source/tokens.ts',
+    file: 'src/source/auth/tokens.ts',
     text: 'if (token.refusedAt === undefined || waitMs > 0) {',
     instead: 'if (trial) {',
     tests: ['test/source/login.test.ts'],
@@ -56,7 +56,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'the first refusal of a login outlives the process',
     without: '`leadsync sync` from cron never asks the second time: it does not learn that a login has ended',
-    file: 'src/source/token-file.ts',
+    file: 'src/source/auth/token-file.ts',
     text: '      refused_at: token.refusedAt,\n',
     instead: '',
     tests: ['test/source/login.test.ts'],
@@ -64,7 +64,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'that somebody has logged in outlives the tokens',
     without: 'a lost key or a damaged token file turns a person’s source into the client’s',
-    file: 'src/source/token-file.ts',
+    file: 'src/source/auth/token-file.ts',
     text: "return login && 'authorization_code';",
     instead: 'return void login;',
     tests: ['test/source/login.test.ts'],
@@ -89,7 +89,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'one renewal for any number of waiters',
     without: 'two renewals at once, of which the second ends the first one’s refresh token',
-    file: 'src/source/tokens.ts',
+    file: 'src/source/auth/tokens.ts',
     text: 'if (this.#renewal === undefined) {',
     instead: 'if (this.#renewal === undefined || refused === undefined) {',
     tests: ['test/source/tokens.test.ts'],
@@ -137,7 +137,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'a block is the last one again only when all its bytes are',
     without: 'a changed lead passes for the one that is known',
-    file: 'src/source/blocks.ts',
+    file: 'src/source/listing/blocks.ts',
     text: 'hashOfBlock(held) === expected.hash',
     instead: 'held.length > 0',
     tests: ['test/source'],
@@ -145,7 +145,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'a listing is complete only at its final bracket',
     without: 'a body that was cut short counts as the whole listing',
-    file: 'src/source/listing-body.ts',
+    file: 'src/source/listing/listing-body.ts',
     text: '      throw brokenOff(error, this.#bytes);',
     instead: '      void brokenOff(error, this.#bytes);',
     tests: ['test/source', 'test/faults/service.test.ts'],
@@ -177,7 +177,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'an element that is not JSON is set aside alone only where its end is known',
     without: 'a missing quote hides the leads behind it, and the listing counts as complete',
-    file: 'src/source/listed-item.ts',
+    file: 'src/source/listing/listed-item.ts',
     text: 'parsed === undefined && !hasKnownEnd(bytes)',
     instead: 'bytes.length === 0 && !hasKnownEnd(bytes)',
     tests: ['test/source/damaged-listing.test.ts'],
@@ -186,7 +186,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'an element waits for what follows it',
     without:
       'a damaged lead whose brackets balance too early is delivered as far as it stands before that place',
-    file: 'src/source/splitter.ts',
+    file: 'src/source/listing/splitter.ts',
     text: 'if (next === COMMA || next === CLOSE_ARRAY) yield* this.rest();',
     instead: 'if (next !== undefined) yield* this.rest();',
     tests: ['test/source/damaged-listing.test.ts'],

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Source } from '../../src/source/source.ts';
+import type { Source } from '../../src/source/contract/source.ts';
 import { aSource } from '../source/a-source.ts';
 import { type Stub, type StubOptions, startStub } from '../stub/stub.ts';
 import { startLeadsync } from '../support/leadsync.ts';

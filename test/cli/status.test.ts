@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { holdDataDir } from '../../src/daemon/open-ledger.ts';
-import { loginRefused, REFUSED_WAIT_MS } from '../../src/source/login-refusal.ts';
+import { loginRefused, REFUSED_WAIT_MS } from '../../src/source/auth/login-refusal.ts';
 import { closedPort } from '../sinks/ports.ts';
 import { aListedLead, hashOf } from '../support/a-lead.ts';
 import { attemptDue, Install } from './an-install.ts';

@@ -3,7 +3,7 @@ import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { ListingMark } from '../../src/leads/listing-mark.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import type { AttemptUnderWay, Preview, Sink, Tested } from '../../src/sinks/sink.ts';
-import type { Listing, Source } from '../../src/source/source.ts';
+import type { Listing, Source } from '../../src/source/contract/source.ts';
 import type { Event, EventType } from '../../src/telemetry/events.ts';
 import { aListedLead, blockOf } from '../support/a-lead.ts';
 

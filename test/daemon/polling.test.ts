@@ -6,7 +6,7 @@ import { judgeBy } from '../../src/delivery/judge.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { SourceError, type SourceErrorCode } from '../../src/source/source.ts';
+import { SourceError, type SourceErrorCode } from '../../src/source/contract/source.ts';
 import { aLead, hashOf } from '../support/a-lead.ts';
 import { HeldClock, rest } from '../support/held-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';

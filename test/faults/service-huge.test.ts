@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { sourceOptions } from '../../src/source/options.ts';
+import { sourceOptions } from '../../src/source/contract/options.ts';
 import { aLead } from '../support/a-lead.ts';
 import { aScene } from '../support/a-scene.ts';
 import type { Daemon } from '../support/leadsync.ts';

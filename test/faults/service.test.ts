@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SourceErrorCode } from '../../src/source/source.ts';
+import type { SourceErrorCode } from '../../src/source/contract/source.ts';
 import { brokenLeads, unusualLeads } from '../stub/odd-leads.ts';
 import type { ListingMisbehaviourName, Stub, StubOptions, TokenFaultName } from '../stub/stub.ts';
 import type { Daemon } from '../support/leadsync.ts';

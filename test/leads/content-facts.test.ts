@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { factsOf, readTime, safeRaw } from '../../src/leads/content-facts.ts';
-import { isDateTime } from '../../src/source/lead-shape.ts';
+import { isDateTime } from '../../src/source/listing/lead-shape.ts';
 import { aLead } from '../support/a-lead.ts';
 
 describe('a time', () => {

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { CsvSink } from '../../src/sinks/csv/csv.ts';
-import type { Token } from '../../src/source/token.ts';
-import { TokenFile } from '../../src/source/token-file.ts';
+import type { Token } from '../../src/source/auth/token.ts';
+import { TokenFile } from '../../src/source/auth/token-file.ts';
 import { aBatch } from '../support/a-delivery.ts';
 import { HeldClock } from '../support/held-clock.ts';
 import { Chance } from './chance.ts';

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ListedBlock } from '../../src/leads/listed-lead.ts';
-import { type BlockSequence, SequenceReader } from '../../src/source/block-sequence.ts';
-import { Blocks } from '../../src/source/blocks.ts';
-import { SourceError } from '../../src/source/source.ts';
+import { SourceError } from '../../src/source/contract/source.ts';
+import { type BlockSequence, SequenceReader } from '../../src/source/listing/block-sequence.ts';
+import { Blocks } from '../../src/source/listing/blocks.ts';
 import { aLead } from '../support/a-lead.ts';
 
 const MAX_BYTES = 200_000;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
-import { SequenceReader } from '../../src/source/block-sequence.ts';
-import { Blocks } from '../../src/source/blocks.ts';
+import { SequenceReader } from '../../src/source/listing/block-sequence.ts';
+import { Blocks } from '../../src/source/listing/blocks.ts';
 import { naughtyStrings } from '../hostile/corpora.ts';
 import { aLead } from '../support/a-lead.ts';
 

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { readLead } from '../../src/leads/lead.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
-import { isDateTime } from '../../src/source/lead-shape.ts';
-import { listedElement } from '../../src/source/listed-item.ts';
-import { Splitter } from '../../src/source/splitter.ts';
+import { isDateTime } from '../../src/source/listing/lead-shape.ts';
+import { listedElement } from '../../src/source/listing/listed-item.ts';
+import { Splitter } from '../../src/source/listing/splitter.ts';
 import { brokenLeads, unusualLeads } from '../stub/odd-leads.ts';
 import { aLead } from '../support/a-lead.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { SourceErrorCode } from '../../src/source/source.ts';
+import type { SourceErrorCode } from '../../src/source/contract/source.ts';
 import type { ListingMisbehaviourName } from '../stub/stub.ts';
 import { aLead } from '../support/a-lead.ts';
 import { HeldClock } from '../support/held-clock.ts';

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { sourceOptions } from '../../src/source/options.ts';
+import { sourceOptions } from '../../src/source/contract/options.ts';
 
 const least = { base_url: 'https://leads.example.com', client_id: 'id', client_secret: 'canary' };
 

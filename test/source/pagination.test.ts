@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nextLink } from '../../src/source/link-header.ts';
+import { nextLink } from '../../src/source/listing/link-header.ts';
 import { aLead } from '../support/a-lead.ts';
 import { aSource, aStub, ask, failureOf, read } from './a-source.ts';
 import { aRawService } from './raw-service.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
-import { listedElement } from '../../src/source/listed-item.ts';
-import { SourceError } from '../../src/source/source.ts';
-import { Splitter } from '../../src/source/splitter.ts';
+import { SourceError } from '../../src/source/contract/source.ts';
+import { listedElement } from '../../src/source/listing/listed-item.ts';
+import { Splitter } from '../../src/source/listing/splitter.ts';
 import { aLead } from '../support/a-lead.ts';
 
 const LARGE = 1024 * 1024;

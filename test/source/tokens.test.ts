@@ -12,7 +12,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { disk, type Files } from '../../src/platform/files.ts';
 import { acquireLock } from '../../src/platform/lock.ts';
-import { SourceError, type SourceErrorCode } from '../../src/source/source.ts';
+import { SourceError, type SourceErrorCode } from '../../src/source/contract/source.ts';
 import type { TokenFaultName } from '../stub/stub.ts';
 import { HeldClock } from '../support/held-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';

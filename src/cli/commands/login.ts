@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import type { SourceConfig } from '../../config/config.ts';
 import { withLogin } from '../../daemon/login.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
-import type { Login } from '../../source/login.ts';
+import type { Login } from '../../source/auth/login.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

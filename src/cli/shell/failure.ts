@@ -3,7 +3,7 @@ import { ConfigError, formatFault } from '../../config/config-error.ts';
 import { InstallationUnknown, NewLedgerRefused, StoppedBeforeStart } from '../../daemon/new-ledger.ts';
 import { DataDirHeld, DataDirUnusable } from '../../daemon/open-ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import { SourceError, type SourceErrorCode } from '../../source/source.ts';
+import { SourceError, type SourceErrorCode } from '../../source/contract/source.ts';
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
 

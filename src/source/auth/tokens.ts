@@ -1,9 +1,9 @@
-import type { Clock, Random } from '../platform/clock.ts';
-import { reach } from '../platform/failpoint.ts';
-import type { Emit } from '../telemetry/events.ts';
+import type { Clock, Random } from '../../platform/clock.ts';
+import { reach } from '../../platform/failpoint.ts';
+import type { Emit } from '../../telemetry/events.ts';
+import type { SourceError } from '../contract/source.ts';
 import { loginRefused, REFUSED_WAIT_MS, waitAfterRefusalMs } from './login-refusal.ts';
 import { withRenewalLock } from './renewal-lock.ts';
-import type { SourceError } from './source.ts';
 import { originOf, type StoredToken } from './stored-token.ts';
 import { HeldToken, type Token } from './token.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';

@@ -1,6 +1,6 @@
 import { randomPKCECodeVerifier, randomState } from 'openid-client';
+import { SourceError } from '../contract/source.ts';
 import { listenForRedirect, type RedirectListener } from './redirect-listener.ts';
-import { SourceError } from './source.ts';
 import type { Token } from './token.ts';
 import type { LoginSecrets, TokenEndpoint } from './token-endpoint.ts';
 

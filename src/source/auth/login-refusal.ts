@@ -1,4 +1,4 @@
-import { SourceError } from './source.ts';
+import { SourceError } from '../contract/source.ts';
 
 /** How long after the first refusal of a login's refresh token the service is asked once more, in ms. */
 export const REFUSED_WAIT_MS = 180_000;

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
-import { codeOf } from '../platform/error-code.ts';
-import type { ServiceAnswer } from './service-call.ts';
-import { SourceError } from './source.ts';
+import { codeOf } from '../../platform/error-code.ts';
+import { SourceError } from '../contract/source.ts';
+import type { ServiceAnswer } from '../http/service-call.ts';
 
 /** The body of one answer, decoded and counted as it is read, and hashed where that is asked for. It can be read once. */
 export class ListingBody {

@@ -1,7 +1,7 @@
-import type { Clock, Random } from '../platform/clock.ts';
-import { codeOf } from '../platform/error-code.ts';
-import { acquireLock, LockHeld } from '../platform/lock.ts';
-import { SourceError } from './source.ts';
+import type { Clock, Random } from '../../platform/clock.ts';
+import { codeOf } from '../../platform/error-code.ts';
+import { acquireLock, LockHeld } from '../../platform/lock.ts';
+import { SourceError } from '../contract/source.ts';
 
 /** The wait between two looks at a lock that another process holds, in ms; with jitter of the same length. */
 const LOOK_EVERY_MS = 50;

@@ -1,5 +1,5 @@
 import { ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
-import { SourceError, type SourceErrorCode } from './source.ts';
+import { SourceError, type SourceErrorCode } from '../contract/source.ts';
 
 /** The token endpoint understood the request and does not grant it (RFC 6749, section 5.2). */
 export class GrantRefused extends SourceError {

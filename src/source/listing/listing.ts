@@ -1,17 +1,17 @@
-import type { ListedBlock } from '../leads/listed-lead.ts';
-import type { ListingMark } from '../leads/listing-mark.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { ListedBlock } from '../../leads/listed-lead.ts';
+import type { ListingMark } from '../../leads/listing-mark.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Tokens } from '../auth/tokens.ts';
+import type { SourceOptions } from '../contract/options.ts';
+import { type Listing, SourceError } from '../contract/source.ts';
+import { type PauseParts, withPauses } from '../http/pauses.ts';
+import { ReadingTime } from '../http/reading-time.ts';
+import { dropBody, type ServiceAnswer, type ServiceConnection } from '../http/service-call.ts';
 import { type BlockSequence, SequenceReader } from './block-sequence.ts';
 import { Blocks } from './blocks.ts';
 import { nextLink } from './link-header.ts';
 import { ListingBody } from './listing-body.ts';
 import { ListingRequests } from './listing-request.ts';
-import type { SourceOptions } from './options.ts';
-import { type PauseParts, withPauses } from './pauses.ts';
-import { ReadingTime } from './reading-time.ts';
-import { dropBody, type ServiceAnswer, type ServiceConnection } from './service-call.ts';
-import { type Listing, SourceError } from './source.ts';
-import type { Tokens } from './tokens.ts';
 
 /** A lead does not wait longer than this, in ms, for its block to end: the rest of the listing may be slow. */
 const BLOCK_WAIT_MS = 500;

@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.ts';
-import { SourceError } from './source.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { SourceError } from '../contract/source.ts';
 
 /** The time in which one whole listing has to be read: until its deadline, and while the caller wants it. */
 export class ReadingTime {

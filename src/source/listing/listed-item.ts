@@ -1,12 +1,12 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
-import { factsOf } from '../leads/content-facts.ts';
-import { type LeadId, MAX_LEAD_ID, readIdText } from '../leads/lead.ts';
-import type { ListedElement, ListedItem } from '../leads/listed-lead.ts';
+import { factsOf } from '../../leads/content-facts.ts';
+import { type LeadId, MAX_LEAD_ID, readIdText } from '../../leads/lead.ts';
+import type { ListedElement, ListedItem } from '../../leads/listed-lead.ts';
+import { SourceError } from '../contract/source.ts';
 import type { Element, OversizeElement, WholeElement } from './element-bytes.ts';
 import { hasKnownEnd } from './known-end.ts';
 import { kindOf, leadShape } from './lead-shape.ts';
-import { SourceError } from './source.ts';
 
 /** Leads nested deeper are set aside unread: whatever walks a lead by recursion would die of them. */
 const MAX_NESTING = 100;

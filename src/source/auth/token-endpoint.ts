@@ -13,11 +13,11 @@ import {
   type TokenEndpointResponse,
 } from 'openid-client';
 import type { Dispatcher } from 'undici';
-import type { Clock } from '../platform/clock.ts';
-import { userAgent } from '../platform/version.ts';
-import type { SourceOptions } from './options.ts';
-import { callService, unreachable } from './service-call.ts';
-import { SourceError } from './source.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { userAgent } from '../../platform/version.ts';
+import type { SourceOptions } from '../contract/options.ts';
+import { SourceError } from '../contract/source.ts';
+import { callService, unreachable } from '../http/service-call.ts';
 import type { Token, TokenOrigin } from './token.ts';
 import { accessRefused, GrantRefused, readRefusal } from './token-refusal.ts';
 

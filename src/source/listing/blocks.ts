@@ -1,4 +1,4 @@
-import type { ListedBlock } from '../leads/listed-lead.ts';
+import type { ListedBlock } from '../../leads/listed-lead.ts';
 import { BlockHash, hashOfBlock } from './block-hash.ts';
 import type { BlockShape, SequenceReader } from './block-sequence.ts';
 import type { Element } from './element-bytes.ts';

@@ -1,5 +1,5 @@
+import { SourceError } from '../contract/source.ts';
 import { type Element, ElementBytes } from './element-bytes.ts';
-import { SourceError } from './source.ts';
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];

@@ -1,5 +1,5 @@
-import type { ListedBlock } from '../leads/listed-lead.ts';
-import type { ListingMark } from '../leads/listing-mark.ts';
+import type { ListedBlock } from '../../leads/listed-lead.ts';
+import type { ListingMark } from '../../leads/listing-mark.ts';
 
 /** The service shows what it showed last time; nothing has to be read. */
 export interface UnchangedListing {

@@ -1,7 +1,7 @@
-import { userAgent } from '../platform/version.ts';
-import { callService, dropBody, type ServiceAnswer, type ServiceConnection } from './service-call.ts';
-import { SourceError } from './source.ts';
-import type { Tokens } from './tokens.ts';
+import { userAgent } from '../../platform/version.ts';
+import type { Tokens } from '../auth/tokens.ts';
+import { SourceError } from '../contract/source.ts';
+import { callService, dropBody, type ServiceAnswer, type ServiceConnection } from '../http/service-call.ts';
 
 const SUBJECT = 'The listing';
 
