@@ -31,7 +31,7 @@ export const adminSafeguards: readonly Safeguard[] = [
     name: 'what a browser obeys is shown on pages',
     without:
       'a lead turns the direction of the text around it, and hides what it says from whoever reads the page',
-    file: 'src/admin/pages/rendered.ts',
+    file: 'src/admin/pages/parts/rendered.ts',
     text: "(found.startsWith(' ') ? found : escaped(found))",
     instead: "(escaped('') + found)",
     tests: ['test/admin/pages/hostile.test.ts'],

@@ -2,13 +2,13 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Configuration } from '../model.ts';
 import type { ReloadResult } from '../operations.ts';
-import { askingButton } from './ask.ts';
-import type { Content } from './content.ts';
-import { marked } from './marked.ts';
-import { ago } from './moment.ts';
-import type { Notice } from './notice.ts';
-import { type AddPage, fieldsOf } from './site.ts';
-import { table } from './table.ts';
+import { askingButton } from './parts/ask.ts';
+import type { Content } from './parts/content.ts';
+import { marked } from './parts/marked.ts';
+import { ago } from './parts/moment.ts';
+import type { Notice } from './parts/notice.ts';
+import { type AddPage, fieldsOf } from './parts/site.ts';
+import { table } from './parts/table.ts';
 
 /** The page of the configuration in force: what leadsync goes by, and where each value comes from. */
 export const addConfiguration: AddPage = (app, site) => {

@@ -1,11 +1,11 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Overview } from '../model.ts';
-import { badge } from './badge.ts';
-import type { Content } from './content.ts';
-import { ago, moment } from './moment.ts';
-import { table } from './table.ts';
-import { bytesOf, counted, countOf, durationOf } from './wording.ts';
+import { badge } from './parts/badge.ts';
+import type { Content } from './parts/content.ts';
+import { ago, moment } from './parts/moment.ts';
+import { table } from './parts/table.ts';
+import { bytesOf, counted, countOf, durationOf } from './parts/wording.ts';
 
 type Export = Overview['exports'][number];
 

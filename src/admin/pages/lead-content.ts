@@ -1,11 +1,11 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Content as LeadContent } from '../model.ts';
-import { leadAddress } from './addresses.ts';
-import { badge } from './badge.ts';
-import type { Content } from './content.ts';
-import { moment } from './moment.ts';
-import { table } from './table.ts';
+import { leadAddress } from './parts/addresses.ts';
+import { badge } from './parts/badge.ts';
+import type { Content } from './parts/content.ts';
+import { moment } from './parts/moment.ts';
+import { table } from './parts/table.ts';
 
 /** In place of a lead's content: the button that shows it. It posts, so that nothing but a reader's wish ever asks. */
 export function concealed(address: string): VNode {

@@ -1,11 +1,11 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { LeadDetail } from '../model.ts';
-import { badge } from './badge.ts';
-import type { Content } from './content.ts';
 import { revealVersion } from './lead-content.ts';
-import { moment } from './moment.ts';
-import { counted, durationOf } from './wording.ts';
+import { badge } from './parts/badge.ts';
+import type { Content } from './parts/content.ts';
+import { moment } from './parts/moment.ts';
+import { counted, durationOf } from './parts/wording.ts';
 
 interface Happening {
   readonly at: string;

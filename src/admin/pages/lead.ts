@@ -1,18 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { LeadDetail, SinkOverview } from '../model.ts';
-import { leadAddress, withQuery } from './addresses.ts';
-import { askingButton } from './ask.ts';
-import { badge } from './badge.ts';
-import type { Content } from './content.ts';
-import { queryOf } from './filters.ts';
 import { concealed, revealed } from './lead-content.ts';
 import { timeline } from './lead-timeline.ts';
-import { moment } from './moment.ts';
-import { nextAttempt, whyItWaits } from './next-attempt.ts';
-import { type AddPage, fieldsOf, paramOf, type Site } from './site.ts';
-import { type Column, table } from './table.ts';
-import { countOf } from './wording.ts';
+import { leadAddress, withQuery } from './parts/addresses.ts';
+import { askingButton } from './parts/ask.ts';
+import { badge } from './parts/badge.ts';
+import type { Content } from './parts/content.ts';
+import { queryOf } from './parts/filters.ts';
+import { moment } from './parts/moment.ts';
+import { nextAttempt, whyItWaits } from './parts/next-attempt.ts';
+import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
+import { type Column, table } from './parts/table.ts';
+import { countOf } from './parts/wording.ts';
 
 /** The page of one lead: what became of it, and what can be done about it. */
 export const addLead: AddPage = (app, site) => {

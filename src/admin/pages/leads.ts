@@ -1,12 +1,12 @@
 import { html } from 'htm/preact';
 import { type LeadRow, LeadSearch } from '../model.ts';
-import { leadAddress } from './addresses.ts';
-import type { Field } from './filters.ts';
-import { showList } from './list-page.ts';
-import { moment } from './moment.ts';
-import { emptyWords, pageOf, pager } from './pager.ts';
-import type { AddPage } from './site.ts';
-import { type Column, table } from './table.ts';
+import { leadAddress } from './parts/addresses.ts';
+import type { Field } from './parts/filters.ts';
+import { showList } from './parts/list-page.ts';
+import { moment } from './parts/moment.ts';
+import { emptyWords, pageOf, pager } from './parts/pager.ts';
+import type { AddPage } from './parts/site.ts';
+import { type Column, table } from './parts/table.ts';
 
 /** The page that finds leads. */
 export const addLeads: AddPage = (app, site) => {

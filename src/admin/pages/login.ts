@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
-import type { AssetName } from './assets.ts';
-import { head } from './layout.ts';
-import { rendered } from './rendered.ts';
+import type { AssetName } from './parts/assets.ts';
+import { head } from './parts/layout.ts';
+import { rendered } from './parts/rendered.ts';
 
 /** What the page says, and where it goes on to. */
 export interface LoginPage {

@@ -1,15 +1,15 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Overview, SinkOverview } from '../model.ts';
-import { goneAddress, sinkAddress, withQuery } from './addresses.ts';
-import { badge } from './badge.ts';
-import type { Content } from './content.ts';
 import { exportId, exportSection } from './exports.ts';
-import { marked } from './marked.ts';
-import { ago } from './moment.ts';
-import type { AddPage } from './site.ts';
-import { type Column, table } from './table.ts';
-import { counted, countOf, durationOf } from './wording.ts';
+import { goneAddress, sinkAddress, withQuery } from './parts/addresses.ts';
+import { badge } from './parts/badge.ts';
+import type { Content } from './parts/content.ts';
+import { marked } from './parts/marked.ts';
+import { ago } from './parts/moment.ts';
+import type { AddPage } from './parts/site.ts';
+import { type Column, table } from './parts/table.ts';
+import { counted, countOf, durationOf } from './parts/wording.ts';
 
 /** The page that says whether leads flow. */
 export const addOverview: AddPage = (app, site) => {

@@ -1,15 +1,15 @@
 import { html } from 'htm/preact';
 import { PollFilter, type PollRow } from '../model.ts';
-import { goneAddress } from './addresses.ts';
-import { badge } from './badge.ts';
-import type { Content } from './content.ts';
-import type { Field } from './filters.ts';
-import { showList } from './list-page.ts';
-import { moment } from './moment.ts';
-import { emptyWords, pageOf, pager } from './pager.ts';
-import type { AddPage } from './site.ts';
-import { type Column, table } from './table.ts';
-import { bytesOf, counted, durationOf } from './wording.ts';
+import { goneAddress } from './parts/addresses.ts';
+import { badge } from './parts/badge.ts';
+import type { Content } from './parts/content.ts';
+import type { Field } from './parts/filters.ts';
+import { showList } from './parts/list-page.ts';
+import { moment } from './parts/moment.ts';
+import { emptyWords, pageOf, pager } from './parts/pager.ts';
+import type { AddPage } from './parts/site.ts';
+import { type Column, table } from './parts/table.ts';
+import { bytesOf, counted, durationOf } from './parts/wording.ts';
 
 /** The page of the polls, with what each found. */
 export const addPolls: AddPage = (app, site) => {

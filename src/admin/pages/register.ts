@@ -2,18 +2,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { actor } from '../actor.ts';
 import { refusalFor } from '../answer.ts';
 import type { Refusal } from '../refusal.ts';
-import { serveAssets } from './assets.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries.ts';
-import { failureOf } from './failure-words.ts';
 import { addLead } from './lead.ts';
 import { addLeads } from './leads.ts';
 import { type LoginPage, loginPage } from './login.ts';
 import { addOverview } from './overview.ts';
+import { serveAssets } from './parts/assets.ts';
+import { failureOf } from './parts/failure-words.ts';
+import { type PageParts, Site } from './parts/site.ts';
+import { strangersPage } from './parts/strangers-page.ts';
 import { addPolls } from './polls.ts';
 import { addSinks } from './sinks.ts';
-import { type PageParts, Site } from './site.ts';
-import { strangersPage } from './strangers-page.ts';
 
 /** What a page may load and where it may send something: from and to here alone, and nothing that stands in the page itself. */
 const POLICY =

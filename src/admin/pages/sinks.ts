@@ -2,16 +2,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { SinkOverview } from '../model.ts';
-import { sinkAction, withQuery } from './addresses.ts';
-import type { Ask } from './ask.ts';
-import { askingButton } from './ask.ts';
-import { badge } from './badge.ts';
-import type { Content } from './content.ts';
-import { marked } from './marked.ts';
-import { ago, moment } from './moment.ts';
-import type { Notice } from './notice.ts';
-import { type AddPage, fieldsOf, paramOf, type Site } from './site.ts';
-import { counted, countOf, durationOf } from './wording.ts';
+import { sinkAction, withQuery } from './parts/addresses.ts';
+import type { Ask } from './parts/ask.ts';
+import { askingButton } from './parts/ask.ts';
+import { badge } from './parts/badge.ts';
+import type { Content } from './parts/content.ts';
+import { marked } from './parts/marked.ts';
+import { ago, moment } from './parts/moment.ts';
+import type { Notice } from './parts/notice.ts';
+import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
+import { counted, countOf, durationOf } from './parts/wording.ts';
 
 /** The page of the sinks, with what can be done about each. */
 export const addSinks: AddPage = (app, site) => {

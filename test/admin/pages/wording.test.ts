@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { agoOf, bytesOf, countOf, durationOf, utcOf } from '../../../src/admin/pages/wording.ts';
+import { agoOf, bytesOf, countOf, durationOf, utcOf } from '../../../src/admin/pages/parts/wording.ts';
 
 test.each([
   [-5, '0 ms'],
