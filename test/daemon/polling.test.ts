@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { PollSchedule } from '../../src/config/config.ts';
 import { pollLoop } from '../../src/daemon/poll-loop.ts';
@@ -7,7 +8,7 @@ import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { SourceError, type SourceErrorCode } from '../../src/source/contract/source.ts';
-import { aLead, hashOf } from '../support/a-lead.ts';
+import { aLead, aListedLead, hashOf } from '../support/a-lead.ts';
 import { HeldClock, rest } from '../support/held-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { HOUR, MINUTE, SECOND } from './bench.ts';
@@ -63,6 +64,15 @@ class Polling {
 
 const every30s: PollSchedule = { everyMs: 30 * SECOND };
 
+/** Begins to record three turns of the event loop later, as a ledger behind a lock does. */
+function recordSlowly(ledger: Ledger): void {
+  const record = ledger.record;
+  vi.spyOn(ledger, 'record').mockImplementation(async (...asked) => {
+    for (let turns = 0; turns < 3; turns += 1) await turn();
+    return record(...asked);
+  });
+}
+
 function failsWith(code: SourceErrorCode, retryAfterMs?: number) {
   return (polling: Polling) => {
     polling.source.answer = () => {
@@ -107,6 +117,17 @@ describe('polling', () => {
     await polling.clock.pass(30 * SECOND);
     expect(polling.owed).toBe(3);
     expect(polling.source.marks).toEqual([undefined, expect.objectContaining({ etag: '"1"' })]);
+  });
+
+  it('compares no block while the one before is being recorded, so that the newer content of a repeated lead stays', async () => {
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = () => listingOf([1, 2, 3, 4]);
+    });
+    recordSlowly(polling.ledger);
+    const newer = aListedLead({ id: 1, client_name: 'Anna Schmidt' });
+    polling.source.answer = () => listingOf([newer, 2, 1, 4]);
+    await polling.clock.pass(31 * SECOND);
+    expect(polling.reported.of('poll-finished').at(-1)).toMatchObject({ changed: 1, rejected: 1 });
   });
 
   it('takes an unchanged listing for what it is', async () => {
