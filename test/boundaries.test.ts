@@ -152,7 +152,14 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   telemetry: {
     imports: ['leads', 'platform'],
-    doors: ['events.ts', 'logger.ts', 'telemetry.ts', 'open-tracing.ts', 'tracing.ts'],
+    doors: [
+      'events.ts',
+      'events/source-events.ts',
+      'logger.ts',
+      'telemetry.ts',
+      'open-tracing.ts',
+      'tracing.ts',
+    ],
     because: 'telemetry/ turns events into logs and metrics; it must not know who emits them.',
   },
   admin: {

@@ -1,4 +1,5 @@
-import { type Emit, type Event, NEEDS_SOMEBODY } from '../telemetry/events.ts';
+import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
+import type { Emit, EventOf } from '../telemetry/events.ts';
 
 /** Why the last poll of a source failed. */
 interface LastFailure {
@@ -10,7 +11,7 @@ interface LastFailure {
 
 /** Why the last poll of each source failed. */
 export class PollFailures {
-  readonly #last = new Map<string, Extract<Event, { type: 'poll-failed' }>>();
+  readonly #last = new Map<string, EventOf<'poll-failed'>>();
 
   /** Takes every event. */
   readonly observe: Emit = (event) => {
@@ -20,6 +21,6 @@ export class PollFailures {
 
   of(source: string): LastFailure | undefined {
     const last = this.#last.get(source);
-    return last && { reason: last.reason, hint: last.hint, needsSomebody: NEEDS_SOMEBODY.has(last.code) };
+    return last && { reason: last.reason, hint: last.hint, needsSomebody: NEEDS_OPERATOR.has(last.code) };
   }
 }

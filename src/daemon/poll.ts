@@ -7,7 +7,7 @@ import type { PollId } from '../ledger/contract/shown.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { type ChangedListing, type Source, SourceError } from '../source/contract/source.ts';
-import type { Emit, Event } from '../telemetry/events.ts';
+import type { Emit, Event, EventOf } from '../telemetry/events.ts';
 import { pollError } from './poll-error.ts';
 import { requireOrigin } from './require-origin.ts';
 
@@ -30,7 +30,7 @@ export interface PollFailure {
   readonly report: FailureReport;
 }
 
-type FailureReport = Omit<Extract<Event, { type: 'poll-failed' }>, 'retryInMs' | 'failures'>;
+type FailureReport = Omit<EventOf<'poll-failed'>, 'retryInMs' | 'failures'>;
 
 /** What a poll has recorded so far. */
 interface Progress {

@@ -1,7 +1,7 @@
 import { fallenFrom } from '../leads/listing-fall.ts';
 import type { PollRow, SourceStatus } from '../ledger/contract/shown.ts';
 import { countOf, printLength, printMoment, printMomentAndAge } from '../platform/in-words.ts';
-import { NEEDS_SOMEBODY } from '../telemetry/events.ts';
+import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
 import { nextCronTime } from './cron-times.ts';
 import { nextPollAfter } from './next-poll.ts';
 import { readPollError } from './poll-error.ts';
@@ -52,13 +52,13 @@ function failedPoll({ name, status }: SourceView, { running, command }: Circumst
   const byItself = running ? 'leadsync tries again by itself; ' : '';
   const behind =
     poll.status === 'partial' ? 'Leads that are listed behind that place are held up until then. ' : '';
-  const before = NEEDS_SOMEBODY.has(code)
+  const before = NEEDS_OPERATOR.has(code)
     ? `Waiting does not mend this: ${remedy(code, name, command)}; `
     : byItself;
   return [critical(name, what, `${behind}${before}${command('check')} tries now.`)];
 }
 
-/** What somebody has to do about a poll that failed with one of the codes of `NEEDS_SOMEBODY`. */
+/** What somebody has to do about a poll that failed with one of the codes of `NEEDS_OPERATOR`. */
 function remedy(code: string, name: string, command: Circumstances['command']): string {
   if (code === 'login-needed')
     return `${command(`login ${name}`)} logs a person in again; where the configuration has changed, correct it and then ${command('reload')}`;

@@ -1,4 +1,4 @@
-import type { Event } from './events.ts';
+import type { EventOf } from './events.ts';
 import type { Instruments } from './instruments.ts';
 
 /** What is measured of the configuration in force. */
@@ -27,7 +27,7 @@ export class ConfigMetrics {
     this.#inForce(1);
   }
 
-  reloaded({ generation }: Extract<Event, { type: 'reloaded' }>): void {
+  reloaded({ generation }: EventOf<'reloaded'>): void {
     this.#inForce(generation);
   }
 

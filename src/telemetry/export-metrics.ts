@@ -1,4 +1,4 @@
-import type { Event } from './events.ts';
+import type { EventOf } from './events.ts';
 import type { Instruments } from './instruments.ts';
 
 /** What is remembered of an export's runs, over restarts. */
@@ -57,7 +57,7 @@ export class ExportMetrics {
     );
   }
 
-  made({ export: name, rows, bytes, durationMs }: Extract<Event, { type: 'export-made' }>): void {
+  made({ export: name, rows, bytes, durationMs }: EventOf<'export-made'>): void {
     this.#seconds.set({ export: name }, durationMs / 1000);
     this.#rows.set({ export: name }, rows);
     this.#bytes.set({ export: name }, bytes);

@@ -1,8 +1,9 @@
 import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { OBEYED } from '../platform/obeyed.ts';
+import type { LogLevel } from './event-kind.ts';
 import type { Event } from './events.ts';
-import { kindOf, type LogLevel, logLine, stateOf } from './log-line.ts';
+import { logLine } from './log-line.ts';
 import { ownTime, Repeats, type Time } from './repeats.ts';
 
 /** Where the log goes: standard error, since standard output is data. Its writes are taken to be synchronous. */
@@ -47,7 +48,7 @@ export function createLogger({ level, format, stream, time = ownTime }: LoggerOp
       level,
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }), log: onlyListed },
+      formatters: { level: (label) => ({ level: label }), log: printableFields },
     },
     destination(stream, format ?? (stream.isTTY ? 'pretty' : 'json')),
   );
@@ -57,10 +58,9 @@ export function createLogger({ level, format, stream, time = ownTime }: LoggerOp
       if (!log.isLevelEnabled(line.level)) return;
       if (event.type === 'stopping') repeats.flush();
       const fields = { event: event.type, ...line.fields };
-      const kind = kindOf(event, line.level);
-      if (kind === undefined) log[line.level](fields, clean(line.message, MAX_MESSAGE));
-      else
-        repeats.take(kind, (more) => log[line.level](...counted(fields, line.message, more)), stateOf(event));
+      const write = (more: number) => log[line.level](...counted(fields, line.message, more));
+      if (line.repeats === undefined) write(0);
+      else repeats.take(line.repeats, write, line.state);
     },
     fault(doing, error) {
       const fields = { event: 'fault', doing, ...describe(error) };
@@ -92,83 +92,12 @@ function destination(stream: LogStream, format: 'json' | 'pretty'): { write(line
   return { write: (line) => void stream.write(prettify(line)) };
 }
 
-/** Every field that may be logged. One that is not here is left out, so a new one is a decision. */
-const LISTED: ReadonlySet<string> = new Set([
-  ...[
-    'event',
-    'source',
-    'sink',
-    'batch',
-    'delivery',
-    'lead',
-    'poll',
-    'operation',
-    'carrier',
-    'status',
-    'code',
-  ],
-  ...[
-    'version',
-    'fromSchema',
-    'toSchema',
-    'copy',
-    'sources',
-    'sinks',
-    'dataDir',
-    'signal',
-    'graceMs',
-    'clean',
-    'grant',
-    'expiresAt',
-    'probeAt',
-  ],
-  ...['listed', 'recorded', 'leadsPerSecond', 'new', 'changed', 'rejected', 'before', 'bytes', 'durationMs'],
-  ...[
-    'leads',
-    'versions',
-    'reason',
-    'reasons',
-    'revived',
-    'hint',
-    'retryInMs',
-    'failures',
-    'owed',
-    'skipped',
-    'done',
-    'attempts',
-  ],
-  ...[
-    'delivered',
-    'refused',
-    'unavailable',
-    'export',
-    'place',
-    'rows',
-    'removed',
-    'heldMs',
-    'downMs',
-    'byMs',
-    'moved',
-    'waiting',
-    'silentMs',
-    'ofErased',
-    'more',
-  ],
-  ...['condition', 'about', 'lasts', 'lastedMs', 'to', 'notices'],
-  ...['trigger', 'generation', 'changes', 'restart', 'faults', 'warning'],
-  ...['doing', 'error', 'where', 'patienceMs'],
-]);
-
 const MAX_TEXT = 500;
 const MAX_MESSAGE = 2_000;
 const MAX_ITEMS = 10;
 
-function onlyListed(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields)
-      .filter(([name]) => LISTED.has(name))
-      .map(([name, value]) => [name, plain(value)]),
-  );
+function printableFields(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plain(value)]));
 }
 
 function plain(value: unknown): unknown {

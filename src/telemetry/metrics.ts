@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { BacklogMetrics, type SinkBacklog } from './backlog-metrics.ts';
 import { ConfigMetrics } from './config-metrics.ts';
-import type { Event } from './events.ts';
+import type { Event, EventOf, EventType } from './events.ts';
 import { ExportMetrics, type ExportRuns } from './export-metrics.ts';
 import { Instruments } from './instruments.ts';
 import { SinkMetrics } from './sink-metrics.ts';
@@ -18,6 +18,9 @@ export interface MetricsOptions extends MetricNames {
   /** Asked whenever the metrics are shown. */
   readonly exportRuns: (name: string) => ExportRuns;
 }
+
+/** What each event changes in the metrics. Other events change nothing. */
+type Observers = { readonly [Type in EventType]?: (event: EventOf<Type>) => void };
 
 /** How often the lag of the event loop is looked at, in ms; with the library's own 10 that would be most of what an idle process does. */
 const LAG_LOOK_MS = 100;
@@ -72,104 +75,37 @@ export function createMetrics(options: MetricsOptions): Metrics {
     registry.removeSingleMetric(`leadsync_nodejs_active_${what}_total`);
 
   let shown: MetricNames = options;
+  const observers: Observers = {
+    'poll-finished': (event) => source.pollFinished(event),
+    'poll-failed': (event) => source.pollFailed(event),
+    'token-renewed': (event) => source.tokenRenewed(event),
+    'batch-settled': (event) => sink.batchSettled(event),
+    'delivery-dead': (event) => sink.dead(event.sink),
+    'deliveries-revived': (event) => sink.revived(event.sink, event.revived),
+    'batch-stale': (event) => sink.stale(event.sink),
+    'check-failed': (event) => sink.checkFailed(event.sink),
+    'carrier-replaced': (event) => sink.workerReplaced(event.sink),
+    'sink-held': (event) => {
+      sink.held(event.sink);
+      backlog.held(event.sink, true);
+    },
+    'sink-recovered': (event) => backlog.held(event.sink, false),
+    'sink-paused': (event) => backlog.paused(event.sink, true),
+    'sink-resumed': (event) => {
+      backlog.held(event.sink, false);
+      backlog.paused(event.sink, false);
+    },
+    'carrier-unavailable': () => carrierUp.set(0),
+    'carrier-recovered': () => carrierUp.set(1),
+    'ledger-replaced': () => ledgerFailures.inc(),
+    'ledger-failed': () => ledgerFailures.inc(),
+    reloaded: (event) => config.reloaded(event),
+    'reload-failed': () => config.failed(),
+    'export-failed': (event) => exports.failed(event.export),
+    'export-made': (event) => exports.made(event),
+  };
   const observe = (event: Event): void => {
-    if (!isOf(event, shown)) return;
-    switch (event.type) {
-      case 'poll-finished':
-        source.pollFinished(event);
-        break;
-      case 'poll-failed':
-        source.pollFailed(event);
-        break;
-      case 'token-renewed':
-        source.tokenRenewed(event);
-        break;
-      case 'batch-settled':
-        sink.batchSettled(event);
-        break;
-      case 'delivery-dead':
-        sink.dead(event.sink);
-        break;
-      case 'deliveries-revived':
-        sink.revived(event.sink, event.revived);
-        break;
-      case 'batch-stale':
-        sink.stale(event.sink);
-        break;
-      case 'check-failed':
-        sink.checkFailed(event.sink);
-        break;
-      case 'carrier-replaced':
-        sink.workerReplaced(event.sink);
-        break;
-      case 'sink-held':
-        sink.held(event.sink);
-        backlog.held(event.sink, true);
-        break;
-      case 'sink-recovered':
-        backlog.held(event.sink, false);
-        break;
-      case 'sink-paused':
-        backlog.paused(event.sink, true);
-        break;
-      case 'sink-resumed':
-        backlog.held(event.sink, false);
-        backlog.paused(event.sink, false);
-        break;
-      case 'carrier-unavailable':
-        carrierUp.set(0);
-        break;
-      case 'carrier-recovered':
-        carrierUp.set(1);
-        break;
-      case 'ledger-replaced':
-      case 'ledger-failed':
-        ledgerFailures.inc();
-        break;
-      case 'reloaded':
-        config.reloaded(event);
-        break;
-      case 'reload-failed':
-        config.failed();
-        break;
-      case 'export-failed':
-        exports.failed(event.export);
-        break;
-      case 'export-made':
-        exports.made(event);
-        break;
-      case 'started':
-      case 'configured':
-      case 'stopping':
-      case 'stopped':
-      case 'start-waiting':
-      case 'poll-started':
-      case 'poll-progress':
-      case 'listing-emptied':
-      case 'leads-rejected': // counted with its poll
-      case 'delivery-refused': // counted with its batch
-      case 'token-fallback':
-      case 'backfill':
-      case 'carrier-warning':
-      case 'clock-set-back':
-      case 'ledger-held-up':
-      case 'program-replaced':
-      case 'ledger-upgraded':
-      case 'ledger-restored':
-      case 'config-warning':
-      case 'retained':
-      case 'erased-again':
-      case 'mirror-failed': // said in the store itself: v_freshness grows old
-      case 'alert': // told of where nobody reads metrics
-      case 'alert-over':
-      case 'alert-sent':
-      case 'alert-unsent':
-      case 'alerts-unkept':
-      case 'traces-unsent':
-        break;
-      default:
-        event satisfies never;
-    }
+    if (isOf(event, shown)) (observers[event.type] as ((event: Event) => void) | undefined)?.(event);
   };
   const rename = (names: MetricNames): void => {
     exchange(make, 'source', shown.sources, names.sources);

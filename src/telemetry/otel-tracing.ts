@@ -25,7 +25,7 @@ import {
 import { codeOf } from '../platform/error-code.ts';
 import { networkFailure } from '../platform/network-failure.ts';
 import { version } from '../platform/version.ts';
-import type { Emit, Event } from './events.ts';
+import type { Emit, EventOf } from './events.ts';
 import { samplerOf } from './otel-sampler.ts';
 import type { Span, TracedBatch, Tracing, TracingParts } from './tracing.ts';
 
@@ -65,7 +65,7 @@ export class OtelTracing implements Tracing {
       this.#endPoll(event.source, event.status, event.recorded ?? {}, event.code);
   };
 
-  #startPoll({ source, poll }: Extract<Event, { type: 'poll-started' }>): void {
+  #startPoll({ source, poll }: EventOf<'poll-started'>): void {
     const attributes = { 'leadsync.source': source, 'leadsync.poll.id': poll };
     const span = this.#ids.using(this.#idsOf(poll), () => this.#start(`poll ${source}`, attributes, []));
     this.#polls.set(source, span);

@@ -1,4 +1,4 @@
-import type { Event } from './events.ts';
+import type { EventOf } from './events.ts';
 import type { Instruments } from './instruments.ts';
 
 const OUTCOMES = ['delivered', 'refused', 'unavailable', 'dead'];
@@ -61,7 +61,7 @@ export class SinkMetrics {
     );
   }
 
-  batchSettled(event: Extract<Event, { type: 'batch-settled' }>): void {
+  batchSettled(event: EventOf<'batch-settled'>): void {
     const { sink } = event;
     for (const outcome of ['delivered', 'refused', 'unavailable'] as const) {
       this.#deliveries.inc({ sink, outcome }, event[outcome]);

@@ -1,7 +1,6 @@
-import { type Event, NEEDS_SOMEBODY } from './events.ts';
+import { NEEDS_OPERATOR } from './events/source-events.ts';
+import type { EventOf } from './events.ts';
 import type { Instruments } from './instruments.ts';
-
-type Named<Type extends Event['type']> = Extract<Event, { type: Type }>;
 
 const STATUSES = ['success', 'unchanged', 'partial', 'failed'];
 const GRANTS = ['client_credentials', 'refresh_token', 'authorization_code'];
@@ -93,7 +92,7 @@ export class SourceMetrics {
     );
   }
 
-  pollFinished(event: Named<'poll-finished'>): void {
+  pollFinished(event: EventOf<'poll-finished'>): void {
     const { source, status } = event;
     this.#count(source, event);
     this.#listing.set({ source }, event.listed);
@@ -104,22 +103,22 @@ export class SourceMetrics {
     this.#lastSuccess.set({ source }, this.#now().getTime() / 1000);
   }
 
-  pollFailed(event: Named<'poll-failed'>): void {
+  pollFailed(event: EventOf<'poll-failed'>): void {
     const { source, status } = event;
     if (event.recorded !== undefined) this.#count(source, event.recorded);
     if (event.durationMs !== undefined) this.#duration.observe({ source }, event.durationMs / 1000);
     this.#polls.inc({ source, status });
     this.#failing.set({ source }, event.failures);
-    this.#refused.set({ source }, Number(NEEDS_SOMEBODY.has(event.code)));
+    this.#refused.set({ source }, Number(NEEDS_OPERATOR.has(event.code)));
   }
 
-  tokenRenewed({ source, grant }: Named<'token-renewed'>): void {
+  tokenRenewed({ source, grant }: EventOf<'token-renewed'>): void {
     this.#renewals.inc({ source, grant });
   }
 
   #count(
     source: string,
-    counted: Pick<Named<'poll-finished'>, 'listed' | 'new' | 'changed' | 'rejected' | 'bytes'>,
+    counted: Pick<EventOf<'poll-finished'>, 'listed' | 'new' | 'changed' | 'rejected' | 'bytes'>,
   ) {
     this.#listed.inc({ source }, counted.listed);
     this.#new.inc({ source }, counted.new);

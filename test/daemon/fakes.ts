@@ -4,7 +4,7 @@ import type { ListingMark } from '../../src/leads/listing-mark.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import type { AttemptUnderWay, Preview, Sink, Tested } from '../../src/sinks/sink.ts';
 import type { Listing, Source } from '../../src/source/contract/source.ts';
-import type { Event, EventType } from '../../src/telemetry/events.ts';
+import type { Event, EventOf, EventType } from '../../src/telemetry/events.ts';
 import { aListedLead, blockOf } from '../support/a-lead.ts';
 
 /** A sink whose answers the test gives; it keeps every attempt. */
@@ -120,7 +120,7 @@ export class Reported {
   readonly events: Event[] = [];
   readonly emit = (event: Event): void => void this.events.push(event);
 
-  of<Type extends EventType>(type: Type): Extract<Event, { type: Type }>[] {
-    return this.events.filter((event): event is Extract<Event, { type: Type }> => event.type === type);
+  of<Type extends EventType>(type: Type): EventOf<Type>[] {
+    return this.events.filter((event): event is EventOf<Type> => event.type === type);
   }
 }

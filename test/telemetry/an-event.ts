@@ -1,6 +1,6 @@
-import type { Event, EventType } from '../../src/telemetry/events.ts';
+import type { Event, EventOf, EventType } from '../../src/telemetry/events.ts';
 
-type Examples = { readonly [Type in EventType]: Extract<Event, { type: Type }> };
+type Examples = { readonly [Type in EventType]: EventOf<Type> };
 
 const at = new Date('2026-11-20T10:00:00.000Z');
 const lead = {

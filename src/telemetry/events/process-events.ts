@@ -1,0 +1,114 @@
+import { printLength, sentence } from '../../platform/in-words.ts';
+import { eventKind } from '../event-kind.ts';
+import { count, seconds } from './wording.ts';
+
+/** Maximum faults of a configuration in one line of the log. */
+const FAULTS_SHOWN = 3;
+
+/** The process itself: start, stop, configuration, clock, and the version that runs. */
+export const processEvents = {
+  started: eventKind<{
+    version: string;
+    carrier: 'in-process' | 'bullmq';
+    sources: number;
+    sinks: number;
+    dataDir: string;
+  }>({
+    level: 'info',
+    fields: ['version', 'carrier', 'sources', 'sinks', 'dataDir'],
+    message: ({ version, carrier, sources, sinks, dataDir }) =>
+      `leadsync ${version} runs: ${count(sources, 'source')}, ${count(sinks, 'sink')}, carrier ${carrier}, data in ${dataDir}.`,
+  }),
+
+  /** There is no ledger, and a sink or Redis that could tell whether there was one does not answer. `reasons`: one for each. */
+  'start-waiting': eventKind<{ reasons: readonly string[]; dataDir: string; patienceMs: number }>({
+    level: 'warn',
+    fields: ['reasons', 'dataDir', 'patienceMs'],
+    message: ({ reasons, dataDir, patienceMs }) =>
+      `There is no ledger in ${dataDir}, and leadsync does not start before it knows whether there was one: ${reasons.join(' ')} It asks again for ${printLength(patienceMs)} and starts by itself if nothing is found. If this is a new installation and you do not want to wait, stop it and make the ledger with \`leadsync ledger accept\`.`,
+  }),
+
+  stopping: eventKind<{ signal: string; graceMs: number }>({
+    level: 'info',
+    fields: ['signal', 'graceMs'],
+    message: ({ signal, graceMs }) =>
+      graceMs > 0
+        ? `Stopping on ${signal}; what is under way has ${seconds(graceMs)}.`
+        : `${signal}: stopping.`,
+  }),
+
+  stopped: eventKind<{ clean: boolean }>({
+    level: ({ clean }) => (clean ? 'info' : 'warn'),
+    throttled: false,
+    fields: ['clean'],
+    message: ({ clean }) =>
+      clean
+        ? 'Stopped.'
+        : 'Stopped before everything under way had ended; the next start goes on from there.',
+  }),
+
+  /** What has changed in the configuration since leadsync last ran. */
+  configured: eventKind<{ changes: readonly string[] }>({
+    level: 'info',
+    fields: ['changes'],
+    message: ({ changes }) => `Since the last run: ${changes.join('; ')}.`,
+  }),
+
+  /** `restart`: the changed options that take effect with the next restart. */
+  reloaded: eventKind<{
+    trigger: string;
+    generation: number;
+    changes: readonly string[];
+    restart: readonly string[];
+  }>({
+    level: 'info',
+    fields: ['trigger', 'generation', 'changes', 'restart'],
+    message: ({ trigger, generation, changes, restart }) => {
+      const what = changes.length > 0 ? `${changes.join('; ')}.` : 'Nothing has changed.';
+      const later = restart.length > 0 ? ` Only a restart changes ${restart.join(', ')}.` : '';
+      return `The configuration was reloaded (${trigger}), generation ${generation}. ${what}${later}`;
+    },
+  }),
+
+  /** The last valid configuration stays in force. */
+  'reload-failed': eventKind<{ trigger: string; generation: number; faults: readonly string[] }>({
+    level: 'error',
+    fields: ['trigger', 'generation', 'faults'],
+    message: ({ trigger, generation, faults }) => {
+      const left = faults.length - FAULTS_SHOWN;
+      const more = left > 0 ? ` And ${left} more.` : '';
+      return `The configuration was not reloaded (${trigger}); generation ${generation} stays in force. ${faults.slice(0, FAULTS_SHOWN).join('. ')}.${more} \`leadsync validate\` shows every fault.`;
+    },
+  }),
+
+  /** The configuration is valid, and may not say what the operator means. `warning`: a sentence with the place in the file. */
+  'config-warning': eventKind<{ warning: string }>({
+    level: 'warn',
+    fields: ['warning'],
+    message: ({ warning }) =>
+      `The configuration is valid, with a warning: ${sentence(warning)} \`leadsync validate\` shows it, too.`,
+  }),
+
+  'clock-set-back': eventKind<{ byMs: number; moved: number }>({
+    level: 'warn',
+    fields: ['byMs', 'moved'],
+    message: ({ byMs, moved }) =>
+      `The clock was set back by ${seconds(byMs)}. Deliveries that would have waited for a time that comes again, and are now due as much earlier: ${moved}.`,
+  }),
+
+  /** The program on disk is another version than the one that runs, or is gone. */
+  'program-replaced': eventKind({
+    level: 'warn',
+    fields: [],
+    message: () =>
+      'leadsync was replaced by another version while this one runs. Restart it: what this one has not loaded yet, such as a new type of sink, it cannot load any more. It delivers what it can meanwhile, and nothing is lost.',
+  }),
+
+  /** Reported once until traces can be sent again. Those of the meantime are dropped. */
+  'traces-unsent': eventKind<{ reason: string }>({
+    level: 'warn',
+    fields: ['reason'],
+    message: ({ reason }) =>
+      `Traces cannot be sent, and are dropped until they can. ${reason} See OTEL_EXPORTER_OTLP_ENDPOINT.`,
+  }),
+};
