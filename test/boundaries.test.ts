@@ -138,6 +138,21 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRoom>>>> 
       because: 'The file of source/ itself puts a source together.',
     },
   },
+  operations: {
+    opening: {
+      imports: [],
+      because:
+        'operations/opening/ opens what an operation works on; it must not know what it is opened for.',
+    },
+    '.': {
+      imports: ['opening'],
+      because: 'An operation is a file of operations/; it must not know how a person is erased.',
+    },
+    erasure: {
+      imports: ['opening', '.'],
+      because: 'operations/erasure/ takes a person out everywhere; it must not know any command.',
+    },
+  },
 };
 
 const rooms: Readonly<Record<string, Room>> = {
@@ -272,9 +287,12 @@ const rooms: Readonly<Record<string, Room>> = {
     because:
       'config/ reads YAML and says what is wrong; it takes options from parts and must not know how they work.',
   },
-  daemon: {
+  status: {
+    imports: ['config', 'exports', 'leads', 'ledger', 'platform', 'telemetry'],
+    because: 'status/ says what is and what is wrong; it must not know who asks, and changes nothing.',
+  },
+  operations: {
     imports: [
-      'admin',
       'alerts',
       'config',
       'delivery',
@@ -284,6 +302,26 @@ const rooms: Readonly<Record<string, Room>> = {
       'platform',
       'sinks',
       'source',
+      'status',
+      'telemetry',
+    ],
+    because:
+      'operations/ does what an operator asks for; it must not know who asks, nor what lives in a daemon.',
+  },
+  daemon: {
+    imports: [
+      'admin',
+      'alerts',
+      'config',
+      'delivery',
+      'exports',
+      'leads',
+      'ledger',
+      'operations',
+      'platform',
+      'sinks',
+      'source',
+      'status',
       'store',
       'telemetry',
     ],
@@ -298,9 +336,11 @@ const rooms: Readonly<Record<string, Room>> = {
       'exports',
       'leads',
       'ledger',
+      'operations',
       'platform',
       'sinks',
       'source',
+      'status',
       'store',
       'telemetry',
     ],
@@ -337,7 +377,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'hyparquet-writer': ['parquet'],
   'htmx.org': ['admin'], // its files are served
   ioredis: ['delivery'],
-  'node-cron': ['config', 'daemon'],
+  'node-cron': ['config', 'status'],
   'openid-client': ['source'],
   pg: ['sinks/postgres'],
   pino: ['telemetry'],

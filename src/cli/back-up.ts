@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
-import { ledgerFile } from '../daemon/open-ledger.ts';
 import { AlreadyThere, wholeOrNot } from '../exports/whole-or-not.ts';
 import { backUpLedger } from '../ledger/database/backup.ts';
+import { ledgerFile } from '../operations/opening/open-ledger.ts';
 import { listenForStop } from '../platform/stop-signals.ts';
 import { CommandFailure } from './shell/command-failure.ts';
 import { type GlobalOptions, readableConfigOf, type Surroundings } from './shell/context.ts';

@@ -1,4 +1,4 @@
-import { exportOnce } from '../daemon/exporting.ts';
+import { exportOnce } from '../operations/exporting.ts';
 import { listenForStop } from '../platform/stop-signals.ts';
 import { CommandFailure } from './shell/command-failure.ts';
 import { configOf, exportStatesOf, type GlobalOptions, type Surroundings } from './shell/context.ts';

@@ -1,18 +1,10 @@
 import type { Batch } from '../leads/delivery.ts';
 import type { Outcome } from '../leads/outcome.ts';
+import type { OpenSink } from '../operations/opening/open-sinks.ts';
 import type { Clock } from '../platform/clock.ts';
 import { replacedProgram } from '../platform/replaced-program.ts';
-import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
+import { SinkUnavailable } from '../sinks/sink.ts';
 import type { AttemptLease } from './attempt-lease.ts';
-
-/** A sink that is open, and how long one attempt of it may take. */
-export interface OpenSink {
-  readonly sink: Sink;
-  /** In ms, the whole batch included; a sink that does not end by then is given up on. */
-  readonly budgetMs: number;
-  /** Why it cannot be told that a lead is erased: owed to a sink that had its name and was of another type. Undefined where it can. */
-  readonly untold?: string | undefined;
-}
 
 /** What one call of a sink goes by. */
 export interface SinkCall {

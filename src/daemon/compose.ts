@@ -5,6 +5,10 @@ import type { ConfigValue } from '../config/effective-values.ts';
 import type { Carrier } from '../delivery/carrier.ts';
 import { ExportStates } from '../exports/export-states.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
+import { showOwnLife } from '../operations/opening/free-the-dead.ts';
+import { holdDataDir, openConfiguredLedger } from '../operations/opening/open-ledger.ts';
+import { OpenSinks } from '../operations/opening/open-sinks.ts';
+import { removeWhereabouts } from '../operations/opening/whereabouts.ts';
 import { type Clock, type Random, systemClock } from '../platform/clock.ts';
 import type { Closers } from '../platform/closers.ts';
 import { disk } from '../platform/files.ts';
@@ -17,15 +21,11 @@ import { createTelemetry, type Telemetry, type TelemetryOptions } from '../telem
 import type { TracingParts } from '../telemetry/tracing.ts';
 import { openCarrier } from './carrier-choice.ts';
 import { deliverBatch } from './deliver.ts';
-import { showOwnLife } from './free-the-dead.ts';
-import { holdDataDir, openConfiguredLedger } from './open-ledger.ts';
-import { OpenSinks } from './open-sinks.ts';
 import { PollFailures } from './poll-failures.ts';
 import { tellOpening } from './tell-opening.ts';
 import { openThreadedLedger } from './threaded-ledger.ts';
 import { waitToStart } from './wait-to-start.ts';
 import { Wakes } from './wake.ts';
-import { removeWhereabouts } from './whereabouts.ts';
 
 /** What this process is to do. */
 export type Role =

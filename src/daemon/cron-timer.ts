@@ -1,6 +1,6 @@
 import type { PollSchedule } from '../config/config.ts';
 import type { Clock } from '../platform/clock.ts';
-import { nextCronTime } from './cron-times.ts';
+import { nextCronTime } from '../status/cron-times.ts';
 
 /** How often the wall clock is read, in ms: it may have been set, or the machine may have slept. */
 const LOOK_MS = 1_000;

@@ -4,13 +4,14 @@ import { mayHaveArrived, type Outcome } from '../leads/outcome.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
 import type { Attempt, Settled } from '../ledger/contract/ledger-delivering.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
+import type { OpenSink } from '../operations/opening/open-sinks.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { replacedProgram } from '../platform/replaced-program.ts';
 import type { Emit, Event } from '../telemetry/events.ts';
 import type { Span, Tracing } from '../telemetry/tracing.ts';
 import { AttemptLease } from './attempt-lease.ts';
-import { callSink, nameOf, type OpenSink, REPORT } from './call-sink.ts';
+import { callSink, nameOf, REPORT } from './call-sink.ts';
 
 /** Finds the sink of an attempt, and keeps it open until the attempt has ended. */
 export interface SinkChoice {

@@ -8,9 +8,9 @@ import {
 } from '../config/compare-configs.ts';
 import type { Config } from '../config/config.ts';
 import { describeChanges } from '../config/describe-changes.ts';
+import { lastExports } from '../operations/exporting.ts';
+import { describePlan, planOf } from '../operations/plan.ts';
 import { enabledSinks, namesOf, type Parts } from './compose.ts';
-import { lastExports } from './exporting.ts';
-import { describePlan, planOf } from './plan.ts';
 import type { PollFailure } from './poll.ts';
 import { SinkUnit } from './sink-unit.ts';
 import { SourceUnit } from './source-unit.ts';

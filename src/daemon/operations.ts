@@ -12,9 +12,12 @@ import type { DeliveryFilter } from '../ledger/contract/ledger-asking.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../ledger/contract/shown.ts';
 import { LedgerBusy, type LedgerReader } from '../ledger/queries/reader.ts';
+import { testSink } from '../operations/test-sink.ts';
 import { version } from '../platform/version.ts';
+import { viewExports } from '../status/export-view.ts';
+import { allSinks, viewSinks, viewSources } from '../status/status-view.ts';
+import { troublesOf } from '../status/troubles.ts';
 import type { Parts } from './compose.ts';
-import { viewExports } from './exporting.ts';
 import type { Reloading, ReloadResult } from './reloading.ts';
 import {
   shownContent,
@@ -27,9 +30,6 @@ import {
   shownSource,
   shownSpeed,
 } from './shown.ts';
-import { allSinks, viewSinks, viewSources } from './status-view.ts';
-import { testSink } from './test-sink.ts';
-import { troublesOf } from './troubles.ts';
 
 /** Hours of which new leads are counted. */
 const HOURS = 48;

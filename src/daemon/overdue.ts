@@ -1,5 +1,5 @@
 import type { PollSchedule } from '../config/config.ts';
-import { nextPollAfter } from './next-poll.ts';
+import { nextPollAfter } from '../status/next-poll.ts';
 
 interface Looked {
   readonly schedule: PollSchedule;

@@ -4,12 +4,12 @@ import type { Ledger } from '../ledger/contract/ledger.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { PollSummary } from '../ledger/contract/ledger-polling.ts';
 import type { PollId } from '../ledger/contract/shown.ts';
+import { requireOrigin } from '../operations/require-origin.ts';
 import type { Clock } from '../platform/clock.ts';
 import { reach } from '../platform/failpoint.ts';
 import { type ChangedListing, type Source, SourceError } from '../source/contract/source.ts';
+import { pollError } from '../status/poll-error.ts';
 import type { Emit, Event, EventOf } from '../telemetry/events.ts';
-import { pollError } from './poll-error.ts';
-import { requireOrigin } from './require-origin.ts';
 
 /** What every poll of one source works with, as long as its configuration is the same. */
 export interface PollParts {

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { startAdmin } from '../admin/server.ts';
 import { LedgerReader } from '../ledger/queries/reader.ts';
+import { ledgerFile } from '../operations/opening/open-ledger.ts';
+import { noteWhereabouts, removeWhereabouts } from '../operations/opening/whereabouts.ts';
 import type { Closers } from '../platform/closers.ts';
 import { isLoopback } from '../platform/loopback.ts';
 import { version } from '../platform/version.ts';
 import { AuditLog } from './audit-log.ts';
 import type { Parts } from './compose.ts';
-import { ledgerFile } from './open-ledger.ts';
 import { type OperationParts, operationsOf } from './operations.ts';
-import { noteWhereabouts, removeWhereabouts } from './whereabouts.ts';
 
 /** Serves probes, metrics, pages and API of a leadsync that runs; of a worker, what is its own. @throws AdminAddressError */
 export async function serveAdmin(

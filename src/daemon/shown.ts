@@ -18,9 +18,9 @@ import type {
   Speed,
 } from '../ledger/contract/answers.ts';
 import type { DeliveryRow } from '../ledger/contract/shown.ts';
-import type { ExportView } from './exporting.ts';
-import { readPollError } from './poll-error.ts';
-import type { SinkView, SourceView } from './status-view.ts';
+import type { ExportView } from '../status/export-view.ts';
+import { readPollError } from '../status/poll-error.ts';
+import type { SinkView, SourceView } from '../status/status-view.ts';
 
 /** How pages and API name what the ledger knows. */
 

@@ -1,7 +1,7 @@
 import type { Config, SinkConfig } from '../config/config.ts';
+import type { OpenSink } from '../operations/opening/open-sinks.ts';
 import type { Mirror } from '../sinks/sink.ts';
 import { backfill } from './backfill.ts';
-import type { OpenSink } from './call-sink.ts';
 import { pace } from './carrier-choice.ts';
 import type { Parts } from './compose.ts';
 import { attemptLeaseMs } from './deliver.ts';

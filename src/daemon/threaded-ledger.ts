@@ -2,10 +2,15 @@ import { extname } from 'node:path';
 import { DEFAULT_RETRY } from '../config/sink-options.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
 import { openInThread } from '../ledger/thread/open-in-thread.ts';
+import {
+  ledgerFile,
+  type RetriedSink,
+  type RetryPolicies,
+  retryPolicies,
+} from '../operations/opening/open-ledger.ts';
 import { systemClock } from '../platform/clock.ts';
 import { failpointsAskedFor, threadToPark } from '../platform/failpoint.ts';
 import type { ThreadBegin } from './ledger-thread.ts';
-import { ledgerFile, type RetriedSink, type RetryPolicies, retryPolicies } from './open-ledger.ts';
 
 /** What a daemon opens its ledger with, beside where it is. */
 export interface ThreadedParts {

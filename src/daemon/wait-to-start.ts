@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
+import { requireNewInstallation } from '../operations/opening/new-ledger.ts';
+import { noteWhereabouts, removeWhereabouts } from '../operations/opening/whereabouts.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isLoopback } from '../platform/loopback.ts';
 import { version } from '../platform/version.ts';
 import { createLogger, type Logger, type LogStream } from '../telemetry/logger.ts';
-import { requireNewInstallation } from './new-ledger.ts';
-import { noteWhereabouts, removeWhereabouts } from './whereabouts.ts';
 
 /** How long `run` waits for places that could show an earlier ledger, in ms. */
 const RUN_PATIENCE_MS = 300_000;

@@ -7,8 +7,8 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { Vitals } from '../ledger/contract/shown.ts';
 import { nextBeat } from '../platform/beat.ts';
 import { disk } from '../platform/files.ts';
+import { viewExports } from '../status/export-view.ts';
 import { enabledSinks, namesOf, type Parts } from './compose.ts';
-import { viewExports } from './exporting.ts';
 import { Overdue } from './overdue.ts';
 import type { Reloading } from './reloading.ts';
 

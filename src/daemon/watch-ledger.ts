@@ -1,8 +1,8 @@
+import { freeTheDead } from '../operations/opening/free-the-dead.ts';
+import { ledgerFile } from '../operations/opening/open-ledger.ts';
 import { nextBeat } from '../platform/beat.ts';
 import { nextWrite } from '../platform/next-write.ts';
 import type { Parts } from './compose.ts';
-import { freeTheDead } from './free-the-dead.ts';
-import { ledgerFile } from './open-ledger.ts';
 
 /** After a look at what another process wrote to the ledger, the next one comes so much later at the earliest, in ms. */
 const LOOK_ELSEWHERE_MS = 100;

@@ -93,7 +93,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'signs of killed processes go',
     without: 'a folder of signs grows with every kill, and each start reads it',
-    file: 'src/daemon/free-the-dead.ts',
+    file: 'src/operations/opening/free-the-dead.ts',
     text: 'if (!holders.has(name)) removeSign(folder, name);',
     instead: 'if (!holders.has(name)) void removeSign;',
     tests: ['test/daemon/free-the-dead.test.ts'],
@@ -109,7 +109,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a former name that names nobody is told',
     without: 'a mistyped formerly makes a new sink, and everything goes out again',
-    file: 'src/daemon/plan.ts',
+    file: 'src/operations/plan.ts',
     text: "if (planned.kind !== 'added' || formerly === undefined || leaving.length === 0) return planned;",
     instead: 'return planned;',
     tests: ['test/daemon/plan.test.ts'],

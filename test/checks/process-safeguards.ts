@@ -79,7 +79,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'a sink that does not answer is waited for before a new ledger is made',
     without: 'a data directory that is not mounted sends every lead again when PostgreSQL is away as well',
-    file: 'src/daemon/new-ledger.ts',
+    file: 'src/operations/opening/new-ledger.ts',
     text: 'if (found.length > 0 || unanswered.length === 0) return found;',
     instead: 'return found;',
     tests: ['test/faults/ledger-lost.test.ts'],

@@ -93,7 +93,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'recover waits for workers to end',
     without: 'a worker settles deliveries in the damaged ledger that the recovered one does not know of',
-    file: 'src/daemon/recover.ts',
+    file: 'src/operations/recover.ts',
     text: 'if (hasLivingProcess(dataDir))',
     instead: 'if (hasLivingProcess === undefined)',
     tests: ['test/cli/recover.test.ts'],

@@ -181,7 +181,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'a certificate says so when nothing was left to remove',
     without: 'a certificate of 0 rows reads as if the person had not been erased',
-    file: 'src/daemon/erase.ts',
+    file: 'src/operations/erasure/erase.ts',
     text: "rows === 0 ? 'nothing was left to remove' : `",
     instead: '`',
     tests: ['test/cli/erase.test.ts'],

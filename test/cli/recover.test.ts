@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { showOwnLife } from '../../src/daemon/free-the-dead.ts';
-import { holdDataDir } from '../../src/daemon/open-ledger.ts';
+import { showOwnLife } from '../../src/operations/opening/free-the-dead.ts';
+import { holdDataDir } from '../../src/operations/opening/open-ledger.ts';
 import { aUsedLedger, rowsOf, withLedger } from '../ledger/recovery/a-used-ledger.ts';
 import { overwritePage, PageMap } from '../ledger/recovery/damage.ts';
 import { Install } from './an-install.ts';

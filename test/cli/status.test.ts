@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { holdDataDir } from '../../src/daemon/open-ledger.ts';
+import { holdDataDir } from '../../src/operations/opening/open-ledger.ts';
 import { loginRefused, REFUSED_WAIT_MS } from '../../src/source/auth/login-refusal.ts';
 import { closedPort } from '../sinks/ports.ts';
 import { aListedLead, hashOf } from '../support/a-lead.ts';

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
-import type { OpenSink } from '../../src/daemon/call-sink.ts';
 import { deliverBatch } from '../../src/daemon/deliver.ts';
 import { dispatch } from '../../src/daemon/dispatch.ts';
 import { Wake } from '../../src/daemon/wake.ts';
@@ -9,6 +8,7 @@ import { InProcessCarrier } from '../../src/delivery/in-process-carrier.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import type { OpenSink } from '../../src/operations/opening/open-sinks.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { HeldClock, rest } from '../support/held-clock.ts';
 import { sinkChoice } from '../support/sink-choice.ts';

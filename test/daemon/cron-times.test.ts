@@ -1,6 +1,6 @@
 import { createTask } from 'node-cron';
 import { expect, test } from 'vitest';
-import { nextCronTime } from '../../src/daemon/cron-times.ts';
+import { nextCronTime } from '../../src/status/cron-times.ts';
 
 const BERLIN = 'Europe/Berlin';
 

@@ -1,10 +1,10 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { followLedger, type Happening } from '../../src/daemon/follow-ledger.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { followLedger, type Happening } from '../../src/operations/follow-ledger.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { freeTheDead, showOwnLife, startAfterTheDead } from '../../src/daemon/free-the-dead.ts';
+import { freeTheDead, showOwnLife, startAfterTheDead } from '../../src/operations/opening/free-the-dead.ts';
 import { isLocked } from '../../src/platform/lock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { Bench } from './bench.ts';

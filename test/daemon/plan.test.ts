@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { describePlan, planOf } from '../../src/daemon/plan.ts';
+import { describePlan, planOf } from '../../src/operations/plan.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { Install } from '../cli/an-install.ts';
 

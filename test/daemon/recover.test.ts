@@ -2,9 +2,9 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DEFAULT_RETRY } from '../../src/config/sink-options.ts';
-import { recoverLedger } from '../../src/daemon/recover.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { recoverLedger } from '../../src/operations/recover.ts';
 import { aUsedLedger, type UsedLedger } from '../ledger/recovery/a-used-ledger.ts';
 import { PageMap } from '../ledger/recovery/damage.ts';
 import { tempDir } from '../support/temp-dir.ts';

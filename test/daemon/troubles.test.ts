@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { troublesOf } from '../../src/daemon/troubles.ts';
 import type { PollRow } from '../../src/ledger/contract/shown.ts';
+import { troublesOf } from '../../src/status/troubles.ts';
 
 const now = new Date('2026-11-20T10:00:00Z');
 const failed: PollRow = {

@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { erase, personToErase } from '../../src/daemon/erase.ts';
-import { exportOnSchedule } from '../../src/daemon/exporting.ts';
 import { ExportStates } from '../../src/exports/export-states.ts';
+import { erase, personToErase } from '../../src/operations/erasure/erase.ts';
+import { exportOnSchedule } from '../../src/operations/exporting.ts';
 import { disk } from '../../src/platform/files.ts';
 import { acquireLock } from '../../src/platform/lock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';

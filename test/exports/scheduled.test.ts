@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { exportOnSchedule, tellOfExports } from '../../src/daemon/exporting.ts';
 import { ExportStates } from '../../src/exports/export-states.ts';
+import { exportOnSchedule, tellOfExports } from '../../src/operations/exporting.ts';
 import { disk, type Files } from '../../src/platform/files.ts';
 import { acquireLock } from '../../src/platform/lock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';

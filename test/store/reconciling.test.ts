@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Difference, reconcile } from '../../src/daemon/reconcile.ts';
+import { type Difference, reconcile } from '../../src/operations/reconcile.ts';
 import { SinkUnavailable } from '../../src/sinks/sink.ts';
 import { ids } from '../ledger/ledger-under-test.ts';
 import { openPostgres } from '../sinks/postgres/database.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { reconcile } from '../../src/daemon/reconcile.ts';
 import type { Retained } from '../../src/leads/retention.ts';
+import { reconcile } from '../../src/operations/reconcile.ts';
 import { queries } from '../../src/store/documented.ts';
 import type { Query } from '../../src/store/query.ts';
 import { HOUR } from '../ledger/ledger-under-test.ts';

@@ -1,5 +1,5 @@
-import { type Checked, check as checkAll } from '../../daemon/check.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import { type Checked, check as checkAll } from '../../operations/check.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { asTypedHere, configOf } from '../shell/context.ts';

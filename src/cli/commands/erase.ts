@@ -1,5 +1,5 @@
-import type { Certificate } from '../../daemon/certificate.ts';
-import { erase as eraseEverywhere, personToErase, type Sought } from '../../daemon/erase.ts';
+import type { Certificate } from '../../operations/erasure/certificate.ts';
+import { erase as eraseEverywhere, personToErase, type Sought } from '../../operations/erasure/erase.ts';
 import { countOf } from '../../platform/in-words.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';

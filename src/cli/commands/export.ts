@@ -1,10 +1,10 @@
 import { extname } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../../config/suggest.ts';
-import { ledgerFile } from '../../daemon/open-ledger.ts';
 import { type ExportRequest, exportTables } from '../../exports/export.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../exports/export-format.ts';
 import { AlreadyThere } from '../../exports/whole-or-not.ts';
+import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { MOMENT_FORMS } from '../../platform/moment.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { relations } from '../../store/documented.ts';

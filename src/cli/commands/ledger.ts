@@ -1,5 +1,5 @@
-import { acceptNewLedger } from '../../daemon/accept-ledger.ts';
-import { ledgerFile } from '../../daemon/open-ledger.ts';
+import { acceptNewLedger } from '../../operations/opening/accept-ledger.ts';
+import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { backUp } from '../back-up.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

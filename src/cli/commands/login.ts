@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import type { SourceConfig } from '../../config/config.ts';
-import { withLogin } from '../../daemon/login.ts';
+import { withLogin } from '../../operations/login.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import type { Login } from '../../source/auth/login.ts';
 import type { LogStream } from '../../telemetry/logger.ts';

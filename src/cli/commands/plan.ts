@@ -1,5 +1,5 @@
-import { lastExports } from '../../daemon/exporting.ts';
-import { describePlan, planOf } from '../../daemon/plan.ts';
+import { lastExports } from '../../operations/exporting.ts';
+import { describePlan, planOf } from '../../operations/plan.ts';
 import { defineCommand } from '../shell/command.ts';
 import { asTypedHere, configOf, exportStatesOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';

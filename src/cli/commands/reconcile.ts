@@ -1,5 +1,5 @@
-import { openSink } from '../../daemon/open-sinks.ts';
-import { reconcile as compare, type Difference, type Reconciled } from '../../daemon/reconcile.ts';
+import { openSink } from '../../operations/opening/open-sinks.ts';
+import { reconcile as compare, type Difference, type Reconciled } from '../../operations/reconcile.ts';
 import { countOf, printCount } from '../../platform/in-words.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';

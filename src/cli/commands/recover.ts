@@ -1,4 +1,4 @@
-import { isSound, type Recovery, recoverLedger } from '../../daemon/recover.ts';
+import { isSound, type Recovery, recoverLedger } from '../../operations/recover.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

@@ -1,6 +1,6 @@
 import type { DaemonOptions, Role } from '../../daemon/compose.ts';
 import { Daemon } from '../../daemon/daemon.ts';
-import { StoppedBeforeStart } from '../../daemon/new-ledger.ts';
+import { StoppedBeforeStart } from '../../operations/opening/new-ledger.ts';
 import { listenForReload, listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

@@ -1,6 +1,6 @@
 import { formatFault } from '../../config/config-error.ts';
-import { viewExports } from '../../daemon/exporting.ts';
-import { viewSinks, viewSources } from '../../daemon/status-view.ts';
+import { viewExports } from '../../status/export-view.ts';
+import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askTheHolder } from '../running/holder.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

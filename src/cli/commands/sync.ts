@@ -1,9 +1,9 @@
 import type { Config } from '../../config/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
-import { viewExports } from '../../daemon/exporting.ts';
 import type { PollFailure } from '../../daemon/poll.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
+import { viewExports } from '../../status/export-view.ts';
 import { defineCommand } from '../shell/command.ts';
 import {
   commandShown,

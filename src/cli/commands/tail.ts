@@ -1,5 +1,5 @@
-import { followLedger } from '../../daemon/follow-ledger.ts';
-import { openConfiguredLedger } from '../../daemon/open-ledger.ts';
+import { followLedger } from '../../operations/follow-ledger.ts';
+import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { readableConfigOf, withLedger } from '../shell/context.ts';

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../config/suggest.ts';
-import { type TestedAlert, testAlert as test } from '../../daemon/test-alert.ts';
+import { type TestedAlert, testAlert as test } from '../../operations/test-alert.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

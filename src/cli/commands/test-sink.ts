@@ -1,4 +1,4 @@
-import { testSink as test } from '../../daemon/test-sink.ts';
+import { testSink as test } from '../../operations/test-sink.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { asTypedHere, configOf } from '../shell/context.ts';

@@ -1,12 +1,12 @@
 import type { LedgerConfig } from '../../config/config.ts';
 import { ConfigError, formatFault } from '../../config/config-error.ts';
-import { viewExports } from '../../daemon/exporting.ts';
-import { openConfiguredLedger } from '../../daemon/open-ledger.ts';
-import { viewSinks, viewSources } from '../../daemon/status-view.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
+import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
+import { viewExports } from '../../status/export-view.ts';
+import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askTheHolder, type Holder, NOBODY } from '../running/holder.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

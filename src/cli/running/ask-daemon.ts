@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import type { LedgerConfig } from '../../config/config.ts';
-import { whereaboutsOf } from '../../daemon/whereabouts.ts';
+import { whereaboutsOf } from '../../operations/opening/whereabouts.ts';
 import { hostAndPort } from '../../platform/host-and-port.ts';
 import { INSTANCE_HEADER } from '../../platform/instance-header.ts';
 import type { Address } from '../shell/address.ts';

@@ -1,5 +1,5 @@
 import type { LedgerConfig } from '../../config/config.ts';
-import { isDataDirHeld } from '../../daemon/open-ledger.ts';
+import { isDataDirHeld } from '../../operations/opening/open-ledger.ts';
 import { askReadiness, type Readiness, staleConfig, whomToAsk } from './ask-daemon.ts';
 
 /** The leadsync that holds a data directory, and how it is. */

@@ -1,9 +1,9 @@
 import type { Config, LedgerConfig } from '../../config/config.ts';
 import type { ConfigValue } from '../../config/effective-values.ts';
 import { describeConfig, loadConfig, loadDespiteFaults, loadLedgerConfig } from '../../config/load-config.ts';
-import { openConfiguredLedger } from '../../daemon/open-ledger.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import type { Clock, Random } from '../../platform/clock.ts';
 import { disk } from '../../platform/files.ts';
 import { countOf } from '../../platform/in-words.ts';

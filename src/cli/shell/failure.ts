@@ -1,8 +1,12 @@
 import { AdminAddressError } from '../../admin/address-error.ts';
 import { ConfigError, formatFault } from '../../config/config-error.ts';
-import { InstallationUnknown, NewLedgerRefused, StoppedBeforeStart } from '../../daemon/new-ledger.ts';
-import { DataDirHeld, DataDirUnusable } from '../../daemon/open-ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import {
+  InstallationUnknown,
+  NewLedgerRefused,
+  StoppedBeforeStart,
+} from '../../operations/opening/new-ledger.ts';
+import { DataDirHeld, DataDirUnusable } from '../../operations/opening/open-ledger.ts';
 import { SourceError, type SourceErrorCode } from '../../source/contract/source.ts';
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';

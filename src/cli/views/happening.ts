@@ -1,6 +1,6 @@
-import type { Happening, SinkChange } from '../../daemon/follow-ledger.ts';
-import { readPollError } from '../../daemon/poll-error.ts';
 import type { AttemptNews, LeadNews, PollNews } from '../../ledger/contract/news-entries.ts';
+import type { Happening, SinkChange } from '../../operations/follow-ledger.ts';
+import { readPollError } from '../../status/poll-error.ts';
 import { printable } from '../shell/printable.ts';
 
 /** What something that happened is about, for those who want to hear of a part of it. */

@@ -1,6 +1,3 @@
-import type { SinkView, SourceView } from '../../daemon/status-view.ts';
-import type { Circumstances, Trouble } from '../../daemon/trouble.ts';
-import { troublesOf } from '../../daemon/troubles.ts';
 import {
   countOf,
   printAge,
@@ -9,6 +6,9 @@ import {
   printMoment,
   printMomentAndAge,
 } from '../../platform/in-words.ts';
+import type { SinkView, SourceView } from '../../status/status-view.ts';
+import type { Circumstances, Trouble } from '../../status/trouble.ts';
+import { troublesOf } from '../../status/troubles.ts';
 import { printable } from '../shell/printable.ts';
 import { table } from '../shell/table.ts';
 

@@ -1,7 +1,7 @@
 import type { LedgerConfig } from '../../config/config.ts';
-import type { ExportView } from '../../daemon/exporting.ts';
-import { type SinkView, type SourceView, viewSinks, viewSources } from '../../daemon/status-view.ts';
 import type { LedgerStatus, PollRow } from '../../ledger/contract/shown.ts';
+import type { ExportView } from '../../status/export-view.ts';
+import { type SinkView, type SourceView, viewSinks, viewSources } from '../../status/status-view.ts';
 
 /** The status for scripts, by the names of the store's columns. What is absent is null. */
 export function statusJson(config: LedgerConfig, status: LedgerStatus, exports: readonly ExportView[]) {

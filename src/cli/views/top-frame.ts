@@ -1,6 +1,6 @@
-import type { SinkView, SourceView } from '../../daemon/status-view.ts';
 import { printAge, printCount, printLength, printMoment } from '../../platform/in-words.ts';
 import { version } from '../../platform/version.ts';
+import type { SinkView, SourceView } from '../../status/status-view.ts';
 import { printable } from '../shell/printable.ts';
 import { fold, table } from '../shell/table.ts';
 import type { Pace } from './pace.ts';

@@ -1,6 +1,6 @@
 import type { LedgerConfig } from '../../config/config.ts';
-import type { ExportView } from '../../daemon/exporting.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
+import type { ExportView } from '../../status/export-view.ts';
 import type { Pace } from './pace.ts';
 import { statusJson } from './status-view.ts';
 

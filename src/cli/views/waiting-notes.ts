@@ -1,7 +1,7 @@
 import type { LedgerConfig } from '../../config/config.ts';
-import { viewSinks } from '../../daemon/status-view.ts';
-import { stateTroubles } from '../../daemon/troubles.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { viewSinks } from '../../status/status-view.ts';
+import { stateTroubles } from '../../status/troubles.ts';
 import { commandShown, type GlobalOptions, type Surroundings } from '../shell/context.ts';
 import { troubleLines } from './status-report.ts';
 

@@ -2,7 +2,7 @@ import type { SinkConfig } from '../config/config.ts';
 import type { Delivery } from '../leads/delivery.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Preview } from '../sinks/sink.ts';
-import { openSink } from './open-sinks.ts';
+import { openSink } from './opening/open-sinks.ts';
 
 /** What a sink would send of a delivery at this moment, as a batch of its own. Sends nothing. */
 export async function preview(

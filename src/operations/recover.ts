@@ -6,9 +6,9 @@ import type { Recovered } from '../ledger/recovery/build.ts';
 import { exchangeLedger } from '../ledger/recovery/exchange.ts';
 import { runBuild } from '../ledger/recovery/run-build.ts';
 import type { Clock } from '../platform/clock.ts';
-import { hasLivingProcess } from './free-the-dead.ts';
-import { lacksLedger } from './new-ledger.ts';
-import { DataDirHeld, holdDataDir, ledgerFile } from './open-ledger.ts';
+import { hasLivingProcess } from './opening/free-the-dead.ts';
+import { lacksLedger } from './opening/new-ledger.ts';
+import { DataDirHeld, holdDataDir, ledgerFile } from './opening/open-ledger.ts';
 
 /** What a recovery found, and did. */
 export interface Recovery {

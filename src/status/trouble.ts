@@ -1,4 +1,4 @@
-import type { ExportView } from './exporting.ts';
+import type { ExportView } from './export-view.ts';
 
 /**
  * A thing that is wrong, in whole sentences, with what to do next; `about` names the source, sink or export, or is null. Texts from

@@ -1,11 +1,11 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../config/config.ts';
-import type { LeadKey } from '../leads/person.ts';
-import type { Ledger } from '../ledger/contract/ledger.ts';
-import { disk } from '../platform/files.ts';
-import { giveToFolderOwner } from '../platform/folder-owner.ts';
-import { DataDirUnusable } from './open-ledger.ts';
+import type { Config } from '../../config/config.ts';
+import type { LeadKey } from '../../leads/person.ts';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { disk } from '../../platform/files.ts';
+import { giveToFolderOwner } from '../../platform/folder-owner.ts';
+import { DataDirUnusable } from '../opening/open-ledger.ts';
 import { toldOfErasures } from './tell-erasure.ts';
 
 /** So many leads are looked up at a time. */

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
-import type { Config } from '../config/config.ts';
-import type { Destination } from '../exports/destination.ts';
-import { ExportFailed } from '../exports/export-failed.ts';
-import { lockExport } from '../exports/export-lock.ts';
-import { ExportStates } from '../exports/export-states.ts';
-import { holdsAnyOf } from '../exports/holding.ts';
-import { openDestination } from '../exports/open-destination.ts';
-import type { ExportConfig } from '../exports/options.ts';
-import type { Person } from '../leads/person.ts';
-import type { Clock } from '../platform/clock.ts';
-import { codeOf } from '../platform/error-code.ts';
-import { disk } from '../platform/files.ts';
-import { LockHeld } from '../platform/lock.ts';
+import type { Config } from '../../config/config.ts';
+import type { Destination } from '../../exports/destination.ts';
+import { ExportFailed } from '../../exports/export-failed.ts';
+import { lockExport } from '../../exports/export-lock.ts';
+import { ExportStates } from '../../exports/export-states.ts';
+import { holdsAnyOf } from '../../exports/holding.ts';
+import { openDestination } from '../../exports/open-destination.ts';
+import type { ExportConfig } from '../../exports/options.ts';
+import type { Person } from '../../leads/person.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { codeOf } from '../../platform/error-code.ts';
+import { disk } from '../../platform/files.ts';
+import { LockHeld } from '../../platform/lock.ts';
+import { formerExports } from '../exporting.ts';
 import type { Reached } from './certificate.ts';
-import { formerExports } from './exporting.ts';
 
 /** How long is waited for an export that is under way, in ms: it may have read the person before the erasure. */
 const PATIENCE_MS = 60_000;

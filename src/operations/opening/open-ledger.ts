@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import type { LedgerConfig } from '../config/config.ts';
-import { DEFAULT_RETRY } from '../config/sink-options.ts';
-import { judgeBy } from '../delivery/judge.ts';
-import type { RetryPolicy } from '../delivery/retry-policy.ts';
-import type { Ledger } from '../ledger/contract/ledger.ts';
-import { openLedger } from '../ledger/sqlite-ledger.ts';
-import type { Clock, Random } from '../platform/clock.ts';
-import { diskFailure } from '../platform/disk-failure.ts';
-import { codeOf } from '../platform/error-code.ts';
-import { makeFolderSync } from '../platform/files.ts';
-import { acquireLock, isLocked, LockHeld } from '../platform/lock.ts';
+import type { LedgerConfig } from '../../config/config.ts';
+import { DEFAULT_RETRY } from '../../config/sink-options.ts';
+import { judgeBy } from '../../delivery/judge.ts';
+import type { RetryPolicy } from '../../delivery/retry-policy.ts';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { openLedger } from '../../ledger/sqlite-ledger.ts';
+import type { Clock, Random } from '../../platform/clock.ts';
+import { diskFailure } from '../../platform/disk-failure.ts';
+import { codeOf } from '../../platform/error-code.ts';
+import { makeFolderSync } from '../../platform/files.ts';
+import { acquireLock, isLocked, LockHeld } from '../../platform/lock.ts';
 
 /** Another leadsync holds the data directory. */
 export class DataDirHeld extends Error {

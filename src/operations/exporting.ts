@@ -1,14 +1,13 @@
 import { describeExport, differingOptions } from '../config/compare-configs.ts';
 import { backOffMs } from '../delivery/retry-policy.ts';
-import { isRunning } from '../exports/export-lock.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
 import type { ExportConfig } from '../exports/options.ts';
 import { type ExportJob, type ExportResult, runExport } from '../exports/run-export.ts';
-import { dueAfter } from '../exports/schedule.ts';
 import { nextBeat } from '../platform/beat.ts';
 import type { Clock, Random } from '../platform/clock.ts';
+import { dueAt } from '../status/export-view.ts';
 import type { Emit } from '../telemetry/events.ts';
-import { ledgerFile } from './open-ledger.ts';
+import { ledgerFile } from './opening/open-ledger.ts';
 
 /** How often it is looked whether an export is due, in ms. */
 const LOOK_MS = 2_000;
@@ -37,25 +36,6 @@ export interface ExportParts {
   readonly random: Random;
   /** By how much others come first, as for nice(1). */
   readonly niceness: number;
-}
-
-/** An export as the configuration and what is remembered of it have it together. */
-export interface ExportView {
-  readonly config: ExportConfig;
-  readonly state: ExportState | undefined;
-  /** When it is made next, or made again; in the past where it is overdue. */
-  readonly dueAt: Date | undefined;
-  /** It is being made at this moment. */
-  readonly running: boolean;
-}
-
-/** Every configured export, in order. */
-export function viewExports(exports: readonly ExportConfig[], states: ExportStates): ExportView[] {
-  return exports.map((config) => {
-    const state = states.read(config.name);
-    const running = isRunning(states.folder, config.name);
-    return { config, state, dueAt: state && dueAt(config, state), running };
-  });
 }
 
 /** What is remembered of exports, as `planOf` compares it. */
@@ -205,12 +185,6 @@ async function namesOfOthers(exports: readonly ExportConfig[], states: ExportSta
 function isDue(config: ExportConfig, state: ExportState, now: Date): boolean {
   if (state.failed) return state.failed.retryAt <= now || state.failed.at > now;
   return dueAt(config, state) <= now || (state.done !== undefined && state.done.startedAt > now);
-}
-
-function dueAt({ schedule }: ExportConfig, { since, done, failed }: ExportState): Date {
-  if (failed) return failed.retryAt;
-  if (done) return dueAfter(schedule, done.startedAt);
-  return 'everyMs' in schedule ? since : dueAfter(schedule, since);
 }
 
 /** A copy of a row with a later time replaces one with an earlier time, so the times of runs must grow even if the clock was set back. */

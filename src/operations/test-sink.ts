@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Clock } from '../platform/clock.ts';
 import { SinkUnavailable, type Tested } from '../sinks/sink.ts';
 import { testBatch } from '../sinks/test-batch.ts';
-import { openSink } from './open-sinks.ts';
+import { openSink } from './opening/open-sinks.ts';
 
 /** What a test event came to, and how long it took in all. */
 export interface SinkTest extends Tested {

@@ -20,9 +20,9 @@ import { SinkUnavailable } from '../sinks/sink.ts';
 import { type Source, SourceError } from '../source/contract/source.ts';
 import { openSource } from '../source/http-source.ts';
 import type { Event } from '../telemetry/events.ts';
-import { lacksLedger } from './new-ledger.ts';
-import { DataDirUnusable, ledgerFile } from './open-ledger.ts';
-import { openSink } from './open-sinks.ts';
+import { lacksLedger } from './opening/new-ledger.ts';
+import { DataDirUnusable, ledgerFile } from './opening/open-ledger.ts';
+import { openSink } from './opening/open-sinks.ts';
 import { requireOrigin } from './require-origin.ts';
 
 /** What came of looking at one thing. */

@@ -1,16 +1,16 @@
-import type { Config, SinkConfig } from '../config/config.ts';
-import type { Erased, LeadKey, Person, RejectedKey, Subject, ToldErasure } from '../leads/person.ts';
-import type { Ledger } from '../ledger/contract/ledger.ts';
-import type { Clock } from '../platform/clock.ts';
-import { reach } from '../platform/failpoint.ts';
-import { countOf } from '../platform/in-words.ts';
-import { type Sink, SinkUnavailable } from '../sinks/sink.ts';
+import type { Config, SinkConfig } from '../../config/config.ts';
+import type { Erased, LeadKey, Person, RejectedKey, Subject, ToldErasure } from '../../leads/person.ts';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { reach } from '../../platform/failpoint.ts';
+import { countOf } from '../../platform/in-words.ts';
+import { type Sink, SinkUnavailable } from '../../sinks/sink.ts';
+import { freeTheDead } from '../opening/free-the-dead.ts';
+import { isDataDirHeld } from '../opening/open-ledger.ts';
+import { openSink } from '../opening/open-sinks.ts';
 import type { Certificate, Reached } from './certificate.ts';
 import { lookIntoExports } from './erase-exports.ts';
 import { noteErased } from './erased-before.ts';
-import { freeTheDead } from './free-the-dead.ts';
-import { isDataDirHeld } from './open-ledger.ts';
-import { openSink } from './open-sinks.ts';
 import { formerPlaces, leftPlaces, toldOfErasures, toldPlace, withoutFiles } from './tell-erasure.ts';
 
 /** How long is waited for attempts that are under way, and for readers of the ledger, in ms. */

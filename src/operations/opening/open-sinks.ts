@@ -1,11 +1,19 @@
-import type { SinkConfig } from '../config/config.ts';
-import type { Clock } from '../platform/clock.ts';
-import { userAgent } from '../platform/version.ts';
-import type { Sink } from '../sinks/sink.ts';
-import type { OpenSink } from './call-sink.ts';
+import type { SinkConfig } from '../../config/config.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { userAgent } from '../../platform/version.ts';
+import type { Sink } from '../../sinks/sink.ts';
 
 /** What an attempt may take beyond the destination's own deadline, in ms. */
 const OVERHEAD_MS = 5_000;
+
+/** A sink that is open, and how long one attempt of it may take. */
+export interface OpenSink {
+  readonly sink: Sink;
+  /** In ms, the whole batch included; a sink that does not end by then is given up on. */
+  readonly budgetMs: number;
+  /** Why it cannot be told that a lead is erased: owed to a sink that had its name and was of another type. Undefined where it can. */
+  readonly untold?: string | undefined;
+}
 
 /** Opens a configured sink. No connection is made yet. */
 export function openSink(sink: SinkConfig, clock: Clock): Sink {

@@ -1,4 +1,4 @@
-import type { Erased, LeadKey } from '../leads/person.ts';
+import type { Erased, LeadKey } from '../../leads/person.ts';
 
 /** What became of a person at one place. */
 export interface Reached {

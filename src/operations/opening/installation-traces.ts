@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config, SinkConfig } from '../config/config.ts';
-import { CarrierUnavailable } from '../delivery/carrier.ts';
-import type { Clock } from '../platform/clock.ts';
-import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
-import { SinkUnavailable } from '../sinks/sink.ts';
+import type { Config, SinkConfig } from '../../config/config.ts';
+import { CarrierUnavailable } from '../../delivery/carrier.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
+import { SinkUnavailable } from '../../sinks/sink.ts';
 import { openSink } from './open-sinks.ts';
 
 /** How long a sink or Redis may take until it begins to answer, in ms. */
@@ -84,7 +84,7 @@ async function heldBy(
 
 async function askQueue({ queue: { redisUrl, prefix } }: Config, stop: AbortSignal): Promise<Answer> {
   if (!redisUrl) return {};
-  const { readMarker } = await import('../delivery/queue-marker.ts'); // with the queue's packages, which few need
+  const { readMarker } = await import('../../delivery/queue-marker.ts'); // with the queue's packages, which few need
   return answerOf('Redis', stop, async (signal) => {
     const ledger = await readMarker(redisUrl, prefix, signal);
     return ledger && `Redis holds the mark of ledger ${ledger} under ${prefix}`;

@@ -1,5 +1,5 @@
 import { countOf, printAge, printMoment, printMomentAndAge } from '../platform/in-words.ts';
-import type { ExportView } from './exporting.ts';
+import type { ExportView } from './export-view.ts';
 import { sourceTroubles } from './source-troubles.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 import { type Circumstances, critical, LATE_MS, SEE_LOG, type Trouble, warning } from './trouble.ts';
