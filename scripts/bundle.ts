@@ -9,7 +9,7 @@ const PROGRAMS = [
   'main.ts',
   'cli/query/query-process.ts',
   'cli/query/query-watch.ts',
-  'daemon/ledger-thread.ts',
+  'daemon/start/ledger-thread.ts',
   'exports/export-process.ts',
   'exports/piece-thread.ts',
   'ledger/database/inspect-process.ts',

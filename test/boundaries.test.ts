@@ -138,6 +138,38 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRoom>>>> 
       because: 'The file of source/ itself puts a source together.',
     },
   },
+  daemon: {
+    joints: {
+      imports: [],
+      because:
+        'daemon/joints/ joins two rooms in a short function each; it must not know what starts or stops it.',
+    },
+    start: {
+      imports: ['joints'],
+      because: 'daemon/start/ opens the parts in their order; it must not know what is built of them.',
+    },
+    units: {
+      imports: ['joints', 'start'],
+      because:
+        'daemon/units/ runs a source or a sink as one, and exchanges it on a reload; it must not know who asks.',
+    },
+    upkeep: {
+      imports: [],
+      because: 'daemon/upkeep/ tidies in the background; it must not know any source or sink.',
+    },
+    watching: {
+      imports: ['start', 'units'],
+      because: 'daemon/watching/ looks for what changes outside; what follows from it is done by others.',
+    },
+    api: {
+      imports: ['start', 'units'],
+      because: 'daemon/api/ answers what admin/ asks; it must not know how pages look.',
+    },
+    '.': {
+      imports: ['joints', 'start', 'units', 'upkeep', 'watching', 'api'],
+      because: 'The file of daemon/ itself, daemon.ts, starts and stops everything; begin there.',
+    },
+  },
   operations: {
     opening: {
       imports: [],
@@ -325,6 +357,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'store',
       'telemetry',
     ],
+    doors: ['daemon.ts', 'start/compose.ts', 'joints/poll.ts'],
     because: 'daemon/ is the joints and the order of things; it must not know the command line.',
   },
   cli: {

@@ -8,21 +8,21 @@ import { startAfterTheDead } from '../operations/opening/free-the-dead.ts';
 import { Closers } from '../platform/closers.ts';
 import { processMemory } from '../platform/memory.ts';
 import { version } from '../platform/version.ts';
-import { compose, type DaemonOptions, enabledSinks, type Parts } from './compose.ts';
-import { Installation } from './installation.ts';
-import { keyClients, keyClientsOnce } from './key-clients.ts';
-import { Loops } from './loops.ts';
-import type { PollFailure } from './poll.ts';
-import { releaseMemory } from './release-memory.ts';
-import { Reloading, type ReloadResult, type ReloadTrigger } from './reloading.ts';
-import { retain } from './retain.ts';
-import type { SourceUnit } from './source-unit.ts';
-import { inspectLedger, noteProgress, tidyLedger } from './tidy-ledger.ts';
-import { watchAlerts } from './watch-alerts.ts';
-import { watchClock } from './watch-clock.ts';
-import { stampOf, watchConfig } from './watch-config.ts';
-import { ledgerReplaced, lookElsewhere, watchProcesses } from './watch-ledger.ts';
-import { watchProgram } from './watch-program.ts';
+import { Loops } from './joints/loops.ts';
+import type { PollFailure } from './joints/poll.ts';
+import { compose, type DaemonOptions, enabledSinks, type Parts } from './start/compose.ts';
+import { Installation } from './units/installation.ts';
+import { Reloading, type ReloadResult, type ReloadTrigger } from './units/reloading.ts';
+import type { SourceUnit } from './units/source-unit.ts';
+import { keyClients, keyClientsOnce } from './upkeep/key-clients.ts';
+import { releaseMemory } from './upkeep/release-memory.ts';
+import { retain } from './upkeep/retain.ts';
+import { inspectLedger, noteProgress, tidyLedger } from './upkeep/tidy-ledger.ts';
+import { watchAlerts } from './watching/watch-alerts.ts';
+import { watchClock } from './watching/watch-clock.ts';
+import { stampOf, watchConfig } from './watching/watch-config.ts';
+import { ledgerReplaced, lookElsewhere, watchProcesses } from './watching/watch-ledger.ts';
+import { watchProgram } from './watching/watch-program.ts';
 
 /** How long `sync` waits for a carrier that is away, in ms. */
 const CARRIER_PATIENCE_MS = 10_000;
@@ -136,7 +136,7 @@ export class Daemon {
   }
 
   async #openAdmin(listen: NonNullable<DaemonOptions['admin']>): Promise<void> {
-    const { serveAdmin } = await import('./serve-admin.ts'); // it takes memory that a leadsync without an address need not have
+    const { serveAdmin } = await import('./api/serve-admin.ts'); // it takes memory that a leadsync without an address need not have
     await serveAdmin(listen, this.#parts, this.#closers, {
       unready: () => this.#unready(),
       state: () => this.#reloading.state,

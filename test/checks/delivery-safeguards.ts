@@ -13,7 +13,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'what an attempt never sent is given back as not arrived',
     without: 'after a pause of the process, leads that change are sent in their old content',
-    file: 'src/daemon/deliver.ts',
+    file: 'src/daemon/joints/deliver.ts',
     text: 'ledger.release(ref, answered.some(mayHaveArrived))',
     instead: 'ledger.release(ref, true)',
     tests: ['test/daemon/standing-still.test.ts'],
@@ -30,7 +30,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'the lease is looked at right before anything leaves',
     without: 'a process that stood still brings an older content after a newer one',
-    file: 'src/daemon/attempt-lease.ts',
+    file: 'src/daemon/joints/attempt-lease.ts',
     text: 'throw new LeaseOver();',
     instead: 'void LeaseOver;',
     tests: ['test/daemon/standing-still.test.ts', 'test/simulation'],
@@ -127,7 +127,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a content comes from the ledger where PostgreSQL does not have it',
     without: 'lead_versions shows an empty content for what the sink was not given',
-    file: 'src/daemon/mirror-ledger.ts',
+    file: 'src/daemon/joints/mirror-ledger.ts',
     text: "    if (name === 'lead_versions') await bringContents(mirror, rows, parts, signal);\n",
     instead: '    void bringContents;\n',
     tests: ['test/store/contents.test.ts'],
@@ -159,7 +159,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'what waits is offered again',
     without: 'a job that Redis has lost waits for the end of its lease, ten minutes',
-    file: 'src/daemon/dispatch.ts',
+    file: 'src/daemon/joints/dispatch.ts',
     text: 'if (waiting.length > 0) await carrier.offer(waiting);',
     instead: 'void waiting;',
     tests: ['test/daemon', 'test/simulation', 'test/faults/redis.test.ts'],
@@ -200,7 +200,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'few batches of a sink are on their way in Redis',
     without: 'a long backlog fills Redis, until it takes nothing any more',
-    file: 'src/daemon/carrier-choice.ts',
+    file: 'src/daemon/joints/carrier-choice.ts',
     text: 'Math.min(Math.max(sink.concurrency * 8, 50), 1_000)',
     instead: '1_000_000',
     tests: ['test/whole/bounded-queue.test.ts'],
@@ -208,7 +208,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'nothing is claimed while the carrier is not ready',
     without: 'what nobody can bring waits under a lease, and a batch is closed before it is full',
-    file: 'src/daemon/dispatch.ts',
+    file: 'src/daemon/joints/dispatch.ts',
     text: 'if (carrier.unready() === undefined) {',
     instead: 'if (carrier !== undefined) {',
     tests: ['test/daemon/dispatching.test.ts'],
@@ -224,7 +224,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'the daemon watches its workers',
     without: 'a worker whose connections have died without a word delivers nothing until the next restart',
-    file: 'src/daemon/sink-unit.ts',
+    file: 'src/daemon/units/sink-unit.ts',
     text: 'watchWorkers(sink.name, this.#jointParts(), signal),',
     instead: 'Promise.resolve(void [watchWorkers, signal]),',
     tests: ['test/whole/silent-worker.test.ts'],

@@ -14,7 +14,7 @@ export const processSafeguards: readonly Safeguard[] = [
     name: 'the ledger’s thread is told of retry policies that a reload has changed',
     without:
       'failed deliveries are tried again by the retry schedule that was configured when leadsync started',
-    file: 'src/daemon/threaded-ledger.ts',
+    file: 'src/daemon/start/threaded-ledger.ts',
     text: '    tell(retryPolicies(policiesOf));\n',
     instead: '',
     tests: ['test/daemon/threaded-ledger.test.ts'],
@@ -31,7 +31,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'a sink that is taken out still has a retry schedule',
     without: 'what is under way at a sink that is removed dies of its first failure',
-    file: 'src/daemon/threaded-ledger.ts',
+    file: 'src/daemon/start/threaded-ledger.ts',
     text: 'otherwise: DEFAULT_RETRY,',
     instead: 'otherwise: { ...DEFAULT_RETRY, scheduleMs: [] },',
     tests: ['test/whole/reload.test.ts'],
@@ -55,7 +55,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'a missing ledger of an installation that is not new is asked about',
     without: 'a data directory that is not mounted sends every lead to every sink again',
-    file: 'src/daemon/compose.ts',
+    file: 'src/daemon/start/compose.ts',
     text: 'await waitToStart(options, clock);',
     instead: '',
     tests: ['test/faults/ledger-lost.test.ts'],
@@ -63,7 +63,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'the copy of an upgrade is removed with what retention removes',
     without: 'personal data stays in the copy for as long as nobody upgrades again',
-    file: 'src/daemon/retain.ts',
+    file: 'src/daemon/upkeep/retain.ts',
     text: '  await removeUpgradeCopies(retention, ledger, clock);',
     instead: '',
     tests: ['test/ledger/older-ledger.test.ts'],
@@ -111,7 +111,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'the mark of the ledger’s progress is written while leadsync runs',
     without: 'a backup that is copied over the ledger of a leadsync that was killed is not noticed',
-    file: 'src/daemon/tidy-ledger.ts',
+    file: 'src/daemon/upkeep/tidy-ledger.ts',
     text: 'if (!signal.aborted) await ledger.noteProgress();',
     instead: '',
     tests: ['test/daemon/tidy-ledger.test.ts'],
@@ -119,7 +119,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'the mark of the ledger’s progress is written when leadsync ends',
     without: 'a backup that is copied over the ledger of `leadsync sync` is not noticed',
-    file: 'src/daemon/compose.ts',
+    file: 'src/daemon/start/compose.ts',
     text: '  if (create) closers.push(() => ledger.noteProgress());\n',
     instead: '',
     tests: ['test/faults/ledger-lost.test.ts'],

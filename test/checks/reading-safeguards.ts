@@ -13,7 +13,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'a block of a listing is recorded before the next one is compared',
     without: 'of a lead that stands twice in a listing the older content may be taken',
-    file: 'src/daemon/poll.ts',
+    file: 'src/daemon/joints/poll.ts',
     text: '      await recording;\n      const elements',
     instead: '      const elements',
     tests: ['test/daemon/polling.test.ts'],
@@ -81,7 +81,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'a login ends the wait of the poll that needs it',
     without: 'leads come up to five minutes after somebody has logged in again',
-    file: 'src/daemon/poll-loop.ts',
+    file: 'src/daemon/joints/poll-loop.ts',
     text: 'if (await source.loggedInSince(startedAt)) return;',
     instead: '',
     tests: ['test/daemon/polling.test.ts', 'test/faults/login-ended.test.ts'],
@@ -153,7 +153,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'cron is bounded by the monotonic clock',
     without: 'a clock that is set back stops polling by cron for as long as it was set back',
-    file: 'src/daemon/cron-timer.ts',
+    file: 'src/daemon/joints/cron-timer.ts',
     text: 'this.#deadlineMs = Math.min(this.#deadlineMs, monotonicMs + this.#dueMs - wallMs);',
     instead: '',
     tests: ['test/daemon/cron-polling.test.ts'],
@@ -161,7 +161,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'a poll by cron that was missed is made up for',
     without: 'a process that is restarted or stands still at eight o’clock polls a daily source a day later',
-    file: 'src/daemon/cron-timer.ts',
+    file: 'src/daemon/joints/cron-timer.ts',
     text: 'if (last === undefined || last <= now) this.restart(last ?? now);',
     instead: 'this.restart(now);',
     tests: ['test/daemon/cron-polling.test.ts'],

@@ -85,7 +85,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'each pass of a long round tells how sinks and sources are',
     without: 'PostgreSQL shows a dead pipe while leads arrive',
-    file: 'src/daemon/mirror-ledger.ts',
+    file: 'src/daemon/joints/mirror-ledger.ts',
     text: 'if ((former.length === 0 || ended) && isSameRenamed',
     instead: 'if (ended && isSameRenamed',
     tests: ['test/store/mirror.test.ts'],

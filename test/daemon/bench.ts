@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
-import { deliverBatch } from '../../src/daemon/deliver.ts';
-import { dispatch } from '../../src/daemon/dispatch.ts';
-import { Wake } from '../../src/daemon/wake.ts';
+import { deliverBatch } from '../../src/daemon/joints/deliver.ts';
+import { dispatch } from '../../src/daemon/joints/dispatch.ts';
+import { Wake } from '../../src/daemon/joints/wake.ts';
 import { InProcessCarrier } from '../../src/delivery/in-process-carrier.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { pollLoop } from '../../src/daemon/poll-loop.ts';
+import { pollLoop } from '../../src/daemon/joints/poll-loop.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { HeldClock, rest } from '../support/held-clock.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { watchClock } from '../../src/daemon/watch-clock.ts';
+import { watchClock } from '../../src/daemon/watching/watch-clock.ts';
 import type { Batch } from '../../src/leads/delivery.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
-import { releaseMemory } from '../../src/daemon/release-memory.ts';
+import { releaseMemory } from '../../src/daemon/upkeep/release-memory.ts';
 import { processMemory } from '../../src/platform/memory.ts';
 import { HeldClock } from '../support/held-clock.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shownSink } from '../../src/daemon/shown.ts';
+import { shownSink } from '../../src/daemon/api/shown.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { SinkView } from '../../src/status/status-view.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { watchClock } from '../../src/daemon/watch-clock.ts';
+import { watchClock } from '../../src/daemon/watching/watch-clock.ts';
 import type { Batch } from '../../src/leads/delivery.ts';
 import { attemptParts } from '../../src/sinks/attempt-parts.ts';
 import { SinkUnavailable } from '../../src/sinks/sink.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openThreadedLedger } from '../../src/daemon/threaded-ledger.ts';
+import { openThreadedLedger } from '../../src/daemon/start/threaded-ledger.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

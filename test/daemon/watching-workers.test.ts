@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { watchWorkers } from '../../src/daemon/watch-workers.ts';
+import { watchWorkers } from '../../src/daemon/joints/watch-workers.ts';
 import { BullmqCarrier } from '../../src/delivery/bullmq-carrier.ts';
 import { CarrierUnavailable, type Pulse } from '../../src/delivery/carrier.ts';
 import type { BatchRef } from '../../src/leads/delivery.ts';

@@ -1,4 +1,4 @@
-import { retainOnce } from '../../src/daemon/retain.ts';
+import { retainOnce } from '../../src/daemon/upkeep/retain.ts';
 import type { PollId } from '../../src/ledger/contract/shown.ts';
 import {
   aSink,

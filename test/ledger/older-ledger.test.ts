@@ -11,7 +11,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { retainOnce } from '../../src/daemon/retain.ts';
+import { retainOnce } from '../../src/daemon/upkeep/retain.ts';
 import { browseIndexes } from '../../src/ledger/database/browse-indexes.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { relations } from '../../src/store/documented.ts';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import pg from 'pg';
-import { bringAll } from '../../src/daemon/mirror-ledger.ts';
+import { bringAll } from '../../src/daemon/joints/mirror-ledger.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { postgres } from '../../src/sinks/postgres/postgres.ts';

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
-import { bringAll } from '../../src/daemon/mirror-ledger.ts';
+import { bringAll } from '../../src/daemon/joints/mirror-ledger.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { systemClock } from '../../src/platform/clock.ts';

@@ -1,4 +1,4 @@
-import type { SinkChoice } from '../../src/daemon/deliver.ts';
+import type { SinkChoice } from '../../src/daemon/joints/deliver.ts';
 import type { OpenSink } from '../../src/operations/opening/open-sinks.ts';
 
 /** Sinks that stay open for as long as the test takes. */

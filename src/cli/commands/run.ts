@@ -1,5 +1,5 @@
-import type { DaemonOptions, Role } from '../../daemon/compose.ts';
 import { Daemon } from '../../daemon/daemon.ts';
+import type { DaemonOptions, Role } from '../../daemon/start/compose.ts';
 import { StoppedBeforeStart } from '../../operations/opening/new-ledger.ts';
 import { listenForReload, listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';

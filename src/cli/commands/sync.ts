@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
-import type { PollFailure } from '../../daemon/poll.ts';
+import type { PollFailure } from '../../daemon/joints/poll.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { viewExports } from '../../status/export-view.ts';

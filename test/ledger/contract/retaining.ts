@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { retainOnce } from '../../../src/daemon/retain.ts';
+import { retainOnce } from '../../../src/daemon/upkeep/retain.ts';
 import type { Retention } from '../../../src/leads/retention.ts';
 import { aListedLead } from '../../support/a-lead.ts';
 import {

@@ -1,0 +1,113 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, rename, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Clock } from '../../platform/clock.ts';
+import { disk } from '../../platform/files.ts';
+
+/** A file is put aside at this size. */
+const MAX_BYTES = 10 * 1024 * 1024;
+/** So many files that were put aside are kept. */
+const KEPT = 4;
+
+/** What a line says beside the time. */
+export type AuditFields = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** A line that waits to be written. */
+interface Line {
+  readonly text: string;
+  readonly done: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/**
+ * Who looked at which lead's content and who did what, a line of JSON each: `audit.jsonl`, and `audit.jsonl.1` to `.4` for
+ * what was before. Only lines are added; those that come together share one flush to the disk.
+ */
+export class AuditLog {
+  readonly #file: string;
+  readonly #clock: Clock;
+  readonly #maxBytes: number;
+  #waiting: Line[] = [];
+  #writing: Promise<void> | undefined;
+  #open: { readonly handle: FileHandle; bytes: number } | undefined;
+
+  constructor(folder: string, clock: Clock, maxBytes = MAX_BYTES) {
+    this.#file = join(folder, 'audit.jsonl');
+    this.#clock = clock;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Resolves when the line is on disk, whatever happens to the power after it. @throws Node's error of the step that failed */
+  write(fields: AuditFields): Promise<void> {
+    const text = `${JSON.stringify({ at: this.#clock.now(), ...fields })}\n`;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ text, done: resolve, failed: reject });
+    this.#writing ??= this.#writeAll();
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#open?.handle.close();
+    this.#open = undefined;
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const lines = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#append(lines.map(({ text }) => text).join(''));
+        for (const { done } of lines) done();
+      } catch (error) {
+        await this.#open?.handle.close().catch(() => undefined); // why it failed is told below
+        this.#open = undefined; // whatever was half written is ended by the next opening
+        for (const { failed } of lines) failed(error);
+      }
+    }
+    this.#writing = undefined; // in the same turn as the look above: a line that comes later begins anew
+  }
+
+  async #append(text: string): Promise<void> {
+    const open = await this.#opened();
+    const data = Buffer.from(text);
+    await open.handle.appendFile(data);
+    await open.handle.datasync();
+    open.bytes += data.length;
+  }
+
+  async #opened(): Promise<{ readonly handle: FileHandle; bytes: number }> {
+    if (this.#open && this.#open.bytes >= this.#maxBytes) await this.#putAside();
+    this.#open ??= await openToAdd(this.#file);
+    return this.#open;
+  }
+
+  async #putAside(): Promise<void> {
+    await this.#open?.handle.close();
+    this.#open = undefined;
+    for (let n = KEPT - 1; n >= 0; n -= 1) {
+      const from = n === 0 ? this.#file : `${this.#file}.${n}`;
+      await rename(from, `${this.#file}.${n + 1}`).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error;
+      });
+    }
+  }
+}
+
+/** A line that a crash has left half written is ended, so that it spoils no other. */
+async function openToAdd(file: string): Promise<{ handle: FileHandle; bytes: number }> {
+  // What else than that it is not there may be wrong with it, opening tells.
+  const isNew = (await stat(file).catch(() => undefined)) === undefined;
+  const handle = await open(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600);
+  try {
+    const { size } = await handle.stat();
+    const last = Buffer.alloc(1);
+    if (size > 0) await handle.read(last, 0, 1, size - 1);
+    if (size > 0 && last.toString() !== '\n') await handle.appendFile('\n');
+    if (isNew) await disk.syncFolder(dirname(file));
+    return { handle, bytes: size };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}

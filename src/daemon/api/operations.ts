@@ -1,0 +1,240 @@
+import type {
+  Configuration,
+  DeliveryFilter as DeliveryQuery,
+  LeadSearch,
+  Overview,
+  PollFilter,
+} from '../../admin/model.ts';
+import { MOST_COUNTED, type Operations, type PageRequest } from '../../admin/operations.ts';
+import { Refusal } from '../../admin/refusal.ts';
+import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
+import type { DeliveryFilter } from '../../ledger/contract/ledger-asking.ts';
+import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import type { LedgerStatus } from '../../ledger/contract/shown.ts';
+import { LedgerBusy, type LedgerReader } from '../../ledger/queries/reader.ts';
+import { testSink } from '../../operations/test-sink.ts';
+import { version } from '../../platform/version.ts';
+import { viewExports } from '../../status/export-view.ts';
+import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
+import { troublesOf } from '../../status/troubles.ts';
+import type { Parts } from '../start/compose.ts';
+import type { Reloading, ReloadResult } from '../units/reloading.ts';
+import {
+  shownContent,
+  shownDelivery,
+  shownExport,
+  shownHistory,
+  shownLead,
+  shownPoll,
+  shownSink,
+  shownSource,
+  shownSpeed,
+} from './shown.ts';
+
+/** Hours of which new leads are counted. */
+const HOURS = 48;
+/** Leads of the last so many ms are measured for their speed. */
+const SPEED_MS = 24 * 3_600_000;
+
+/**
+ * What the operations stand on. Questions go to `reader`, a thread of its own; the ledger of `parts` is for changes
+ * alone.
+ */
+export interface OperationParts {
+  readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'asTyped'>;
+  readonly reader: LedgerReader;
+  /** Why leadsync cannot do its work now. */
+  readonly unready: () => Promise<readonly string[]>;
+  readonly state: () => Reloading['state'];
+  readonly configuration: () => Promise<Configuration>;
+  readonly reload: () => Promise<ReloadResult>;
+}
+
+/** What pages and API show and do, on a leadsync that runs: reads by the reader's thread, changes by the daemon's own ledger. */
+export function operationsOf(given: OperationParts): Operations {
+  const { parts, reader, configuration, reload } = given;
+  const { ledger, wakes } = parts;
+  const asked = explained(reader);
+  return {
+    overview: () => overview(given, asked),
+    leads: async (search, page) => {
+      await requireNames(given, asked, search);
+      const { rows, next } = await asked('leads', searchOf(search), checked(page));
+      return { rows: rows.map(shownLead), next };
+    },
+    lead: async (source, lead) => {
+      const history = await asked('lead', source, leadIdOf(lead));
+      return history && shownHistory(history);
+    },
+    reveal: async (source, lead, version) => {
+      const content = await asked('content', source, leadIdOf(lead), version);
+      return content && { source, lead_id: lead, ...shownContent(content) };
+    },
+    deliveries: async (filter, page) => {
+      await requireNames(given, asked, filter);
+      const { rows, next } = await asked('deliveries', filterOf(filter), checked(page));
+      return { rows: rows.map(shownDelivery), next };
+    },
+    countDeliveries: async (filter) => {
+      await requireNames(given, asked, filter);
+      return asked('countDeliveries', filterOf(filter), MOST_COUNTED);
+    },
+    sinks: async () => viewSinks(parts.current.config, await asked('status')).map(shownSink),
+    polls: async (filter: PollFilter, page) => {
+      await requireNames(given, asked, filter);
+      const { rows, next } = await asked('polls', filter, checked(page));
+      return { rows: rows.map(shownPoll), next };
+    },
+    configuration,
+    retry: async (filter) => {
+      await requireNames(given, asked, filter);
+      const retried = await ledger.retry(filterOf(filter));
+      wakes.notifyAll();
+      return retried;
+    },
+    replay: async (sink, source, lead) => {
+      await requireNames(given, asked, { sink, source });
+      const owed = await ledger.replay(sink, { source, lead: leadIdOf(lead) });
+      wakes.notify(sink);
+      return owed;
+    },
+    pause: (sink, reason) => ledger.pause(sink, reason),
+    resume: async (sink) => {
+      const known = await ledger.resume(sink);
+      wakes.notify(sink);
+      return known;
+    },
+    test: async (sink) => {
+      const config = parts.current.config.sinks.find(({ name }) => name === sink);
+      if (!config) return undefined;
+      const signal = AbortSignal.timeout(config.timeoutMs);
+      const { arrived, durationMs, what } = await testSink(parts.current.config, sink, {
+        clock: parts.clock,
+        signal,
+      });
+      return { arrived, duration_ms: durationMs, what };
+    },
+    reload,
+  };
+}
+
+type Ask = LedgerReader['ask'];
+
+/** What the reader cannot answer, said for whoever asks over HTTP. */
+function explained(reader: LedgerReader): Ask {
+  return async (name, ...args) => {
+    try {
+      return await reader.ask(name, ...args);
+    } catch (error) {
+      if (error instanceof LedgerBusy) throw new Refusal(503, 'too-slow', error.message, error.hint);
+      if (error instanceof LedgerError)
+        throw new Refusal(503, `ledger-${error.code}`, error.message, error.hint);
+      throw error;
+    }
+  };
+}
+
+async function overview({ parts, unready, state }: OperationParts, asked: Ask): Promise<Overview> {
+  const { clock, current } = parts;
+  const { config } = current;
+  const now = clock.now();
+  const [status, hours, speeds, reasons] = await Promise.all([
+    asked('status'),
+    asked('newLeads', now, HOURS),
+    asked('speed', new Date(now.getTime() - SPEED_MS)),
+    unready(),
+  ]);
+  const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
+  const exports = viewExports(config.exports, parts.exportStates);
+  const troubles = troublesOf(sources, sinks, {
+    now,
+    running: true,
+    answers: true,
+    unready: reasons,
+    stale: state().stale,
+    queued: config.queue.redisUrl !== undefined,
+    exports,
+    restoredAt: status.restoredAt,
+    command: (words) => `\`leadsync ${words}\``,
+  });
+  return {
+    version,
+    at: now.toISOString(),
+    well: troubles.length === 0,
+    troubles: troubles.map((one) => ({
+      ...one,
+      what: parts.asTyped(one.what),
+      next: parts.asTyped(one.next),
+    })),
+    sources: sources.map((source) => shownSource(source, now)),
+    sinks: sinks.map(shownSink),
+    exports: exports.map(shownExport),
+    leads_per_hour: hours.map(({ hour, leads }) => ({ hour: hour.toISOString(), leads })),
+    speed_to_lead: speeds.map(shownSpeed),
+  };
+}
+
+/** A name that was misspelt would find nothing, which reads like good news. @throws Refusal */
+async function requireNames(
+  { parts }: OperationParts,
+  asked: Ask,
+  { sink, source }: { sink?: string | undefined; source?: string | undefined },
+): Promise<void> {
+  if (sink === undefined && source === undefined) return;
+  const status: LedgerStatus = await asked('status');
+  const { config } = parts.current;
+  requireName('sink', sink, allSinks(config, status));
+  requireName('source', source, viewSources(config, status));
+}
+
+function requireName(
+  kind: 'sink' | 'source',
+  name: string | undefined,
+  known: readonly { readonly name: string }[],
+): void {
+  if (name === undefined || known.some((one) => one.name === name)) return;
+  const all =
+    known.length === 0
+      ? `There are no ${kind}s.`
+      : `The ${kind}s are: ${known.map((one) => one.name).join(', ')}.`;
+  throw new Refusal(404, `unknown-${kind}`, `There is no ${kind} "${name}".`, all);
+}
+
+function searchOf({ lead, since, until, ...search }: LeadSearch) {
+  return { ...search, ...timesOf({ since, until }), lead: lead === undefined ? undefined : leadIdOf(lead) };
+}
+
+function filterOf({ lead, state, since, until, ...filter }: DeliveryQuery): DeliveryFilter {
+  return {
+    ...filter,
+    ...timesOf({ since, until }),
+    lead: lead === undefined ? undefined : leadIdOf(lead),
+    states: state === undefined ? undefined : [state],
+  };
+}
+
+function timesOf({ since, until }: { since: string | undefined; until: string | undefined }) {
+  return {
+    since: since === undefined ? undefined : new Date(since),
+    until: until === undefined ? undefined : new Date(until),
+  };
+}
+
+/** @throws Refusal */
+function leadIdOf(text: string): LeadId {
+  const id = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
+  if (id >= 1n && id <= MAX_LEAD_ID) return id;
+  const hint = `It is a whole number from 1 to ${MAX_LEAD_ID}.`;
+  throw new Refusal(400, 'wrong-lead-id', 'That is no lead id.', hint);
+}
+
+/** @throws Refusal */
+function checked(page: PageRequest): PageRequest {
+  if (page.after === undefined || /^\d{1,15}\.\d{1,15}$/.test(page.after)) return page;
+  throw new Refusal(
+    400,
+    'wrong-page',
+    'There is no such page.',
+    'Begin with the first one: leave `after` out.',
+  );
+}

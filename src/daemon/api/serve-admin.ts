@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { startAdmin } from '../../admin/server.ts';
+import { LedgerReader } from '../../ledger/queries/reader.ts';
+import { ledgerFile } from '../../operations/opening/open-ledger.ts';
+import { noteWhereabouts, removeWhereabouts } from '../../operations/opening/whereabouts.ts';
+import type { Closers } from '../../platform/closers.ts';
+import { isLoopback } from '../../platform/loopback.ts';
+import { version } from '../../platform/version.ts';
+import type { Parts } from '../start/compose.ts';
+import { AuditLog } from './audit-log.ts';
+import { type OperationParts, operationsOf } from './operations.ts';
+
+/** Serves probes, metrics, pages and API of a leadsync that runs; of a worker, what is its own. @throws AdminAddressError */
+export async function serveAdmin(
+  { host, port }: { readonly host: string; readonly port: number },
+  parts: Parts,
+  closers: Closers,
+  of: Pick<OperationParts, 'unready' | 'state' | 'reload'>,
+): Promise<void> {
+  const { current, carrier, clock, ledger, telemetry, role } = parts;
+  const { dataDir } = current.config;
+  const audit = new AuditLog(dataDir, clock);
+  closers.push(() => audit.close());
+  const reader = new LedgerReader(ledgerFile(dataDir), { onDamage: (damage) => ledger.noteDamage(damage) });
+  closers.push(() => reader.close());
+  const configuration = async () => {
+    const { generation, loadedAt, stale, values } = of.state();
+    return {
+      generation,
+      loaded_at: loadedAt.toISOString(),
+      stale: stale ? { since: stale.since.toISOString(), faults: [...stale.faults] } : null,
+      values: [...values],
+    };
+  };
+  const instance = randomUUID();
+  const admin = await startAdmin({
+    host,
+    port,
+    hosts: () => [host, ...current.config.adminHosts],
+    proxies: () => current.config.adminProxies,
+    token: () => current.config.adminToken?.reveal(),
+    loopback: isLoopback(host),
+    version,
+    instance,
+    ready: of.unready,
+    registry: telemetry.registry,
+    configuration,
+    reload: of.reload,
+    operations: role.kind === 'worker' ? undefined : operationsOf({ ...of, parts, reader, configuration }),
+    boardQueues: current.config.queue.board ? carrier.boardQueues : undefined,
+    asTyped: parts.asTyped,
+    audit: (entry) => audit.write(entry),
+    onFault: (error) => telemetry.logger.fault('answering a request', error),
+  });
+  closers.push(() => admin.close());
+  if (role.kind === 'worker') return; // it holds no data directory; `--at` names it
+  noteWhereabouts(dataDir, { host, port: Number(new URL(admin.url).port), instance });
+  closers.push(() => removeWhereabouts(dataDir));
+}

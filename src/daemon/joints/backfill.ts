@@ -1,0 +1,23 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { Emit } from '../../telemetry/events.ts';
+import type { Wake } from './wake.ts';
+
+/** Owes a sink that is new, or back, what was listed while it was not there; or records it as skipped. */
+export async function backfill(
+  sink: string,
+  parts: { ledger: Ledger; emit: Emit; wake: Wake },
+  signal: AbortSignal,
+): Promise<void> {
+  const { ledger, emit, wake } = parts;
+  const total = { owed: 0, skipped: 0 };
+  for (let done = false; !done && !signal.aborted; ) {
+    const part = await ledger.backfill(sink);
+    done = part.done;
+    total.owed += part.owed;
+    total.skipped += part.skipped;
+    if (part.owed > 0) wake.notify();
+    await turn();
+  }
+  if (total.owed + total.skipped > 0) emit({ type: 'backfill', sink, ...total, done: !signal.aborted });
+}

@@ -1,0 +1,59 @@
+import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+
+const AFTER_FAULT_MS = 1_000;
+
+/** The loops of a daemon: each goes on until the stop. A fault in one is told, and does not end the others. */
+export class Loops {
+  readonly #clock: Clock;
+  readonly #telemetry: Pick<Telemetry, 'emit' | 'logger'>;
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>[] = [];
+
+  constructor(clock: Clock, telemetry: Pick<Telemetry, 'emit' | 'logger'>) {
+    this.#clock = clock;
+    this.#telemetry = telemetry;
+  }
+
+  /** Aborts when the loops are asked to end. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** Runs a loop, anew after a fault, until it returns or the stop. `doing` is said of a fault: `polling main`. */
+  start(doing: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const loop = this.#keepGoing(doing, run);
+    this.#running.push(loop);
+    return loop;
+  }
+
+  /** Asks all of them to end. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /** Resolves when all of them have ended. */
+  async ended(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  async #keepGoing(doing: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await run(this.signal);
+      } catch (error) {
+        if (this.signal.aborted) return;
+        this.#tell(doing, error);
+        await this.#clock.sleep(AFTER_FAULT_MS, this.signal);
+      }
+    }
+  }
+
+  #tell(operation: string, error: unknown): void {
+    const { emit, logger } = this.#telemetry;
+    if (error instanceof LedgerError)
+      emit({ type: 'ledger-failed', operation, reason: error.message, hint: error.hint });
+    else logger.fault(operation, error);
+  }
+}

@@ -1,0 +1,256 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ListedBlock, ListedElement, ListedItem } from '../../leads/listed-lead.ts';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import type { PollSummary } from '../../ledger/contract/ledger-polling.ts';
+import type { PollId } from '../../ledger/contract/shown.ts';
+import { requireOrigin } from '../../operations/require-origin.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { reach } from '../../platform/failpoint.ts';
+import { type ChangedListing, type Source, SourceError } from '../../source/contract/source.ts';
+import { pollError } from '../../status/poll-error.ts';
+import type { Emit, Event, EventOf } from '../../telemetry/events.ts';
+
+/** What every poll of one source works with, as long as its configuration is the same. */
+export interface PollParts {
+  readonly source: Source;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly emit: Emit;
+  /** Told after a block in which something new is owed. */
+  readonly onOwed: () => void;
+}
+
+/** Why a poll failed, for back-off and for people. */
+export interface PollFailure {
+  readonly code: string;
+  readonly reason: string;
+  readonly hint: string;
+  readonly retryAfterMs: number | undefined;
+  readonly report: FailureReport;
+}
+
+type FailureReport = Omit<EventOf<'poll-failed'>, 'retryInMs' | 'failures'>;
+
+/** What a poll has recorded so far. */
+interface Progress {
+  listed: number;
+  new: number;
+  changed: number;
+  rejected: number;
+  reportedMs: number;
+}
+
+const PROGRESS_MS = 1_000;
+
+/**
+ * The joint between source and ledger: reads one listing and records it. Gives undefined when the listing was recorded
+ * to its end (or is the last one again), else why not; what was recorded until then stays.
+ */
+export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollFailure | undefined> {
+  const { source, ledger, clock, emit } = parts;
+  const startMs = clock.monotonicMs();
+  const progress: Progress = {
+    listed: 0,
+    new: 0,
+    changed: 0,
+    rejected: 0,
+    reportedMs: startMs,
+  };
+  let id: PollId | undefined;
+  try {
+    id = await ledger.startPoll(source.name);
+    emit({ type: 'poll-started', source: source.name, poll: id });
+    requireOrigin(source, await ledger.keepOrigin(source.name, source.origin));
+    const listing = await source.list(await ledger.listingMark(source.name), signal);
+    if (listing.kind === 'changed') await record(parts, id, listing, progress, startMs);
+    const end = endOf(listing);
+    const summary = await ledger.finishPoll(id, end);
+    for (const event of finished(source.name, id, end, summary, clock.monotonicMs() - startMs)) emit(event);
+    return undefined;
+  } catch (error) {
+    return await fail(parts, id, error, progress, clock.monotonicMs() - startMs);
+  }
+}
+
+async function record(
+  parts: PollParts,
+  id: PollId,
+  listing: ChangedListing,
+  progress: Progress,
+  startMs: number,
+): Promise<void> {
+  let recording = Promise.resolve();
+  let isNews = false;
+  try {
+    for await (const listed of listing.blocks) {
+      reach('listing-read');
+      // Behind something new there is more of it, most likely; the ledger is busy with that meanwhile.
+      const block: ListedBlock = isNews ? readAhead(listed) : listed;
+      await recording;
+      const elements = await parts.ledger.sift(id, block);
+      const { items, fault } = readAll(elements);
+      isNews = items.length === block.size;
+      progress.listed += block.size;
+      if (items.length > 0) recording = recordItems(parts, id, items, progress);
+      recording.catch(() => undefined); // whoever waits for it is told
+      if (fault) throw fault;
+      reportProgress(parts, id, progress, startMs);
+      await turn(); // where the ledger is in this thread, probes and deliveries get their turn between two blocks
+    }
+  } finally {
+    await recording;
+  }
+}
+
+/** A block whose elements were read already. */
+function readAhead({ hash, size, elements }: ListedBlock): ListedBlock {
+  const ahead = elements().map((element) => ({ ...element, read: readOnce(element) }));
+  return { hash, size, elements: () => ahead };
+}
+
+function readOnce(element: ListedElement): ListedElement['read'] {
+  try {
+    const item = element.read();
+    return () => item;
+  } catch {
+    return () => element.read(); // fails once more, where that is expected
+  }
+}
+
+async function recordItems(
+  { ledger, onOwed }: PollParts,
+  id: PollId,
+  items: readonly ListedItem[],
+  progress: Progress,
+): Promise<void> {
+  const recorded = await ledger.record(id, items);
+  reach('recorded');
+  progress.new += recorded.new;
+  progress.changed += recorded.changed;
+  progress.rejected += recorded.rejected;
+  if (recorded.new + recorded.changed === 0) return;
+  onOwed();
+  await turn(); // what is owed is claimed before the poll writes again
+}
+
+/** What stands before an element that cannot be read is as good as any lead. */
+function readAll(elements: readonly ListedElement[]): { items: ListedItem[]; fault?: unknown } {
+  const items: ListedItem[] = [];
+  try {
+    for (const element of elements) items.push(element.read());
+  } catch (fault) {
+    return { items, fault };
+  }
+  return { items };
+}
+
+function reportProgress(
+  { clock, emit, source }: PollParts,
+  poll: PollId,
+  progress: Progress,
+  startMs: number,
+): void {
+  const now = clock.monotonicMs();
+  if (now - progress.reportedMs < PROGRESS_MS) return;
+  progress.reportedMs = now;
+  const leadsPerSecond = Math.round(progress.listed / ((now - startMs) / 1000));
+  const recorded = progress.new + progress.changed;
+  emit({
+    type: 'poll-progress',
+    source: source.name,
+    poll,
+    listed: progress.listed,
+    recorded,
+    leadsPerSecond,
+  });
+}
+
+function endOf(listing: Awaited<ReturnType<Source['list']>>) {
+  const { httpStatus } = listing;
+  if (listing.kind === 'unchanged')
+    return { status: 'unchanged' as const, bytes: listing.bytes, httpStatus, mark: listing.mark };
+  return { status: 'success' as const, httpStatus, ...listing.end() };
+}
+
+function finished(
+  source: string,
+  poll: PollId,
+  end: ReturnType<typeof endOf>,
+  summary: PollSummary,
+  durationMs: number,
+): Event[] {
+  const { listed, new: fresh, changed, rejected, listedBefore } = summary;
+  const status = summary.status === 'unchanged' ? 'unchanged' : 'success';
+  const { bytes } = end;
+  const counts = { listed, new: fresh, changed, rejected, bytes, durationMs: Math.round(durationMs) };
+  const events: Event[] = [{ type: 'poll-finished', source, poll, status, ...counts }];
+  if (rejected > 0)
+    events.push({ type: 'leads-rejected', source, poll, rejected, reasons: summary.rejectedFor });
+  if (listed === 0 && listedBefore > 0)
+    events.push({ type: 'listing-emptied', source, poll, before: listedBefore });
+  return events;
+}
+
+async function fail(
+  { source, ledger }: PollParts,
+  poll: PollId | undefined,
+  error: unknown,
+  progress: Progress,
+  durationMs: number,
+): Promise<PollFailure> {
+  const { code, reason, hint, httpStatus, retryAfterMs } = explain(error);
+  const { listed, new: fresh, changed, rejected } = progress;
+  const status = listed > 0 ? ('partial' as const) : ('failed' as const);
+  if (poll !== undefined) {
+    await ledger
+      .finishPoll(poll, { status, httpStatus, error: pollError({ code, reason }) })
+      .catch((second: unknown) => {
+        // A ledger that cannot write is why we are here; the poll is marked when the next one starts.
+        if (!(second instanceof LedgerError)) throw second;
+      });
+  }
+  const recorded = { listed, new: fresh, changed, rejected, bytes: 0 };
+  const report: FailureReport = {
+    type: 'poll-failed',
+    source: source.name,
+    poll,
+    status,
+    code,
+    reason,
+    hint,
+    recorded,
+    durationMs,
+  };
+  return { code, reason, hint, retryAfterMs, report };
+}
+
+function explain(error: unknown) {
+  if (error instanceof SourceError) {
+    return {
+      code: error.code,
+      reason: error.message,
+      hint: error.hint,
+      httpStatus: error.httpStatus,
+      retryAfterMs: error.retryAfterMs,
+    };
+  }
+  if (error instanceof LedgerError) {
+    return {
+      code: `ledger-${error.code}`,
+      reason: error.message,
+      hint: error.hint,
+      httpStatus: undefined,
+      retryAfterMs: undefined,
+    };
+  }
+  // Nobody thought of this one. Its text is not shown, for it may hold a lead's; it is backed off from like any other.
+  const name = error instanceof Error ? error.name : typeof error;
+  return {
+    code: 'unexpected',
+    reason: `The poll failed in an unexpected way (${name}).`,
+    hint: 'This is a fault in leadsync: please report it.',
+    httpStatus: undefined,
+    retryAfterMs: undefined,
+  };
+}

@@ -1,0 +1,74 @@
+import { type Carrier, CarrierUnavailable, type Workers } from '../../delivery/carrier.ts';
+import type { BatchRef } from '../../leads/delivery.ts';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Emit } from '../../telemetry/events.ts';
+
+/** What a watchdog looks at: what the ledger has waiting, and what the workers of this process begin. */
+export interface WatchedParts {
+  readonly ledger: Pick<Ledger, 'waiting'>;
+  readonly carrier: Pick<Carrier, 'offer' | 'unready' | 'workers'>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+const LOOK_MS = 3_000;
+/** A worker is replaced that begins nothing at so many looks in a row. Looks are counted, since a process that was frozen sleeps too. */
+const LOOKS_BEFORE_REPLACING = 4;
+/** Where a new one is as silent, it is given longer each time, up to ten minutes. */
+const MOST_LOOKS = 200;
+
+/**
+ * The watchdog, for one sink: a worker that could begin an attempt and begins none, while the carrier is ready and a batch
+ * waits for it, has fallen silent and is replaced. Watches until the signal aborts.
+ */
+export async function watchWorkers(sink: string, parts: WatchedParts, signal: AbortSignal): Promise<void> {
+  const { carrier, clock, emit } = parts;
+  const { workers } = carrier;
+  if (!workers) return;
+  const look = lookFor(sink, workers, parts);
+  let patience = LOOKS_BEFORE_REPLACING;
+  for (let silent = 0; !signal.aborted; ) {
+    await clock.sleep(LOOK_MS, signal);
+    const { progress, left } = await look();
+    if (progress) patience = LOOKS_BEFORE_REPLACING;
+    silent = left.length > 0 ? silent + 1 : 0;
+    if (silent < patience || signal.aborted) continue;
+    workers.replace(sink);
+    emit({ type: 'carrier-replaced', sink, waiting: left.length, silentMs: silent * LOOK_MS });
+    silent = 0;
+    patience = Math.min(patience * 2, MOST_LOOKS);
+  }
+}
+
+/** Compares with the look before: whether anything began, and which batches were left although there is room for them. */
+function lookFor(sink: string, workers: Workers, { ledger, carrier }: WatchedParts) {
+  let { begun } = workers.pulse(sink);
+  let waited = new Set<string>();
+  return async (): Promise<{ progress: boolean; left: readonly BatchRef[] }> => {
+    const pulse = workers.pulse(sink);
+    const progress = pulse.begun !== begun;
+    begun = pulse.begun;
+    const waiting = await ledger.waiting(sink);
+    const left = waiting.filter((ref) => waited.has(nameOf(ref)));
+    waited = new Set(waiting.map(nameOf));
+    if (progress || !pulse.room || left.length === 0) return { progress, left: [] };
+    return { progress, left: (await lies(left, carrier)) ? left : [] };
+  };
+}
+
+/** Whether the carrier has these batches. What it may have lost is not the workers' fault, so it is offered once more. */
+async function lies(refs: readonly BatchRef[], carrier: WatchedParts['carrier']): Promise<boolean> {
+  if (carrier.unready() !== undefined) return false;
+  try {
+    await carrier.offer(refs);
+    return true;
+  } catch (error) {
+    if (error instanceof CarrierUnavailable) return false; // it says so itself
+    throw error;
+  }
+}
+
+function nameOf({ batch, lease }: BatchRef): string {
+  return `${batch}-${lease}`;
+}

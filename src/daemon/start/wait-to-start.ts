@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type { Config } from '../../config/config.ts';
+import { requireNewInstallation } from '../../operations/opening/new-ledger.ts';
+import { noteWhereabouts, removeWhereabouts } from '../../operations/opening/whereabouts.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { isLoopback } from '../../platform/loopback.ts';
+import { version } from '../../platform/version.ts';
+import { createLogger, type Logger, type LogStream } from '../../telemetry/logger.ts';
+
+/** How long `run` waits for places that could show an earlier ledger, in ms. */
+const RUN_PATIENCE_MS = 300_000;
+/** The same for `sync`, for which somebody waits. */
+const SYNC_PATIENCE_MS = 10_000;
+
+const NOT_STARTED =
+  'leadsync waits to start, and takes no changed configuration over before it has. Restart it to use the changed one.';
+
+/** A leadsync that is about to start. */
+export interface Starting {
+  readonly config: Config;
+  readonly role: { readonly kind: 'run' | 'worker' | 'sync' };
+  /** Where the admin server is going to listen; undefined: nowhere. */
+  readonly admin: Address | undefined;
+  readonly log: LogStream;
+  /** Ends the wait. Absent: never. */
+  readonly stop?: AbortSignal;
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Holds the start until a missing ledger may be made. Meanwhile the log names who is waited for, `/livez` answers, also to
+ * `leadsync healthcheck`, and `/readyz` gives the reason. @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError
+ */
+export async function waitToStart(options: Starting, clock: Clock): Promise<void> {
+  const { config, role, admin, stop = new AbortController().signal } = options;
+  const patienceMs = role.kind === 'sync' ? SYNC_PATIENCE_MS : RUN_PATIENCE_MS;
+  const logger = createLogger({ ...config.log, stream: options.log });
+  let reasons: readonly string[] = [];
+  let server: { close(): Promise<void> } | undefined;
+  const onWait = async (unanswered: readonly string[]) => {
+    const isNews = unanswered.join() !== reasons.join();
+    reasons = unanswered;
+    if (admin) server ??= await serveProbes(admin, config, () => reasons, logger);
+    if (isNews)
+      logger.event({ type: 'start-waiting', reasons: unanswered, dataDir: config.dataDir, patienceMs });
+  };
+  try {
+    await requireNewInstallation(config, { clock, stop, patienceMs, onWait });
+  } finally {
+    await server?.close();
+  }
+}
+
+async function serveProbes(
+  { host, port }: Address,
+  config: Config,
+  reasons: () => readonly string[],
+  logger: Logger,
+) {
+  const { startAdmin } = await import('../../admin/server.ts'); // it takes memory that a leadsync without an address need not have
+  const loadedAt = new Date().toISOString();
+  const instance = randomUUID();
+  const { dataDir } = config;
+  const admin = await startAdmin({
+    host,
+    port,
+    hosts: () => [host, ...config.adminHosts],
+    proxies: () => config.adminProxies,
+    token: () => config.adminToken?.reveal(),
+    loopback: isLoopback(host),
+    version,
+    instance,
+    ready: () =>
+      reasons().map((reason) => `leadsync waits to start, since there is no ledger yet. ${reason}`),
+    registry: { contentType: 'text/plain; version=0.0.4; charset=utf-8', metrics: async () => '' },
+    configuration: async () => ({ generation: 1, loaded_at: loadedAt, stale: null, values: [] }),
+    reload: async () => ({ applied: false, generation: 1, faults: [NOT_STARTED] }),
+    operations: undefined,
+    audit: async () => undefined,
+    onFault: (error) => logger.fault('answering a request', error),
+  });
+  noteWhereabouts(dataDir, { host, port: Number(new URL(admin.url).port), instance });
+  return {
+    close: async () => {
+      removeWhereabouts(dataDir);
+      await admin.close();
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import {
+  type ConfigChanges,
+  compareConfigs,
+  describeSink,
+  describeSource,
+  placeOf,
+  withoutRestart,
+} from '../../config/compare-configs.ts';
+import type { Config } from '../../config/config.ts';
+import { describeChanges } from '../../config/describe-changes.ts';
+import { lastExports } from '../../operations/exporting.ts';
+import { describePlan, planOf } from '../../operations/plan.ts';
+import type { PollFailure } from '../joints/poll.ts';
+import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
+import { SinkUnit } from './sink-unit.ts';
+import { SourceUnit } from './source-unit.ts';
+
+/** The sinks and sources at work, as the configuration in force has them. */
+export class Installation {
+  readonly #parts: Parts;
+  readonly #sinks = new Map<string, SinkUnit>();
+  readonly #sources: Map<string, SourceUnit>;
+  /** What ends under a configuration that is in force no longer. */
+  readonly #leaving = new Set<Promise<void>>();
+  readonly #leavingSources = new Set<SourceUnit>();
+  /** By name of a source: when what polled it under earlier configurations has ended. */
+  readonly #ended = new Map<string, Promise<void>>();
+  #stopped = false;
+
+  /** `sources` is kept as the sources that are at work. */
+  constructor(parts: Parts, sources: Map<string, SourceUnit>) {
+    this.#parts = parts;
+    this.#sources = sources;
+  }
+
+  /** Tells the ledger which sinks there are. @throws LedgerError */
+  async declare(config = this.#parts.current.config): Promise<void> {
+    const { ledger, role } = this.#parts;
+    if (role.kind === 'worker') return;
+    await ledger.declareSources(
+      config.sources.map((source) => ({ name: source.name, config: describeSource(source) })),
+    );
+    await ledger.declareSinks(
+      enabledSinks(config).map((sink) => {
+        const { name, events, backfill, formerly } = sink;
+        return { name, events, backfill, formerly, config: describeSink(sink), place: placeOf(sink) };
+      }),
+    );
+  }
+
+  /** What a configuration would do, in a sentence for each thing. */
+  async plan(config: Config, exact?: ConfigChanges): Promise<readonly string[]> {
+    // A worker finds in the ledger what the daemon beside it has told.
+    if (this.#parts.role.kind === 'worker') return exact ? describeChanges(exact) : [];
+    const { ledger, exportStates } = this.#parts;
+    const last = { ...(await ledger.lastDeclared()), exports: await lastExports(exportStates) };
+    return describePlan(planOf(last, config, exact));
+  }
+
+  /** Starts what the configuration in force names. */
+  async start(): Promise<void> {
+    const { current, carrier, role } = this.#parts;
+    await carrier.serve(enabledSinks(current.config));
+    this.#startSinks();
+    if (role.kind === 'worker') return;
+    for (const source of current.config.sources) {
+      const unit = new SourceUnit(source, this.#parts);
+      this.#sources.set(source.name, unit);
+      if (role.kind === 'run') unit.startPolling();
+    }
+  }
+
+  /**
+   * Puts another configuration in force, as far as that needs no restart. What is under way ends under the old one. Gives
+   * what has changed. @throws LedgerError, and then the old configuration stays in force
+   */
+  async apply(
+    next: Config,
+  ): Promise<{ readonly changes: readonly string[]; readonly restart: readonly string[] }> {
+    const { current, carrier, telemetry } = this.#parts;
+    const changes = compareConfigs(current.config, next);
+    const config = withoutRestart(current.config, next);
+    const plan = await this.plan(config, changes);
+    await this.declare(config);
+    current.config = config;
+    telemetry.rename(namesOf(config, this.#parts.role));
+    telemetry.logger.setLevel(config.log.level);
+    const altered = changes.sinks.altered.map(({ name }) => name);
+    await this.#endSinks([...changes.sinks.removed, ...altered]);
+    await carrier.serve(enabledSinks(config), altered);
+    this.#startSinks();
+    if (this.#parts.role.kind === 'run' && !this.#stopped) this.#exchangeSources(changes);
+    return { changes: [...plan, ...changes.live], restart: changes.restart };
+  }
+
+  /** Polls every source once, at the same time. Gives the failures. */
+  async pollOnce(signal: AbortSignal): Promise<readonly PollFailure[]> {
+    const failures = await Promise.all([...this.#sources.values()].map((source) => source.pollOnce(signal)));
+    return failures.filter((failure) => failure !== undefined);
+  }
+
+  /** Brings every sink that holds it what the ledger knows beside the leads, once. */
+  async mirrorOnce(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#sinks.values()].map((unit) => unit.mirrorOnce(signal)));
+  }
+
+  /** Resolves when every sink is owed what was listed before it was there. */
+  async owed(): Promise<void> {
+    await Promise.all([...this.#sinks.values()].map((unit) => unit.owed));
+  }
+
+  /** Cuts polls off, but for tokens that are being renewed, and claims no more. Resolves when nothing is at work but attempts. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopped = true;
+    const sources = [...this.#sources.values(), ...this.#leavingSources];
+    const ending = sources.map((unit) => unit.stop(graceMs));
+    await Promise.all([...ending, ...[...this.#sinks.values()].map((unit) => unit.stop())]);
+  }
+
+  /** Resolves when what was to end under earlier configurations has ended; attempts among it may take as long as they may. */
+  async left(): Promise<void> {
+    await Promise.allSettled(this.#leaving);
+  }
+
+  #startSinks(): void {
+    if (this.#stopped) return; // in the middle of a reload
+    const { config } = this.#parts.current;
+    for (const sink of enabledSinks(config))
+      if (!this.#sinks.has(sink.name)) this.#sinks.set(sink.name, new SinkUnit(config, sink, this.#parts));
+  }
+
+  async #endSinks(names: readonly string[]): Promise<void> {
+    const units = names.flatMap((name) => this.#sinks.get(name) ?? []);
+    await Promise.all(units.map((unit) => unit.stop()));
+    for (const name of names) {
+      this.#sinks.delete(name);
+      this.#leave(this.#parts.openSinks.retire(name));
+    }
+  }
+
+  #exchangeSources({ sources: { added, removed, altered } }: ConfigChanges): void {
+    for (const name of [...removed, ...altered.map((one) => one.name)]) {
+      const unit = this.#sources.get(name);
+      if (!unit) continue;
+      this.#sources.delete(name);
+      this.#leavingSources.add(unit);
+      const retired = unit.retire().finally(() => this.#leavingSources.delete(unit));
+      this.#ended.set(name, retired);
+      this.#leave(retired);
+    }
+    const begin = new Set([...added, ...altered.map((one) => one.name)]);
+    for (const source of this.#parts.current.config.sources) {
+      if (!begin.has(source.name)) continue;
+      const unit = new SourceUnit(source, this.#parts);
+      this.#sources.set(source.name, unit);
+      unit.startPolling(this.#ended.get(source.name));
+    }
+  }
+
+  #leave(ending: Promise<void>): void {
+    this.#leaving.add(ending);
+    void ending
+      .catch((error: unknown) =>
+        this.#parts.telemetry.logger.fault('closing what a reload has replaced', error),
+      )
+      .then(() => this.#leaving.delete(ending));
+  }
+}

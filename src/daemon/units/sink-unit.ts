@@ -1,0 +1,95 @@
+import type { Config, SinkConfig } from '../../config/config.ts';
+import type { OpenSink } from '../../operations/opening/open-sinks.ts';
+import type { Mirror } from '../../sinks/sink.ts';
+import { backfill } from '../joints/backfill.ts';
+import { pace } from '../joints/carrier-choice.ts';
+import { attemptLeaseMs } from '../joints/deliver.ts';
+import { dispatch } from '../joints/dispatch.ts';
+import { Loops } from '../joints/loops.ts';
+import { mirrorLedger, mirrorOnce } from '../joints/mirror-ledger.ts';
+import { watchWorkers } from '../joints/watch-workers.ts';
+import type { Parts } from '../start/compose.ts';
+
+/** One sink at work, as one configuration has it. */
+export class SinkUnit {
+  /** Resolves when what was listed before the sink was there is owed, or skipped. */
+  readonly owed: Promise<void>;
+  readonly #name: string;
+  readonly #parts: Parts;
+  readonly #loops: Loops;
+  readonly #mirror: Mirror | undefined;
+
+  /** Opens the sink and starts its loops: dispatch and backfill, unless this process only delivers. */
+  constructor(config: Config, sink: SinkConfig, parts: Parts) {
+    this.#name = sink.name;
+    this.#parts = parts;
+    this.#loops = new Loops(parts.clock, parts.telemetry);
+    const open = parts.openSinks.open(sink);
+    if (parts.delivers) this.#check(open);
+    this.owed = parts.role.kind === 'worker' ? Promise.resolve() : this.#startDispatch(config, sink, open);
+    this.#mirror = open.sink.mirror;
+    if (parts.role.kind === 'run') this.#startMirror();
+    this.#loops.start(`watching the worker of ${sink.name}`, (signal) =>
+      watchWorkers(sink.name, this.#jointParts(), signal),
+    );
+  }
+
+  /** Claims no more. Resolves when its loops have ended; attempts go on. */
+  async stop(): Promise<void> {
+    this.#loops.stop();
+    await this.#loops.ended();
+  }
+
+  /** Stops, and closes the sink when its last attempt has ended. */
+  async retire(): Promise<void> {
+    await this.stop();
+    await this.#parts.openSinks.retire(this.#name);
+  }
+
+  #startDispatch(config: Config, { name, batch, concurrency }: SinkConfig, open: OpenSink): Promise<void> {
+    const { role, wakes, openSinks } = this.#parts;
+    const parts = { ...this.#jointParts(), wake: wakes.open(name) };
+    const waitMs = role.kind === 'sync' ? 0 : batch.waitMs;
+    const request = { max: batch.max, waitMs, ...pace(config, { concurrency }, attemptLeaseMs(open)) };
+    // What hangs at the former destination takes no place from the present one.
+    const requestNow = () => ({ ...request, window: request.window + openSinks.leaving(name) });
+    this.#loops.start(`dispatching to ${name}`, (signal) => dispatch(name, requestNow, parts, signal));
+    return this.#loops.start(`backfilling ${name}`, (signal) => backfill(name, parts, signal));
+  }
+
+  /** Brings the sink once what the ledger knows beside the leads, where it holds that. */
+  async mirrorOnce(signal: AbortSignal): Promise<void> {
+    if (this.#mirror) await mirrorOnce(this.#mirror, this.#mirrorParts(), signal);
+  }
+
+  #mirrorParts() {
+    const { ledger, clock, telemetry, role } = this.#parts;
+    // A sync has delivered what there was when it comes to this.
+    return { sink: this.#name, ledger, clock, emit: telemetry.emit, rests: role.kind !== 'sync' };
+  }
+
+  #startMirror(): void {
+    const mirror = this.#mirror;
+    const parts = this.#mirrorParts();
+    if (mirror)
+      this.#loops.start(`mirroring the ledger to ${this.#name}`, (signal) =>
+        mirrorLedger(mirror, parts, signal),
+      );
+  }
+
+  /** Says at once what would otherwise show with the first lead. Deliveries do not wait for it. */
+  #check({ sink }: OpenSink): void {
+    const { signal } = this.#loops;
+    sink.check(signal).catch((error: { message: string; hint?: string }) => {
+      if (signal.aborted) return;
+      const { message: reason, hint = '' } = error;
+      this.#parts.telemetry.emit({ type: 'check-failed', sink: this.#name, reason, hint });
+    });
+  }
+
+  /** What joints of ledger and carrier share. */
+  #jointParts() {
+    const { ledger, carrier, clock, telemetry } = this.#parts;
+    return { ledger, carrier, clock, emit: telemetry.emit };
+  }
+}

@@ -1,0 +1,30 @@
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { nextBeat } from '../../platform/beat.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Secret } from '../../platform/secret.ts';
+
+const EVERY_MS = 2_000;
+/** Between two parts: others come first. */
+const REST_MS = 5;
+
+/** Gives each new lead the key of its client, and all of them once the key in the configuration is another one. */
+export async function keyClients(
+  ledger: Ledger,
+  keyNow: () => Secret | undefined,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const done = await ledger.keyClients(keyNow()?.reveal());
+    await (done ? nextBeat(clock, EVERY_MS, signal) : clock.sleep(REST_MS, signal));
+  }
+}
+
+/** Does so once, without a rest. */
+export async function keyClientsOnce(
+  ledger: Ledger,
+  key: Secret | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && !(await ledger.keyClients(key?.reveal())));
+}

@@ -1,0 +1,37 @@
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { nextBeat } from '../../platform/beat.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Memory } from '../../platform/memory.ts';
+
+const LOOK_MS = 10_000;
+/** A process that has worked for less than this part of the time between two looks is idle. */
+const IDLE_LOAD = 0.05;
+/** Worth giving back: so much more is held than after the last time, in bytes. */
+const WORTH_BYTES = 48 * 1024 * 1024;
+/** After one time the next comes so much later at the earliest, in ms: what every poll of a long listing takes and frees stays with the process. */
+const REST_MS = 600_000;
+
+/**
+ * Gives memory back to the machine once a burst of work, such as a first sync, is over: V8 and SQLite keep what it took until they
+ * need it again. Only while the process is idle, since it stands still for a moment. Until the signal aborts.
+ */
+export async function releaseMemory(
+  ledger: Pick<Ledger, 'releaseMemory'>,
+  memory: Memory,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  let heldBytes = memory.residentBytes();
+  let restsUntilMs = 0;
+  memory.load();
+  while (!signal.aborted) {
+    await nextBeat(clock, LOOK_MS, signal);
+    const isIdle = memory.load() < IDLE_LOAD;
+    const isWorth = memory.residentBytes() - heldBytes >= WORTH_BYTES;
+    if (signal.aborted || !isIdle || !isWorth || clock.monotonicMs() < restsUntilMs) continue;
+    await memory.collect();
+    await ledger.releaseMemory();
+    heldBytes = memory.residentBytes();
+    restsUntilMs = clock.monotonicMs() + REST_MS;
+  }
+}

@@ -1,0 +1,41 @@
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Emit } from '../../telemetry/events.ts';
+
+const EVERY_MS = 30_000;
+/** From here on somebody's open query is worth a word. */
+const MUCH_BYTES = 256 * 1024 * 1024;
+
+/** How long leadsync looks for damage, in ms; a ledger that takes longer is left to `leadsync check`. */
+const INSPECTING_MS = 10 * 60_000;
+
+/** Looks once for damage in the ledger, beside polls and deliveries. What is found stays the reason why leadsync is not ready. */
+export async function inspectLedger(ledger: Ledger, emit: Emit, signal: AbortSignal): Promise<void> {
+  const damage = await ledger.inspect(AbortSignal.any([signal, AbortSignal.timeout(INSPECTING_MS)]));
+  if (!damage) return;
+  const { message: reason, hint } = damage;
+  emit({ type: 'ledger-failed', operation: 'looking for damage', reason, hint });
+}
+
+/** Keeps the ledger's log short, and says when a query of somebody else's, left open, makes it grow. */
+export async function tidyLedger(
+  ledger: Ledger,
+  clock: Clock,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(EVERY_MS, signal);
+    if (signal.aborted) return;
+    const { heldUpBytes } = await ledger.tidy();
+    if (heldUpBytes > MUCH_BYTES) emit({ type: 'ledger-held-up', bytes: heldUpBytes });
+  }
+}
+
+/** Notes again and again how far the ledger has come, so that an older copy of it is noticed after a kill as well. */
+export async function noteProgress(ledger: Ledger, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(EVERY_MS, signal);
+    if (!signal.aborted) await ledger.noteProgress();
+  }
+}

@@ -1,0 +1,26 @@
+import type { PollSchedule } from '../../config/config.ts';
+import { nextPollAfter } from '../../status/next-poll.ts';
+
+interface Looked {
+  readonly schedule: PollSchedule;
+  readonly lastMs: number;
+  /** Nothing was due up to here. */
+  readonly until: Date;
+  readonly found: Date | undefined;
+}
+
+/** When sources were due for a poll after their last complete one. A cron expression is slow to look through: no minute is looked at twice. */
+export class Overdue {
+  readonly #looked = new Map<string, Looked>();
+
+  /** When a source that was last read at `last` was first due again; undefined when it is not yet. */
+  since(source: string, schedule: PollSchedule, last: Date, now: Date): Date | undefined {
+    if ('everyMs' in schedule) return nextPollAfter(schedule, last, now);
+    const before = this.#looked.get(source);
+    const goesOn = before?.schedule === schedule && before.lastMs === last.getTime();
+    if (goesOn && before.found) return before.found;
+    const found = nextPollAfter(schedule, goesOn ? before.until : last, now);
+    this.#looked.set(source, { schedule, lastMs: last.getTime(), until: now, found });
+    return found;
+  }
+}

@@ -1,0 +1,143 @@
+import { join } from 'node:path';
+import { Alerts } from '../../alerts/alerts.ts';
+import { Arrivals } from '../../alerts/arrivals.ts';
+import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../../alerts/observed.ts';
+import type { SourceConfig } from '../../config/config.ts';
+import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import type { Vitals } from '../../ledger/contract/shown.ts';
+import { nextBeat } from '../../platform/beat.ts';
+import { disk } from '../../platform/files.ts';
+import { viewExports } from '../../status/export-view.ts';
+import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
+import type { Reloading } from '../units/reloading.ts';
+import { Overdue } from './overdue.ts';
+
+/** How often it is looked whether something is wrong, in ms. */
+const LOOK_MS = 15_000;
+/** What leads took to arrive is judged by those that were new so lately, in ms. */
+const RECENT_MS = 30 * 60_000;
+/** As far back as a source's history is learnt from, in ms. */
+const HISTORY_MS = 8 * 7 * 24 * 3_600_000;
+
+/** When leads of a source came, read from the ledger as far as it is not known yet. */
+interface History {
+  readonly arrivals: Arrivals;
+  through: number | undefined;
+  lastNewAt: Date | undefined;
+  until: Date | undefined;
+}
+
+/** The joint between ledger and alerts: looks how things are, and lets the alerts tell whoever is to be told, until the signal aborts. */
+export async function watchAlerts(
+  parts: Parts,
+  reloading: Pick<Reloading, 'state'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, current, telemetry, role, asTyped } = parts;
+  const file = join(current.config.dataDir, 'alerts.json');
+  const alerts = await Alerts.open({ clock, files: disk, file, emit: telemetry.emit, asTyped });
+  const look = new Look(parts);
+  try {
+    while (!signal.aborted) {
+      const { config } = current;
+      if (Object.keys(config.alerts.to).length > 0) {
+        const observed = await look.now(reloading.state.stale, signal);
+        await alerts.take(observed, namesOf(config, role), config.alerts);
+      }
+      await nextBeat(clock, LOOK_MS, signal);
+    }
+  } finally {
+    await alerts.stop();
+  }
+}
+
+/** Looks how things are. */
+class Look {
+  readonly #parts: Parts;
+  readonly #startedAt: Date;
+  readonly #overdue = new Overdue();
+  readonly #histories = new Map<string, History>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#startedAt = parts.clock.now();
+  }
+
+  async now(stale: Observed['stale'], signal: AbortSignal): Promise<Observed> {
+    const { ledger, carrier, clock, current } = this.#parts;
+    const at = clock.now();
+    const shared = { at, stale, carrier: carrier.unready(), exports: this.#exports() };
+    try {
+      const vitals = await ledger.vitals(new Date(at.getTime() - RECENT_MS));
+      for (const { name } of current.config.sources) await this.#learn(name, signal);
+      const failing = ledger.failing();
+      return {
+        ...shared,
+        sources: current.config.sources.map((source) => this.#source(source, vitals, at)),
+        sinks: this.#sinks(vitals),
+        ledger: failing && { reason: failing.message, hint: failing.hint },
+      };
+    } catch (error) {
+      if (!(error instanceof LedgerError)) throw error;
+      const { message: reason, hint } = error;
+      return { ...shared, sources: undefined, sinks: undefined, ledger: { reason, hint } };
+    }
+  }
+
+  #source({ name, poll }: SourceConfig, vitals: Vitals, at: Date): ObservedSource {
+    const listing = vitals.sources.find(({ source }) => source === name);
+    const lastSuccessAt = listing?.lastSuccessAt;
+    return {
+      name,
+      overdueSince: this.#overdue.since(name, poll, lastSuccessAt ?? this.#startedAt, at),
+      lastSuccessAt,
+      listing,
+      failure: this.#parts.pollFailures.of(name),
+      silence: this.#silence(name),
+    };
+  }
+
+  #silence(name: string): ObservedSource['silence'] {
+    const { arrivals, lastNewAt, until } = this.#histories.get(name) ?? {};
+    if (!arrivals || !lastNewAt || !until || until <= lastNewAt) return undefined;
+    return { since: lastNewAt, until, probability: arrivals.probabilityOfNone(lastNewAt, until) };
+  }
+
+  #sinks(vitals: Vitals): ObservedSink[] {
+    return enabledSinks(this.#parts.current.config).flatMap(({ name, batch }) => {
+      const known = vitals.sinks.find(({ sink }) => sink === name);
+      return known ? [{ ...known, name, batchWaitMs: batch.waitMs }] : [];
+    });
+  }
+
+  #exports(): ObservedExport[] {
+    const { current, exportStates } = this.#parts;
+    return viewExports(current.config.exports, exportStates).map(({ config: { name }, state }) => {
+      const { done, failed } = state ?? {};
+      const failure = failed && { reason: failed.message, hint: failed.hint, times: failed.times };
+      return { name, lastMadeAt: done?.startedAt, failure };
+    });
+  }
+
+  /** Reads the polls since the last look; at first, a thousand at a time, those of the last weeks. */
+  async #learn(source: string, signal: AbortSignal): Promise<void> {
+    const { ledger, clock } = this.#parts;
+    const history = this.#histories.get(source) ?? {
+      arrivals: new Arrivals(),
+      through: undefined,
+      lastNewAt: undefined,
+      until: undefined,
+    };
+    this.#histories.set(source, history);
+    while (!signal.aborted) {
+      const from = history.through ?? new Date(clock.now().getTime() - HISTORY_MS);
+      const found = await ledger.polledHours(source, from);
+      if (found.through === undefined) return;
+      history.arrivals.add(found.hours);
+      history.through = found.through;
+      history.lastNewAt = found.lastNewAt ?? history.lastNewAt;
+      history.until = found.until ?? history.until;
+      await clock.sleep(1, signal); // others get their turn between two parts
+    }
+  }
+}

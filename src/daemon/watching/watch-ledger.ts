@@ -1,0 +1,50 @@
+import { freeTheDead } from '../../operations/opening/free-the-dead.ts';
+import { ledgerFile } from '../../operations/opening/open-ledger.ts';
+import { nextBeat } from '../../platform/beat.ts';
+import { nextWrite } from '../../platform/next-write.ts';
+import type { Parts } from '../start/compose.ts';
+
+/** After a look at what another process wrote to the ledger, the next one comes so much later at the earliest, in ms. */
+const LOOK_ELSEWHERE_MS = 100;
+/** And so much later at the latest, should the system not tell of a write, in ms. */
+const LOOK_ANYWAY_MS = 2_000;
+/** How often it is looked whether the ledger's files are still those that were opened, in ms. */
+const LOOK_AT_FILES_MS = 1_000;
+/** How often it is looked whether a process died in the middle of something, in ms. */
+const WATCH_PROCESSES_MS = 2_000;
+
+/** Wakes dispatch when a worker has settled something or a command has changed something. */
+export async function lookElsewhere(
+  { ledger, clock, wakes, current }: Parts,
+  signal: AbortSignal,
+): Promise<void> {
+  const log = `${ledgerFile(current.config.dataDir)}-wal`; // every commit is written there
+  while (!signal.aborted) {
+    // Begun before the look: what is written during it is looked at as well.
+    const written = nextWrite(log, clock, LOOK_ANYWAY_MS, signal);
+    if (await ledger.changedElsewhere()) wakes.notifyAll();
+    await clock.sleep(LOOK_ELSEWHERE_MS, signal);
+    await written;
+  }
+}
+
+/** Goes on with what processes held or had begun that were killed. */
+export async function watchProcesses(
+  { ledger, clock, wakes, current }: Parts,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await nextBeat(clock, WATCH_PROCESSES_MS, signal);
+    const freed = await freeTheDead(ledger, current.config.dataDir);
+    if (freed + (await ledger.finishReplays()) > 0) wakes.notifyAll();
+  }
+}
+
+/** Resolves to true when the ledger's files were removed or replaced; to false when the signal aborts before that. */
+export async function ledgerReplaced({ ledger, clock }: Parts, signal: AbortSignal): Promise<boolean> {
+  while (!signal.aborted) {
+    await nextBeat(clock, LOOK_AT_FILES_MS, signal);
+    if (!signal.aborted && (await ledger.isReplaced())) return true;
+  }
+  return false;
+}

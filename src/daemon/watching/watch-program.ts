@@ -1,0 +1,15 @@
+import { nextBeat } from '../../platform/beat.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { replacedProgram } from '../../platform/replaced-program.ts';
+import type { Emit } from '../../telemetry/events.ts';
+
+/** How often it is looked whether the program on disk is still the one that runs, in ms. */
+const LOOK_MS = 5_000;
+
+/** Tells once when the program was replaced by another version. The daemon goes on: only somebody outside can restart it. */
+export async function watchProgram(clock: Clock, emit: Emit, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await nextBeat(clock, LOOK_MS, signal);
+    if (!signal.aborted && replacedProgram()) return emit({ type: 'program-replaced' });
+  }
+}
