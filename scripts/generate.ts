@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
-import { configSchema } from '../src/config/config-schema.ts';
-import { optionReference } from '../src/config/option-reference.ts';
+import { configSchema } from '../src/config/options/config-schema.ts';
 import { sinkTypes } from '../src/sinks/registry.ts';
 import { datasetteConfig, datasetteMetadata } from '../src/store/datasette.ts';
 import { dbtSources } from '../src/store/dbt-sources.ts';
 import { queryReference, storeReference } from '../src/store/reference.ts';
+import { optionReference } from './generate/option-reference.ts';
 
 /** What is drawn from the option schemas and from the description of the store, by its place in the repository. */
 const generated: Readonly<Record<string, string>> = {

@@ -185,6 +185,37 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRoom>>>> 
       because: 'operations/erasure/ takes a person out everywhere; it must not know any command.',
     },
   },
+  config: {
+    contract: {
+      imports: [],
+      because:
+        'config/contract/ says what a valid configuration is, and what a fault; it must not know how one is read.',
+    },
+    faults: {
+      imports: ['contract'],
+      because: 'config/faults/ collects and words what is wrong; it must not know which options there are.',
+    },
+    options: {
+      imports: ['contract', 'faults'],
+      because: 'config/options/ is the schemas; it must not know the file in which the values stand.',
+    },
+    reading: {
+      imports: ['contract', 'faults', 'options'],
+      because: 'config/reading/ makes a configuration of YAML; it must not know what for.',
+    },
+    changes: {
+      imports: ['contract'],
+      because: 'config/changes/ compares two configurations; it must not know how either was read.',
+    },
+    initial: {
+      imports: [],
+      because: 'config/initial/ writes a configuration to begin with; it must not read one.',
+    },
+    '.': {
+      imports: ['contract', 'faults', 'options', 'reading'],
+      because: 'The files of config/ itself read a file as a whole; begin at load-config.ts.',
+    },
+  },
 };
 
 const rooms: Readonly<Record<string, Room>> = {
@@ -316,6 +347,21 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   config: {
     imports: ['alerts', 'exports', 'leads', 'platform', 'sinks', 'source'],
+    doors: [
+      'load-config.ts',
+      'config-warnings.ts',
+      'effective-values.ts',
+      'contract/config.ts',
+      'contract/config-error.ts',
+      'faults/suggest.ts',
+      'options/config-schema.ts',
+      'options/sink-options.ts',
+      'options/source-entry.ts',
+      'changes/compare-configs.ts',
+      'changes/describe-changes.ts',
+      'initial/new-config.ts',
+      'initial/example-config.ts',
+    ],
     because:
       'config/ reads YAML and says what is wrong; it takes options from parts and must not know how they work.',
   },

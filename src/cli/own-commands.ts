@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { didYouMean } from '../config/suggest.ts';
+import { didYouMean } from '../config/faults/suggest.ts';
 import { SHELLS, type Shell } from './completion/shells.ts';
 import { describeCommand } from './shell/command.ts';
 import { CommandFailure } from './shell/command-failure.ts';

@@ -1,6 +1,6 @@
 import { rightsOfOthers } from '../platform/others-rights.ts';
 import { sourceWarnings } from '../source/contract/options.ts';
-import type { Config } from './config.ts';
+import type { Config } from './contract/config.ts';
 
 /** So many options whose secrets are exposed are named. */
 const PATHS_SAID = 5;

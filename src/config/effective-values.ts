@@ -1,15 +1,15 @@
 import { dirname, resolve } from 'node:path';
 import type { LineCounter } from 'yaml';
 import type { SinkType } from '../sinks/sink.ts';
-import { takesSecretFile } from './absolute-paths.ts';
-import { sinkSchema } from './config-schema.ts';
-import { daemonOptions } from './daemon-options.ts';
-import { type Path, printPath } from './fault-list.ts';
-import { printDuration } from './option-limits.ts';
-import { isSchema, type JsonSchema, optionSchema } from './option-schema.ts';
-import { DEFAULT_EVERY_MS } from './poll-options.ts';
-import { sourceEntry } from './source-entry.ts';
-import type { YamlTree } from './yaml-tree.ts';
+import { type Path, printPath } from './faults/fault-list.ts';
+import { takesSecretFile } from './options/absolute-paths.ts';
+import { sinkSchema } from './options/config-schema.ts';
+import { daemonOptions } from './options/daemon-options.ts';
+import { printDuration } from './options/option-limits.ts';
+import { isSchema, type JsonSchema, optionSchema } from './options/option-schema.ts';
+import { DEFAULT_EVERY_MS } from './options/poll-options.ts';
+import { sourceEntry } from './options/source-entry.ts';
+import type { YamlTree } from './reading/yaml-tree.ts';
 
 /** One value that is in force. */
 export interface ConfigValue {

@@ -1,14 +1,14 @@
 import { rightsOfOthers } from '../platform/others-rights.ts';
 import { NotRead, readRegularFile } from '../platform/regular-file.ts';
 import type { SinkType } from '../sinks/sink.ts';
-import type { Config, LedgerConfig } from './config.ts';
-import { ConfigReader } from './config-reader.ts';
+import type { Config, LedgerConfig } from './contract/config.ts';
 import { type ConfigValue, effectiveValues, inlineSecrets } from './effective-values.ts';
-import { FaultList } from './fault-list.ts';
-import type { Environment } from './interpolate.ts';
-import type { Purpose } from './needs.ts';
-import { addTooLarge, MAX_BYTES, parseYaml } from './yaml-text.ts';
-import { YamlTree } from './yaml-tree.ts';
+import { FaultList } from './faults/fault-list.ts';
+import { ConfigReader } from './reading/config-reader.ts';
+import type { Environment } from './reading/interpolate.ts';
+import type { Purpose } from './reading/needs.ts';
+import { addTooLarge, MAX_BYTES, parseYaml } from './reading/yaml-text.ts';
+import { YamlTree } from './reading/yaml-tree.ts';
 
 /** What a configuration is read with. */
 export interface ConfigParts {

@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/contract/config.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../ledger/contract/shown.ts';

@@ -3,7 +3,7 @@ import { access, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DestinationFailed } from '../alerts/destination.ts';
 import { openDestination } from '../alerts/open-destination.ts';
-import type { Config, SinkConfig, SourceConfig } from '../config/config.ts';
+import type { Config, SinkConfig, SourceConfig } from '../config/contract/config.ts';
 import { CarrierUnavailable } from '../delivery/carrier.ts';
 import { ExportFailed } from '../exports/export-failed.ts';
 import { ExportStates } from '../exports/export-states.ts';

@@ -1,4 +1,4 @@
-import { describeExport, differingOptions } from '../config/compare-configs.ts';
+import { describeExport, differingOptions } from '../config/changes/compare-configs.ts';
 import { backOffMs } from '../delivery/retry-policy.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
 import type { ExportConfig } from '../exports/options.ts';

@@ -5,9 +5,9 @@ import {
   describeSink,
   describeSource,
   differingOptions,
-} from '../config/compare-configs.ts';
-import type { Config, SinkConfig, SourceConfig } from '../config/config.ts';
-import { didYouMean } from '../config/suggest.ts';
+} from '../config/changes/compare-configs.ts';
+import type { Config, SinkConfig, SourceConfig } from '../config/contract/config.ts';
+import { didYouMean } from '../config/faults/suggest.ts';
 import type { LastDeclared } from '../ledger/contract/declared.ts';
 import { countOf } from '../platform/in-words.ts';
 import { originOf } from '../source/http-source.ts';

@@ -1,4 +1,4 @@
-import type { SinkConfig } from '../config/config.ts';
+import type { SinkConfig } from '../config/contract/config.ts';
 import type { Delivery } from '../leads/delivery.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Preview } from '../sinks/sink.ts';

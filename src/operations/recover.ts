@@ -1,4 +1,4 @@
-import type { LedgerConfig } from '../config/config.ts';
+import type { LedgerConfig } from '../config/contract/config.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { inspectFile } from '../ledger/database/inspect-file.ts';
 import { recoveredFile, removeLedger } from '../ledger/database/leftovers.ts';

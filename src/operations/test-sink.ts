@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/contract/config.ts';
 import type { Clock } from '../platform/clock.ts';
 import { SinkUnavailable, type Tested } from '../sinks/sink.ts';
 import { testBatch } from '../sinks/test-batch.ts';

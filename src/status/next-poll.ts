@@ -1,4 +1,4 @@
-import type { PollSchedule } from '../config/config.ts';
+import type { PollSchedule } from '../config/contract/config.ts';
 import { nextCronTime } from './cron-times.ts';
 
 /** When a source that was polled at `last` was due again by its schedule; undefined when that is after `until`. */

@@ -1,4 +1,4 @@
-import type { LedgerConfig } from '../config/config.ts';
+import type { LedgerConfig } from '../config/contract/config.ts';
 import type { LedgerStatus, SinkStatus, SourceStatus } from '../ledger/contract/shown.ts';
 
 /**

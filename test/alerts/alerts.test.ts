@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { Alerts } from '../../src/alerts/alerts.ts';
 import type { Observed } from '../../src/alerts/observed.ts';
 import { type AlertOptions, alertOptions } from '../../src/alerts/options.ts';
-import { nameOption } from '../../src/config/option-limits.ts';
+import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { disk } from '../../src/platform/files.ts';
 import { Reported } from '../daemon/fakes.ts';

@@ -4,7 +4,7 @@ import { DestinationFailed } from '../../src/alerts/destination.ts';
 import type { Message, Notice } from '../../src/alerts/notice.ts';
 import { openDestination } from '../../src/alerts/open-destination.ts';
 import { alertOptions } from '../../src/alerts/options.ts';
-import { nameOption } from '../../src/config/option-limits.ts';
+import { nameOption } from '../../src/config/options/option-limits.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { freePort } from '../support/server-process.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';

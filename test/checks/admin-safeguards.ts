@@ -5,7 +5,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   {
     name: 'a token where other machines reach the pages',
     without: 'whoever reaches the address reads leads and stops deliveries',
-    file: 'src/config/config-reader.ts',
+    file: 'src/config/reading/config-reader.ts',
     text: 'if (!isLoopback(listen.host)) fault(',
     instead: "if (listen.host === '') fault(",
     tests: ['test/config/faults.test.ts'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compareConfigs, withoutRestart } from '../../src/config/compare-configs.ts';
+import { compareConfigs, withoutRestart } from '../../src/config/changes/compare-configs.ts';
 import { read, SOURCE } from './reading.ts';
 
 const LOFT = `${SOURCE}sinks:

@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { exampleConfig } from '../../src/config/example-config.ts';
+import { exampleConfig } from '../../src/config/initial/example-config.ts';
+import { type NewConfig, newConfig, variablesIn } from '../../src/config/initial/new-config.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
-import { type NewConfig, newConfig, variablesIn } from '../../src/config/new-config.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { faultsOf, pigeons } from './reading.ts';
 

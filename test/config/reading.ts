@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Config } from '../../src/config/config.ts';
-import { ConfigError, formatFault } from '../../src/config/config-error.ts';
-import type { Environment } from '../../src/config/interpolate.ts';
+import type { Config } from '../../src/config/contract/config.ts';
+import { ConfigError, formatFault } from '../../src/config/contract/config-error.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
+import type { Environment } from '../../src/config/reading/interpolate.ts';
 import { secret } from '../../src/platform/option-types.ts';
 import { defineSink, type SinkType } from '../../src/sinks/sink.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { PollSchedule } from '../../src/config/config.ts';
+import type { PollSchedule } from '../../src/config/contract/config.ts';
 import { pollLoop } from '../../src/daemon/joints/poll-loop.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';

@@ -1,7 +1,7 @@
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DEFAULT_RETRY } from '../../src/config/sink-options.ts';
+import { DEFAULT_RETRY } from '../../src/config/options/sink-options.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { recoverLedger } from '../../src/operations/recover.ts';

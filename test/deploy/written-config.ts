@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/contract/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { tempDir } from '../support/temp-dir.ts';

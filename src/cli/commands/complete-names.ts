@@ -1,5 +1,5 @@
 import { Argument } from 'commander';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/contract/config-error.ts';
 import { CONFIGURED_NAMES, type ConfiguredName } from '../completion/command-tree.ts';
 import { defineCommand } from '../shell/command.ts';
 import { despiteFaults } from '../shell/context.ts';

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
-import { didYouMean } from '../../config/suggest.ts';
+import { didYouMean } from '../../config/faults/suggest.ts';
 import { type ExportRequest, exportTables } from '../../exports/export.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../exports/export-format.ts';
 import { AlreadyThere } from '../../exports/whole-or-not.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { exampleConfig } from '../../config/example-config.ts';
-import { newConfig, variablesIn } from '../../config/new-config.ts';
+import { exampleConfig } from '../../config/initial/example-config.ts';
+import { newConfig, variablesIn } from '../../config/initial/new-config.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import { canAsk, converse } from '../init/conversation.ts';
 import { askForConfig } from '../init/init-dialog.ts';

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import type { SourceConfig } from '../../config/config.ts';
+import type { SourceConfig } from '../../config/contract/config.ts';
 import { withLogin } from '../../operations/login.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import type { Login } from '../../source/auth/login.ts';

@@ -1,4 +1,4 @@
-import type { SinkConfig } from '../../config/config.ts';
+import type { SinkConfig } from '../../config/contract/config.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { Upcoming } from '../../ledger/contract/shown.ts';
 import { preview as previewOf } from '../../operations/preview.ts';

@@ -1,6 +1,6 @@
 import { text as readAll } from 'node:stream/consumers';
 import { InvalidArgumentError, Option } from 'commander';
-import { didYouMean } from '../../config/suggest.ts';
+import { didYouMean } from '../../config/faults/suggest.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { size } from '../../platform/option-types.ts';
 import { queries, relations } from '../../store/documented.ts';

@@ -1,4 +1,4 @@
-import { type Fault, formatFault } from '../../config/config-error.ts';
+import { type Fault, formatFault } from '../../config/contract/config-error.ts';
 import { hostAndPort } from '../../platform/host-and-port.ts';
 import { askDaemon, whomToAsk } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';

@@ -1,4 +1,4 @@
-import { configSchema } from '../../config/config-schema.ts';
+import { configSchema } from '../../config/options/config-schema.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import { defineCommand } from '../shell/command.ts';
 import { ExitCode } from '../shell/exit-code.ts';

@@ -1,4 +1,4 @@
-import { formatFault } from '../../config/config-error.ts';
+import { formatFault } from '../../config/contract/config-error.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askTheHolder } from '../running/holder.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/contract/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
 import type { PollFailure } from '../../daemon/joints/poll.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../config/suggest.ts';
+import { didYouMean } from '../../config/faults/suggest.ts';
 import { type TestedAlert, testAlert as test } from '../../operations/test-alert.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';

@@ -1,5 +1,5 @@
-import type { LedgerConfig } from '../../config/config.ts';
-import { ConfigError, formatFault } from '../../config/config-error.ts';
+import type { LedgerConfig } from '../../config/contract/config.ts';
+import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';

@@ -1,6 +1,6 @@
-import type { Config } from '../../config/config.ts';
-import { ConfigError } from '../../config/config-error.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
+import type { Config } from '../../config/contract/config.ts';
+import { ConfigError } from '../../config/contract/config-error.ts';
 import { countOf } from '../../platform/in-words.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf } from '../shell/context.ts';

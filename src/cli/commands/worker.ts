@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/contract/config.ts';
 import { isLoopback } from '../../platform/loopback.ts';
 import { type Address, readAddress } from '../shell/address.ts';
 import { defineCommand } from '../shell/command.ts';

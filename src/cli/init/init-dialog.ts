@@ -1,6 +1,6 @@
-import type { NewConfig } from '../../config/new-config.ts';
-import { sourceEntry } from '../../config/source-entry.ts';
-import { didYouMean } from '../../config/suggest.ts';
+import { didYouMean } from '../../config/faults/suggest.ts';
+import type { NewConfig } from '../../config/initial/new-config.ts';
+import { sourceEntry } from '../../config/options/source-entry.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import { printable } from '../shell/printable.ts';

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Writable } from 'node:stream';
-import { didYouMean } from '../../config/suggest.ts';
+import { didYouMean } from '../../config/faults/suggest.ts';
 import type { QueryValues } from '../../ledger/extraction/reading.ts';
 import { relations } from '../../store/documented.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http';
-import type { LedgerConfig } from '../../config/config.ts';
+import type { LedgerConfig } from '../../config/contract/config.ts';
 import { whereaboutsOf } from '../../operations/opening/whereabouts.ts';
 import { hostAndPort } from '../../platform/host-and-port.ts';
 import { INSTANCE_HEADER } from '../../platform/instance-header.ts';

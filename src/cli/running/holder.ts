@@ -1,4 +1,4 @@
-import type { LedgerConfig } from '../../config/config.ts';
+import type { LedgerConfig } from '../../config/contract/config.ts';
 import { isDataDirHeld } from '../../operations/opening/open-ledger.ts';
 import { askReadiness, type Readiness, staleConfig, whomToAsk } from './ask-daemon.ts';
 

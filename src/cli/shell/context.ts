@@ -1,4 +1,4 @@
-import type { Config, LedgerConfig } from '../../config/config.ts';
+import type { Config, LedgerConfig } from '../../config/contract/config.ts';
 import type { ConfigValue } from '../../config/effective-values.ts';
 import { describeConfig, loadConfig, loadDespiteFaults, loadLedgerConfig } from '../../config/load-config.ts';
 import { ExportStates } from '../../exports/export-states.ts';

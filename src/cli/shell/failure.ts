@@ -1,5 +1,5 @@
 import { AdminAddressError } from '../../admin/address-error.ts';
-import { ConfigError, formatFault } from '../../config/config-error.ts';
+import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import {
   InstallationUnknown,

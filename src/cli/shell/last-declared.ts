@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/contract/config.ts';
 import type { LastDeclared } from '../../ledger/contract/declared.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { type Surroundings, withLedger } from './context.ts';

@@ -1,5 +1,5 @@
-import type { LedgerConfig } from '../../config/config.ts';
-import { didYouMean } from '../../config/suggest.ts';
+import type { LedgerConfig } from '../../config/contract/config.ts';
+import { didYouMean } from '../../config/faults/suggest.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { ShowCommand } from './context.ts';

@@ -1,5 +1,5 @@
-import type { Config } from '../../config/config.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
+import type { Config } from '../../config/contract/config.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { printable } from './printable.ts';
 

@@ -1,6 +1,6 @@
 import { cpus, release, totalmem } from 'node:os';
-import type { LedgerConfig } from '../../config/config.ts';
-import { ConfigError, formatFault } from '../../config/config-error.ts';
+import type { LedgerConfig } from '../../config/contract/config.ts';
+import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
 import { describeConfig } from '../../config/load-config.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { sinkTypes } from '../../sinks/registry.ts';

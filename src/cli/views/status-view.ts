@@ -1,4 +1,4 @@
-import type { LedgerConfig } from '../../config/config.ts';
+import type { LedgerConfig } from '../../config/contract/config.ts';
 import type { LedgerStatus, PollRow } from '../../ledger/contract/shown.ts';
 import type { ExportView } from '../../status/export-view.ts';
 import { type SinkView, type SourceView, viewSinks, viewSources } from '../../status/status-view.ts';

@@ -1,4 +1,4 @@
-import type { LedgerConfig } from '../../config/config.ts';
+import type { LedgerConfig } from '../../config/contract/config.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import type { ExportView } from '../../status/export-view.ts';
 import type { Pace } from './pace.ts';

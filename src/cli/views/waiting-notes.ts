@@ -1,4 +1,4 @@
-import type { LedgerConfig } from '../../config/config.ts';
+import type { LedgerConfig } from '../../config/contract/config.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { viewSinks } from '../../status/status-view.ts';
 import { stateTroubles } from '../../status/troubles.ts';

@@ -1,4 +1,4 @@
-import type { Config, SinkConfig } from '../../config/config.ts';
+import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import type { CarrierState } from '../../delivery/bullmq-carrier.ts';
 import type { AttemptBatch, Carrier } from '../../delivery/carrier.ts';
 import { InProcessCarrier } from '../../delivery/in-process-carrier.ts';

@@ -1,4 +1,4 @@
-import type { PollSchedule } from '../../config/config.ts';
+import type { PollSchedule } from '../../config/contract/config.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { nextCronTime } from '../../status/cron-times.ts';
 

@@ -1,4 +1,4 @@
-import type { PollSchedule } from '../../config/config.ts';
+import type { PollSchedule } from '../../config/contract/config.ts';
 import { backOffMs } from '../../delivery/retry-policy.ts';
 import type { Random } from '../../platform/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';

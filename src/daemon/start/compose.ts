@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Config, SinkConfig } from '../../config/config.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
+import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import type { ConfigValue } from '../../config/effective-values.ts';
 import type { Carrier } from '../../delivery/carrier.ts';
 import { ExportStates } from '../../exports/export-states.ts';

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { DEFAULT_RETRY } from '../../config/sink-options.ts';
+import { DEFAULT_RETRY } from '../../config/options/sink-options.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openInThread } from '../../ledger/thread/open-in-thread.ts';
 import {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/contract/config.ts';
 import { requireNewInstallation } from '../../operations/opening/new-ledger.ts';
 import { noteWhereabouts, removeWhereabouts } from '../../operations/opening/whereabouts.ts';
 import type { Clock } from '../../platform/clock.ts';

@@ -5,9 +5,9 @@ import {
   describeSource,
   placeOf,
   withoutRestart,
-} from '../../config/compare-configs.ts';
-import type { Config } from '../../config/config.ts';
-import { describeChanges } from '../../config/describe-changes.ts';
+} from '../../config/changes/compare-configs.ts';
+import { describeChanges } from '../../config/changes/describe-changes.ts';
+import type { Config } from '../../config/contract/config.ts';
 import { lastExports } from '../../operations/exporting.ts';
 import { describePlan, planOf } from '../../operations/plan.ts';
 import type { PollFailure } from '../joints/poll.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Config } from '../../config/config.ts';
-import { ConfigError, formatFault } from '../../config/config-error.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
+import type { Config } from '../../config/contract/config.ts';
+import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
 import type { ConfigValue } from '../../config/effective-values.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Clock } from '../../platform/clock.ts';

@@ -1,4 +1,4 @@
-import type { Config, SinkConfig } from '../../config/config.ts';
+import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import type { Mirror } from '../../sinks/sink.ts';
 import { backfill } from '../joints/backfill.ts';

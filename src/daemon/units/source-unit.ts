@@ -1,4 +1,4 @@
-import type { SourceConfig } from '../../config/config.ts';
+import type { SourceConfig } from '../../config/contract/config.ts';
 import type { Source } from '../../source/contract/source.ts';
 import { openSource } from '../../source/http-source.ts';
 import { Loops } from '../joints/loops.ts';

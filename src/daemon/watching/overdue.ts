@@ -1,4 +1,4 @@
-import type { PollSchedule } from '../../config/config.ts';
+import type { PollSchedule } from '../../config/contract/config.ts';
 import { nextPollAfter } from '../../status/next-poll.ts';
 
 interface Looked {

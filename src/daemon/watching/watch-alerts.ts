@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Alerts } from '../../alerts/alerts.ts';
 import { Arrivals } from '../../alerts/arrivals.ts';
 import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../../alerts/observed.ts';
-import type { SourceConfig } from '../../config/config.ts';
+import type { SourceConfig } from '../../config/contract/config.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Vitals } from '../../ledger/contract/shown.ts';
 import { nextBeat } from '../../platform/beat.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/contract/config.ts';
 import type { Destination } from '../../exports/destination.ts';
 import { ExportFailed } from '../../exports/export-failed.ts';
 import { lockExport } from '../../exports/export-lock.ts';

@@ -1,4 +1,4 @@
-import type { Config, SinkConfig } from '../../config/config.ts';
+import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import type { Erased, LeadKey, Person, RejectedKey, Subject, ToldErasure } from '../../leads/person.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { Clock } from '../../platform/clock.ts';

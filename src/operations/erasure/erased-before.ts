@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/contract/config.ts';
 import type { LeadKey } from '../../leads/person.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { disk } from '../../platform/files.ts';

@@ -1,4 +1,4 @@
-import type { SinkConfig } from '../../config/config.ts';
+import type { SinkConfig } from '../../config/contract/config.ts';
 import type { FormerPlace, ToldErasure } from '../../leads/person.ts';
 import { countOf } from '../../platform/in-words.ts';
 import type { Reached } from './certificate.ts';

@@ -1,5 +1,5 @@
 import { existsSync, renameSync } from 'node:fs';
-import type { LedgerConfig } from '../../config/config.ts';
+import type { LedgerConfig } from '../../config/contract/config.ts';
 import type { Clock, Random } from '../../platform/clock.ts';
 import { lacksLedger } from './new-ledger.ts';
 import { holdDataDir, ledgerFile, openConfiguredLedger } from './open-ledger.ts';

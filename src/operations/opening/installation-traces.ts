@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config, SinkConfig } from '../../config/config.ts';
+import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import { CarrierUnavailable } from '../../delivery/carrier.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../config/contract/config.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { tracesOf } from './installation-traces.ts';
 import { ledgerFile } from './open-ledger.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { LedgerConfig } from '../../config/config.ts';
-import { DEFAULT_RETRY } from '../../config/sink-options.ts';
+import type { LedgerConfig } from '../../config/contract/config.ts';
+import { DEFAULT_RETRY } from '../../config/options/sink-options.ts';
 import { judgeBy } from '../../delivery/judge.ts';
 import type { RetryPolicy } from '../../delivery/retry-policy.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';

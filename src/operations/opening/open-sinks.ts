@@ -1,4 +1,4 @@
-import type { SinkConfig } from '../../config/config.ts';
+import type { SinkConfig } from '../../config/contract/config.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { userAgent } from '../../platform/version.ts';
 import type { Sink } from '../../sinks/sink.ts';

@@ -1,6 +1,6 @@
-import type { ExportConfig } from '../exports/options.ts';
-import { Secret } from '../platform/secret.ts';
-import type { Config, SinkConfig, SourceConfig } from './config.ts';
+import type { ExportConfig } from '../../exports/options.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { Config, SinkConfig, SourceConfig } from '../contract/config.ts';
 
 /** One sink or source that is configured otherwise than before. */
 export interface Altered {

@@ -1,4 +1,4 @@
-import { didYouMean } from './suggest.ts';
+import { didYouMean } from '../faults/suggest.ts';
 
 /** The environment: what `${…}` is replaced from. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
-import { destinationTypes } from '../alerts/registry.ts';
-import { exportTypes } from '../exports/options.ts';
-import { duration, secret, size } from '../platform/option-types.ts';
-import type { SinkType } from '../sinks/sink.ts';
-import { sinkSchema } from './config-schema.ts';
-import { daemonOptions } from './daemon-options.ts';
-import { type JsonSchema, optionSchema } from './option-schema.ts';
-import { ANY_TYPE, sinkOptions } from './sink-options.ts';
-import { sourceEntry } from './source-entry.ts';
+import { destinationTypes } from '../../src/alerts/registry.ts';
+import { sinkSchema } from '../../src/config/options/config-schema.ts';
+import { daemonOptions } from '../../src/config/options/daemon-options.ts';
+import { type JsonSchema, optionSchema } from '../../src/config/options/option-schema.ts';
+import { ANY_TYPE, sinkOptions } from '../../src/config/options/sink-options.ts';
+import { sourceEntry } from '../../src/config/options/source-entry.ts';
+import { exportTypes } from '../../src/exports/options.ts';
+import { duration, secret, size } from '../../src/platform/option-types.ts';
+import type { SinkType } from '../../src/sinks/sink.ts';
 
 /** The page that describes every option: name, value, default and meaning, drawn from the schemas. */
 export function optionReference(sinkTypes: readonly SinkType[]): string {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { LeadEvent } from '../leads/delivery.ts';
-import type { SinkType } from '../sinks/sink.ts';
+import type { LeadEvent } from '../../leads/delivery.ts';
+import type { SinkType } from '../../sinks/sink.ts';
 import { durationBetween, nameOption, printDuration } from './option-limits.ts';
 
 /** From the first failed attempt to the last; after it a delivery is dead. About three days in all. */

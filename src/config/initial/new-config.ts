@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { SinkType } from '../sinks/sink.ts';
+import type { SinkType } from '../../sinks/sink.ts';
 
 /** What a new configuration is made of. Texts may hold `${NAME}`. */
 export interface NewConfig {

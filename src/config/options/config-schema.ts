@@ -1,4 +1,4 @@
-import type { SinkType } from '../sinks/sink.ts';
+import type { SinkType } from '../../sinks/sink.ts';
 import { daemonOptions } from './daemon-options.ts';
 import { NAME } from './option-limits.ts';
 import { isSchema, type JsonSchema, optionSchema } from './option-schema.ts';

@@ -10,7 +10,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import type { FaultList, Path } from './fault-list.ts';
+import type { FaultList, Path } from '../faults/fault-list.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 import { isNeeded, type Purpose } from './needs.ts';
 

@@ -1,5 +1,5 @@
 import { LineCounter } from 'yaml';
-import { ConfigError, type Fault } from './config-error.ts';
+import { ConfigError, type Fault } from '../contract/config-error.ts';
 
 /** Where something is in the configuration: keys of maps and 0-based places in lists. */
 export type Path = readonly PropertyKey[];

@@ -1,6 +1,6 @@
-import { S3_SECRETS } from '../exports/options.ts';
-import type { Path } from './fault-list.ts';
-import { ANY_TYPE, sinkOptions } from './sink-options.ts';
+import { S3_SECRETS } from '../../exports/options.ts';
+import type { Path } from '../faults/fault-list.ts';
+import { ANY_TYPE, sinkOptions } from '../options/sink-options.ts';
 
 /**
  * What a configuration is read for. `everything`: to read leads and to deliver them. `ledger`: to look into the ledger and

@@ -1,9 +1,9 @@
 import { validate as isCron } from 'node-cron';
 import { z } from 'zod';
-import { isTimezone } from '../platform/timezone.ts';
-import type { PollSchedule } from './config.ts';
+import { isTimezone } from '../../platform/timezone.ts';
+import type { PollSchedule } from '../contract/config.ts';
+import { didYouMean } from '../faults/suggest.ts';
 import { durationBetween } from './option-limits.ts';
-import { didYouMean } from './suggest.ts';
 
 /** The time from one poll to the next where nothing is said of it. */
 export const DEFAULT_EVERY_MS = 30_000;

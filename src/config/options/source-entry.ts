@@ -1,4 +1,4 @@
-import { sourceOptions } from '../source/contract/options.ts';
+import { sourceOptions } from '../../source/contract/options.ts';
 import { pollOptions } from './poll-options.ts';
 
 /** A source as it is written: its own options, and when it is polled. */

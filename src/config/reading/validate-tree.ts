@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { isUnreadableSecret } from '../platform/option-types.ts';
-import { explainIssue, type Issue, innermostIssues } from './explain-issue.ts';
-import type { FaultList, Path } from './fault-list.ts';
+import { isUnreadableSecret } from '../../platform/option-types.ts';
+import { explainIssue, type Issue, innermostIssues } from '../faults/explain-issue.ts';
+import type { FaultList, Path } from '../faults/fault-list.ts';
+import { didYouMean } from '../faults/suggest.ts';
 import { isNeeded, type Purpose } from './needs.ts';
-import { didYouMean } from './suggest.ts';
 import { type Replaced, valueAt, type YamlTree } from './yaml-tree.ts';
 
 /** Validates parts of a configuration, each by its own schema, and puts every fault at its place in the file. */

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { alertOptions } from '../alerts/options.ts';
-import { exportOptions } from '../exports/options.ts';
-import { secret } from '../platform/option-types.ts';
-import type { Secret } from '../platform/secret.ts';
+import { alertOptions } from '../../alerts/options.ts';
+import { exportOptions } from '../../exports/options.ts';
+import { secret } from '../../platform/option-types.ts';
+import type { Secret } from '../../platform/secret.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
 /** A key can be tried offline by whoever gets hold of the files. */

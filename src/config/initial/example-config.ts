@@ -1,4 +1,4 @@
-import type { SinkType } from '../sinks/sink.ts';
+import type { SinkType } from '../../sinks/sink.ts';
 import { newConfig, sinkEntry } from './new-config.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { type Document, parseAllDocuments, type YAMLParseError } from 'yaml';
-import type { FaultList } from './fault-list.ts';
+import type { FaultList } from '../faults/fault-list.ts';
 
 const MAX_CHARACTERS = 256 * 1024;
 /** A file with more bytes has too many characters, however they are encoded. */
