@@ -11,7 +11,7 @@ const PROGRAMS = [
   'cli/query/query-watch.ts',
   'daemon/start/ledger-thread.ts',
   'exports/export-process.ts',
-  'exports/piece-thread.ts',
+  'exports/files/piece-thread.ts',
   'ledger/database/inspect-process.ts',
   'ledger/queries/reader-thread.ts',
   'ledger/recovery/build-process.ts',

@@ -216,6 +216,25 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRoom>>>> 
       because: 'The files of config/ itself read a file as a whole; begin at load-config.ts.',
     },
   },
+  exports: {
+    contract: {
+      imports: [],
+      because:
+        'exports/contract/ says what an export is and how one fails; it must not know how one is made.',
+    },
+    destinations: {
+      imports: ['contract'],
+      because: 'exports/destinations/ puts files into a directory or S3; it must not know what is in them.',
+    },
+    files: {
+      imports: ['contract'],
+      because: 'exports/files/ turns rows into a file and back; it must not know where the file goes.',
+    },
+    '.': {
+      imports: ['contract', 'destinations', 'files'],
+      because: 'The files of exports/ itself make one export from end to end; begin at run-export.ts.',
+    },
+  },
 };
 
 const rooms: Readonly<Record<string, Room>> = {
@@ -292,18 +311,18 @@ const rooms: Readonly<Record<string, Room>> = {
   exports: {
     imports: ['ledger', 'parquet', 'platform', 'store'],
     doors: [
-      'export.ts',
-      'export-format.ts',
-      'whole-or-not.ts',
-      'options.ts',
-      'schedule.ts',
-      'export-states.ts',
       'run-export.ts',
-      'open-destination.ts',
-      'destination.ts',
-      'export-failed.ts',
       'export-lock.ts',
-      'holding.ts',
+      'export-states.ts',
+      'contract/options.ts',
+      'contract/schedule.ts',
+      'contract/export-format.ts',
+      'contract/export-failed.ts',
+      'destinations/destination.ts',
+      'destinations/open-destination.ts',
+      'files/export.ts',
+      'files/whole-or-not.ts',
+      'files/holding.ts',
     ],
     because: 'exports/ turns tables of the ledger into files; it must not know who asked for them.',
   },

@@ -5,7 +5,7 @@ import { daemonOptions } from '../../src/config/options/daemon-options.ts';
 import { type JsonSchema, optionSchema } from '../../src/config/options/option-schema.ts';
 import { ANY_TYPE, sinkOptions } from '../../src/config/options/sink-options.ts';
 import { sourceEntry } from '../../src/config/options/source-entry.ts';
-import { exportTypes } from '../../src/exports/options.ts';
+import { exportTypes } from '../../src/exports/contract/options.ts';
 import { duration, secret, size } from '../../src/platform/option-types.ts';
 import type { SinkType } from '../../src/sinks/sink.ts';
 

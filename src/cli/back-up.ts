@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { AlreadyThere, wholeOrNot } from '../exports/whole-or-not.ts';
+import { AlreadyThere, wholeOrNot } from '../exports/files/whole-or-not.ts';
 import { backUpLedger } from '../ledger/database/backup.ts';
 import { ledgerFile } from '../operations/opening/open-ledger.ts';
 import { listenForStop } from '../platform/stop-signals.ts';

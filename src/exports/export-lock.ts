@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { acquireLock, isLocked } from '../platform/lock.ts';
-import { folderFailure } from './export-failed.ts';
+import { folderFailure } from './contract/export-failed.ts';
 
 /** In ms: whoever only looks whether it is held is gone by then. */
 const LOOK_MS = 20;

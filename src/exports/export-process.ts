@@ -1,10 +1,10 @@
 import { setPriority } from 'node:os';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { LockHeld } from '../platform/lock.ts';
-import { ExportFailed } from './export-failed.ts';
+import { ExportFailed } from './contract/export-failed.ts';
+import { openDestination } from './destinations/open-destination.ts';
 import { lockExport } from './export-lock.ts';
 import { makeExport } from './make-export.ts';
-import { openDestination } from './open-destination.ts';
 import { type ExportJob, type ExportResult, targetOf } from './run-export.ts';
 
 // The process that an export runs in: gets its job as a message, and tells what it came to. It ends with whoever started it.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { codeOf } from '../platform/error-code.ts';
 import { type Files, writeFileDurably } from '../platform/files.ts';
-import { folderFailure } from './export-failed.ts';
+import { folderFailure } from './contract/export-failed.ts';
 
 const time = z.coerce.date();
 

@@ -1,12 +1,12 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { relations } from '../store/documented.ts';
-import type { Destination } from './destination.ts';
-import { type ExportRequest, exportTables } from './export.ts';
-import { ExportFailed, folderFailure } from './export-failed.ts';
-import { fileNameOf } from './export-name.ts';
-import type { ExportConfig } from './options.ts';
-import { AlreadyThere } from './whole-or-not.ts';
+import { ExportFailed, folderFailure } from './contract/export-failed.ts';
+import { fileNameOf } from './contract/export-name.ts';
+import type { ExportConfig } from './contract/options.ts';
+import type { Destination } from './destinations/destination.ts';
+import { type ExportRequest, exportTables } from './files/export.ts';
+import { AlreadyThere } from './files/whole-or-not.ts';
 
 /** Which run of an export it is. */
 export interface ExportRun {

@@ -4,8 +4,8 @@ import { extname } from 'node:path';
 import { codeOf } from '../platform/error-code.ts';
 import { replacedProgram } from '../platform/replaced-program.ts';
 import { Secret } from '../platform/secret.ts';
+import { type ExportConfig, type ExportTarget, S3_SECRETS } from './contract/options.ts';
 import type { ExportMade, ExportRun } from './make-export.ts';
-import { type ExportConfig, type ExportTarget, S3_SECRETS } from './options.ts';
 
 /** What the process of an export is told to do. Secrets are plain in it: it travels from process to process, and is kept nowhere. */
 export interface ExportJob {

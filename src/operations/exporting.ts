@@ -1,7 +1,7 @@
 import { describeExport, differingOptions } from '../config/changes/compare-configs.ts';
 import { backOffMs } from '../delivery/retry-policy.ts';
+import type { ExportConfig } from '../exports/contract/options.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
-import type { ExportConfig } from '../exports/options.ts';
 import { type ExportJob, type ExportResult, runExport } from '../exports/run-export.ts';
 import { nextBeat } from '../platform/beat.ts';
 import type { Clock, Random } from '../platform/clock.ts';

@@ -1,7 +1,7 @@
+import type { ExportConfig } from '../exports/contract/options.ts';
+import { dueAfter } from '../exports/contract/schedule.ts';
 import { isRunning } from '../exports/export-lock.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
-import type { ExportConfig } from '../exports/options.ts';
-import { dueAfter } from '../exports/schedule.ts';
 
 /** An export as the configuration and what is remembered of it have it together. */
 export interface ExportView {

@@ -29,7 +29,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'exports that build on each other are kept',
     without: 'the base of all increments is deleted, and rows are gone for good',
-    file: 'src/exports/options.ts',
+    file: 'src/exports/contract/options.ts',
     text: "rows === 'new' && keep !== undefined",
     instead: 'rows === undefined && keep !== undefined',
     tests: ['test/config/exports.test.ts'],

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Directory } from '../../src/exports/directory.ts';
+import { Directory } from '../../src/exports/destinations/directory.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const FILES = 2_000;

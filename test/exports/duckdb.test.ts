@@ -6,7 +6,7 @@ import {
   DuckDBTimestampTZValue,
 } from '@duckdb/node-api';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { exportTables } from '../../src/exports/export.ts';
+import { exportTables } from '../../src/exports/files/export.ts';
 import { queries, relations } from '../../src/store/documented.ts';
 import { eventful, filled, ledgerValue, sorted, VALUES, withoutAges } from '../store/eventful-store.ts';
 import { comparable, type Row } from '../store/two-stores.ts';

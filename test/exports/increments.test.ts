@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FileFormatName } from '../../src/exports/encoder.ts';
+import type { FileFormatName } from '../../src/exports/files/encoder.ts';
 import { relations } from '../../src/store/documented.ts';
 import { Chance } from '../simulation/chance.ts';
 import { Lake } from './lake.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dueAfter } from '../../src/exports/schedule.ts';
+import { dueAfter } from '../../src/exports/contract/schedule.ts';
 
 test.each([
   [{ at: '03:00', timezone: 'UTC' }, '2026-11-20T02:59:59.999Z', '2026-11-20T03:00:00.000Z'],

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
-import { exportTables } from '../../src/exports/export.ts';
+import { exportTables } from '../../src/exports/files/export.ts';
 import { migrations } from '../../src/sinks/postgres/migrations.ts';
 import { relations } from '../../src/store/documented.ts';
 import { openPostgres, startDatabase } from '../sinks/postgres/database.ts';

@@ -1,9 +1,9 @@
 import { extname } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../../config/faults/suggest.ts';
-import { type ExportRequest, exportTables } from '../../exports/export.ts';
-import { EXPORT_FORMATS, type ExportFormat } from '../../exports/export-format.ts';
-import { AlreadyThere } from '../../exports/whole-or-not.ts';
+import { EXPORT_FORMATS, type ExportFormat } from '../../exports/contract/export-format.ts';
+import { type ExportRequest, exportTables } from '../../exports/files/export.ts';
+import { AlreadyThere } from '../../exports/files/whole-or-not.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { MOMENT_FORMS } from '../../platform/moment.ts';
 import { listenForStop } from '../../platform/stop-signals.ts';

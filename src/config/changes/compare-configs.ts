@@ -1,4 +1,4 @@
-import type { ExportConfig } from '../../exports/options.ts';
+import type { ExportConfig } from '../../exports/contract/options.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { Config, SinkConfig, SourceConfig } from '../contract/config.ts';
 

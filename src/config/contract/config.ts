@@ -1,5 +1,5 @@
 import type { AlertOptions } from '../../alerts/options.ts';
-import type { ExportConfig } from '../../exports/options.ts';
+import type { ExportConfig } from '../../exports/contract/options.ts';
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { Retention } from '../../leads/retention.ts';
 import type { Secret } from '../../platform/secret.ts';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { alertOptions } from '../../alerts/options.ts';
-import { exportOptions } from '../../exports/options.ts';
+import { exportOptions } from '../../exports/contract/options.ts';
 import { secret } from '../../platform/option-types.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { durationBetween, nameOption } from './option-limits.ts';

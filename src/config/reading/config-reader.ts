@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { type ExportConfig, exportConfigOf } from '../../exports/options.ts';
+import { type ExportConfig, exportConfigOf } from '../../exports/contract/options.ts';
 import { isLoopback } from '../../platform/loopback.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import type { Config, LedgerConfig, SinkConfig, SourceConfig } from '../contract/config.ts';

@@ -1,4 +1,4 @@
-import { S3_SECRETS } from '../../exports/options.ts';
+import { S3_SECRETS } from '../../exports/contract/options.ts';
 import type { Path } from '../faults/fault-list.ts';
 import { ANY_TYPE, sinkOptions } from '../options/sink-options.ts';
 

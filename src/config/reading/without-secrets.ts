@@ -1,4 +1,4 @@
-import { S3_SECRETS } from '../../exports/options.ts';
+import { S3_SECRETS } from '../../exports/contract/options.ts';
 
 /** The top of the configuration without what may stay unread. */
 export function withoutSecrets(root: Readonly<Record<string, unknown>>): Record<string, unknown> {

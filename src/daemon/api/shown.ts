@@ -7,7 +7,7 @@ import type {
   PollRow as PollModel,
   SinkOverview,
 } from '../../admin/model.ts';
-import type { ExportTarget } from '../../exports/options.ts';
+import type { ExportTarget } from '../../exports/contract/options.ts';
 import type {
   KeptAttempt,
   KeptPoll,

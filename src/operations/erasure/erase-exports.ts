@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { Config } from '../../config/contract/config.ts';
-import type { Destination } from '../../exports/destination.ts';
-import { ExportFailed } from '../../exports/export-failed.ts';
+import { ExportFailed } from '../../exports/contract/export-failed.ts';
+import type { ExportConfig } from '../../exports/contract/options.ts';
+import type { Destination } from '../../exports/destinations/destination.ts';
+import { openDestination } from '../../exports/destinations/open-destination.ts';
 import { lockExport } from '../../exports/export-lock.ts';
 import { ExportStates } from '../../exports/export-states.ts';
-import { holdsAnyOf } from '../../exports/holding.ts';
-import { openDestination } from '../../exports/open-destination.ts';
-import type { ExportConfig } from '../../exports/options.ts';
+import { holdsAnyOf } from '../../exports/files/holding.ts';
 import type { Person } from '../../leads/person.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { codeOf } from '../../platform/error-code.ts';

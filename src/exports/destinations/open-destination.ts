@@ -1,6 +1,6 @@
+import type { ExportConfig } from '../contract/options.ts';
 import type { Destination } from './destination.ts';
 import { Directory } from './directory.ts';
-import type { ExportConfig } from './options.ts';
 
 /** Opens where an export goes. `folder` is where one is made that goes elsewhere; the SDK is loaded only for that. */
 export async function openDestination(

@@ -15,11 +15,11 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import type { Secret } from '../platform/secret.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { ExportFailed, folderFailure } from '../contract/export-failed.ts';
+import { inOrder, isInTheMaking, isOf } from '../contract/export-name.ts';
+import type { ExportTarget } from '../contract/options.ts';
 import type { Destination } from './destination.ts';
-import { ExportFailed, folderFailure } from './export-failed.ts';
-import { inOrder, isInTheMaking, isOf } from './export-name.ts';
-import type { ExportTarget } from './options.ts';
 import { storageFailure } from './storage-failure.ts';
 
 type S3Target = Extract<ExportTarget, { type: 's3' }>;

@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { codeOf } from '../platform/error-code.ts';
-import { disk, makeFolderDurably } from '../platform/files.ts';
+import { codeOf } from '../../platform/error-code.ts';
+import { disk, makeFolderDurably } from '../../platform/files.ts';
+import { folderFailure } from '../contract/export-failed.ts';
+import { inOrder, inTheMaking, isInTheMaking, isOf } from '../contract/export-name.ts';
 import type { Destination } from './destination.ts';
-import { folderFailure } from './export-failed.ts';
-import { inOrder, inTheMaking, isInTheMaking, isOf } from './export-name.ts';
 
 /** Exports are personal data mostly: whoever else should read them shares the group. */
 const FOLDER_MODE = 0o750;

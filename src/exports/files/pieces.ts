@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { LedgerError } from '../ledger/contract/ledger-error.ts';
+import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Made, MadeOf, Wanted } from './piece-thread.ts';
 
 /** Each takes some 50 MB with leads of 1 KB, and all of an export some 280; the largest lead takes its size many times over. */

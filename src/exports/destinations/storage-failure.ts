@@ -1,5 +1,5 @@
-import { networkFailure } from '../platform/network-failure.ts';
-import { ExportFailed } from './export-failed.ts';
+import { networkFailure } from '../../platform/network-failure.ts';
+import { ExportFailed } from '../contract/export-failed.ts';
 
 const KEYS = 'Correct `access_key_id` and `secret_access_key`, or what the environment of the AWS SDK says.';
 const RIGHTS =

@@ -1,7 +1,7 @@
 import { lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { disk } from '../platform/files.ts';
-import { inTheMaking } from './export-name.ts';
+import { disk } from '../../platform/files.ts';
+import { inTheMaking } from '../contract/export-name.ts';
 
 /** Something of that name is there, and was left as it is. */
 export class AlreadyThere extends Error {
