@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { commitOf } from '../src/cli/shell/build-info.ts';
-import { version } from '../src/platform/version.ts';
+import { version } from '../src/platform/process/version.ts';
 import { buildDebianPackage } from './release/debian-package.ts';
 import { packImageContext } from './release/image-context.ts';
 import { run } from './release/run.ts';

@@ -235,6 +235,36 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRoom>>>> 
       because: 'The files of exports/ itself make one export from end to end; begin at run-export.ts.',
     },
   },
+  platform: {
+    time: {
+      imports: [],
+      because: 'platform/time/ is clocks, deadlines and moments; it must not know what waits for them.',
+    },
+    failures: {
+      imports: [],
+      because: 'platform/failures/ words what the system refused; it must not know what was tried.',
+    },
+    process: {
+      imports: [],
+      because: 'platform/process/ is this process and its program; it must not know what runs in it.',
+    },
+    text: {
+      imports: [],
+      because: 'platform/text/ writes and reads text; it must not know what the text is about.',
+    },
+    http: {
+      imports: [],
+      because: 'platform/http/ is addresses and headers; it must not know who calls whom.',
+    },
+    files: {
+      imports: ['time', 'failures', 'process'],
+      because: 'platform/files/ is files, folders and locks on them; it must not know what is in them.',
+    },
+    options: {
+      imports: ['files'],
+      because: 'platform/options/ is the kinds of options and secrets; it must not know any option.',
+    },
+  },
 };
 
 const rooms: Readonly<Record<string, Room>> = {

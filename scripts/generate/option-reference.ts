@@ -6,7 +6,7 @@ import { type JsonSchema, optionSchema } from '../../src/config/options/option-s
 import { ANY_TYPE, sinkOptions } from '../../src/config/options/sink-options.ts';
 import { sourceEntry } from '../../src/config/options/source-entry.ts';
 import { exportTypes } from '../../src/exports/contract/options.ts';
-import { duration, secret, size } from '../../src/platform/option-types.ts';
+import { duration, secret, size } from '../../src/platform/options/option-types.ts';
 import type { SinkType } from '../../src/sinks/sink.ts';
 
 /** The page that describes every option: name, value, default and meaning, drawn from the schemas. */

@@ -1,5 +1,5 @@
-import { codeOf } from '../platform/error-code.ts';
-import { hostAndPort } from '../platform/host-and-port.ts';
+import { codeOf } from '../platform/failures/error-code.ts';
+import { hostAndPort } from '../platform/http/host-and-port.ts';
 
 /** The admin address cannot be listened on. */
 export class AdminAddressError extends Error {

@@ -1,4 +1,4 @@
-import { codeOf } from '../platform/error-code.ts';
+import { codeOf } from '../platform/failures/error-code.ts';
 import { type Actor, actor } from './actor.ts';
 import type { Operations } from './operations.ts';
 import { Refusal } from './refusal.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { INSTANCE_HEADER } from '../platform/instance-header.ts';
+import { INSTANCE_HEADER } from '../platform/http/instance-header.ts';
 import { type Access, askForCredential, type Stranger } from './access.ts';
 import { actor } from './actor.ts';
 import { refuse } from './answer.ts';

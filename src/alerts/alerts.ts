@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.ts';
-import type { Files } from '../platform/files.ts';
+import type { Files } from '../platform/files/files.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { AlertFile, type Kept } from './alert-file.ts';
 import { Book } from './book.ts';

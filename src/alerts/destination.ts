@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { Message } from './notice.ts';
 
 /** Where notices go. Made without opening a connection. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
-import { codeOf } from '../platform/error-code.ts';
-import { isLoopback } from '../platform/loopback.ts';
-import { secret } from '../platform/option-types.ts';
+import { codeOf } from '../platform/failures/error-code.ts';
+import { isLoopback } from '../platform/http/loopback.ts';
+import { secret } from '../platform/options/option-types.ts';
+import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { DestinationFailed, defineDestination } from './destination.ts';
 import { type Message, subjectOf, textOf } from './notice.ts';
 import { TIMEOUT_MS } from './post.ts';

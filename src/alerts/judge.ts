@@ -1,5 +1,5 @@
 import { fallenFrom } from '../leads/listing-fall.ts';
-import { countOf, sentence } from '../platform/in-words.ts';
+import { countOf, sentence } from '../platform/text/in-words.ts';
 import type { Condition, Limits } from './condition.ts';
 import { printSpan } from './notice.ts';
 import type { Observed, ObservedExport, ObservedSink, ObservedSource } from './observed.ts';

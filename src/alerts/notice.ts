@@ -1,4 +1,4 @@
-import { OBEYED } from '../platform/obeyed.ts';
+import { OBEYED } from '../platform/text/obeyed.ts';
 import { type Condition, runbookOf, SEVERITY } from './condition.ts';
 
 /** What one notice says: a condition has begun, lasts (the daily reminder), or is over. Holds nothing of a lead. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { Destination, DestinationType } from './destination.ts';
 import type { AlertOptions } from './options.ts';
 import { destinationTypes } from './registry.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration } from '../platform/option-types.ts';
+import { duration } from '../platform/options/option-types.ts';
 import type { Condition, Limits } from './condition.ts';
 import { destinationTypes } from './registry.ts';
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import { type Destination, DestinationFailed } from './destination.ts';
 import type { Message, Notice } from './notice.ts';
 

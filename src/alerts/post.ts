@@ -1,6 +1,6 @@
-import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
-import { networkFailure } from '../platform/network-failure.ts';
-import { userAgent } from '../platform/version.ts';
+import { networkFailure } from '../platform/failures/network-failure.ts';
+import { userAgent } from '../platform/process/version.ts';
+import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { DestinationFailed } from './destination.ts';
 
 /** As long as a destination may take, in ms, its answer included. */

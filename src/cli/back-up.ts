@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { AlreadyThere, wholeOrNot } from '../exports/files/whole-or-not.ts';
 import { backUpLedger } from '../ledger/database/backup.ts';
 import { ledgerFile } from '../operations/opening/open-ledger.ts';
-import { listenForStop } from '../platform/stop-signals.ts';
+import { listenForStop } from '../platform/process/stop-signals.ts';
 import { CommandFailure } from './shell/command-failure.ts';
 import { type GlobalOptions, readableConfigOf, type Surroundings } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
-import { systemClock } from '../platform/clock.ts';
-import { armFailpoints } from '../platform/failpoint.ts';
-import { asTyped, startCommand, typedCommand } from '../platform/typed-command.ts';
+import { armFailpoints } from '../platform/process/failpoint.ts';
+import { asTyped, startCommand, typedCommand } from '../platform/process/typed-command.ts';
+import { systemClock } from '../platform/time/clock.ts';
 import type { LogStream } from '../telemetry/logger.ts';
 import { program } from './program.ts';
 import { CommandFailure } from './shell/command-failure.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { version } from '../platform/version.ts';
+import { version } from '../platform/process/version.ts';
 import { commandTree, type TreeCommand, type TreeOption } from './completion/command-tree.ts';
 import { buildInfo } from './shell/build-info.ts';
 import { EXIT_CODE_MEANINGS } from './shell/exit-code.ts';

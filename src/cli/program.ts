@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { asTyped, typedCommand } from '../platform/typed-command.ts';
-import { version } from '../platform/version.ts';
+import { asTyped, typedCommand } from '../platform/process/typed-command.ts';
+import { version } from '../platform/process/version.ts';
 import { COMMANDS, type ListedCommand } from './command-table.ts';
 import { addOwnCommands } from './own-commands.ts';
 import type { Surroundings } from './shell/context.ts';

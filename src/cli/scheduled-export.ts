@@ -1,5 +1,5 @@
 import { exportOnce } from '../operations/exporting.ts';
-import { listenForStop } from '../platform/stop-signals.ts';
+import { listenForStop } from '../platform/process/stop-signals.ts';
 import { CommandFailure } from './shell/command-failure.ts';
 import { configOf, exportStatesOf, type GlobalOptions, type Surroundings } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';

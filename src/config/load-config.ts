@@ -1,5 +1,5 @@
-import { rightsOfOthers } from '../platform/others-rights.ts';
-import { NotRead, readRegularFile } from '../platform/regular-file.ts';
+import { rightsOfOthers } from '../platform/files/others-rights.ts';
+import { NotRead, readRegularFile } from '../platform/files/regular-file.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import type { Config, LedgerConfig } from './contract/config.ts';
 import { type ConfigValue, effectiveValues, inlineSecrets } from './effective-values.ts';

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import type { BatchRef } from '../leads/delivery.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Secret } from '../platform/secret.ts';
+import type { Secret } from '../platform/options/secret.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { JobData } from './bullmq-worker.ts';
 import { BullmqWorkers } from './bullmq-workers.ts';
 import { type AttemptBatch, type CarriedSink, type Carrier, CarrierUnavailable } from './carrier.ts';

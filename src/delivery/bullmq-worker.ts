@@ -1,7 +1,7 @@
 import { type Job, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { BatchRef } from '../leads/delivery.ts';
-import type { Secret } from '../platform/secret.ts';
+import type { Secret } from '../platform/options/secret.ts';
 import type { CarriedSink } from './carrier.ts';
 import { redisCodeOf } from './redis-failure.ts';
 import { COMMAND_MS, retryStrategy } from './redis-link.ts';

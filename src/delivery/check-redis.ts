@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
-import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
-import type { Secret } from '../platform/secret.ts';
+import type { Secret } from '../platform/options/secret.ts';
+import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { CarrierUnavailable } from './carrier.ts';
 import { hintFor, NoAnswer, redisCodeOf } from './redis-failure.ts';
 

@@ -1,7 +1,7 @@
 import type { Attempted } from '../leads/judge.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import { HEALTHY, REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
-import type { Random } from '../platform/clock.ts';
+import type { Random } from '../platform/time/clock.ts';
 import { backOffMs } from './retry-policy.ts';
 
 /** Attempts that are remembered. Enough to tell a failure rate of 10 % from one of 30 %. */

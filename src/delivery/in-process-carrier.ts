@@ -1,5 +1,5 @@
 import type { BatchRef } from '../leads/delivery.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { AttemptBatch, Carrier } from './carrier.ts';
 import { RunningAttempts } from './running-attempts.ts';
 

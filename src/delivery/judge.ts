@@ -1,7 +1,7 @@
 import type { Attempted, Judge, Judgement, Verdict } from '../leads/judge.ts';
 import type { Refused, Unavailable } from '../leads/outcome.ts';
 import { REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
-import type { Random } from '../platform/clock.ts';
+import type { Random } from '../platform/time/clock.ts';
 import { isExplained, isOfErasedAlone, nextHealth } from './circuit-breaker.ts';
 import { backOffMs, type RetryPolicy, retryWaitMs } from './retry-policy.ts';
 

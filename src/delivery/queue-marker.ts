@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Secret } from '../platform/secret.ts';
+import type { Secret } from '../platform/options/secret.ts';
 import { askRedis } from './check-redis.ts';
 
 const keyOf = (prefix: string) => `${prefix}:ledger`;

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
-import type { Clock } from '../platform/clock.ts';
-import type { Secret } from '../platform/secret.ts';
+import type { Secret } from '../platform/options/secret.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import { NoAnswer, type RedisFailure, reconnectMayHelp, redisFailure } from './redis-failure.ts';
 
 /** A command that Redis does not answer within this time has failed, in ms. */

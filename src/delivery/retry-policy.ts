@@ -1,4 +1,4 @@
-import type { Random } from '../platform/clock.ts';
+import type { Random } from '../platform/time/clock.ts';
 
 /** When the next attempt is due, counted from the one that failed. */
 export interface RetryPolicy {

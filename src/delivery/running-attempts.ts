@@ -1,5 +1,5 @@
 import type { BatchRef } from '../leads/delivery.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { AttemptBatch } from './carrier.ts';
 
 /** How long attempts that were aborted may take to notice and to give their leases back, in ms. */

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { acquireLock, isLocked } from '../platform/lock.ts';
+import { acquireLock, isLocked } from '../platform/files/lock.ts';
 import { folderFailure } from './contract/export-failed.ts';
 
 /** In ms: whoever only looks whether it is held is gone by then. */

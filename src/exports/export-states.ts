@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { codeOf } from '../platform/error-code.ts';
-import { type Files, writeFileDurably } from '../platform/files.ts';
+import { codeOf } from '../platform/failures/error-code.ts';
+import { type Files, writeFileDurably } from '../platform/files/files.ts';
 import { folderFailure } from './contract/export-failed.ts';
 
 const time = z.coerce.date();

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
-import { codeOf } from '../platform/error-code.ts';
-import { replacedProgram } from '../platform/replaced-program.ts';
-import { Secret } from '../platform/secret.ts';
+import { codeOf } from '../platform/failures/error-code.ts';
+import { Secret } from '../platform/options/secret.ts';
+import { replacedProgram } from '../platform/process/replaced-program.ts';
 import { type ExportConfig, type ExportTarget, S3_SECRETS } from './contract/options.ts';
 import type { ExportMade, ExportRun } from './make-export.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { Ledger } from './contract/ledger.ts';
 import { inspectFile } from './database/inspect-file.ts';
 import { BegunAttempts } from './delivering/begun-attempts.ts';

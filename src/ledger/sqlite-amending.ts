@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { LedgerAmending } from './contract/ledger-amending.ts';
 import { inTurns } from './database/in-turns.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';

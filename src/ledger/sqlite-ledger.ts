@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Judge } from '../leads/judge.ts';
-import type { Clock, Random } from '../platform/clock.ts';
+import type { Clock, Random } from '../platform/time/clock.ts';
 import type { Ledger } from './contract/ledger.ts';
 import { toLedgerError } from './contract/ledger-error.ts';
 import type { Opening } from './contract/ledger-upkeep.ts';

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Erased } from '../leads/person.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { LedgerPersons } from './contract/ledger-persons.ts';
 import { inTurns } from './database/in-turns.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import type { Owing } from './delivering/owing.ts';
 import type { LedgerEngine } from './engine.ts';

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { collectGarbage } from '../platform/memory.ts';
+import { collectGarbage } from '../platform/process/memory.ts';
 import type { Opening } from './contract/ledger-upkeep.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import { fileIdentity, scrub } from './database/ledger-file.ts';

@@ -11,11 +11,11 @@ import { openDestination as openExportDestination } from '../exports/destination
 import { ExportStates } from '../exports/export-states.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { inspectFile } from '../ledger/database/inspect-file.ts';
-import type { Clock, Random } from '../platform/clock.ts';
-import { codeOf } from '../platform/error-code.ts';
-import { disk } from '../platform/files.ts';
-import { countOf } from '../platform/in-words.ts';
-import type { Secret } from '../platform/secret.ts';
+import { codeOf } from '../platform/failures/error-code.ts';
+import { disk } from '../platform/files/files.ts';
+import type { Secret } from '../platform/options/secret.ts';
+import { countOf } from '../platform/text/in-words.ts';
+import type { Clock, Random } from '../platform/time/clock.ts';
 import { SinkUnavailable } from '../sinks/sink.ts';
 import { type Source, SourceError } from '../source/contract/source.ts';
 import { openSource } from '../source/http-source.ts';

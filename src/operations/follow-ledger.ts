@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/contract/ledger.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { NewsEntry, NewsMark } from '../ledger/contract/news-entries.ts';
 import type { Backlog } from '../ledger/contract/shown.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 
 /** A sink is held, paused, or neither any more. */
 export interface SinkChange {

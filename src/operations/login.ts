@@ -1,5 +1,5 @@
 import type { Config, SourceConfig } from '../config/contract/config.ts';
-import type { Clock, Random } from '../platform/clock.ts';
+import type { Clock, Random } from '../platform/time/clock.ts';
 import type { Login } from '../source/auth/login.ts';
 import { openSource } from '../source/http-source.ts';
 

@@ -1,6 +1,6 @@
 import type { SinkConfig } from '../config/contract/config.ts';
 import type { Delivery } from '../leads/delivery.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { Preview } from '../sinks/sink.ts';
 import { openSink } from './opening/open-sinks.ts';
 

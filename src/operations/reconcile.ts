@@ -1,7 +1,7 @@
 import type { HeldState } from '../leads/held.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
 import { IdSet } from '../ledger/recording/id-set.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { HeldLead } from '../sinks/sink.ts';
 
 /** Leads in one look at the ledger. */

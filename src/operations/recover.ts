@@ -5,7 +5,7 @@ import { recoveredFile, removeLedger } from '../ledger/database/leftovers.ts';
 import type { Recovered } from '../ledger/recovery/build.ts';
 import { exchangeLedger } from '../ledger/recovery/exchange.ts';
 import { runBuild } from '../ledger/recovery/run-build.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import { hasLivingProcess } from './opening/free-the-dead.ts';
 import { lacksLedger } from './opening/new-ledger.ts';
 import { DataDirHeld, holdDataDir, ledgerFile } from './opening/open-ledger.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DestinationFailed } from '../alerts/destination.ts';
 import { openDestination } from '../alerts/open-destination.ts';
 import type { Config } from '../config/contract/config.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 
 /** What came of one test message. */
 export interface TestedAlert {

@@ -1,5 +1,5 @@
 import type { Config } from '../config/contract/config.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import { SinkUnavailable, type Tested } from '../sinks/sink.ts';
 import { testBatch } from '../sinks/test-batch.ts';
 import { openSink } from './opening/open-sinks.ts';

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
-import { DeadlinePassed, withinDeadline } from '../platform/deadline.ts';
-import { codeOf } from '../platform/error-code.ts';
-import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../platform/files.ts';
+import { codeOf } from '../platform/failures/error-code.ts';
+import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../platform/files/files.ts';
+import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { folderFailure, makingFailure } from './folder-failure.ts';
 import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from './sink.ts';
 

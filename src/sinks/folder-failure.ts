@@ -1,5 +1,5 @@
-import { type DiskFailure, diskFailure } from '../platform/disk-failure.ts';
-import { codeOf } from '../platform/error-code.ts';
+import { type DiskFailure, diskFailure } from '../platform/failures/disk-failure.ts';
+import { codeOf } from '../platform/failures/error-code.ts';
 import { SinkUnavailable } from './sink.ts';
 
 const NOT_THERE: DiskFailure = {

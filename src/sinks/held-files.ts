@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { codeOf } from '../platform/error-code.ts';
-import type { Files } from '../platform/files.ts';
+import { codeOf } from '../platform/failures/error-code.ts';
+import type { Files } from '../platform/files/files.ts';
 import { readingFailure } from './folder-failure.ts';
 import { type HeldLead, SinkUnavailable } from './sink.ts';
 

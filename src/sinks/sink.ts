@@ -3,7 +3,7 @@ import type { Batch, LeadEvent } from '../leads/delivery.ts';
 import type { FormerName, HistoryRow, Overview, Renamed } from '../leads/history.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import type { LeadKey, Person, Subject } from '../leads/person.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '../platform/time/clock.ts';
 
 /** A configured, named destination. Made without opening a connection; connects when first used. */
 export interface Sink {

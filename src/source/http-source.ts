@@ -1,8 +1,8 @@
 import { Agent } from 'undici';
 import type { ListingMark } from '../leads/listing-mark.ts';
-import type { Clock, Random } from '../platform/clock.ts';
-import { disk, type Files } from '../platform/files.ts';
-import type { Secret } from '../platform/secret.ts';
+import { disk, type Files } from '../platform/files/files.ts';
+import type { Secret } from '../platform/options/secret.ts';
+import type { Clock, Random } from '../platform/time/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { type Login, startLogin } from './auth/login.ts';
 import { TokenEndpoint } from './auth/token-endpoint.ts';

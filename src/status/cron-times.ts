@@ -1,5 +1,5 @@
 import { createTask, parse } from 'node-cron';
-import { wallTime } from '../platform/timezone.ts';
+import { wallTime } from '../platform/time/timezone.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import { OBEYED } from '../platform/obeyed.ts';
+import { OBEYED } from '../platform/text/obeyed.ts';
 import type { LogLevel } from './event-kind.ts';
 import type { Event } from './events.ts';
 import { logLine } from './log-line.ts';

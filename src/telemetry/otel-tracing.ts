@@ -22,9 +22,9 @@ import {
   type SpanExporter,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { codeOf } from '../platform/error-code.ts';
-import { networkFailure } from '../platform/network-failure.ts';
-import { version } from '../platform/version.ts';
+import { codeOf } from '../platform/failures/error-code.ts';
+import { networkFailure } from '../platform/failures/network-failure.ts';
+import { version } from '../platform/process/version.ts';
 import type { Emit, EventOf } from './events.ts';
 import { samplerOf } from './otel-sampler.ts';
 import type { Span, TracedBatch, Tracing, TracingParts } from './tracing.ts';

@@ -5,7 +5,7 @@ import type { Message, Notice } from '../../src/alerts/notice.ts';
 import { openDestination } from '../../src/alerts/open-destination.ts';
 import { alertOptions } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import { freePort } from '../support/server-process.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 import { type SmtpServer, startSmtpServer } from './smtp-server.ts';

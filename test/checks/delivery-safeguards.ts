@@ -70,7 +70,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'the lease is looked at before the rename',
     without: 'a process that stood still drops a file that was read and taken away',
-    file: 'src/platform/files.ts',
+    file: 'src/platform/files/files.ts',
     text: '    beforeRename();\n',
     instead: '    void beforeRename;\n',
     tests: ['test/sinks/csv/csv.test.ts'],
@@ -86,7 +86,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a CSV file is synced before it is renamed',
     without: 'a power cut leaves an empty file under a good name',
-    file: 'src/platform/files.ts',
+    file: 'src/platform/files/files.ts',
     text: '      await file.sync();\n    } finally {',
     instead: '    } finally {',
     tests: ['test/sinks/csv', 'test/simulation'],
@@ -94,7 +94,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'the folder is synced after the rename',
     without: 'a power cut takes back a file that was reported as delivered',
-    file: 'src/platform/files.ts',
+    file: 'src/platform/files/files.ts',
     text: '    throw error;\n  }\n  await files.syncFolder(folder);\n}',
     instead: '    throw error;\n  }\n}',
     tests: ['test/sinks/csv', 'test/simulation'],
@@ -102,7 +102,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a file appears whole or not at all',
     without: 'a reader picks up a part of a file',
-    file: 'src/platform/files.ts',
+    file: 'src/platform/files/files.ts',
     text: 'const temporary = join(folder, `.${basename(path)}.${nonce}.tmp`);',
     instead: 'const temporary = path; void nonce; void basename;',
     tests: ['test/sinks/csv', 'test/faults/csv.test.ts'],

@@ -37,7 +37,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a named pipe or a device is not opened',
     without: 'one misplaced path blocks the process until somebody writes to it',
-    file: 'src/platform/regular-file.ts',
+    file: 'src/platform/files/regular-file.ts',
     text: "if (!found.isFile() && !found.isDirectory()) throw new NotRead(path, 'kind');",
     instead: "if (!found.isFile() && !found.isDirectory()) throw new NotRead(path, 'size');",
     tests: ['test/config/values.test.ts'],
@@ -45,7 +45,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a file in a drop is read when it is a file',
     without: 'one named pipe in a folder stops reconcile and erase for ever',
-    file: 'src/platform/files.ts',
+    file: 'src/platform/files/files.ts',
     text: 'if (!found || !(found.isFile() || found.isDirectory())) return undefined;',
     instead: 'if (!found) return undefined;',
     tests: ['test/sinks/csv/csv.test.ts'],
@@ -69,7 +69,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'lock files are for their user alone',
     without: 'whoever may read a lock can keep leadsync from starting',
-    file: 'src/platform/lock.ts',
+    file: 'src/platform/files/lock.ts',
     text: 'chmodSync(file, PRIVATE_MODE);',
     instead: 'void chmodSync;',
     tests: ['test/platform/lock.test.ts'],
@@ -165,7 +165,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'an oversize configuration or secret is not read',
     without: 'a mistaken path fills the memory',
-    file: 'src/platform/regular-file.ts',
+    file: 'src/platform/files/regular-file.ts',
     text: "  if (found.size > maxBytes) throw new NotRead(path, 'size');\n",
     instead: '',
     tests: ['test/config/values.test.ts'],
@@ -173,7 +173,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a file is private from its first moment',
     without: 'another user opens a new lock, and keeps leadsync from starting',
-    file: 'src/platform/private-file.ts',
+    file: 'src/platform/files/private-file.ts',
     text: "openSync(path, 'wx', PRIVATE_MODE)",
     instead: "openSync(path, 'wx')",
     tests: ['test/platform/lock.test.ts'],

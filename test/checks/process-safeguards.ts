@@ -23,7 +23,7 @@ export const processSafeguards: readonly Safeguard[] = [
     name: 'a daemon notices that its program was replaced',
     without:
       'after an upgrade without a restart, new sinks and exports fail for no reason that an operator can see',
-    file: 'src/platform/replaced-program.ts',
+    file: 'src/platform/process/replaced-program.ts',
     text: 'return buildOnDisk() === startedFrom ? undefined : REPLACED;',
     instead: 'return startedFrom === startedFrom ? undefined : REPLACED;',
     tests: ['test/whole/replaced-program.test.ts'],
@@ -71,7 +71,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'what root makes in the data directory belongs to its owner',
     without: 'the daemon cannot open the ledger that an administrator has made',
-    file: 'src/platform/folder-owner.ts',
+    file: 'src/platform/files/folder-owner.ts',
     text: 'return uid === 0 ? undefined : { uid, gid };',
     instead: 'return undefined;',
     tests: ['test/cli/root-owner.test.ts'],
@@ -127,7 +127,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'one daemon for a data directory',
     without: 'two daemons poll and owe the same leads',
-    file: 'src/platform/lock.ts',
+    file: 'src/platform/files/lock.ts',
     text: "db.exec('BEGIN EXCLUSIVE');",
     instead: "db.exec('BEGIN');",
     tests: ['test/faults/ledger.test.ts', 'test/cli'],
@@ -135,7 +135,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'a build refuses LEADSYNC_FAILPOINTS',
     without: 'a variable in the environment ends a daemon in production',
-    file: 'src/platform/failpoint.ts',
+    file: 'src/platform/process/failpoint.ts',
     text: '  if (isBuild)\n',
     instead: '  if (isBuild && text.length === 0)\n',
     tests: ['test/start/build.test.ts'],

@@ -37,7 +37,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'a closed terminal stops an export by hand as Ctrl-C does',
     without: 'SIGHUP ends the export at once, and its temporary file with personal data stays on the disk',
-    file: 'src/platform/stop-signals.ts',
+    file: 'src/platform/process/stop-signals.ts',
     text: "['SIGTERM', 'SIGINT', 'SIGHUP']",
     instead: "['SIGTERM', 'SIGINT']",
     tests: ['test/exports/killed.test.ts'],

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { version } from '../../src/platform/version.ts';
+import { version } from '../../src/platform/process/version.ts';
 import { Install } from './an-install.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

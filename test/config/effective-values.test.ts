@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { ConfigValue } from '../../src/config/effective-values.ts';
 import { describeConfig } from '../../src/config/load-config.ts';
 import type { Environment } from '../../src/config/reading/interpolate.ts';
-import { secret } from '../../src/platform/option-types.ts';
+import { secret } from '../../src/platform/options/option-types.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import type { SinkType } from '../../src/sinks/sink.ts';
 import { canarySecret, expectNoCanary } from '../support/canary.ts';

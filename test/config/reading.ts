@@ -3,7 +3,7 @@ import type { Config } from '../../src/config/contract/config.ts';
 import { ConfigError, formatFault } from '../../src/config/contract/config-error.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
 import type { Environment } from '../../src/config/reading/interpolate.ts';
-import { secret } from '../../src/platform/option-types.ts';
+import { secret } from '../../src/platform/options/option-types.ts';
 import { defineSink, type SinkType } from '../../src/sinks/sink.ts';
 
 const pigeon = defineSink({

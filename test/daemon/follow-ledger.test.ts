@@ -5,7 +5,7 @@ import { judgeBy } from '../../src/delivery/judge.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { followLedger, type Happening } from '../../src/operations/follow-ledger.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';

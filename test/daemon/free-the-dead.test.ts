@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { freeTheDead, showOwnLife, startAfterTheDead } from '../../src/operations/opening/free-the-dead.ts';
-import { isLocked } from '../../src/platform/lock.ts';
+import { isLocked } from '../../src/platform/files/lock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { Bench } from './bench.ts';
 import { hanging } from './fakes.ts';

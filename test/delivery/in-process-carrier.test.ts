@@ -1,5 +1,5 @@
 import { InProcessCarrier } from '../../src/delivery/in-process-carrier.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import { carrierContract } from './carrier-contract.ts';
 
 carrierContract(

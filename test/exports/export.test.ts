@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 import { type ExportRequest, exportTables } from '../../src/exports/files/export.ts';
 import { exportedRows } from '../../src/exports/files/exported-rows.ts';
 import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
-import { version } from '../../src/platform/version.ts';
+import { version } from '../../src/platform/process/version.ts';
 import { relations } from '../../src/store/documented.ts';
 import type { Relation } from '../../src/store/relation.ts';
 import { Install } from '../cli/an-install.ts';

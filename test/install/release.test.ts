@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
-import { version } from '../../src/platform/version.ts';
+import { version } from '../../src/platform/process/version.ts';
 import { startStub } from '../stub/stub.ts';
 import { freePort } from '../support/server-process.ts';
 import { tempDir } from '../support/temp-dir.ts';

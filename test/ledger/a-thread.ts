@@ -1,7 +1,7 @@
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { openEngine } from '../../src/ledger/sqlite-ledger.ts';
 import { serveThread } from '../../src/ledger/thread/serve-engine.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 
 /** What a test's thread begins with. */
 export interface TestThread {

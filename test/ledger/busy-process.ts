@@ -1,6 +1,6 @@
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import { aListedLead } from '../support/a-lead.ts';
 
 // Records, claims, begins and settles as fast as it can, until it is killed. Says how many leads it has listed, and what

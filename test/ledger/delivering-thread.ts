@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 
 // A process of its own, as far as SQLite can tell: claims and settles until it is told to stop, and gives what it attempted.
 const { file, sink } = workerData as { file: string; sink: string };

@@ -1,5 +1,5 @@
 import { openInThread } from '../../src/ledger/thread/open-in-thread.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import type { TestThread } from './a-thread.ts';
 
 // Asks a ledger in a thread that dies of it.

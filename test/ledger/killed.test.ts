@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { faultsOf } from './ledger-check.ts';
 

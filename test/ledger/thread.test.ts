@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { openInThread } from '../../src/ledger/thread/open-in-thread.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { TestThread } from './a-thread.ts';

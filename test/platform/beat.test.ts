@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { nextBeat } from '../../src/platform/beat.ts';
-import type { Clock } from '../../src/platform/clock.ts';
+import { nextBeat } from '../../src/platform/time/beat.ts';
+import type { Clock } from '../../src/platform/time/clock.ts';
 
 /** What a sleep is asked for at a moment, in ms. */
 function sleptAt(nowMs: number, everyMs: number): number {

@@ -1,7 +1,7 @@
 import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { acquireLock, isLocked, LockHeld } from '../../src/platform/lock.ts';
+import { acquireLock, isLocked, LockHeld } from '../../src/platform/files/lock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 function modeOf(file: string): number {

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 
 /** The names of the sinks: of the first everything is delivered but the newest, the second is down, the third was added late. */
 export const SINKS = ['crm', 'warehouse', 'drop'] as const;

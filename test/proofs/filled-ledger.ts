@@ -3,7 +3,7 @@ import type { Outcome } from '../../src/leads/outcome.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import { aListedLead } from '../support/a-lead.ts';
 
 const CHUNK = 500;

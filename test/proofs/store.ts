@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import pg from 'pg';
 import { bringAll } from '../../src/daemon/joints/mirror-ledger.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import { postgres } from '../../src/sinks/postgres/postgres.ts';
 import type { Mirror } from '../../src/sinks/sink.ts';
 import { queries } from '../../src/store/documented.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/platform/clock.ts';
+import type { Random } from '../../src/platform/time/clock.ts';
 
 /** Numbers that follow from a seed. Each part of the simulation has a stream of its own, so that one does not shift another. */
 export class Chance {

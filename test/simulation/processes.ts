@@ -1,4 +1,4 @@
-import type { Random } from '../../src/platform/clock.ts';
+import type { Random } from '../../src/platform/time/clock.ts';
 import type { Event } from '../../src/telemetry/events.ts';
 import type { HeldClock } from '../support/held-clock.ts';
 import type { Chance } from './chance.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ListedBlock, ListedItem, RejectedLead } from '../../src/leads/listed-lead.ts';
 import type { ListingMark } from '../../src/leads/listing-mark.ts';
-import type { Clock } from '../../src/platform/clock.ts';
+import type { Clock } from '../../src/platform/time/clock.ts';
 import { type Listing, type Source, SourceError } from '../../src/source/contract/source.ts';
 import { aListedLead, blockOf } from '../support/a-lead.ts';
 import type { Chance } from './chance.ts';

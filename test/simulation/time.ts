@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Clock } from '../../src/platform/clock.ts';
+import type { Clock } from '../../src/platform/time/clock.ts';
 import { HeldClock } from '../support/held-clock.ts';
 import type { Life } from './life.ts';
 import { Violation } from './violation.ts';

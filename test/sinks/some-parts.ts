@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import type { SinkParts } from '../../src/sinks/sink.ts';
 
 /** What leadsync hands to a sink, with what the test says otherwise. */

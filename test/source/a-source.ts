@@ -1,9 +1,9 @@
 import { onTestFinished } from 'vitest';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { ListingMark } from '../../src/leads/listing-mark.ts';
-import { type Clock, systemClock } from '../../src/platform/clock.ts';
-import type { Files } from '../../src/platform/files.ts';
-import { Secret } from '../../src/platform/secret.ts';
+import type { Files } from '../../src/platform/files/files.ts';
+import { Secret } from '../../src/platform/options/secret.ts';
+import { type Clock, systemClock } from '../../src/platform/time/clock.ts';
 import { sourceOptions } from '../../src/source/contract/options.ts';
 import { type Listing, type Source, SourceError } from '../../src/source/contract/source.ts';
 import { type HttpSource, openSource } from '../../src/source/http-source.ts';

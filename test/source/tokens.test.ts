@@ -10,8 +10,8 @@ import {
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { disk, type Files } from '../../src/platform/files.ts';
-import { acquireLock } from '../../src/platform/lock.ts';
+import { disk, type Files } from '../../src/platform/files/files.ts';
+import { acquireLock } from '../../src/platform/files/lock.ts';
 import { SourceError, type SourceErrorCode } from '../../src/source/contract/source.ts';
 import type { TokenFaultName } from '../stub/stub.ts';
 import { HeldClock } from '../support/held-clock.ts';

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { bringAll } from '../../src/daemon/joints/mirror-ledger.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/time/clock.ts';
 import type { Mirror, Sink } from '../../src/sinks/sink.ts';
 import type { Event } from '../../src/telemetry/events.ts';
 import { aSink, LedgerUnderTest } from '../ledger/ledger-under-test.ts';

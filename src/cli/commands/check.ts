@@ -1,6 +1,6 @@
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { type Checked, check as checkAll } from '../../operations/check.ts';
-import { listenForStop } from '../../platform/stop-signals.ts';
+import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { asTypedHere, configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';

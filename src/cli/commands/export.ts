@@ -5,8 +5,8 @@ import { EXPORT_FORMATS, type ExportFormat } from '../../exports/contract/export
 import { type ExportRequest, exportTables } from '../../exports/files/export.ts';
 import { AlreadyThere } from '../../exports/files/whole-or-not.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
-import { MOMENT_FORMS } from '../../platform/moment.ts';
-import { listenForStop } from '../../platform/stop-signals.ts';
+import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { MOMENT_FORMS } from '../../platform/time/moment.ts';
 import { relations } from '../../store/documented.ts';
 import { extractionOf } from '../../store/extraction.ts';
 import type { Relation } from '../../store/relation.ts';

@@ -1,4 +1,4 @@
-import { countOf } from '../../platform/in-words.ts';
+import { countOf } from '../../platform/text/in-words.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { SourceConfig } from '../../config/contract/config.ts';
 import { withLogin } from '../../operations/login.ts';
-import { listenForStop } from '../../platform/stop-signals.ts';
+import { listenForStop } from '../../platform/process/stop-signals.ts';
 import type { Login } from '../../source/auth/login.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { defineCommand } from '../shell/command.ts';

@@ -1,4 +1,4 @@
-import { printMomentAndAge } from '../../platform/in-words.ts';
+import { printMomentAndAge } from '../../platform/text/in-words.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';

@@ -2,7 +2,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../../config/faults/suggest.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
-import { size } from '../../platform/option-types.ts';
+import { size } from '../../platform/options/option-types.ts';
 import { queries, relations } from '../../store/documented.ts';
 import type { Query } from '../../store/query.ts';
 import { FORMATS, type Format } from '../query/query-output.ts';

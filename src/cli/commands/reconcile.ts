@@ -1,7 +1,7 @@
 import { openSink } from '../../operations/opening/open-sinks.ts';
 import { reconcile as compare, type Difference, type Reconciled } from '../../operations/reconcile.ts';
-import { countOf, printCount } from '../../platform/in-words.ts';
-import { listenForStop } from '../../platform/stop-signals.ts';
+import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { countOf, printCount } from '../../platform/text/in-words.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

@@ -1,5 +1,5 @@
 import { isSound, type Recovery, recoverLedger } from '../../operations/recover.ts';
-import { listenForStop } from '../../platform/stop-signals.ts';
+import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { asTypedHere, commandShown, ledgerConfigOf } from '../shell/context.ts';

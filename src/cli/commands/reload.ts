@@ -1,5 +1,5 @@
 import { type Fault, formatFault } from '../../config/contract/config-error.ts';
-import { hostAndPort } from '../../platform/host-and-port.ts';
+import { hostAndPort } from '../../platform/http/host-and-port.ts';
 import { askDaemon, whomToAsk } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

@@ -1,7 +1,7 @@
 import { Daemon } from '../../daemon/daemon.ts';
 import type { DaemonOptions, Role } from '../../daemon/start/compose.ts';
 import { StoppedBeforeStart } from '../../operations/opening/new-ledger.ts';
-import { listenForReload, listenForStop } from '../../platform/stop-signals.ts';
+import { listenForReload, listenForStop } from '../../platform/process/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, valuesOf } from '../shell/context.ts';

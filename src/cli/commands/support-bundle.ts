@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { tar } from '../../platform/tar.ts';
+import { tar } from '../../platform/files/tar.ts';
 import { defineCommand } from '../shell/command.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { writeNewFile } from '../shell/new-file.ts';

@@ -2,7 +2,7 @@ import type { Config } from '../../config/contract/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
 import type { PollFailure } from '../../daemon/joints/poll.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
-import { listenForStop } from '../../platform/stop-signals.ts';
+import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { defineCommand } from '../shell/command.ts';
 import {

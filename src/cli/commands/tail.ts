@@ -1,6 +1,6 @@
 import { followLedger } from '../../operations/follow-ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
-import { listenForStop } from '../../platform/stop-signals.ts';
+import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { readableConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../config/faults/suggest.ts';
 import { type TestedAlert, testAlert as test } from '../../operations/test-alert.ts';
-import { listenForStop } from '../../platform/stop-signals.ts';
+import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { asTypedHere, configOf } from '../shell/context.ts';

@@ -1,5 +1,5 @@
 import { testSink as test } from '../../operations/test-sink.ts';
-import { listenForStop } from '../../platform/stop-signals.ts';
+import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { defineCommand } from '../shell/command.ts';
 import { asTypedHere, configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';

@@ -4,7 +4,7 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
-import { listenForStop } from '../../platform/stop-signals.ts';
+import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askTheHolder, type Holder, NOBODY } from '../running/holder.ts';

@@ -1,7 +1,7 @@
 import { configWarnings } from '../../config/config-warnings.ts';
 import type { Config } from '../../config/contract/config.ts';
 import { ConfigError } from '../../config/contract/config-error.ts';
-import { countOf } from '../../platform/in-words.ts';
+import { countOf } from '../../platform/text/in-words.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';

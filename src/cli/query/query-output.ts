@@ -1,5 +1,5 @@
 import { type Answer, type Cell, QueryRefused } from '../../ledger/extraction/reading.ts';
-import { csvLine } from '../../platform/csv-line.ts';
+import { csvLine } from '../../platform/text/csv-line.ts';
 import { printable } from '../shell/printable.ts';
 import { table } from '../shell/table.ts';
 

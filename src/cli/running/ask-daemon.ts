@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { whereaboutsOf } from '../../operations/opening/whereabouts.ts';
-import { hostAndPort } from '../../platform/host-and-port.ts';
-import { INSTANCE_HEADER } from '../../platform/instance-header.ts';
+import { hostAndPort } from '../../platform/http/host-and-port.ts';
+import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
 import type { Address } from '../shell/address.ts';
 
 /** How long the running leadsync may take to answer, in ms; it waits for its own parts for less than that. */

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isBuilt, packageRoot } from '../../platform/package-root.ts';
-import { sqliteVersion } from '../../platform/sqlite-version.ts';
-import { version } from '../../platform/version.ts';
+import { isBuilt, packageRoot } from '../../platform/process/package-root.ts';
+import { sqliteVersion } from '../../platform/process/sqlite-version.ts';
+import { version } from '../../platform/process/version.ts';
 
 /** What this leadsync was made from, and what it runs on. */
 export interface BuildInfo {

@@ -4,10 +4,10 @@ import { describeConfig, loadConfig, loadDespiteFaults, loadLedgerConfig } from 
 import { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
-import type { Clock, Random } from '../../platform/clock.ts';
-import { disk } from '../../platform/files.ts';
-import { countOf } from '../../platform/in-words.ts';
-import { asTyped, startCommand, typedCommand } from '../../platform/typed-command.ts';
+import { disk } from '../../platform/files/files.ts';
+import { asTyped, startCommand, typedCommand } from '../../platform/process/typed-command.ts';
+import { countOf } from '../../platform/text/in-words.ts';
+import type { Clock, Random } from '../../platform/time/clock.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { defaultConfigFile } from './default-config.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
 import { MAX_LEAD_ID } from '../../leads/lead.ts';
-import { MOMENT_FORMS } from '../../platform/moment.ts';
+import { MOMENT_FORMS } from '../../platform/time/moment.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';

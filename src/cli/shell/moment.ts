@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { AGE, MOMENT_FORMS, momentOf } from '../../platform/moment.ts';
+import { AGE, MOMENT_FORMS, momentOf } from '../../platform/time/moment.ts';
 
 /** Reads what `--since` and `--until` were given. @throws InvalidArgumentError */
 export function readMoment(text: string, now: Date): Date {

@@ -1,5 +1,5 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { codeOf } from '../../platform/error-code.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
 import { outputFailure } from './output-failure.ts';

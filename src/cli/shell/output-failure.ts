@@ -1,4 +1,4 @@
-import { diskFailure } from '../../platform/disk-failure.ts';
+import { diskFailure } from '../../platform/failures/disk-failure.ts';
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
 import { printable } from './printable.ts';

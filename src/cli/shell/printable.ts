@@ -1,4 +1,4 @@
-import { escaped, OBEYED } from '../../platform/obeyed.ts';
+import { escaped, OBEYED } from '../../platform/text/obeyed.ts';
 
 /** A text from outside, fit for one line of a terminal: what a terminal would obey is shown, not obeyed. */
 export function printable(text: string): string {

@@ -5,7 +5,7 @@ import {
   printLength,
   printMoment,
   printMomentAndAge,
-} from '../../platform/in-words.ts';
+} from '../../platform/text/in-words.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import type { Circumstances, Trouble } from '../../status/trouble.ts';
 import { troublesOf } from '../../status/troubles.ts';

@@ -1,5 +1,5 @@
-import { printAge, printCount, printLength, printMoment } from '../../platform/in-words.ts';
-import { version } from '../../platform/version.ts';
+import { version } from '../../platform/process/version.ts';
+import { printAge, printCount, printLength, printMoment } from '../../platform/text/in-words.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import { printable } from '../shell/printable.ts';
 import { fold, table } from '../shell/table.ts';

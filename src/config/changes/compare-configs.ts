@@ -1,5 +1,5 @@
 import type { ExportConfig } from '../../exports/contract/options.ts';
-import { Secret } from '../../platform/secret.ts';
+import { Secret } from '../../platform/options/secret.ts';
 import type { Config, SinkConfig, SourceConfig } from '../contract/config.ts';
 
 /** One sink or source that is configured otherwise than before. */

@@ -2,7 +2,7 @@ import type { AlertOptions } from '../../alerts/options.ts';
 import type { ExportConfig } from '../../exports/contract/options.ts';
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { Retention } from '../../leads/retention.ts';
-import type { Secret } from '../../platform/secret.ts';
+import type { Secret } from '../../platform/options/secret.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import type { SourceOptions } from '../../source/contract/options.ts';
 import type { Fault } from './config-error.ts';

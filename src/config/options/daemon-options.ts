@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { alertOptions } from '../../alerts/options.ts';
 import { exportOptions } from '../../exports/contract/options.ts';
-import { secret } from '../../platform/option-types.ts';
-import type { Secret } from '../../platform/secret.ts';
+import { secret } from '../../platform/options/option-types.ts';
+import type { Secret } from '../../platform/options/secret.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
 /** A key can be tried offline by whoever gets hold of the files. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration } from '../../platform/option-types.ts';
+import { duration } from '../../platform/options/option-types.ts';
 
 /** A duration of the configuration, in ms, between two durations that are part of the message. */
 export function durationBetween(least: Duration, most: Duration) {

@@ -1,6 +1,6 @@
 import { validate as isCron } from 'node-cron';
 import { z } from 'zod';
-import { isTimezone } from '../../platform/timezone.ts';
+import { isTimezone } from '../../platform/time/timezone.ts';
 import type { PollSchedule } from '../contract/config.ts';
 import { didYouMean } from '../faults/suggest.ts';
 import { durationBetween } from './option-limits.ts';

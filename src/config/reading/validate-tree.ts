@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isUnreadableSecret } from '../../platform/option-types.ts';
+import { isUnreadableSecret } from '../../platform/options/option-types.ts';
 import { explainIssue, type Issue, innermostIssues } from '../faults/explain-issue.ts';
 import type { FaultList, Path } from '../faults/fault-list.ts';
 import { didYouMean } from '../faults/suggest.ts';

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Clock } from '../../platform/clock.ts';
-import { disk } from '../../platform/files.ts';
+import { disk } from '../../platform/files/files.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 
 /** A file is put aside at this size. */
 const MAX_BYTES = 10 * 1024 * 1024;

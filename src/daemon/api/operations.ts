@@ -13,7 +13,7 @@ import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import { LedgerBusy, type LedgerReader } from '../../ledger/queries/reader.ts';
 import { testSink } from '../../operations/test-sink.ts';
-import { version } from '../../platform/version.ts';
+import { version } from '../../platform/process/version.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import { troublesOf } from '../../status/troubles.ts';

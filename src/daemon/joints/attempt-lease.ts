@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { LeaseOver } from '../../sinks/sink.ts';
 
 /** Nothing is sent that would arrive so shortly before the lease ends, in ms. Less than the lease outlives the attempt's budget. */

@@ -1,8 +1,8 @@
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { replacedProgram } from '../../platform/replaced-program.ts';
+import { replacedProgram } from '../../platform/process/replaced-program.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
 import type { AttemptLease } from './attempt-lease.ts';
 

@@ -3,7 +3,7 @@ import type { CarrierState } from '../../delivery/bullmq-carrier.ts';
 import type { AttemptBatch, Carrier } from '../../delivery/carrier.ts';
 import { InProcessCarrier } from '../../delivery/in-process-carrier.ts';
 import type { ClaimRequest } from '../../ledger/contract/claim.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 /** The carrier that the configuration asks for: BullMQ where a Redis is named, else this process. */

@@ -1,5 +1,5 @@
 import type { PollSchedule } from '../../config/contract/config.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { nextCronTime } from '../../status/cron-times.ts';
 
 /** How often the wall clock is read, in ms: it may have been set, or the machine may have slept. */

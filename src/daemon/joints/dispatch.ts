@@ -3,8 +3,8 @@ import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { ClaimRequest } from '../../ledger/contract/claim.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { reach } from '../../platform/failpoint.ts';
+import { reach } from '../../platform/process/failpoint.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { Wake } from './wake.ts';
 

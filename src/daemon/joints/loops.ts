@@ -1,5 +1,5 @@
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 const AFTER_FAULT_MS = 1_000;

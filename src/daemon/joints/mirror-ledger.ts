@@ -1,6 +1,6 @@
 import { type HistoryRow, type Overview, rowsOf } from '../../leads/history.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { type Mirror, SinkUnavailable } from '../../sinks/sink.ts';
 import { leadContents, type Mirrored, mirrored } from '../../store/mirrored.ts';
 import type { Emit } from '../../telemetry/events.ts';

@@ -1,6 +1,6 @@
 import type { PollSchedule } from '../../config/contract/config.ts';
 import { backOffMs } from '../../delivery/retry-policy.ts';
-import type { Random } from '../../platform/clock.ts';
+import type { Random } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import { CronTimer } from './cron-timer.ts';
 import { type PollFailure, type PollParts, poll } from './poll.ts';

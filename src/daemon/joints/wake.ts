@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 
 /** A reason at hand: without one an error with its stack would be made at every wake. */
 const AWAKE = 'awake';

@@ -1,7 +1,7 @@
 import { type Carrier, CarrierUnavailable, type Workers } from '../../delivery/carrier.ts';
 import type { BatchRef } from '../../leads/delivery.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 /** What a watchdog looks at: what the ledger has waiting, and what the workers of this process begin. */

@@ -3,8 +3,8 @@ import type { RetryPolicy } from '../../delivery/retry-policy.ts';
 import { openEngine } from '../../ledger/sqlite-ledger.ts';
 import { serveThread } from '../../ledger/thread/serve-engine.ts';
 import type { RetryPolicies } from '../../operations/opening/open-ledger.ts';
-import { systemClock } from '../../platform/clock.ts';
-import { armFailpoints, parkWhenAsked } from '../../platform/failpoint.ts';
+import { armFailpoints, parkWhenAsked } from '../../platform/process/failpoint.ts';
+import { systemClock } from '../../platform/time/clock.ts';
 
 /** The thread of a daemon's ledger (threaded-ledger.ts). */
 

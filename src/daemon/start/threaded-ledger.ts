@@ -8,8 +8,8 @@ import {
   type RetryPolicies,
   retryPolicies,
 } from '../../operations/opening/open-ledger.ts';
-import { systemClock } from '../../platform/clock.ts';
-import { failpointsAskedFor, threadToPark } from '../../platform/failpoint.ts';
+import { failpointsAskedFor, threadToPark } from '../../platform/process/failpoint.ts';
+import { systemClock } from '../../platform/time/clock.ts';
 import type { ThreadBegin } from './ledger-thread.ts';
 
 /** What a daemon opens its ledger with, beside where it is. */

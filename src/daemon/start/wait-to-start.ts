@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config/contract/config.ts';
 import { requireNewInstallation } from '../../operations/opening/new-ledger.ts';
 import { noteWhereabouts, removeWhereabouts } from '../../operations/opening/whereabouts.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { isLoopback } from '../../platform/loopback.ts';
-import { version } from '../../platform/version.ts';
+import { isLoopback } from '../../platform/http/loopback.ts';
+import { version } from '../../platform/process/version.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { createLogger, type Logger, type LogStream } from '../../telemetry/logger.ts';
 
 /** How long `run` waits for places that could show an earlier ledger, in ms. */

@@ -4,8 +4,8 @@ import type { Config } from '../../config/contract/config.ts';
 import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
 import type { ConfigValue } from '../../config/effective-values.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { replacedProgram } from '../../platform/replaced-program.ts';
+import { replacedProgram } from '../../platform/process/replaced-program.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { Installation } from './installation.ts';
 

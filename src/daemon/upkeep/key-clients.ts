@@ -1,7 +1,7 @@
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import { nextBeat } from '../../platform/beat.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Secret } from '../../platform/secret.ts';
+import type { Secret } from '../../platform/options/secret.ts';
+import { nextBeat } from '../../platform/time/beat.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 
 const EVERY_MS = 2_000;
 /** Between two parts: others come first. */

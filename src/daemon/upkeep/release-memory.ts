@@ -1,7 +1,7 @@
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import { nextBeat } from '../../platform/beat.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Memory } from '../../platform/memory.ts';
+import type { Memory } from '../../platform/process/memory.ts';
+import { nextBeat } from '../../platform/time/beat.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 
 const LOOK_MS = 10_000;
 /** A process that has worked for less than this part of the time between two looks is idle. */

@@ -1,6 +1,6 @@
 import { RETAINED, type Retained, type Retention } from '../../leads/retention.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 const EVERY_MS = 3_600_000;

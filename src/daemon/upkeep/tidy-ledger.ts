@@ -1,5 +1,5 @@
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 const EVERY_MS = 30_000;

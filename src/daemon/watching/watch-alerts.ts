@@ -5,8 +5,8 @@ import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../
 import type { SourceConfig } from '../../config/contract/config.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Vitals } from '../../ledger/contract/shown.ts';
-import { nextBeat } from '../../platform/beat.ts';
-import { disk } from '../../platform/files.ts';
+import { disk } from '../../platform/files/files.ts';
+import { nextBeat } from '../../platform/time/beat.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
 import type { Reloading } from '../units/reloading.ts';

@@ -1,7 +1,7 @@
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import { nextBeat } from '../../platform/beat.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { nextBeat } from '../../platform/time/beat.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 /** Less than this is a clock being kept in time, in ms. */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import { nextBeat } from '../../platform/beat.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { nextBeat } from '../../platform/time/beat.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { ConfigFiles } from '../units/reloading.ts';
 
 const LOOK_MS = 1_000;

@@ -1,7 +1,7 @@
 import { freeTheDead } from '../../operations/opening/free-the-dead.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
-import { nextBeat } from '../../platform/beat.ts';
-import { nextWrite } from '../../platform/next-write.ts';
+import { nextWrite } from '../../platform/files/next-write.ts';
+import { nextBeat } from '../../platform/time/beat.ts';
 import type { Parts } from '../start/compose.ts';
 
 /** After a look at what another process wrote to the ledger, the next one comes so much later at the earliest, in ms. */

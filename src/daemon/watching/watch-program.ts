@@ -1,6 +1,6 @@
-import { nextBeat } from '../../platform/beat.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { replacedProgram } from '../../platform/replaced-program.ts';
+import { replacedProgram } from '../../platform/process/replaced-program.ts';
+import { nextBeat } from '../../platform/time/beat.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 /** How often it is looked whether the program on disk is still the one that runs, in ms. */

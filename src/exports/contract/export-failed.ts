@@ -1,4 +1,4 @@
-import { diskFailure } from '../../platform/disk-failure.ts';
+import { diskFailure } from '../../platform/failures/disk-failure.ts';
 
 /** A scheduled export could not be made or brought where it belongs. The message is a plain sentence without any secret. */
 export class ExportFailed extends Error {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { duration, secret } from '../../platform/option-types.ts';
-import { isTimezone } from '../../platform/timezone.ts';
+import { duration, secret } from '../../platform/options/option-types.ts';
+import { isTimezone } from '../../platform/time/timezone.ts';
 import { relations } from '../../store/documented.ts';
 import { EXPORT_FORMATS, type ExportFormat } from './export-format.ts';
 import type { ExportSchedule } from './schedule.ts';

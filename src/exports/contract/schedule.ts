@@ -1,4 +1,4 @@
-import { wallTime } from '../../platform/timezone.ts';
+import { wallTime } from '../../platform/time/timezone.ts';
 
 /** When an export is made: at an interval, or once a day at an hour (`HH:MM`) of a time zone. */
 export type ExportSchedule =

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { codeOf } from '../../platform/error-code.ts';
-import { disk, makeFolderDurably } from '../../platform/files.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { disk, makeFolderDurably } from '../../platform/files/files.ts';
 import { folderFailure } from '../contract/export-failed.ts';
 import { inOrder, inTheMaking, isInTheMaking, isOf } from '../contract/export-name.ts';
 import type { Destination } from './destination.ts';

@@ -15,7 +15,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import type { Secret } from '../../platform/secret.ts';
+import type { Secret } from '../../platform/options/secret.ts';
 import { ExportFailed, folderFailure } from '../contract/export-failed.ts';
 import { inOrder, isInTheMaking, isOf } from '../contract/export-name.ts';
 import type { ExportTarget } from '../contract/options.ts';

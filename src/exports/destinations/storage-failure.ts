@@ -1,4 +1,4 @@
-import { networkFailure } from '../../platform/network-failure.ts';
+import { networkFailure } from '../../platform/failures/network-failure.ts';
 import { ExportFailed } from '../contract/export-failed.ts';
 
 const KEYS = 'Correct `access_key_id` and `secret_access_key`, or what the environment of the AWS SDK says.';

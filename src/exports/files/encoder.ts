@@ -1,6 +1,6 @@
 import type { Cell } from '../../ledger/extraction/reading.ts';
 import { ParquetFile, type ParquetGroup, parquetGroup } from '../../parquet/parquet-file.ts';
-import { csvLine } from '../../platform/csv-line.ts';
+import { csvLine } from '../../platform/text/csv-line.ts';
 import type { Column } from '../../store/relation.ts';
 import { jsonLine } from './json-line.ts';
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { LedgerExtract } from '../../ledger/extraction/extracting.ts';
 import { PublicCopy } from '../../ledger/extraction/public-copy.ts';
-import { version } from '../../platform/version.ts';
+import { version } from '../../platform/process/version.ts';
 import { extractionOf } from '../../store/extraction.ts';
 import type { Relation } from '../../store/relation.ts';
 import type { ExportFormat } from '../contract/export-format.ts';

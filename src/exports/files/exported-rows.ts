@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { copiedTables } from '../../ledger/extraction/copied-rows.ts';
 import { parquetColumns, readParquet } from '../../parquet/read-parquet.ts';
-import { csvRecords } from '../../platform/csv-records.ts';
+import { csvRecords } from '../../platform/text/csv-records.ts';
 
 /** Columns of a row by their names: integers of any size as bigint or text, absent ones as null or undefined. */
 export type ExportedRow = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { disk } from '../../platform/files.ts';
+import { disk } from '../../platform/files/files.ts';
 import { inTheMaking } from '../contract/export-name.ts';
 
 /** Something of that name is there, and was left as it is. */

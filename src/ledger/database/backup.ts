@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
-import { diskFailure } from '../../platform/disk-failure.ts';
-import { makePrivateFile } from '../../platform/private-file.ts';
+import { diskFailure } from '../../platform/failures/disk-failure.ts';
+import { makePrivateFile } from '../../platform/files/private-file.ts';
 import { toLedgerError } from '../contract/ledger-error.ts';
 import { BUSY_MS, requireFile } from './ledger-file.ts';
 

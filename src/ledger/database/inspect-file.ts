@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { extname } from 'node:path';
-import { replacedProgram } from '../../platform/replaced-program.ts';
+import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import { LedgerError, RECOVER } from '../contract/ledger-error.ts';
 
 /** Texts of SQLite may have several lines. */

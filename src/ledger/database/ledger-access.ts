@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { LedgerError, toLedgerError } from '../contract/ledger-error.ts';
 import { GroupCommit } from './group-commit.ts';
 import { type Held, Transactions } from './transactions.ts';

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { makePrivateFile } from '../../platform/private-file.ts';
+import { makePrivateFile } from '../../platform/files/private-file.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
 import { isBehindMark } from './progress-mark.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { codeOf } from '../../platform/error-code.ts';
-import { TEMPORARY } from '../../platform/files.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { TEMPORARY } from '../../platform/files/files.ts';
 
 /** What `leadsync recover` calls the ledger that it makes, until it takes the place of the damaged one. */
 export function recoveredFile(ledger: string): string {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type Database from 'better-sqlite3';
-import { codeOf } from '../../platform/error-code.ts';
-import { disk, writeFileDurably } from '../../platform/files.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { disk, writeFileDurably } from '../../platform/files/files.ts';
 
 /** The number of the last poll of each ledger that was in this place, by the ledger's id. */
 type Mark = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { BUSY_MS } from './ledger-file.ts';
 
 /** The longest pause between two attempts to take the write lock, in ms: whoever gives it up may take it again soon. */

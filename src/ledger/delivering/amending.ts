@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import { HEALTHY } from '../../leads/sink-health.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Rows } from '../contract/answers.ts';
 import type { DeliveryFilter } from '../contract/ledger-asking.ts';
 import type { SinkRows } from '../database/sink-rows.ts';

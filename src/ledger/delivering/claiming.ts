@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { BatchRef } from '../../leads/delivery.ts';
-import type { Clock, Random } from '../../platform/clock.ts';
+import type { Clock, Random } from '../../platform/time/clock.ts';
 import type { Attempting, Claimed, ClaimRequest } from '../contract/claim.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { type BatchRow, type DueRow, type ProbeSql, prepareClaiming } from './claiming-sql.ts';

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { DeclaredSource, LastDeclared } from '../contract/declared.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { LEAVES_ITS_BATCH } from '../privacy/erasing.ts';

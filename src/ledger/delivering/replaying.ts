@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { LeadChoice } from '../contract/ledger-amending.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { normalisedEmail, normalisedPhone } from '../../leads/client.ts';
 import type { Lead } from '../../leads/lead.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 
 /** So many leads are keyed in one transaction. */
 const AT_ONCE = 250;

@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import type { Erased, FormerPlace, LeadKey, Person, ToldErasure, Unfinished } from '../../leads/person.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { reach } from '../../platform/failpoint.ts';
+import { reach } from '../../platform/process/failpoint.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 
 /** Stands for `replay` in the one delivery that tells a sink that a lead is erased. */

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { replacedProgram } from '../../platform/replaced-program.ts';
+import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
 import type { Questions } from './questions.ts';
 import type { Answered, Asked } from './reader-thread.ts';

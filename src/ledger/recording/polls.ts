@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
 import type { ListingMark } from '../../leads/listing-mark.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { PollEnd, PollSummary } from '../contract/ledger-polling.ts';
 import type { PollId } from '../contract/shown.ts';
 import { DAYS_COMPARED, dayOf } from '../database/day.ts';

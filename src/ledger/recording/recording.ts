@@ -9,8 +9,8 @@ import type {
   ListedLead,
   RejectedLead,
 } from '../../leads/listed-lead.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { reach } from '../../platform/failpoint.ts';
+import { reach } from '../../platform/process/failpoint.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Recorded } from '../contract/ledger-polling.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Owing } from '../delivering/owing.ts';

@@ -1,8 +1,8 @@
 import { chownSync, copyFileSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { codeOf } from '../../platform/error-code.ts';
-import { reach } from '../../platform/failpoint.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { reach } from '../../platform/process/failpoint.ts';
 import { LedgerError, toLedgerError } from '../contract/ledger-error.ts';
 import { syncFile } from './build.ts';
 import { tolerateDamage } from './damaged-file.ts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
-import { codeOf } from '../../platform/error-code.ts';
-import { replacedProgram } from '../../platform/replaced-program.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
 import { removeLedger } from '../database/leftovers.ts';
 import { errorOf, type Failure } from '../thread/messages.ts';

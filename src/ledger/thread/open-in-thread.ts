@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Ledger } from '../contract/ledger.ts';
 import { ledgerOf } from '../ledger-of.ts';
 import { askedEngine } from './asked-engine.ts';

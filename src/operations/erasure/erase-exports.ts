@@ -8,10 +8,10 @@ import { lockExport } from '../../exports/export-lock.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import { holdsAnyOf } from '../../exports/files/holding.ts';
 import type { Person } from '../../leads/person.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { codeOf } from '../../platform/error-code.ts';
-import { disk } from '../../platform/files.ts';
-import { LockHeld } from '../../platform/lock.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { disk } from '../../platform/files/files.ts';
+import { LockHeld } from '../../platform/files/lock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { formerExports } from '../exporting.ts';
 import type { Reached } from './certificate.ts';
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Config } from '../../config/contract/config.ts';
 import type { LeadKey } from '../../leads/person.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import { disk } from '../../platform/files.ts';
-import { giveToFolderOwner } from '../../platform/folder-owner.ts';
+import { disk } from '../../platform/files/files.ts';
+import { giveToFolderOwner } from '../../platform/files/folder-owner.ts';
 import { DataDirUnusable } from '../opening/open-ledger.ts';
 import { toldOfErasures } from './tell-erasure.ts';
 

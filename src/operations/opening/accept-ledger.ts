@@ -1,6 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
 import type { LedgerConfig } from '../../config/contract/config.ts';
-import type { Clock, Random } from '../../platform/clock.ts';
+import type { Clock, Random } from '../../platform/time/clock.ts';
 import { lacksLedger } from './new-ledger.ts';
 import { holdDataDir, ledgerFile, openConfiguredLedger } from './open-ledger.ts';
 

@@ -1,6 +1,13 @@
 import { join } from 'node:path';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import { deadIn, isDead, keepShowingLife, livingIn, removeSign, showLife } from '../../platform/life-sign.ts';
+import {
+  deadIn,
+  isDead,
+  keepShowingLife,
+  livingIn,
+  removeSign,
+  showLife,
+} from '../../platform/files/life-sign.ts';
 
 /** Where the processes of a data directory show that they live. */
 const folderOf = (dataDir: string) => join(dataDir, 'processes');

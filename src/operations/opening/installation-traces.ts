@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import { CarrierUnavailable } from '../../delivery/carrier.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
+import type { Clock } from '../../platform/time/clock.ts';
+import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
 import { openSink } from './open-sinks.ts';
 

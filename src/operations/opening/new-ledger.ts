@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Config } from '../../config/contract/config.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { tracesOf } from './installation-traces.ts';
 import { ledgerFile } from './open-ledger.ts';
 

@@ -5,11 +5,11 @@ import { judgeBy } from '../../delivery/judge.ts';
 import type { RetryPolicy } from '../../delivery/retry-policy.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openLedger } from '../../ledger/sqlite-ledger.ts';
-import type { Clock, Random } from '../../platform/clock.ts';
-import { diskFailure } from '../../platform/disk-failure.ts';
-import { codeOf } from '../../platform/error-code.ts';
-import { makeFolderSync } from '../../platform/files.ts';
-import { acquireLock, isLocked, LockHeld } from '../../platform/lock.ts';
+import { diskFailure } from '../../platform/failures/disk-failure.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { makeFolderSync } from '../../platform/files/files.ts';
+import { acquireLock, isLocked, LockHeld } from '../../platform/files/lock.ts';
+import type { Clock, Random } from '../../platform/time/clock.ts';
 
 /** Another leadsync holds the data directory. */
 export class DataDirHeld extends Error {

@@ -1,6 +1,6 @@
 import type { SinkConfig } from '../../config/contract/config.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { userAgent } from '../../platform/version.ts';
+import { userAgent } from '../../platform/process/version.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Sink } from '../../sinks/sink.ts';
 
 /** What an attempt may take beyond the destination's own deadline, in ms. */

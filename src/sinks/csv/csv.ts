@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
-import { disk, type Files } from '../../platform/files.ts';
+import { disk, type Files } from '../../platform/files/files.ts';
 import { FileDrop, printedTime } from '../file-drop.ts';
 import { heldInFiles } from '../held-files.ts';
 import {

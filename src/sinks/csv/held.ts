@@ -9,7 +9,7 @@ export const heldFormat: HeldFormat = { name: 'CSV', ending: '.csv', leadsOf };
 
 async function* leadsOf(file: string, content: Buffer): AsyncIterable<HeldLead> {
   let at: { readonly id: number; readonly source: number; readonly delivery: number } | undefined;
-  const { csvRecords } = await import('../../platform/csv-records.ts');
+  const { csvRecords } = await import('../../platform/text/csv-records.ts');
   for await (const record of csvRecords(content)) {
     if (!at) {
       const [id, source, delivery] = ['id', '_leadsync_source', '_leadsync_delivery_id'].map((name) =>

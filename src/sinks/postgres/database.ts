@@ -1,7 +1,7 @@
 import type { ClientBase, Pool } from 'pg';
 import type { Refused } from '../../leads/outcome.ts';
-import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
-import { OnDemand } from '../../platform/on-demand.ts';
+import { OnDemand } from '../../platform/process/on-demand.ts';
+import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { type SinkParts, SinkUnavailable } from '../sink.ts';
 import { type Judged, judgeError } from './judge-error.ts';
 import { inTransaction, type TransactionManner } from './transaction.ts';

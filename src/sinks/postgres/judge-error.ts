@@ -1,6 +1,6 @@
 import type { DatabaseError } from 'pg';
 import type { Refused } from '../../leads/outcome.ts';
-import { networkFailure } from '../../platform/network-failure.ts';
+import { networkFailure } from '../../platform/failures/network-failure.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { NotWritten } from './upsert.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import type { LeadKey, Person, RejectedKey, Subject } from '../../leads/person.ts';
-import { duration, secret } from '../../platform/option-types.ts';
+import { duration, secret } from '../../platform/options/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { rowOf } from '../lead-row.ts';
 import {

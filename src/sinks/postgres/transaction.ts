@@ -1,6 +1,6 @@
 import type { ClientBase, Pool, PoolClient } from 'pg';
-import { withinDeadline } from '../../platform/deadline.ts';
-import { reach } from '../../platform/failpoint.ts';
+import { reach } from '../../platform/process/failpoint.ts';
+import { withinDeadline } from '../../platform/time/deadline.ts';
 
 /** How a transaction is run. */
 export interface TransactionManner {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { secret } from '../../platform/option-types.ts';
-import type { Secret } from '../../platform/secret.ts';
+import { secret } from '../../platform/options/option-types.ts';
+import type { Secret } from '../../platform/options/secret.ts';
 import { readSigningKey } from './signature.ts';
 
 /** leadsync sets these itself, or they are the connection's (RFC 9110, section 7.6.1). */

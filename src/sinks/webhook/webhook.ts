@@ -3,11 +3,11 @@ import type { Pool } from 'undici';
 import type { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
-import { DeadlinePassed, withinDeadline } from '../../platform/deadline.ts';
-import { networkFailure } from '../../platform/network-failure.ts';
-import { OnDemand } from '../../platform/on-demand.ts';
-import { isPlainHttp } from '../../platform/plain-http.ts';
-import { readRetryAfter } from '../../platform/retry-after.ts';
+import { networkFailure } from '../../platform/failures/network-failure.ts';
+import { isPlainHttp } from '../../platform/http/plain-http.ts';
+import { readRetryAfter } from '../../platform/http/retry-after.ts';
+import { OnDemand } from '../../platform/process/on-demand.ts';
+import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import {
   type AttemptUnderWay,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { codeOf } from '../../platform/error-code.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
 import { SourceError } from '../contract/source.ts';
 
 const LOOPBACK: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];

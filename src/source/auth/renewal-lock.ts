@@ -1,6 +1,6 @@
-import type { Clock, Random } from '../../platform/clock.ts';
-import { codeOf } from '../../platform/error-code.ts';
-import { acquireLock, LockHeld } from '../../platform/lock.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { acquireLock, LockHeld } from '../../platform/files/lock.ts';
+import type { Clock, Random } from '../../platform/time/clock.ts';
 import { SourceError } from '../contract/source.ts';
 
 /** The wait between two looks at a lock that another process holds, in ms; with jitter of the same length. */

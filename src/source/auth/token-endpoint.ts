@@ -13,8 +13,8 @@ import {
   type TokenEndpointResponse,
 } from 'openid-client';
 import type { Dispatcher } from 'undici';
-import type { Clock } from '../../platform/clock.ts';
-import { userAgent } from '../../platform/version.ts';
+import { userAgent } from '../../platform/process/version.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { SourceOptions } from '../contract/options.ts';
 import { SourceError } from '../contract/source.ts';
 import { callService, unreachable } from '../http/service-call.ts';

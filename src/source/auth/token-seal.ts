@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import type { Secret } from '../../platform/secret.ts';
+import type { Secret } from '../../platform/options/secret.ts';
 
 /** What an encrypted file looks like: AES-256-GCM, everything in base64. */
 export const sealedText = z.strictObject({

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 
 /** How a line of tokens began. Refreshing keeps it. */
 export type TokenOrigin = 'client_credentials' | 'authorization_code';

@@ -1,5 +1,5 @@
-import type { Clock, Random } from '../../platform/clock.ts';
-import { reach } from '../../platform/failpoint.ts';
+import { reach } from '../../platform/process/failpoint.ts';
+import type { Clock, Random } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { SourceError } from '../contract/source.ts';
 import { loginRefused, REFUSED_WAIT_MS, waitAfterRefusalMs } from './login-refusal.ts';

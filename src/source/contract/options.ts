@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { duration, secret, size } from '../../platform/option-types.ts';
-import { isPlainHttp } from '../../platform/plain-http.ts';
+import { isPlainHttp } from '../../platform/http/plain-http.ts';
+import { duration, secret, size } from '../../platform/options/option-types.ts';
 
 /** The options of one source, as written in the configuration; when and how often to poll is not among them. */
 export const sourceOptions = z.strictObject({

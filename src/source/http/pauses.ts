@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 
 /** How to tell that a body makes a pause, and how to leave it in one. */
 export interface PauseParts {

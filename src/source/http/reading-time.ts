@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import { SourceError } from '../contract/source.ts';
 
 /** The time in which one whole listing has to be read: until its deadline, and while the caller wants it. */

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { type Dispatcher, request } from 'undici';
-import { codeOf } from '../../platform/error-code.ts';
-import { networkFailure } from '../../platform/network-failure.ts';
-import { readRetryAfter } from '../../platform/retry-after.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { networkFailure } from '../../platform/failures/network-failure.ts';
+import { readRetryAfter } from '../../platform/http/retry-after.ts';
 import { SourceError } from '../contract/source.ts';
 import { decoded, READ_CODINGS } from './content-coding.ts';
 

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { codeOf } from '../../platform/error-code.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
 import { SourceError } from '../contract/source.ts';
 import type { ServiceAnswer } from '../http/service-call.ts';
 

@@ -1,4 +1,4 @@
-import { userAgent } from '../../platform/version.ts';
+import { userAgent } from '../../platform/process/version.ts';
 import type { Tokens } from '../auth/tokens.ts';
 import { SourceError } from '../contract/source.ts';
 import { callService, dropBody, type ServiceAnswer, type ServiceConnection } from '../http/service-call.ts';

@@ -1,6 +1,6 @@
 import type { ListedBlock } from '../../leads/listed-lead.ts';
 import type { ListingMark } from '../../leads/listing-mark.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/time/clock.ts';
 import type { Tokens } from '../auth/tokens.ts';
 import type { SourceOptions } from '../contract/options.ts';
 import { type Listing, SourceError } from '../contract/source.ts';

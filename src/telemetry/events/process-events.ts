@@ -1,4 +1,4 @@
-import { printLength, sentence } from '../../platform/in-words.ts';
+import { printLength, sentence } from '../../platform/text/in-words.ts';
 import { eventKind } from '../event-kind.ts';
 import { count, seconds } from './wording.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Refusal } from '../../../src/admin/refusal.ts';
-import { asTyped } from '../../../src/platform/typed-command.ts';
+import { asTyped } from '../../../src/platform/process/typed-command.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
 
 let pages: OpenPages;

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import { disk, type Files } from '../../../src/platform/files.ts';
+import { disk, type Files } from '../../../src/platform/files/files.ts';
 import { LeaseOver, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { aBatch, aDelivery } from '../../support/a-delivery.ts';
 import { tempDir } from '../../support/temp-dir.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { disk, type Files } from '../../../src/platform/files.ts';
+import { disk, type Files } from '../../../src/platform/files/files.ts';
 import { CsvSink, csvOptions } from '../../../src/sinks/csv/csv.ts';
 import type { SinkParts } from '../../../src/sinks/sink.ts';
 import { someParts } from '../some-parts.ts';

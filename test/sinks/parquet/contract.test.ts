@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { disk } from '../../../src/platform/files.ts';
+import { disk } from '../../../src/platform/files/files.ts';
 import { parquetRows } from '../../exports/read-parquet.ts';
 import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
 import { openParquet } from './open-parquet.ts';

@@ -1,4 +1,4 @@
-import { disk, type Files } from '../../../src/platform/files.ts';
+import { disk, type Files } from '../../../src/platform/files/files.ts';
 import { ParquetSink } from '../../../src/sinks/parquet/parquet.ts';
 import type { SinkParts } from '../../../src/sinks/sink.ts';
 import { someParts } from '../some-parts.ts';

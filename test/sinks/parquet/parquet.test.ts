@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, wri
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
-import { disk } from '../../../src/platform/files.ts';
+import { disk } from '../../../src/platform/files/files.ts';
 import { SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { parquetRows, parquetShape } from '../../exports/read-parquet.ts';
 import { aBatch, aDelivery } from '../../support/a-delivery.ts';

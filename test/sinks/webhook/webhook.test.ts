@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/platform/clock.ts';
+import { systemClock } from '../../../src/platform/time/clock.ts';
 import { LeaseOver, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { selfSigned } from '../../faults/certificate.ts';
 import { aBatch, aDelivery } from '../../support/a-delivery.ts';

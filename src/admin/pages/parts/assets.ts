@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { isBuilt, packageRoot } from '../../../platform/package-root.ts';
+import { isBuilt, packageRoot } from '../../../platform/process/package-root.ts';
 
 /** Everything that a page loads, shipped inside: scripts and styles of our own and of two libraries, and the icon's states. */
 const files = {

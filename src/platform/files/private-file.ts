@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { codeOf } from './error-code.ts';
+import { codeOf } from '../failures/error-code.ts';
 import { giveToFolderOwner } from './folder-owner.ts';
 
 const PRIVATE_MODE = 0o600;

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { constants, mkdirSync, statSync } from 'node:fs';
 import { access, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { codeOf } from './error-code.ts';
-import { reach } from './failpoint.ts';
+import { codeOf } from '../failures/error-code.ts';
+import { reach } from '../process/failpoint.ts';
 import { giveFolderToOwnerAbove, giveToFolderOwner } from './folder-owner.ts';
 
 /** What is done to the disk, each step by itself, so that a test can break it. Errors are Node's own, with their `code`. */

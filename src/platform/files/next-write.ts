@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../time/clock.ts';
 
 /**
  * Resolves when any process writes to a file, when the time is over, or when the signal aborts. A write between the call and the

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NotRead, readRegularFile } from './regular-file.ts';
+import { NotRead, readRegularFile } from '../files/regular-file.ts';
 import { Secret } from './secret.ts';
 
 const MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

@@ -4,4 +4,4 @@ import { join } from 'node:path';
 export const isBuilt = import.meta.filename.endsWith('.js');
 
 /** The folder of this installation or checkout: package.json is in it. All of a build lies side by side in `dist`. */
-export const packageRoot = join(import.meta.dirname, isBuilt ? '..' : '../..');
+export const packageRoot = join(import.meta.dirname, isBuilt ? '..' : '../../..');
