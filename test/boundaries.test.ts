@@ -298,13 +298,13 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['leads', 'platform', 'telemetry'],
     because: 'source/ reads the listing service; it must not know that leads are remembered or delivered.',
   },
-  store: {
+  catalog: {
     imports: [],
-    doors: ['documented.ts', 'extraction.ts', 'mirrored.ts', 'query.ts', 'reference.ts', 'relation.ts'],
-    because: 'store/ describes what people query; it must not know where that is kept.',
+    doors: ['documented.ts', 'extraction.ts', 'mirrored.ts', 'query.ts', 'relation.ts'],
+    because: 'catalog/ describes what people query; it must not know where that is kept.',
   },
   ledger: {
-    imports: ['leads', 'platform', 'store'],
+    imports: ['catalog', 'leads', 'platform'],
     doors: [
       'contract/ledger.ts',
       'contract/ledger-asking.ts',
@@ -335,11 +335,11 @@ const rooms: Readonly<Record<string, Room>> = {
     because: 'ledger/ remembers; it must not know HTTP, Redis or what a sink does (it holds names of sinks).',
   },
   parquet: {
-    imports: ['store'],
+    imports: ['catalog'],
     because: 'parquet/ reads and writes a file format; it must not know what the bytes are for.',
   },
   exports: {
-    imports: ['ledger', 'parquet', 'platform', 'store'],
+    imports: ['catalog', 'ledger', 'parquet', 'platform'],
     doors: [
       'run-export.ts',
       'export-lock.ts',
@@ -375,7 +375,7 @@ const rooms: Readonly<Record<string, Room>> = {
     because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',
   },
   'sinks/*': {
-    imports: ['sinks', 'leads', 'parquet', 'platform', 'store'],
+    imports: ['sinks', 'catalog', 'leads', 'parquet', 'platform'],
     because:
       'A sink is one destination; it must not know other sinks, retries or how the configuration is read.',
   },
@@ -439,6 +439,7 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: [
       'admin',
       'alerts',
+      'catalog',
       'config',
       'delivery',
       'exports',
@@ -449,7 +450,6 @@ const rooms: Readonly<Record<string, Room>> = {
       'sinks',
       'source',
       'status',
-      'store',
       'telemetry',
     ],
     doors: ['daemon.ts', 'start/compose.ts', 'joints/poll.ts'],
@@ -459,6 +459,7 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: [
       'admin',
       'alerts',
+      'catalog',
       'config',
       'daemon',
       'exports',
@@ -469,7 +470,6 @@ const rooms: Readonly<Record<string, Room>> = {
       'sinks',
       'source',
       'status',
-      'store',
       'telemetry',
     ],
     because: 'cli/ reads words and prints; how deliveries travel is the business of daemon/ and delivery/.',

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { relations } from '../store/documented.ts';
+import { relations } from '../catalog/documented.ts';
 import { ExportFailed, folderFailure } from './contract/export-failed.ts';
 import { fileNameOf } from './contract/export-name.ts';
 import type { ExportConfig } from './contract/options.ts';

@@ -1,6 +1,6 @@
 import { zstdCompressSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { Column, ColumnType } from '../store/relation.ts';
+import type { Column, ColumnType } from '../catalog/relation.ts';
 
 /** What is written for a column: text, integers as bigint, times as `YYYY-MM-DDTHH:MM:SS.sssZ`, true and false as 1 and 0. */
 export type ParquetCell = string | bigint | number | boolean | Uint8Array | null;

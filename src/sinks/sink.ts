@@ -69,7 +69,7 @@ export interface HeldLead extends LeadKey {
 
 /**
  * What the ledger knows beside the leads, held at a destination too. Apart from deliveries: neither waits for the other.
- * Each of these is a small transaction, and may throw SinkUnavailable. Tables are those of store/mirrored.ts.
+ * Each of these is a small transaction, and may throw SinkUnavailable. Tables are those of catalog/mirrored.ts.
  */
 export interface Mirror {
   readonly everyMs: number;

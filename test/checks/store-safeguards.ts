@@ -189,7 +189,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'closed versions in incremental exports',
     without: 'a lake has two current versions of a lead that changed',
-    file: 'src/store/extraction.ts',
+    file: 'src/catalog/extraction.ts',
     text: 'OR valid_to >= :since',
     instead: '',
     tests: ['test/exports/since.test.ts'],

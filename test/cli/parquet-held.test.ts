@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { always } from '../../src/catalog/relation.ts';
 import { ParquetFile } from '../../src/parquet/parquet-file.ts';
-import { always } from '../../src/store/relation.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { deliverBySink, Install } from './an-install.ts';
 

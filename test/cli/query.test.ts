@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { queries, relations } from '../../src/store/documented.ts';
+import { queries, relations } from '../../src/catalog/documented.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { startLeadsync } from '../support/leadsync.ts';
 import { tempDir } from '../support/temp-dir.ts';

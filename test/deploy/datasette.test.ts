@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { queries } from '../../src/store/documented.ts';
+import { queries } from '../../src/catalog/documented.ts';
 import { attemptDue, Install } from '../cli/an-install.ts';
 import { delivered, refused } from '../ledger/ledger-under-test.ts';
 import { filled, ledgerValue, VALUES, withoutAges } from '../store/eventful-store.ts';

@@ -6,8 +6,8 @@ import {
   DuckDBTimestampTZValue,
 } from '@duckdb/node-api';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { queries, relations } from '../../src/catalog/documented.ts';
 import { exportTables } from '../../src/exports/files/export.ts';
-import { queries, relations } from '../../src/store/documented.ts';
 import { eventful, filled, ledgerValue, sorted, VALUES, withoutAges } from '../store/eventful-store.ts';
 import { comparable, type Row } from '../store/two-stores.ts';
 import { tempDir } from '../support/temp-dir.ts';

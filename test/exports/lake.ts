@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { onTestFinished } from 'vitest';
+import { relations } from '../../src/catalog/documented.ts';
+import type { Relation } from '../../src/catalog/relation.ts';
 import type { FileFormatName } from '../../src/exports/files/encoder.ts';
 import { exportTables } from '../../src/exports/files/export.ts';
-import { relations } from '../../src/store/documented.ts';
-import type { Relation } from '../../src/store/relation.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/exporting.md');

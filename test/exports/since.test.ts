@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { relations } from '../../src/catalog/documented.ts';
+import type { Relation } from '../../src/catalog/relation.ts';
 import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
-import { relations } from '../../src/store/documented.ts';
-import type { Relation } from '../../src/store/relation.ts';
 import {
   aSink,
   changedLead,

@@ -1,13 +1,13 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { relations } from '../../src/catalog/documented.ts';
+import type { Relation } from '../../src/catalog/relation.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import { leadRows } from '../../src/ledger/database/views.ts';
 import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
 import { completing } from '../../src/ledger/extraction/lead-cells.ts';
 import type { Cell } from '../../src/ledger/extraction/reading.ts';
-import { relations } from '../../src/store/documented.ts';
-import type { Relation } from '../../src/store/relation.ts';
 import { oddLeads } from '../store/odd-leads.ts';
 import { aLead, aListedLead, listedAs } from '../support/a-lead.ts';
 import { HOUR, LedgerUnderTest } from './ledger-under-test.ts';

@@ -11,10 +11,10 @@ import {
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { relations } from '../../src/catalog/documented.ts';
 import { retainOnce } from '../../src/daemon/upkeep/retain.ts';
 import { browseIndexes } from '../../src/ledger/database/browse-indexes.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { relations } from '../../src/store/documented.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { HeldClock } from '../support/held-clock.ts';
 import { HOUR, LedgerUnderTest } from './ledger-under-test.ts';

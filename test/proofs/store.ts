@@ -2,13 +2,13 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import pg from 'pg';
+import { queries } from '../../src/catalog/documented.ts';
+import { type Engine, pasted } from '../../src/catalog/query.ts';
 import { bringAll } from '../../src/daemon/joints/mirror-ledger.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { postgres } from '../../src/sinks/postgres/postgres.ts';
 import type { Mirror } from '../../src/sinks/sink.ts';
-import { queries } from '../../src/store/documented.ts';
-import { type Engine, pasted } from '../../src/store/query.ts';
 import { someParts } from '../sinks/some-parts.ts';
 import { readOrExit } from '../support/command-line.ts';
 import { startPostgres } from '../support/private-postgres.ts';

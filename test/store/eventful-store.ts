@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Parameter, Query } from '../../src/store/query.ts';
+import type { Parameter, Query } from '../../src/catalog/query.ts';
 import { delivered, HOUR, refused, unavailable } from '../ledger/ledger-under-test.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { oddLeads } from './odd-leads.ts';

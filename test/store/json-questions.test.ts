@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
+import { relations } from '../../src/catalog/documented.ts';
 import { exportTables } from '../../src/exports/files/export.ts';
 import { migrations } from '../../src/sinks/postgres/migrations.ts';
-import { relations } from '../../src/store/documented.ts';
 import { openPostgres, startDatabase } from '../sinks/postgres/database.ts';
 import { aBatch, aDelivery } from '../support/a-delivery.ts';
 import { aLead } from '../support/a-lead.ts';

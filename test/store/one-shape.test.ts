@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { queries, relations } from '../../src/store/documented.ts';
-import { extractionOf } from '../../src/store/extraction.ts';
-import type { Parameter, Query } from '../../src/store/query.ts';
-import { storeReference } from '../../src/store/reference.ts';
-import type { ColumnType, Relation } from '../../src/store/relation.ts';
+import { storeReference } from '../../scripts/generate/store-reference.ts';
+import { queries, relations } from '../../src/catalog/documented.ts';
+import { extractionOf } from '../../src/catalog/extraction.ts';
+import type { Parameter, Query } from '../../src/catalog/query.ts';
+import type { ColumnType, Relation } from '../../src/catalog/relation.ts';
 import { eventful, filled, ledgerValue, sorted, VALUES, withoutAges } from './eventful-store.ts';
 import { type Row, TwoStores } from './two-stores.ts';
 

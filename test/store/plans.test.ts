@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { queries } from '../../src/store/documented.ts';
-import { pasted, type Query } from '../../src/store/query.ts';
+import { queries } from '../../src/catalog/documented.ts';
+import { pasted, type Query } from '../../src/catalog/query.ts';
 import { LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { SqliteFile } from '../ledger/sqlite-store.ts';
 

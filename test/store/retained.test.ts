@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import { queries } from '../../src/catalog/documented.ts';
+import type { Query } from '../../src/catalog/query.ts';
 import type { Retained } from '../../src/leads/retention.ts';
 import { reconcile } from '../../src/operations/reconcile.ts';
-import { queries } from '../../src/store/documented.ts';
-import type { Query } from '../../src/store/query.ts';
 import { HOUR } from '../ledger/ledger-under-test.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { filled, ledgerValue, VALUES } from './eventful-store.ts';

@@ -1,5 +1,8 @@
 import { extname } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
+import { relations } from '../../catalog/documented.ts';
+import { extractionOf } from '../../catalog/extraction.ts';
+import type { Relation } from '../../catalog/relation.ts';
 import { didYouMean } from '../../config/faults/suggest.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../exports/contract/export-format.ts';
 import { type ExportRequest, exportTables } from '../../exports/files/export.ts';
@@ -7,9 +10,6 @@ import { AlreadyThere } from '../../exports/files/whole-or-not.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { MOMENT_FORMS } from '../../platform/time/moment.ts';
-import { relations } from '../../store/documented.ts';
-import { extractionOf } from '../../store/extraction.ts';
-import type { Relation } from '../../store/relation.ts';
 import { makeScheduled } from '../scheduled-export.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

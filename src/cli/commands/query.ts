@@ -1,10 +1,10 @@
 import { text as readAll } from 'node:stream/consumers';
 import { InvalidArgumentError, Option } from 'commander';
+import { queries, relations } from '../../catalog/documented.ts';
+import type { Query } from '../../catalog/query.ts';
 import { didYouMean } from '../../config/faults/suggest.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { size } from '../../platform/options/option-types.ts';
-import { queries, relations } from '../../store/documented.ts';
-import type { Query } from '../../store/query.ts';
 import { FORMATS, type Format } from '../query/query-output.ts';
 import { noteOnNumbers, readValues } from '../query/query-values.ts';
 import { runQuery } from '../query/run-query.ts';

@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
-import { queries, relations } from '../../store/documented.ts';
+import { queries, relations } from '../../catalog/documented.ts';
 import { helpOf } from '../shell/command.ts';
 
 /** What a word on the command line may be. `names`: one of these; `configured`: a name from the configuration file. */

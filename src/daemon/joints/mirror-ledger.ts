@@ -1,8 +1,8 @@
+import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts';
 import { type HistoryRow, type Overview, rowsOf } from '../../leads/history.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { type Mirror, SinkUnavailable } from '../../sinks/sink.ts';
-import { leadContents, type Mirrored, mirrored } from '../../store/mirrored.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 /** Rows in one transaction: small enough that reading them stops nobody for long. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { relations } from '../../catalog/documented.ts';
 import { duration, secret } from '../../platform/options/option-types.ts';
 import { isTimezone } from '../../platform/time/timezone.ts';
-import { relations } from '../../store/documented.ts';
 import { EXPORT_FORMATS, type ExportFormat } from './export-format.ts';
 import type { ExportSchedule } from './schedule.ts';
 

@@ -1,7 +1,7 @@
+import type { Column } from '../../catalog/relation.ts';
 import type { Cell } from '../../ledger/extraction/reading.ts';
 import { ParquetFile, type ParquetGroup, parquetGroup } from '../../parquet/parquet-file.ts';
 import { csvLine } from '../../platform/text/csv-line.ts';
-import type { Column } from '../../store/relation.ts';
 import { jsonLine } from './json-line.ts';
 
 /** Rows as a piece of a file, which can be made on any thread and handed over. */

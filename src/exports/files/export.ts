@@ -1,11 +1,11 @@
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
+import { extractionOf } from '../../catalog/extraction.ts';
+import type { Relation } from '../../catalog/relation.ts';
 import { LedgerExtract } from '../../ledger/extraction/extracting.ts';
 import { PublicCopy } from '../../ledger/extraction/public-copy.ts';
 import { version } from '../../platform/process/version.ts';
-import { extractionOf } from '../../store/extraction.ts';
-import type { Relation } from '../../store/relation.ts';
 import type { ExportFormat } from '../contract/export-format.ts';
 import { type About, type Encoder, type FileFormatName, fileFormats, type Piece } from './encoder.ts';
 import { Pieces } from './pieces.ts';

@@ -1,6 +1,6 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { relations } from '../../store/documented.ts';
+import { relations } from '../../catalog/documented.ts';
 import { exportedRows } from './exported-rows.ts';
 
 /** Who is looked for: leads by source and id, and elements of listings that were set aside, by source and hash. */

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { relations } from '../../catalog/documented.ts';
+import type { Relation } from '../../catalog/relation.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { LedgerExtract, type Rows, type Stretch } from '../../ledger/extraction/extracting.ts';
-import { relations } from '../../store/documented.ts';
-import type { Relation } from '../../store/relation.ts';
 import { type FileFormatName, fileFormats, type Piece } from './encoder.ts';
 import { type Place, type Sorted, sortedByDay, spilledParts } from './spill.ts';
 import { stamped, withStamp } from './stamp.ts';

@@ -1,5 +1,5 @@
+import { always, type Relation } from '../../catalog/relation.ts';
 import type { Rows } from '../../ledger/extraction/extracting.ts';
-import { always, type Relation } from '../../store/relation.ts';
 
 const EXPORTED_AT = always(
   '_exported_at',

@@ -62,7 +62,7 @@ export interface LedgerAsking {
   /** What it is made of; counts every row, which takes a moment where there are millions. */
   anatomy(): Promise<Anatomy>;
   /**
-   * Rows of a table that is mirrored (store/mirrored.ts) with greater numbers, in order, at most `limit`; fewer where they are
+   * Rows of a table that is mirrored (catalog/mirrored.ts) with greater numbers, in order, at most `limit`; fewer where they are
    * large, and none only when there is none.
    */
   historyAfter(table: string, no: number, limit: number): Promise<HistoryText>;

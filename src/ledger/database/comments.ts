@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
-import { relations } from '../../store/documented.ts';
-import { commentOf } from '../../store/relation.ts';
+import { relations } from '../../catalog/documented.ts';
+import { commentOf } from '../../catalog/relation.ts';
 
 /** What is said of every table, view and column: as rows of `_comments`. */
 const COMMENTS = relations.flatMap((relation) => [

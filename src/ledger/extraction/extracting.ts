@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
-import { extractionOf } from '../../store/extraction.ts';
-import type { Relation } from '../../store/relation.ts';
+import { extractionOf } from '../../catalog/extraction.ts';
+import type { Relation } from '../../catalog/relation.ts';
 import { toLedgerError } from '../contract/ledger-error.ts';
 import { requireFile } from '../database/ledger-file.ts';
 import { requireThisShape } from '../database/upgrading.ts';

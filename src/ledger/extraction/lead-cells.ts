@@ -1,5 +1,5 @@
+import type { Column } from '../../catalog/relation.ts';
 import type { LeadAnswer } from '../../leads/lead.ts';
-import type { Column } from '../../store/relation.ts';
 import type { Cell } from './reading.ts';
 
 /** The years 0 to 9999, in ms since 1970: what else there is SQLite writes otherwise than JavaScript, or not at all. */

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { type ColumnType, commentOf, type Relation } from '../../store/relation.ts';
+import { type ColumnType, commentOf, type Relation } from '../../catalog/relation.ts';
 import type { Rows } from './extracting.ts';
 
 /** By these words tools tell what a column holds (https://www.sqlite.org/datatype3.html). */

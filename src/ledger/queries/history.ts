@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
+import { relations } from '../../catalog/documented.ts';
+import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts';
+import type { Column, Relation } from '../../catalog/relation.ts';
 import type { HistoryText, Overview, Renamed, StoredValue } from '../../leads/history.ts';
-import { relations } from '../../store/documented.ts';
-import { leadContents, type Mirrored, mirrored } from '../../store/mirrored.ts';
-import type { Column, Relation } from '../../store/relation.ts';
 
 /** Leads may be megabytes long. */
 const CHARACTERS_AT_ONCE = 4_000_000;

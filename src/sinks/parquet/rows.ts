@@ -1,9 +1,9 @@
+import { relations } from '../../catalog/documented.ts';
+import { always, type Column } from '../../catalog/relation.ts';
 import { readTime } from '../../leads/content-facts.ts';
 import type { Delivery } from '../../leads/delivery.ts';
 import { readLead } from '../../leads/lead.ts';
 import type { ParquetCell } from '../../parquet/parquet-file.ts';
-import { relations } from '../../store/documented.ts';
-import { always, type Column } from '../../store/relation.ts';
 import { rowOf } from '../lead-row.ts';
 
 /** What a file cannot know: it is written once. */

@@ -1,6 +1,6 @@
-import { relations } from '../../store/documented.ts';
-import { mirrored } from '../../store/mirrored.ts';
-import { commentOf, type Relation } from '../../store/relation.ts';
+import { relations } from '../../catalog/documented.ts';
+import { mirrored } from '../../catalog/mirrored.ts';
+import { commentOf, type Relation } from '../../catalog/relation.ts';
 import { described } from './mirrored-columns.ts';
 
 /** Private tables, and what people are to read in their place. */

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { relations } from '../../store/documented.ts';
+import { relations } from '../../catalog/documented.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { quoted } from './identifier.ts';
 

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
+import { relations } from '../../catalog/documented.ts';
+import type { Mirrored } from '../../catalog/mirrored.ts';
 import type { FormerName, HistoryRow, Overview, Renamed, StoredValue } from '../../leads/history.ts';
-import { relations } from '../../store/documented.ts';
-import type { Mirrored } from '../../store/mirrored.ts';
 import { eraseLeads, type Key } from './erase.ts';
 import { quoted } from './identifier.ts';
 import { described, givenAs, heldAs, parameter, placeOf, TYPES, valuesOf } from './mirrored-columns.ts';

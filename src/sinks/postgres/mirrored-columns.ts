@@ -1,7 +1,7 @@
+import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts';
+import type { Column, ColumnType } from '../../catalog/relation.ts';
 import { storable } from '../../leads/content-facts.ts';
 import type { HistoryRow, StoredValue } from '../../leads/history.ts';
-import { leadContents, type Mirrored, mirrored } from '../../store/mirrored.ts';
-import type { Column, ColumnType } from '../../store/relation.ts';
 import { arrayParameter } from './array-parameter.ts';
 
 /** PostgreSQL's name of each of the store's types. */

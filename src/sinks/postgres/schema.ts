@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { mirrored } from '../../store/mirrored.ts';
+import { mirrored } from '../../catalog/mirrored.ts';
 import { SinkUnavailable } from '../sink.ts';
 import { comments } from './comments.ts';
 import { setAside } from './dependents.ts';

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isOpenToAnalysts, openToAnalysts, queries, relations } from '../../../src/store/documented.ts';
-import { pasted } from '../../../src/store/query.ts';
+import { isOpenToAnalysts, openToAnalysts, queries, relations } from '../../../src/catalog/documented.ts';
+import { pasted } from '../../../src/catalog/query.ts';
 import { aDelivery } from '../../support/a-delivery.ts';
 import { uniqueName } from '../../support/services.ts';
 import { openPostgres, startDatabase } from './database.ts';

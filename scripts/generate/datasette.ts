@@ -1,6 +1,6 @@
-import { queries, relations } from './documented.ts';
-import { type Parameter, pastedValue, type Query } from './query.ts';
-import { commentOf, type Relation } from './relation.ts';
+import { queries, relations } from '../../src/catalog/documented.ts';
+import { type Parameter, pastedValue, type Query } from '../../src/catalog/query.ts';
+import { commentOf, type Relation } from '../../src/catalog/relation.ts';
 
 /** What the root of Datasette may do otherwise. Nobody but leadsync writes to a ledger. */
 const WRITES = [

@@ -1,5 +1,5 @@
-import { openToAnalysts, relations } from './documented.ts';
-import { type Column, commentOf, type Relation } from './relation.ts';
+import { openToAnalysts, relations } from '../../src/catalog/documented.ts';
+import { type Column, commentOf, type Relation } from '../../src/catalog/relation.ts';
 
 /** When the pipe counts as late. A poll that failed says nothing about how fresh the leads are. */
 const FRESHNESS = {
