@@ -7,7 +7,7 @@ import { type AlertOptions, alertOptions } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { disk } from '../../src/platform/files/files.ts';
-import { Reported } from '../daemon/fakes.ts';
+import { Reported } from '../daemon/joints/fakes.ts';
 import { HeldClock } from '../support/held-clock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';

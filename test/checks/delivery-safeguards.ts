@@ -8,7 +8,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/sinks/attempt-parts.ts',
     text: '{ ...outcome, unsent: true }',
     instead: 'outcome',
-    tests: ['test/daemon/standing-still.test.ts'],
+    tests: ['test/daemon/joints/standing-still.test.ts'],
   },
   {
     name: 'what an attempt never sent is given back as not arrived',
@@ -16,7 +16,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/daemon/joints/deliver.ts',
     text: 'ledger.release(ref, answered.some(mayHaveArrived))',
     instead: 'ledger.release(ref, true)',
-    tests: ['test/daemon/standing-still.test.ts'],
+    tests: ['test/daemon/joints/standing-still.test.ts'],
   },
   {
     name: 'only what began after the hold is its probe',
@@ -33,7 +33,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/daemon/joints/attempt-lease.ts',
     text: 'throw new LeaseOver();',
     instead: 'void LeaseOver;',
-    tests: ['test/daemon/standing-still.test.ts', 'test/simulation'],
+    tests: ['test/daemon/joints/standing-still.test.ts', 'test/simulation'],
   },
   {
     name: 'the lease is looked at once the connection is there',
@@ -57,7 +57,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/sinks/postgres/written-deliveries.ts',
     text: 'if (isOneOfSeveral) await takeOver(client, ledgerNo, rows);',
     instead: 'void isOneOfSeveral;',
-    tests: ['test/store/mirror.test.ts'],
+    tests: ['test/catalog/mirror.test.ts'],
   },
   {
     name: 'an upgrade of PostgreSQL’s tables makes the views of others again',
@@ -65,7 +65,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/sinks/postgres/schema.ts',
     text: '    await giveBack();\n',
     instead: '',
-    tests: ['test/store/upgraded-tables.test.ts'],
+    tests: ['test/catalog/upgraded-tables.test.ts'],
   },
   {
     name: 'the lease is looked at before the rename',
@@ -81,7 +81,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/sinks/attempt-parts.ts',
     text: 'if (isHalf) settle(part, APART);',
     instead: 'void [isHalf, APART];',
-    tests: ['test/daemon/slow-halving.test.ts'],
+    tests: ['test/daemon/joints/slow-halving.test.ts'],
   },
   {
     name: 'a CSV file is synced before it is renamed',
@@ -130,7 +130,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/daemon/joints/mirror-ledger.ts',
     text: "    if (name === 'lead_versions') await bringContents(mirror, rows, parts, signal);\n",
     instead: '    void bringContents;\n',
-    tests: ['test/store/contents.test.ts'],
+    tests: ['test/catalog/contents.test.ts'],
   },
   {
     name: 'delivered only after the COMMIT',
@@ -211,7 +211,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/daemon/joints/dispatch.ts',
     text: 'if (carrier.unready() === undefined) {',
     instead: 'if (carrier !== undefined) {',
-    tests: ['test/daemon/dispatching.test.ts'],
+    tests: ['test/daemon/joints/dispatching.test.ts'],
   },
   {
     name: 'a destination that names a wait is asked again then',

@@ -48,7 +48,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/sqlite-amending.ts',
     text: 'const by = Math.round(byMs);',
     instead: 'const by = byMs;',
-    tests: ['test/ledger/sqlite-ledger.test.ts', 'test/daemon/delivering.test.ts'],
+    tests: ['test/ledger/sqlite-ledger.test.ts', 'test/daemon/joints/delivering.test.ts'],
   },
   {
     name: 'leases move along with a clock that is set ahead',

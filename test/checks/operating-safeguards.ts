@@ -96,7 +96,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/operations/opening/free-the-dead.ts',
     text: 'if (!holders.has(name)) removeSign(folder, name);',
     instead: 'if (!holders.has(name)) void removeSign;',
-    tests: ['test/daemon/free-the-dead.test.ts'],
+    tests: ['test/operations/opening/free-the-dead.test.ts'],
   },
   {
     name: 'a block that an oversize element makes long is not held',
@@ -112,7 +112,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/operations/plan.ts',
     text: "if (planned.kind !== 'added' || formerly === undefined || leaving.length === 0) return planned;",
     instead: 'return planned;',
-    tests: ['test/daemon/plan.test.ts'],
+    tests: ['test/operations/plan.test.ts'],
   },
   {
     name: 'a listing that loses most of its leads is reported',

@@ -17,7 +17,7 @@ export const processSafeguards: readonly Safeguard[] = [
     file: 'src/daemon/start/threaded-ledger.ts',
     text: '    tell(retryPolicies(policiesOf));\n',
     instead: '',
-    tests: ['test/daemon/threaded-ledger.test.ts'],
+    tests: ['test/daemon/start/threaded-ledger.test.ts'],
   },
   {
     name: 'a daemon notices that its program was replaced',
@@ -114,7 +114,7 @@ export const processSafeguards: readonly Safeguard[] = [
     file: 'src/daemon/upkeep/tidy-ledger.ts',
     text: 'if (!signal.aborted) await ledger.noteProgress();',
     instead: '',
-    tests: ['test/daemon/tidy-ledger.test.ts'],
+    tests: ['test/daemon/upkeep/tidy-ledger.test.ts'],
   },
   {
     name: 'the mark of the ledger’s progress is written when leadsync ends',

@@ -16,7 +16,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/daemon/joints/poll.ts',
     text: '      await recording;\n      const elements',
     instead: '      const elements',
-    tests: ['test/daemon/polling.test.ts'],
+    tests: ['test/daemon/joints/polling.test.ts'],
   },
   {
     name: 'the largest lead fits into the memory that is shipped',
@@ -84,7 +84,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/daemon/joints/poll-loop.ts',
     text: 'if (await source.loggedInSince(startedAt)) return;',
     instead: '',
-    tests: ['test/daemon/polling.test.ts', 'test/faults/login-ended.test.ts'],
+    tests: ['test/daemon/joints/polling.test.ts', 'test/faults/login-ended.test.ts'],
   },
   {
     name: 'one renewal for any number of waiters',
@@ -156,7 +156,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/daemon/joints/cron-timer.ts',
     text: 'this.#deadlineMs = Math.min(this.#deadlineMs, monotonicMs + this.#dueMs - wallMs);',
     instead: '',
-    tests: ['test/daemon/cron-polling.test.ts'],
+    tests: ['test/daemon/joints/cron-polling.test.ts'],
   },
   {
     name: 'a poll by cron that was missed is made up for',
@@ -164,7 +164,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/daemon/joints/cron-timer.ts',
     text: 'if (last === undefined || last <= now) this.restart(last ?? now);',
     instead: 'this.restart(now);',
-    tests: ['test/daemon/cron-polling.test.ts'],
+    tests: ['test/daemon/joints/cron-polling.test.ts'],
   },
   {
     name: 'a source is bound to the address of its leads',
@@ -172,7 +172,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/recording/polls.ts',
     text: '(kept !== null && leads > 0)) return kept;',
     instead: '(kept !== null && leads > 9e9)) return kept;',
-    tests: ['test/daemon/polling.test.ts'],
+    tests: ['test/daemon/joints/polling.test.ts'],
   },
   {
     name: 'an element that is not JSON is set aside alone only where its end is known',

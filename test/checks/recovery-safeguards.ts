@@ -80,7 +80,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
     file: 'src/ledger/database/leftovers.ts',
     text: '    removeLedger(recoveredFile(ledger));',
     instead: '    recoveredFile(ledger);',
-    tests: ['test/daemon/recover.test.ts'],
+    tests: ['test/operations/recover.test.ts'],
   },
   {
     name: 'a stopped recovery puts nothing in place',
@@ -88,7 +88,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
     file: 'src/ledger/recovery/run-build.ts',
     text: '    signal.throwIfAborted();\n    if (result?.kind',
     instead: '    if (result?.kind',
-    tests: ['test/daemon/recover.test.ts'],
+    tests: ['test/operations/recover.test.ts'],
   },
   {
     name: 'recover waits for workers to end',

@@ -8,7 +8,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/recording/recording-sql.ts',
     text: 'rejected_id = iif(resolved_at IS NULL, rejected_id, (SELECT max(rejected_id) + 1 FROM rejected_leads))',
     instead: 'rejected_id = rejected_id',
-    tests: ['test/store/mirror.test.ts'],
+    tests: ['test/catalog/mirror.test.ts'],
   },
   {
     name: 'the mirror looks up rows by their index',
@@ -48,7 +48,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/database/views.ts',
     text: 'CAST(coalesce(v.safe_raw, v.raw) AS TEXT)',
     instead: 'CAST(coalesce(v.raw, v.safe_raw) AS TEXT)',
-    tests: ['test/store/json-questions.test.ts'],
+    tests: ['test/catalog/json-questions.test.ts'],
   },
   {
     name: 'a value of --set is what the same characters mean in SQL',
@@ -72,7 +72,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/database/views.ts',
     text: "((julianday('now') - 2440587.5) * 86400000.0)",
     instead: "(unixepoch('now', 'subsec') * 1000.0)",
-    tests: ['test/store/speed-to-lead.test.ts'],
+    tests: ['test/catalog/speed-to-lead.test.ts'],
   },
   {
     name: 'blanks are no address',
@@ -80,7 +80,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/sinks/postgres/answering-views.ts',
     text: 'btrim(l.${column}, ${BLANKS})',
     instead: "btrim(l.${column}, ' ')",
-    tests: ['test/store/speed-to-lead.test.ts'],
+    tests: ['test/catalog/speed-to-lead.test.ts'],
   },
   {
     name: 'each pass of a long round tells how sinks and sources are',
@@ -88,7 +88,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/daemon/joints/mirror-ledger.ts',
     text: 'if ((former.length === 0 || ended) && isSameRenamed',
     instead: 'if (ended && isSameRenamed',
-    tests: ['test/store/mirror.test.ts'],
+    tests: ['test/catalog/mirror.test.ts'],
   },
   {
     name: 'null is not an empty text in CSV',
@@ -104,7 +104,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/sinks/lead-row.ts',
     text: '_leadsync_raw: safe ?? delivery.raw,',
     instead: '_leadsync_raw: delivery.raw,',
-    tests: ['test/store/json-questions.test.ts'],
+    tests: ['test/catalog/json-questions.test.ts'],
   },
   {
     name: 'a client’s first time is that of the lead to the microsecond',
@@ -112,7 +112,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/sinks/postgres/answering-views.ts',
     text: 'min(coalesce(l.created_at, k.created_at)) AS first',
     instead: 'min(k.created_at) AS first',
-    tests: ['test/store/far-times.test.ts'],
+    tests: ['test/catalog/far-times.test.ts'],
   },
   {
     name: 'the ledger no longer shows a lead as gone once it is back',
@@ -120,7 +120,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/database/views.ts',
     text: 'WHERE p.last_listed_at IS NOT NULL AND p.noted_at',
     instead: 'WHERE p.noted_at',
-    tests: ['test/store/speed-to-lead.test.ts'],
+    tests: ['test/catalog/speed-to-lead.test.ts'],
   },
   {
     name: 'PostgreSQL no longer shows a lead as gone once it is back',
@@ -128,7 +128,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/sinks/postgres/answering-views.ts',
     text: 'WHERE p.last_listed_at IS NOT NULL AND p.noted_at',
     instead: 'WHERE p.noted_at',
-    tests: ['test/store/speed-to-lead.test.ts'],
+    tests: ['test/catalog/speed-to-lead.test.ts'],
   },
   {
     name: 'the ledger counts blanks of every kind as no address',
@@ -136,7 +136,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/database/views.ts',
     text: "${path}'), ${BLANKS}), '')",
     instead: "${path}')), '')",
-    tests: ['test/store/speed-to-lead.test.ts'],
+    tests: ['test/catalog/speed-to-lead.test.ts'],
   },
   {
     name: 'the user of a dashboard only reads by default',
@@ -144,7 +144,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'deploy/postgres/reader-login.sql',
     text: 'SET default_transaction_read_only = on',
     instead: 'SET default_transaction_read_only = off',
-    tests: ['test/store/reader-login.test.ts'],
+    tests: ['test/catalog/reader-login.test.ts'],
   },
   {
     name: 'no_temp takes the right to create temporary tables from everybody',
@@ -152,7 +152,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'deploy/postgres/reader-login.sql',
     text: '\\if :no_temp\n',
     instead: '\\if false\n',
-    tests: ['test/store/reader-login.test.ts'],
+    tests: ['test/catalog/reader-login.test.ts'],
   },
   {
     name: 'the README’s query takes the newest content by its time',

@@ -4,10 +4,10 @@ import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { queries } from '../../src/catalog/documented.ts';
+import { filled, ledgerValue, VALUES, withoutAges } from '../catalog/eventful-store.ts';
+import { oddLeads } from '../catalog/odd-leads.ts';
 import { attemptDue, Install } from '../cli/an-install.ts';
 import { delivered, refused } from '../ledger/ledger-under-test.ts';
-import { filled, ledgerValue, VALUES, withoutAges } from '../store/eventful-store.ts';
-import { oddLeads } from '../store/odd-leads.ts';
 
 interface Canned {
   readonly title: string;

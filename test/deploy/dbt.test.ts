@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { openToAnalysts, relations } from '../../src/catalog/documented.ts';
-import { withFreshLead } from '../store/reading-store.ts';
-import type { TwoStores } from '../store/two-stores.ts';
+import { withFreshLead } from '../catalog/reading-store.ts';
+import type { TwoStores } from '../catalog/two-stores.ts';
 import { uniqueName } from '../support/services.ts';
 import { compiled, type DataTest, folder, inOrder, type Names, readDbtProject } from './dbt-project.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { asReader, withFreshLead } from '../store/reading-store.ts';
+import { asReader, withFreshLead } from '../catalog/reading-store.ts';
 
 interface Panel {
   readonly title: string;

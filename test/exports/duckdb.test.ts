@@ -8,8 +8,8 @@ import {
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { queries, relations } from '../../src/catalog/documented.ts';
 import { exportTables } from '../../src/exports/files/export.ts';
-import { eventful, filled, ledgerValue, sorted, VALUES, withoutAges } from '../store/eventful-store.ts';
-import { comparable, type Row } from '../store/two-stores.ts';
+import { eventful, filled, ledgerValue, sorted, VALUES, withoutAges } from '../catalog/eventful-store.ts';
+import { comparable, type Row } from '../catalog/two-stores.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** Reckoned at the moment that it is asked. */

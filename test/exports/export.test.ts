@@ -18,8 +18,8 @@ import { type ExportRequest, exportTables } from '../../src/exports/files/export
 import { exportedRows } from '../../src/exports/files/exported-rows.ts';
 import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
 import { version } from '../../src/platform/process/version.ts';
+import { oddLeads } from '../catalog/odd-leads.ts';
 import { Install } from '../cli/an-install.ts';
-import { oddLeads } from '../store/odd-leads.ts';
 import { aListedLead } from '../support/a-lead.ts';
 import { parquetRows, parquetShape } from './read-parquet.ts';
 

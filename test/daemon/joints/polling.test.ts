@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { PollSchedule } from '../../src/config/contract/config.ts';
-import { pollLoop } from '../../src/daemon/joints/poll-loop.ts';
-import { judgeBy } from '../../src/delivery/judge.ts';
-import type { Ledger } from '../../src/ledger/contract/ledger.ts';
-import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
-import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { SourceError, type SourceErrorCode } from '../../src/source/contract/source.ts';
-import { aLead, aListedLead, hashOf } from '../support/a-lead.ts';
-import { HeldClock, rest } from '../support/held-clock.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import type { PollSchedule } from '../../../src/config/contract/config.ts';
+import { pollLoop } from '../../../src/daemon/joints/poll-loop.ts';
+import { judgeBy } from '../../../src/delivery/judge.ts';
+import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
+import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
+import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
+import { SourceError, type SourceErrorCode } from '../../../src/source/contract/source.ts';
+import { aLead, aListedLead, hashOf } from '../../support/a-lead.ts';
+import { HeldClock, rest } from '../../support/held-clock.ts';
+import { tempDir } from '../../support/temp-dir.ts';
 import { HOUR, MINUTE, SECOND } from './bench.ts';
 import { listingOf, Reported, ScriptedSource } from './fakes.ts';
 

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
-import { releaseMemory } from '../../src/daemon/upkeep/release-memory.ts';
-import { processMemory } from '../../src/platform/process/memory.ts';
-import { HeldClock } from '../support/held-clock.ts';
+import { releaseMemory } from '../../../src/daemon/upkeep/release-memory.ts';
+import { processMemory } from '../../../src/platform/process/memory.ts';
+import { HeldClock } from '../../support/held-clock.ts';
 
 const MB = 1024 * 1024;
 const SECOND = 1_000;
@@ -74,7 +74,7 @@ test('the memory of a process falls when its garbage is collected', async () => 
 });
 
 test('a thread that has collected its garbage can be ended, and so can the process', () => {
-  const memory = JSON.stringify(new URL('../../src/platform/process/memory.ts', import.meta.url));
+  const memory = JSON.stringify(new URL('../../../src/platform/process/memory.ts', import.meta.url));
   const collect = `await (await import(${memory})).collectGarbage();`;
   const thread = `${collect} (await import('node:worker_threads')).parentPort.postMessage('done'); setInterval(() => {}, 1000);`;
   const program = `

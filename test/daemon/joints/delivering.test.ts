@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { watchClock } from '../../src/daemon/watching/watch-clock.ts';
-import type { Batch } from '../../src/leads/delivery.ts';
-import type { Outcome } from '../../src/leads/outcome.ts';
-import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
-import { attemptParts } from '../../src/sinks/attempt-parts.ts';
-import { SinkUnavailable } from '../../src/sinks/sink.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { rest } from '../support/held-clock.ts';
+import { watchClock } from '../../../src/daemon/watching/watch-clock.ts';
+import type { Batch } from '../../../src/leads/delivery.ts';
+import type { Outcome } from '../../../src/leads/outcome.ts';
+import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
+import { attemptParts } from '../../../src/sinks/attempt-parts.ts';
+import { SinkUnavailable } from '../../../src/sinks/sink.ts';
+import { aListedLead } from '../../support/a-lead.ts';
+import { rest } from '../../support/held-clock.ts';
 import { Bench, HOUR, MINUTE, SECOND } from './bench.ts';
 import { always, delivering, failing, hanging, refusing } from './fakes.ts';
 

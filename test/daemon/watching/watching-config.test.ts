@@ -2,16 +2,16 @@ import { renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
-import { loadConfig } from '../../src/config/load-config.ts';
-import { Daemon } from '../../src/daemon/daemon.ts';
-import { Reloading } from '../../src/daemon/units/reloading.ts';
-import { stampOf, watchConfig } from '../../src/daemon/watching/watch-config.ts';
-import { sinkTypes } from '../../src/sinks/registry.ts';
-import { HeldClock } from '../support/held-clock.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
-import { SECOND } from './bench.ts';
-import { Reported } from './fakes.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { Daemon } from '../../../src/daemon/daemon.ts';
+import { Reloading } from '../../../src/daemon/units/reloading.ts';
+import { stampOf, watchConfig } from '../../../src/daemon/watching/watch-config.ts';
+import { sinkTypes } from '../../../src/sinks/registry.ts';
+import { HeldClock } from '../../support/held-clock.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { until } from '../../support/until.ts';
+import { SECOND } from '../joints/bench.ts';
+import { Reported } from '../joints/fakes.ts';
 
 /** A configuration, ready to be changed. Gives its file, and what writes the file with another level of the log. */
 function aFile() {

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { CarrierUnavailable } from '../../src/delivery/carrier.ts';
+import { CarrierUnavailable } from '../../../src/delivery/carrier.ts';
 import { Bench, MINUTE, SECOND } from './bench.ts';
 import { delivering, failing } from './fakes.ts';
 

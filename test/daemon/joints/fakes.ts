@@ -1,11 +1,11 @@
-import type { Batch } from '../../src/leads/delivery.ts';
-import type { ListedItem } from '../../src/leads/listed-lead.ts';
-import type { ListingMark } from '../../src/leads/listing-mark.ts';
-import type { Outcome } from '../../src/leads/outcome.ts';
-import type { AttemptUnderWay, Preview, Sink, Tested } from '../../src/sinks/sink.ts';
-import type { Listing, Source } from '../../src/source/contract/source.ts';
-import type { Event, EventOf, EventType } from '../../src/telemetry/events.ts';
-import { aListedLead, blockOf } from '../support/a-lead.ts';
+import type { Batch } from '../../../src/leads/delivery.ts';
+import type { ListedItem } from '../../../src/leads/listed-lead.ts';
+import type { ListingMark } from '../../../src/leads/listing-mark.ts';
+import type { Outcome } from '../../../src/leads/outcome.ts';
+import type { AttemptUnderWay, Preview, Sink, Tested } from '../../../src/sinks/sink.ts';
+import type { Listing, Source } from '../../../src/source/contract/source.ts';
+import type { Event, EventOf, EventType } from '../../../src/telemetry/events.ts';
+import { aListedLead, blockOf } from '../../support/a-lead.ts';
 
 /** A sink whose answers the test gives; it keeps every attempt. */
 export class ScriptedSink implements Sink {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { shownSink } from '../../src/daemon/api/shown.ts';
-import { HEALTHY } from '../../src/leads/sink-health.ts';
-import type { SinkView } from '../../src/status/status-view.ts';
+import { shownSink } from '../../../src/daemon/api/shown.ts';
+import { HEALTHY } from '../../../src/leads/sink-health.ts';
+import type { SinkView } from '../../../src/status/status-view.ts';
 
 const probeAt = new Date('2026-11-20T10:01:00.000Z');
 const nextAttemptAt = new Date('2026-11-20T10:05:00.000Z');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { attemptParts } from '../../src/sinks/attempt-parts.ts';
+import { attemptParts } from '../../../src/sinks/attempt-parts.ts';
 import { Bench, HOUR, MINUTE, SECOND } from './bench.ts';
 
 const TIMEOUT_MS = 15 * SECOND;

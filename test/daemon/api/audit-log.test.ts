@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { AuditLog } from '../../src/daemon/api/audit-log.ts';
-import { HeldClock } from '../support/held-clock.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { AuditLog } from '../../../src/daemon/api/audit-log.ts';
+import { HeldClock } from '../../support/held-clock.ts';
+import { tempDir } from '../../support/temp-dir.ts';
 
 function opened(folder = tempDir(), maxBytes?: number) {
   const log = new AuditLog(folder, new HeldClock(), maxBytes);

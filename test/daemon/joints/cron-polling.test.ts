@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { pollLoop } from '../../src/daemon/joints/poll-loop.ts';
-import { judgeBy } from '../../src/delivery/judge.ts';
-import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { HeldClock, rest } from '../support/held-clock.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { pollLoop } from '../../../src/daemon/joints/poll-loop.ts';
+import { judgeBy } from '../../../src/delivery/judge.ts';
+import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
+import { HeldClock, rest } from '../../support/held-clock.ts';
+import { tempDir } from '../../support/temp-dir.ts';
 import { HOUR, MINUTE, SECOND } from './bench.ts';
 import { listingOf, Reported, ScriptedSource } from './fakes.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Overdue } from '../../src/daemon/watching/overdue.ts';
+import { Overdue } from '../../../src/daemon/watching/overdue.ts';
 
 const at = (time: string) => new Date(`2026-11-20T${time}:00.000Z`);
 const hourly = { cron: '0 * * * *', timezone: 'UTC' };

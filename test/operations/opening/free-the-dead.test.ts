@@ -1,11 +1,15 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { freeTheDead, showOwnLife, startAfterTheDead } from '../../src/operations/opening/free-the-dead.ts';
-import { isLocked } from '../../src/platform/files/lock.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { Bench } from './bench.ts';
-import { hanging } from './fakes.ts';
+import {
+  freeTheDead,
+  showOwnLife,
+  startAfterTheDead,
+} from '../../../src/operations/opening/free-the-dead.ts';
+import { isLocked } from '../../../src/platform/files/lock.ts';
+import { Bench } from '../../daemon/joints/bench.ts';
+import { hanging } from '../../daemon/joints/fakes.ts';
+import { tempDir } from '../../support/temp-dir.ts';
 
 /** The name under which the bench attempts. */
 const HOLDER = 'bench';

@@ -1,14 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { watchWorkers } from '../../src/daemon/joints/watch-workers.ts';
-import { BullmqCarrier } from '../../src/delivery/bullmq-carrier.ts';
-import { CarrierUnavailable, type Pulse } from '../../src/delivery/carrier.ts';
-import type { BatchRef } from '../../src/leads/delivery.ts';
-import { Secret } from '../../src/platform/options/secret.ts';
-import { systemClock } from '../../src/platform/time/clock.ts';
-import { startFreezingProxy } from '../support/freezing-proxy.ts';
-import { HeldClock } from '../support/held-clock.ts';
-import { requireRedisUrl, uniqueName } from '../support/services.ts';
-import { until } from '../support/until.ts';
+import { watchWorkers } from '../../../src/daemon/joints/watch-workers.ts';
+import { BullmqCarrier } from '../../../src/delivery/bullmq-carrier.ts';
+import { CarrierUnavailable, type Pulse } from '../../../src/delivery/carrier.ts';
+import type { BatchRef } from '../../../src/leads/delivery.ts';
+import { Secret } from '../../../src/platform/options/secret.ts';
+import { systemClock } from '../../../src/platform/time/clock.ts';
+import { startFreezingProxy } from '../../support/freezing-proxy.ts';
+import { HeldClock } from '../../support/held-clock.ts';
+import { requireRedisUrl, uniqueName } from '../../support/services.ts';
+import { until } from '../../support/until.ts';
 import { HOUR, MINUTE, SECOND } from './bench.ts';
 import { Reported } from './fakes.ts';
 

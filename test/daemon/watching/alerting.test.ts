@@ -2,15 +2,15 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
-import { CONDITIONS } from '../../src/alerts/condition.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
-import { Daemon } from '../../src/daemon/daemon.ts';
-import { sinkTypes } from '../../src/sinks/registry.ts';
-import { startStub } from '../stub/stub.ts';
-import { FastClock } from '../support/fast-clock.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
-import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import { CONDITIONS } from '../../../src/alerts/condition.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { Daemon } from '../../../src/daemon/daemon.ts';
+import { sinkTypes } from '../../../src/sinks/registry.ts';
+import { startStub } from '../../stub/stub.ts';
+import { FastClock } from '../../support/fast-clock.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { until } from '../../support/until.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../../support/webhook-receiver.ts';
 
 const OFF = Object.fromEntries(CONDITIONS.map((condition) => [condition, 'off']));
 /** So many times as fast: a quarter of an hour is less than 5 s. */
