@@ -8,7 +8,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/leads/listing-fall.ts',
     text: 'if (listed === 0) return leads > 0 ? Math.max(leads, listedLately) : undefined;',
     instead: 'if (listed === 0) return undefined;',
-    tests: ['test/cli/status.test.ts'],
+    tests: ['test/cli/commands/status.test.ts'],
   },
   {
     name: 'an address can be pasted where the redirect cannot be heard',
@@ -16,7 +16,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/source/auth/login.ts',
     text: 'if (configured === undefined || !(error instanceof SourceError)) throw error;',
     instead: 'throw error;',
-    tests: ['test/cli/login.test.ts'],
+    tests: ['test/cli/commands/login.test.ts'],
   },
   {
     name: 'sync tells of its own run',
@@ -24,7 +24,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/cli/commands/sync.ts',
     text: '`${sink}: ${result.deliveredTo(sink)} delivered (',
     instead: '`${sink}: ${delivered} delivered (',
-    tests: ['test/cli/sync.test.ts'],
+    tests: ['test/cli/commands/sync.test.ts'],
   },
   {
     name: 'messages that may hold a value are left out',
@@ -80,7 +80,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/config/config-warnings.ts',
     text: "rightsOfOthers(file).has('write')",
     instead: 'false',
-    tests: ['test/cli/setup.test.ts'],
+    tests: ['test/cli/commands/setup.test.ts'],
   },
   {
     name: 'a person can be named on standard input',
@@ -88,7 +88,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/cli/shell/subject.ts',
     text: "given === '-' ? await firstLine(stdin) : given",
     instead: 'given',
-    tests: ['test/cli/erase.test.ts'],
+    tests: ['test/cli/commands/erase.test.ts'],
   },
   {
     name: 'signs of killed processes go',
@@ -120,7 +120,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/leads/listing-fall.ts',
     text: '&& listed < listedLately / 2;',
     instead: '&& listed < 0;',
-    tests: ['test/cli/status.test.ts'],
+    tests: ['test/cli/commands/status.test.ts'],
   },
   {
     name: 'a message about a name in the statement needs a position in it',
@@ -136,7 +136,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/config/config-warnings.ts',
     text: "inDataDir.has('enter') ? 'enter' : undefined",
     instead: 'undefined',
-    tests: ['test/cli/setup.test.ts'],
+    tests: ['test/cli/commands/setup.test.ts'],
   },
   {
     name: 'a secret’s file that others may read is warned of',
@@ -144,7 +144,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/config/config-warnings.ts',
     text: "return rights.has('read')\n",
     instead: "return rights.has('enter')\n",
-    tests: ['test/cli/setup.test.ts'],
+    tests: ['test/cli/commands/setup.test.ts'],
   },
   {
     name: 'secrets inside a readable configuration are warned of',
@@ -152,7 +152,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/config/config-warnings.ts',
     text: 'exposedSecrets.length > 0 ?',
     instead: 'exposedSecrets.length < 0 ?',
-    tests: ['test/cli/setup.test.ts'],
+    tests: ['test/cli/commands/setup.test.ts'],
   },
   {
     name: 'a page that meets damage reports it to the ledger',

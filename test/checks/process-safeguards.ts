@@ -74,7 +74,7 @@ export const processSafeguards: readonly Safeguard[] = [
     file: 'src/platform/files/folder-owner.ts',
     text: 'return uid === 0 ? undefined : { uid, gid };',
     instead: 'return undefined;',
-    tests: ['test/cli/root-owner.test.ts'],
+    tests: ['test/cli/shell/root-owner.test.ts'],
   },
   {
     name: 'a sink that does not answer is waited for before a new ledger is made',
@@ -90,7 +90,7 @@ export const processSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/sqlite-ledger.ts',
     text: 'else requireThisShape(db);',
     instead: 'else migrate(db);',
-    tests: ['test/ledger/older-ledger.test.ts', 'test/cli/older-ledger.test.ts'],
+    tests: ['test/ledger/older-ledger.test.ts', 'test/cli/shell/older-ledger.test.ts'],
   },
   {
     name: 'a write-ahead log that was removed is noticed',

@@ -72,7 +72,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
     file: 'src/ledger/recovery/exchange.ts',
     text: '    emptyLog(file);',
     instead: '    void emptyLog;',
-    tests: ['test/cli/recover.test.ts'],
+    tests: ['test/cli/commands/recover.test.ts'],
   },
   {
     name: 'the start removes a recovered ledger that was not finished',
@@ -96,6 +96,6 @@ export const recoverySafeguards: readonly Safeguard[] = [
     file: 'src/operations/recover.ts',
     text: 'if (hasLivingProcess(dataDir))',
     instead: 'if (hasLivingProcess === undefined)',
-    tests: ['test/cli/recover.test.ts'],
+    tests: ['test/cli/commands/recover.test.ts'],
   },
 ];

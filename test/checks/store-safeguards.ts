@@ -56,7 +56,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/cli/query/query-values.ts',
     text: 'if (fraction !== undefined) return Number(text);',
     instead: 'return text;',
-    tests: ['test/cli/query.test.ts'],
+    tests: ['test/cli/commands/query.test.ts'],
   },
   {
     name: 'JSON lines have a name once',
@@ -64,7 +64,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/cli/query/query-output.ts',
     text: '  if (twice !== undefined)\n',
     instead: '  if (twice === undefined && columns.length < 0)\n',
-    tests: ['test/cli/query.test.ts'],
+    tests: ['test/cli/commands/query.test.ts'],
   },
   {
     name: 'what is late is reckoned with any SQLite',
@@ -96,7 +96,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/cli/query/query-output.ts',
     text: '(cell === null ? null : shown(plain(cell)))',
     instead: 'shown(plain(cell))',
-    tests: ['test/cli/query.test.ts'],
+    tests: ['test/cli/commands/query.test.ts'],
   },
   {
     name: 'PostgreSQL gets raw JSON that it can read',
@@ -168,7 +168,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/privacy/subject-rows.ts',
     text: 'return IDS.has(name) ? String(value) : Number(value);',
     instead: 'return Number(value);',
-    tests: ['test/cli/export-subject.test.ts'],
+    tests: ['test/cli/commands/export-subject.test.ts'],
   },
   {
     name: 'export-subject nests columns of JSON',
@@ -176,7 +176,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/privacy/subject-rows.ts',
     text: "typeof value === 'string' && NESTED.has(name) ? JSON.parse(value) : value",
     instead: 'value',
-    tests: ['test/cli/export-subject.test.ts'],
+    tests: ['test/cli/commands/export-subject.test.ts'],
   },
   {
     name: 'a certificate says so when nothing was left to remove',
@@ -184,7 +184,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/operations/erasure/erase.ts',
     text: "rows === 0 ? 'nothing was left to remove' : `",
     instead: '`',
-    tests: ['test/cli/erase.test.ts'],
+    tests: ['test/cli/commands/erase.test.ts'],
   },
   {
     name: 'closed versions in incremental exports',

@@ -1,0 +1,239 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Source } from '../../../src/source/contract/source.ts';
+import { aSource } from '../../source/a-source.ts';
+import { type Stub, type StubOptions, startStub } from '../../stub/stub.ts';
+import { startLeadsync } from '../../support/leadsync.ts';
+import { startRedis } from '../../support/private-redis.ts';
+import { freePort } from '../../support/server-process.ts';
+import { SmallDisk } from '../../support/small-disk.ts';
+import { until } from '../../support/until.ts';
+import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
+import { Install } from '../an-install.ts';
+
+async function aService(options: StubOptions = {}): Promise<Stub> {
+  const stub = await startStub({ leads: 3, ...options });
+  onTestFinished(() => stub.close());
+  return stub;
+}
+
+function sourceAt({ url, clientId, clientSecret }: Stub, more = {}) {
+  return { main: { base_url: url, client_id: clientId, client_secret: clientSecret, ...more } };
+}
+
+async function blocksOf(source: Source) {
+  const listing = await source.list(undefined, new AbortController().signal);
+  return listing.kind === 'changed' ? listing.blocks : [];
+}
+
+const drop = { drop: { type: 'csv', directory: './drop' } };
+
+describe('leadsync check', () => {
+  test('reads a listing, looks at each sink, records nothing and delivers nothing', async () => {
+    const stub = await aService();
+    const receiver = await startWebhookReceiver();
+    onTestFinished(() => receiver.close());
+    const secret = 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0';
+    const sinks = { crm: { type: 'webhook', url: receiver.url, secret }, ...drop };
+    const install = new Install({ sources: sourceAt(stub), sinks });
+    const { code, stdout, stderr } = await install.run(['check']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^ok +data_dir: /),
+      'ok      source main: A token was got, and a listing of 3 leads was read.',
+      expect.stringMatching(/^ok +sink crm: /),
+      expect.stringMatching(/^ok +sink drop: /),
+    ]);
+    expect(existsSync(join(install.folder, 'data', 'ledger.db'))).toBe(false);
+    expect(receiver.received.filter(({ method }) => method === 'POST')).toEqual([]);
+  });
+
+  test('looks at everything even when something fails, says each reason and next step, and exits with 69', async () => {
+    const stub = await aService();
+    const closed = await freePort();
+    const install = new Install({
+      sources: {
+        ...sourceAt(stub),
+        wrong: { ...sourceAt(stub).main, client_secret: 'canary-wrong' },
+        gone: { ...sourceAt(stub).main, base_url: `http://127.0.0.1:${closed}` },
+      },
+      queue: { redis_url: `redis://:canary-password@127.0.0.1:${closed}` },
+      sinks: { bad: { type: 'csv', directory: './leadsync.yaml' }, ...drop },
+    });
+    const { code, stdout } = await install.run(['check']);
+    expect(code).toBe(69);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.map((line) => line.split(':', 1)[0])).toEqual([
+      'ok      data_dir',
+      'ok      source main',
+      'FAILED  source wrong',
+      'FAILED  source gone',
+      'FAILED  queue',
+      'FAILED  sink bad',
+      'ok      sink drop',
+    ]);
+    expect(lines[4]).toContain('Redis cannot be used (ECONNREFUSED). Check queue.redis_url');
+    expect(stdout).not.toContain('canary');
+  });
+
+  test('says that a file stands where the data directory has to be, as run does', async () => {
+    const install = new Install({ sources: sourceAt(await aService()), sinks: drop });
+    writeFileSync(join(install.folder, 'data'), '');
+    const hint = 'A file stands where a folder has to be: move it away, or name another folder.';
+    expect((await install.run(['run'])).stderr).toBe(
+      `The data directory ${install.folder}/data is not a folder, or lies beneath a file (EEXIST).\n${hint}\n`,
+    );
+    install.configure({ sources: sourceAt(await aService()), sinks: drop, data_dir: './data/in' });
+    const { stdout } = await install.run(['check']);
+    expect(stdout).toContain(
+      `FAILED  data_dir: ${install.folder}/data/in is not a folder, or lies beneath a file (ENOTDIR). ${hint}\n`,
+    );
+  });
+
+  test('says of a full disk that it is full, though a file could be made there', async (context) => {
+    const install = new Install({ sources: sourceAt(await aService()), sinks: drop });
+    const disk = new SmallDisk(join(install.folder, 'data'), 4);
+    onTestFinished(() => disk.close());
+    if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
+    expect((await install.run(['check'])).stdout).toMatch(/^ok +data_dir: /);
+    disk.fill();
+    const { code, stdout } = await install.run(['check']);
+    expect(code).toBe(69);
+    expect(stdout).toMatch(/^FAILED {2}data_dir: .* is on a full disk \(ENOSPC\)\. Make room/);
+  });
+
+  test('counts one lead as one', async () => {
+    const stub = await aService({ leads: 1 });
+    const { stdout } = await new Install({ sources: sourceAt(stub), sinks: drop }).run(['check']);
+    expect(stdout).toContain('a listing of 1 lead was read.\n');
+  });
+
+  test('counts what breaks the description, without any of its text', async () => {
+    const stub = await aService();
+    stub.misbehave({ listing: 'broken-leads' });
+    const { stdout } = await new Install({ sources: sourceAt(stub), sinks: drop }).run(['check']);
+    expect(stdout).toMatch(/source main: .*break the service's description/);
+  });
+
+  test('leaves disabled sinks alone', async () => {
+    const sinks = { bad: { type: 'csv', directory: './leadsync.yaml', enabled: false }, ...drop };
+    const { code, stdout } = await new Install({ sources: sourceAt(await aService()), sinks }).run(['check']);
+    expect(code).toBe(0);
+    expect(stdout).not.toContain('bad');
+  });
+
+  test('prints JSON', async () => {
+    const install = new Install({ sources: sourceAt(await aService()), sinks: drop });
+    expect(await install.json('check')).toEqual([
+      expect.objectContaining({ kind: 'data_dir', name: '', ok: true }),
+      expect.objectContaining({ kind: 'source', name: 'main', ok: true, hint: '' }),
+      expect.objectContaining({ kind: 'sink', name: 'drop', ok: true }),
+    ]);
+  });
+
+  test('keeps the token for the daemon', async () => {
+    const install = new Install({ sources: sourceAt(await aService()), sinks: drop });
+    await install.run(['check']);
+    expect(readFileSync(join(install.folder, 'data', 'tokens', 'main.json'), 'utf8')).toContain(
+      'access_token',
+    );
+  });
+
+  test.each([
+    ['scope', { scope: 'leads' }, {}, 'belongs to another base_url, client_id or scope'],
+    ['key', {}, { tokens: { encryption_key: 'another passphrase' } }, 'cannot be decrypted'],
+  ])(
+    'fails for a login that does not fit a new %s, and leaves it exactly as it is',
+    async (_, source, more, reason) => {
+      const stub = await aService();
+      const install = new Install({
+        sources: sourceAt(stub),
+        sinks: drop,
+        tokens: { encryption_key: 'the right passphrase' },
+      });
+      const dataDir = join(install.folder, 'data');
+      const { source: person } = aSource(stub, { dataDir, tokenKey: 'the right passphrase' });
+      const login = await person.startLogin();
+      await fetch(login.address);
+      await login.finish((await login.redirected) ?? expect.fail());
+      await login.close();
+      const tokens = join(dataDir, 'tokens');
+      const before = readFileSync(join(tokens, 'main.json'), 'utf8');
+      const changed = {
+        data_dir: dataDir,
+        sources: sourceAt(stub, source),
+        sinks: drop,
+        tokens: { encryption_key: 'the right passphrase' },
+        ...more,
+      };
+      const { code, stdout } = await new Install(changed).run(['check']);
+      expect(code).toBe(69);
+      expect(stdout).toMatch(/FAILED {2}source main: .*`leadsync login main`/);
+      expect(stdout).toContain(reason);
+      expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
+      expect(readdirSync(tokens).filter((name) => name.includes('.json'))).toEqual(['main.json']);
+      expect((await install.run(['check'])).code).toBe(0);
+      expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
+    },
+  );
+
+  test('says both when neither the login nor the client is of use', async () => {
+    const stub = await aService();
+    const install = new Install({ sources: sourceAt(stub), sinks: drop });
+    await install.run(['check']);
+    const key = { encryption_key: 'a passphrase of some length' };
+    const dataDir = join(install.folder, 'data');
+    const sealed = aSource(stub, { dataDir, tokenKey: key.encryption_key }).source;
+    for await (const _ of await blocksOf(sealed)) break;
+    const wrong = sourceAt(stub, { client_secret: 'canary-wrong' });
+    const { stdout } = await new Install({ data_dir: dataDir, sources: wrong, sinks: drop }).run(['check']);
+    expect(stdout).toMatch(
+      /FAILED {2}source main: .*cannot be decrypted.*does not accept the client id or secret/,
+    );
+    expect(stdout).not.toContain('canary');
+  });
+
+  test('looks at Redis: its password, its role, and whether it may throw jobs away', async () => {
+    const redis = await startRedis({ args: ['--requirepass', 'right'] });
+    onTestFinished(() => redis.close());
+    const sources = sourceAt(await aService());
+    const lineFor = async (address: string) => {
+      const { stdout } = await new Install({ sources, sinks: drop, queue: { redis_url: address } }).run([
+        'check',
+      ]);
+      return /^(?:ok|FAILED) +queue: .*$/m.exec(stdout)?.[0];
+    };
+    const at = `127.0.0.1:${redis.port}`;
+    expect(await lineFor(`redis://:right@${at}`)).toBe('ok      queue: Redis answers.');
+    expect(await lineFor(`redis://${at}`)).toMatch(
+      /^FAILED {2}queue: Redis cannot be used \(NOAUTH\)\. Put the password/,
+    );
+    expect(await lineFor(`redis://:wrong@${at}`)).toMatch(
+      /^FAILED {2}queue: Redis cannot be used \(WRONGPASS\)\. Correct/,
+    );
+  });
+
+  test('warns of a Redis that may throw jobs away, and of one that is a replica', async () => {
+    const evicting = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
+    const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(evicting.port)] });
+    onTestFinished(() => Promise.all([evicting.close(), replica.close()]).then(() => undefined));
+    const sources = sourceAt(await aService());
+    const run = (url: string) =>
+      new Install({ sources, sinks: drop, queue: { redis_url: url } }).run(['check']);
+    expect((await run(evicting.url)).stdout).toContain('its maxmemory-policy is allkeys-lru');
+    expect((await run(replica.url)).stdout).toContain('This Redis is a replica, and takes no writes.');
+  });
+
+  test('ends on Ctrl-C while a service does not answer, and says what it did not get to know', async () => {
+    const stub = await aService();
+    stub.misbehave({ listing: 'hang' });
+    const install = new Install({ sources: sourceAt(stub), sinks: drop });
+    const check = startLeadsync(['check', '-c', install.configFile]);
+    onTestFinished(() => void check.kill('SIGKILL'));
+    await until('the first line is there', () => check.stdout.includes('data_dir'));
+    expect(await check.kill('SIGINT')).toEqual({ code: 1, signal: null });
+    expect(check.stdout).toContain('FAILED  source main: Stopped before it was known.');
+    expect(check.stderr).toBe('');
+  });
+});

@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest';
+import { attemptDue, Install } from '../an-install.ts';
+
+const refused = { kind: 'refused', reason: 'The CRM refuses the lead (422).', httpStatus: 422 } as const;
+const delivered = { kind: 'delivered' } as const;
+
+async function someDead() {
+  const install = new Install();
+  const ledger = await install.listed(1, 2, 3);
+  await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '2' ? refused : delivered));
+  return { install, ledger };
+}
+
+describe('leadsync deliveries', () => {
+  test('says of each dead delivery why it died', async () => {
+    const { install } = await someDead();
+    const { stdout, code } = await install.run(['deliveries', '--state', 'dead']);
+    expect(code).toBe(0);
+    const [head, line, ...more] = stdout.trimEnd().split('\n');
+    expect(head).toMatch(/^OWED +DELIVERY +STATE +ATTEMPTS +WHY/);
+    expect(line).toMatch(
+      /^2026-11-20T10:00:00Z \(0 s ago\) +crm:main:2:1:[0-9a-f]{8} +dead +1 +.*The CRM refuses the lead \(422\)\.$/,
+    );
+    expect(more).toEqual([]);
+  });
+
+  test('says what to do about the dead, and nothing of it where there are none', async () => {
+    const { install } = await someDead();
+    const { stderr } = await install.run(['deliveries', '--state', 'dead']);
+    expect(stderr).toContain('`leadsync trace LEAD --show-data` shows what a destination answered.');
+    expect(stderr).toContain('`leadsync retry --sink SINK --state dead` all of a sink.');
+    expect((await install.run(['deliveries', '--sink', 'drop'])).stderr).toBe('');
+  });
+
+  test('does not send whoever looks for the answer to the word of an erased lead where there is none', async () => {
+    const { install, ledger } = await someDead();
+    await ledger.erase({ leads: [{ source: 'main', leadId: 1n }], rejected: [] }, ['crm']);
+    await attemptDue(ledger, 'crm', install.clock, () => refused);
+    const said = async (...args: string[]) => (await install.run(['deliveries', ...args])).stderr;
+    expect(await said('--lead', '1')).toMatch(
+      /^What was answered to the word of an erased lead is not kept: /,
+    );
+    expect(await said()).toMatch(/^`leadsync trace LEAD --show-data` shows .* is not kept: /);
+  });
+
+  test('does not call due what waits for its sink', async () => {
+    const { install, ledger } = await someDead();
+    const shown = async () => (await install.run(['deliveries', '--sink', 'drop', '--limit', '1'])).stdout;
+    expect(await shown()).toContain('due now');
+    await ledger.pause('drop', 'moving house');
+    expect(await shown()).toContain('waits until its sink is resumed');
+  });
+
+  test('lists the newest first, and says when there are more', async () => {
+    const { install } = await someDead();
+    const { stdout, stderr } = await install.run(['deliveries', '--sink', 'crm', '--limit', '2']);
+    expect([...stdout.matchAll(/crm:main:(\d)/g)].map(([, lead]) => lead)).toEqual(['3', '2']);
+    expect(stderr).toMatch(
+      /^These are the newest 2; there are more: --before crm:main:2:1:[0-9a-f]{8} goes on/,
+    );
+    const before = /--before (\S+)/.exec(stderr)?.[1] ?? '';
+    const next = await install.run(['deliveries', '--sink', 'crm', '--limit', '2', '--before', before]);
+    expect(next.stdout).toContain('crm:main:1:');
+    expect(next.stderr).not.toContain('there are more');
+  });
+
+  test('says nothing of more when the page holds all', async () => {
+    const { install } = await someDead();
+    const { stderr } = await install.run(['deliveries', '--sink', 'crm', '--limit', '3']);
+    expect(stderr).not.toContain('there are more');
+  });
+
+  test('filters by sink, state, source, lead and time', async () => {
+    const { install } = await someDead();
+    const idsOf = async (...args: string[]) => {
+      const { deliveries } = (await install.json('deliveries', ...args)) as {
+        deliveries: { sink: string; lead_id: string }[];
+      };
+      return deliveries.map(({ sink, lead_id }) => `${sink} ${lead_id}`).sort();
+    };
+    expect(await idsOf('--state', 'delivered')).toEqual(['crm 1', 'crm 3']);
+    expect(await idsOf('--state', 'dead', 'pending', '--lead', '2')).toEqual(['crm 2', 'drop 2']);
+    expect(await idsOf('--source', 'main', '--sink', 'drop')).toEqual(['drop 1', 'drop 2', 'drop 3']);
+    install.clock.jump(7_200_000);
+    expect(await idsOf('--since', '1h')).toEqual([]);
+    expect(await idsOf('--since', '3h', '--lead', '1')).toEqual(['crm 1', 'drop 1']);
+    expect(await idsOf('--until', '2026-11-20T10:00')).toEqual([]);
+    expect(await idsOf('--until', '2026-11-20T21:00:01+11:00', '--lead', '1')).toEqual(['crm 1', 'drop 1']);
+  });
+
+  test('prints JSON by the names of the store', async () => {
+    const { install } = await someDead();
+    expect(await install.json('deliveries', '--state', 'dead')).toEqual({
+      deliveries: [
+        {
+          delivery_id: expect.stringMatching(/^crm:main:2:1:[0-9a-f]{8}$/),
+          source: 'main',
+          lead_id: '2',
+          lead_version: 1,
+          event: 'created',
+          sink: 'crm',
+          state: 'dead',
+          reason: expect.stringContaining('The CRM refuses the lead (422).'),
+          attempts: 1,
+          owed_at: '2026-11-20T10:00:00.000Z',
+          next_attempt_at: null,
+          settled_at: '2026-11-20T10:00:00.000Z',
+          replay: false,
+        },
+      ],
+      more: false,
+    });
+  });
+
+  test.each([120, 80, 60, 30])('on a terminal of %i columns no line is wider', async (columns) => {
+    const { install } = await someDead();
+    const { stdout } = await install.run(['deliveries'], { columns });
+    expect(stdout).toContain('crm:main:2:1:');
+    for (const line of stdout.split('\n')) expect([...line].length).toBeLessThanOrEqual(columns);
+  });
+
+  test('says so when nothing matches', async () => {
+    const { install } = await someDead();
+    const { stdout, stderr, code } = await install.run(['deliveries', '--state', 'skipped']);
+    expect({ stdout, stderr, code }).toEqual({ stdout: '', stderr: 'No delivery matches.\n', code: 0 });
+  });
+
+  test.each([
+    [['--sink', 'cmr'], 'There is no sink "cmr": did you mean "crm"?\nThe sinks are: crm, drop.'],
+    [['--source', 'x'], 'There is no source "x".\nThe sources are: main.'],
+    [['--state', 'deed'], 'Allowed choices are pending, delivered, dead, skipped'],
+    [['--limit', '0'], 'It is a number from 1 to 100000'],
+    [['--lead', 'abc'], "'abc' is no lead id: a whole number from 1 to 9223372036854775807."],
+    [['--lead', '9223372036854775808'], "'9223372036854775808' is no lead id: a whole number from 1 to"],
+    [['--lead', '0'], "'0' is no lead id"],
+    [['--lead', '1', '--lead', '2'], '--lead names one lead, and was given 1 and 2.'],
+    [['--before', 'nope'], 'There is no delivery "nope" to go on behind.'],
+    [['--since', 'yesterday'], 'how long ago: 2h, 1d'],
+    [['--since', '2026-02-30'], 'how long ago: 2h, 1d'],
+    [['--since', '1h', '--until', '2h'], 'Nothing lies between'],
+    [['--jsn'], 'Did you mean --json?'],
+    [['crm'], 'too many arguments'],
+  ])('takes %j for wrong usage, and says what would be right', async (args, message) => {
+    const { install } = await someDead();
+    const { code, stderr, stdout } = await install.run(['deliveries', ...args]);
+    expect(stderr).toContain(message);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  });
+});

@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startStub } from '../../stub/stub.ts';
+import { startLeadsync } from '../../support/leadsync.ts';
+import { until } from '../../support/until.ts';
+import { Install } from '../an-install.ts';
+
+async function anInstall(more: Record<string, unknown> = {}) {
+  const stub = await startStub({ leads: 2 });
+  onTestFinished(() => stub.close());
+  const { url, clientId, clientSecret } = stub;
+  const source = { base_url: url, client_id: clientId, client_secret: clientSecret, ...more };
+  const install = new Install({ sources: { main: source } });
+  return { install, stub, tokenFile: join(install.folder, 'data', 'tokens', 'main.json') };
+}
+
+function addressIn(text: string): string | undefined {
+  return /^http\S+$/m.exec(text)?.[0];
+}
+
+/** A person's browser: opens the address, and is sent on. */
+async function sentTo(address: string): Promise<string> {
+  const response = await fetch(address, { redirect: 'manual' });
+  return response.headers.get('location') ?? '';
+}
+
+describe('leadsync login', () => {
+  test('takes the code from the browser’s redirect to this machine, stores the tokens and ends', async () => {
+    const { install, tokenFile } = await anInstall();
+    const login = startLeadsync(['login', 'main', '-c', install.configFile]);
+    onTestFinished(() => void login.kill('SIGKILL'));
+    const address = await until('the address is printed', () => addressIn(login.stdout));
+    const page = await fetch(address); // followed to the redirect
+    expect(await page.text()).toContain('leadsync has the answer');
+    expect(await login.exited).toEqual({ code: 0, signal: null });
+    expect(login.stderr).toContain('main is logged in.');
+    expect(existsSync(tokenFile)).toBe(true);
+  });
+
+  test('takes a pasted address where the browser cannot come back by itself', async () => {
+    const { install, tokenFile } = await anInstall({ redirect_uri: 'https://example.com/callback' });
+    const stdin = new PassThrough();
+    const onStdout = async (address: string) => stdin.write(`\n${await sentTo(address.trim())}\n`);
+    const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
+    expect(stderr).toContain('main is logged in.');
+    expect(code).toBe(0);
+    expect(existsSync(tokenFile)).toBe(true);
+  });
+
+  test('takes a pasted address where the port of the redirect cannot be listened on', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { install, tokenFile } = await anInstall({ redirect_uri: `http://127.0.0.1:${port}/cb` });
+    const stdin = new PassThrough();
+    const onStdout = async (address: string) => stdin.write(`${await sentTo(address.trim())}\n`);
+    const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
+    expect(stderr).toContain(`leadsync cannot listen for the browser at 127.0.0.1:${port} (EADDRINUSE).`);
+    expect(stderr).toContain('paste the whole address');
+    expect(code).toBe(0);
+    expect(existsSync(tokenFile)).toBe(true);
+  });
+
+  test('says what is wrong with a pasted address, and stores nothing', async () => {
+    const { install, tokenFile } = await anInstall();
+    for (const [stdin, message] of [
+      ['https://example.com/\n', 'That address holds no code'],
+      ['http://127.0.0.1/callback?code=x&state=another\n', 'answers another login'],
+    ] as const) {
+      const { code, stderr } = await install.run(['login', 'main'], { stdin });
+      expect(stderr).toContain(message);
+      expect(code).toBe(1);
+    }
+    expect(existsSync(tokenFile)).toBe(false);
+  });
+
+  test('asks again after a wrong paste', async () => {
+    const { install, tokenFile } = await anInstall({ redirect_uri: 'https://example.com/callback' });
+    const stdin = new PassThrough();
+    const onStdout = async (address: string) => {
+      stdin.write('what was the question?\nhttps://example.com/callback?code=x&state=another\n');
+      stdin.write(`${await sentTo(address.trim())}\n`);
+    };
+    const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
+    expect(stderr).toContain('That address holds no code');
+    expect(stderr).toContain('That address answers another login');
+    expect(stderr).toContain('Then paste it here:\nmain is logged in.');
+    expect(code).toBe(0);
+    expect(existsSync(tokenFile)).toBe(true);
+  });
+
+  test('ends when there is nobody to paste and nowhere to come back to', async () => {
+    const { install } = await anInstall({ redirect_uri: 'https://example.com/callback' });
+    const { code, stderr } = await install.run(['login', 'main']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('Nothing was pasted.\nNothing was stored.');
+  });
+
+  test('ends on Ctrl-C while it waits', async () => {
+    const { install } = await anInstall();
+    const login = startLeadsync(['login', 'main', '-c', install.configFile]);
+    await until('the address is printed', () => addressIn(login.stdout));
+    expect(await login.kill('SIGINT')).toEqual({ code: 1, signal: null });
+    expect(login.stderr).toContain('The login was stopped.');
+  });
+
+  test('says at Ctrl-C that the tokens are on their way, and ends at the next signal', async () => {
+    const { install, tokenFile, stub } = await anInstall();
+    const login = startLeadsync(['login', 'main', '-c', install.configFile]);
+    onTestFinished(() => void login.kill('SIGKILL'));
+    const address = await until('the address is printed', () => addressIn(login.stdout));
+    stub.misbehave({ token: 'hang' });
+    const before = stub.tokenRequests;
+    await fetch(address);
+    await until('the code is exchanged', () => stub.tokenRequests > before);
+    login.process.kill('SIGINT');
+    await until('it says why it goes on', () => login.stderr.includes('getting the tokens from the service'));
+    expect(await login.kill('SIGTERM')).toEqual({ code: 1, signal: null });
+    expect(existsSync(tokenFile)).toBe(false);
+  });
+
+  test('says how to be sure that a login is always needed, where the configuration does not', async () => {
+    for (const [more, said] of [
+      [{}, true],
+      [{ grant: 'authorization_code' }, false],
+    ] as const) {
+      const { install } = await anInstall({ redirect_uri: 'https://example.com/callback', ...more });
+      const stdin = new PassThrough();
+      const onStdout = async (address: string) => stdin.write(`${await sentTo(address.trim())}\n`);
+      const { stderr } = await install.run(['login', 'main'], { stdin, onStdout });
+      expect(stderr).toContain('main is logged in.');
+      expect(stderr.includes('Set `grant: authorization_code`')).toBe(said);
+    }
+  });
+
+  test('is refused where the configuration has no use for it, before a browser is opened', async () => {
+    const { install, tokenFile } = await anInstall({ grant: 'client_credentials' });
+    const { code, stdout, stderr } = await install.run(['login', 'main']);
+    expect(code).toBe(78);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('a login would not be used');
+    expect(existsSync(tokenFile)).toBe(false);
+  });
+
+  test('takes an unknown source for wrong usage', async () => {
+    const { install } = await anInstall();
+    const { code, stderr } = await install.run(['login', 'mian']);
+    expect(stderr).toContain('There is no source "mian": did you mean "main"?');
+    expect(code).toBe(2);
+  });
+});

@@ -1,0 +1,119 @@
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { aListedLead } from '../../support/a-lead.ts';
+import { deliverBySink, Install } from '../an-install.ts';
+
+async function withFiles() {
+  const install = new Install();
+  const nasty = aListedLead({ id: 2, client_name: '=1,"2"\r\nleads', client_address: null }, 1);
+  const ledger = await install.recorded([
+    aListedLead({ id: 1 }),
+    nasty,
+    aListedLead({ id: 2n ** 63n - 1n }, 2),
+  ]);
+  await deliverBySink(install, ledger, 'drop');
+  const folder = join(install.folder, 'drop');
+  return { install, ledger, file: join(folder, readdirSync(folder)[0] ?? '') };
+}
+
+test('says that all is there when it is, whatever the leads hold', async () => {
+  const { install } = await withFiles();
+  const { code, stdout } = await install.run(['reconcile', '--sink', 'drop']);
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: 'drop: 3 leads delivered, 3 held, 0 missing, 0 foreign.\n',
+  });
+});
+
+test('names what is missing and what is foreign, and owes the missing again, once', async () => {
+  const { install, ledger, file } = await withFiles();
+  const [header = '', first = ''] = readFileSync(file, 'utf8').split('\r\n');
+  writeFileSync(file, `${header}\r\n${first}\r\n`);
+  appendFileSync(file, `${first.replace(/^1,/, '77,')}\r\n`);
+  const said = await install.run(['reconcile', '--sink', 'drop']);
+  expect(said.code).toBe(1);
+  expect(said.stdout.split('\n')).toEqual([
+    `foreign  main 77: The ledger does not know it. (${file})`,
+    'missing  main 2: Version 1 was delivered.',
+    'missing  main 9223372036854775807: Version 1 was delivered.',
+    'drop: 3 leads delivered, 2 held, 2 missing, 1 foreign.',
+    '',
+  ]);
+  const repaired = await install.run(['reconcile', '--sink', 'drop', '--repair']);
+  expect(repaired.stdout).toContain('missing  main 2: Version 1 was delivered. It is owed again.');
+  install.clock.jump(1000);
+  await install.run(['reconcile', '--sink', 'drop', '--repair']);
+  expect(await ledger.deliveries({ sink: 'drop', states: ['pending'] }, { limit: 10 })).toHaveLength(2);
+  await deliverBySink(install, ledger, 'drop');
+  const { missing } = JSON.parse((await install.run(['reconcile', '--sink', 'drop', '--json'])).stdout);
+  expect(missing).toEqual([]);
+});
+
+test('what was delivered before the clock was set back is compared as well', async () => {
+  const { install, file } = await withFiles();
+  rmSync(file);
+  install.clock.setBack(3_600_000);
+  expect((await install.run(['reconcile', '--sink', 'drop'])).stdout).toContain(
+    '3 leads delivered, 0 held, 3 missing',
+  );
+});
+
+test('a lead with a text of 20 MB is found, and the one after it', async () => {
+  const install = new Install();
+  const long = 'a "long" story, '.repeat(1_250_000);
+  const leads = [aListedLead({ id: 1, all_details_one_liner: long }), aListedLead({ id: 2 }, 1)];
+  await deliverBySink(install, await install.recorded(leads), 'drop');
+  expect(await install.run(['reconcile', '--sink', 'drop'])).toEqual({
+    code: 0,
+    stdout: 'drop: 2 leads delivered, 2 held, 0 missing, 0 foreign.\n',
+    stderr: '',
+  });
+});
+
+test('a CSV file that was cut off is said by name, and nobody is certified as gone', async () => {
+  const { install, file } = await withFiles();
+  const content = readFileSync(file, 'utf8');
+  writeFileSync(file, content.slice(0, content.indexOf('leads"')));
+  const asked = await install.run(['reconcile', '--sink', 'drop']);
+  expect(asked).toMatchObject({ code: 69, stdout: '' });
+  expect(asked.stderr).toContain(`${file} cannot be read as CSV.`);
+  const { code, stdout } = await install.run(['erase', '1', '--yes']);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/NOT REACHED {2}drop \(csv\): \S+ cannot be read as CSV\./);
+});
+
+test('everything is missing where the folder is gone', async () => {
+  const { install, file } = await withFiles();
+  rmSync(join(file, '..'), { recursive: true });
+  expect((await install.run(['reconcile', '--sink', 'drop'])).stdout).toContain('0 held, 3 missing');
+});
+
+test('what is held of a lead that was erased is foreign', async () => {
+  const { install } = await withFiles();
+  await install.run(['erase', '1', '--yes']);
+  expect((await install.run(['reconcile', '--sink', 'drop'])).stdout).toMatch(
+    /^foreign {2}main 1: It was erased\. /,
+  );
+});
+
+test.each([
+  ['crm', 2, 'crm is a webhook, which cannot be asked what it holds.'],
+  ['dorp', 2, 'There is no sink "dorp": did you mean "drop"?'],
+])('of %s it says that it cannot', async (sink, code, message) => {
+  const install = new Install();
+  await install.listed(1);
+  const said = await install.run(['reconcile', '--sink', sink]);
+  expect(said).toMatchObject({ code, stdout: '' });
+  expect(said.stderr).toContain(message);
+});
+
+test('a sink that cannot be reached is told, and nothing counts as missing', async () => {
+  const warehouse = { type: 'postgres', url: 'postgresql://nobody@127.0.0.1:9/none', timeout: '2s' };
+  const install = new Install({ sinks: { warehouse } });
+  const ledger = await install.listed(1);
+  await ledger.declareSinks([{ name: 'warehouse', events: ['created'], backfill: true }]);
+  const said = await install.run(['reconcile', '--sink', 'warehouse', '--repair']);
+  expect(said).toMatchObject({ code: 69, stdout: '' });
+  expect(said.stderr).toMatch(/^Sink warehouse could not be asked: PostgreSQL at 127\.0\.0\.1:9 /);
+});

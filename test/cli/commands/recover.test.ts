@@ -1,0 +1,165 @@
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { showOwnLife } from '../../../src/operations/opening/free-the-dead.ts';
+import { holdDataDir } from '../../../src/operations/opening/open-ledger.ts';
+import { aUsedLedger, rowsOf, withLedger } from '../../ledger/recovery/a-used-ledger.ts';
+import { overwritePage, PageMap } from '../../ledger/recovery/damage.ts';
+import { Install } from '../an-install.ts';
+
+let install: Install;
+let file: string;
+let dataDir: string;
+
+beforeEach(async () => {
+  install = new Install();
+  dataDir = join(install.folder, 'data');
+  mkdirSync(dataDir);
+  file = join(dataDir, 'ledger.db');
+  copyFileSync((await aUsedLedger()).file, file);
+});
+
+function damage(name: string): void {
+  const map = new PageMap(file);
+  map.overwrite([map.of(name, 'leaf')[0]?.pageno ?? 0]);
+}
+
+const files = () =>
+  readdirSync(dataDir).filter((name) => name.startsWith('ledger.db') && !/-(wal|shm)$/.test(name));
+
+test('says what it would recover, and changes nothing, without --yes', async () => {
+  damage('_versions');
+  const before = readFileSync(file);
+  const { code, stdout, stderr } = await install.run(['recover']);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/ledger\.db is damaged/);
+  expect(stdout).toMatch(/_versions +\d+ +[1-9]/);
+  expect(stdout).toMatch(
+    /The recovered ledger has 118 leads \(3 erased\), 4 sinks, and deliveries: \d+ pending, /,
+  );
+  expect(stdout).toMatch(/The text of \d+ contents is lost/);
+  expect(stderr).toMatch(/^Nothing was changed\.\n`leadsync recover --yes` puts/);
+  expect(readFileSync(file).equals(before)).toBe(true);
+  expect(files()).toEqual(['ledger.db']);
+});
+
+test('says on a terminal how far it is, and nothing of it elsewhere', async () => {
+  damage('_versions');
+  const { stderr } = await install.run(['recover'], { stderrColumns: 80 });
+  expect(stderr).toMatch(/^Looking for damage in the whole file …\r/);
+  expect(stderr).toMatch(/_ledger: 1 rows copied, \d+ rows\/s\r/);
+  expect((await install.run(['recover'])).stderr).not.toMatch(/copied|Looking/);
+});
+
+test('puts the recovered ledger in place with --yes, keeps the damaged one, and finds nothing more to do', async () => {
+  damage('_deliveries');
+  const before = readFileSync(file);
+  const { code, stdout, stderr } = await install.run(['recover', '--yes']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/ledger\.db is the recovered ledger now\. Start leadsync and its workers again\./);
+  const aside = 'ledger.db.damaged-20261120T100000.000Z';
+  expect(stdout).toContain(`${aside} is the damaged one.`);
+  expect(files().sort()).toEqual(['ledger.db', aside]);
+  expect(readFileSync(join(dataDir, aside)).equals(before)).toBe(true);
+  expect(rowsOf(file, 'SELECT 1 FROM _leads')).toHaveLength(118);
+  const again = await install.run(['recover', '--yes']);
+  expect(again).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/is sound: there is nothing to recover/),
+  });
+  expect(files().sort()).toEqual(['ledger.db', aside]);
+});
+
+test('prints no text of a lead, also as JSON', async () => {
+  damage('_versions');
+  const printed = [await install.run(['recover']), await install.run(['recover', '--yes', '--json'])];
+  for (const { stdout, stderr } of printed)
+    expect(stdout + stderr).not.toMatch(/example\.com|First|Second|Zaphod/);
+  expect(JSON.parse(printed[1]?.stdout ?? '')).toMatchObject({
+    sound: false,
+    exchanged: true,
+    leads: 118,
+    leads_without_text: expect.any(Number),
+    kept_as: expect.stringContaining('damaged-'),
+  });
+});
+
+test('refuses while a leadsync holds the data directory, or a worker lives', async () => {
+  damage('_versions');
+  const held = holdDataDir(dataDir);
+  expect(await install.run(['recover', '--yes'])).toMatchObject({ code: 75, stdout: '' });
+  held.release();
+  const life = showOwnLife(dataDir, 'worker1');
+  expect(await install.run(['recover', '--yes'])).toMatchObject({
+    code: 75,
+    stderr: expect.stringMatching(/worker/),
+  });
+  life.release();
+  expect(await install.run(['recover', '--yes'])).toMatchObject({ code: 0 });
+});
+
+test('without a first page, a ledger, or a file that is one, it says what to do next', async () => {
+  new PageMap(file).overwrite([1]);
+  const noPage = await install.run(['recover', '--yes']);
+  expect(noPage).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/first page.*\n.*ledger accept/),
+  });
+  writeFileSync(file, 'leads\n'.repeat(10_000));
+  expect(await install.run(['recover', '--yes'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('ledger accept'),
+  });
+  truncateSync(file);
+  expect(await install.run(['recover'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/missing or empty/),
+  });
+  expect(files()).toEqual(['ledger.db']);
+});
+
+test('the recovered ledger belongs to the user that the damaged one belongs to', async () => {
+  damage('polls');
+  const nobody = 65_534;
+  const owner = process.geteuid?.() === 0 ? nobody : statSync(file).uid; // only root can give a file away
+  chownSync(file, owner, statSync(file).gid);
+  expect(await install.run(['recover', '--yes'])).toMatchObject({ code: 0 });
+  expect(statSync(file)).toMatchObject({ uid: owner });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test('a file that was cut short is recovered as far as it goes', async () => {
+  truncateSync(file, Math.floor(readFileSync(file).length * 0.8));
+  expect(await install.run(['recover', '--yes'])).toMatchObject({ code: 0 });
+  expect(rowsOf(file, 'SELECT 1 FROM _leads').length).toBeGreaterThan(60);
+});
+
+test('what was written last, and stands in the log alone, is recovered as well', async () => {
+  withLedger(file, (db) => {
+    db.pragma('journal_mode = WAL');
+    db.exec("UPDATE _sources SET origin = 'http://127.0.0.1:9'");
+    for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, `${file}.killed${end}`);
+  });
+  for (const end of ['', '-wal']) copyFileSync(`${file}.killed${end}`, `${file}${end}`);
+  const map = rowsOf(
+    `${file}.killed`,
+    "SELECT pageno FROM dbstat WHERE name = 'polls' AND pagetype = 'leaf'",
+  );
+  overwritePage(file, Number(map[0]?.['pageno']));
+  expect(await install.run(['recover', '--yes'])).toMatchObject({ code: 0 });
+  expect(existsSync(`${file}-wal`)).toBe(false); // before anything opens the file
+  const aside = join(dataDir, 'ledger.db.damaged-20261120T100000.000Z');
+  for (const one of [file, aside])
+    expect(rowsOf(one, 'SELECT origin FROM _sources')).toEqual([{ origin: 'http://127.0.0.1:9' }]);
+});

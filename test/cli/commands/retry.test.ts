@@ -1,0 +1,266 @@
+import { describe, expect, test } from 'vitest';
+import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
+import { changedLead } from '../../ledger/ledger-under-test.ts';
+import { aListedLead } from '../../support/a-lead.ts';
+import { attemptDue, Install } from '../an-install.ts';
+
+const refused = { kind: 'refused', reason: 'The CRM refuses the lead (422).', httpStatus: 422 } as const;
+const delivered = { kind: 'delivered' } as const;
+
+async function twoDead() {
+  const install = new Install();
+  const ledger = await install.listed(1, 2, 3, 4);
+  await attemptDue(ledger, 'crm', install.clock, (lead) => (['2', '4'].includes(lead) ? refused : delivered));
+  return { install, ledger };
+}
+
+async function statesOf(ledger: Ledger, sink: string): Promise<string[]> {
+  const rows = await ledger.deliveries({ sink }, { limit: 100 });
+  return rows.map(({ lead, state }) => `${lead} ${state}`).sort();
+}
+
+async function nameOf(ledger: Ledger, lead: bigint, sink = 'crm'): Promise<string> {
+  const [row] = await ledger.deliveries({ lead, sink }, { limit: 1 });
+  return row?.delivery ?? '';
+}
+
+describe('leadsync retry', () => {
+  test('makes the dead deliveries of a sink due, and leaves the delivered ones', async () => {
+    const { install, ledger } = await twoDead();
+    const { stdout, stderr, code } = await install.run(['retry', '--sink', 'crm', '--state', 'dead']);
+    expect({ stdout, stderr, code }).toEqual({ stdout: '2 deliveries are due now.\n', stderr: '', code: 0 });
+    expect(await statesOf(ledger, 'crm')).toEqual(['1 delivered', '2 pending', '3 delivered', '4 pending']);
+  });
+
+  test('says why it left what is dead for good: a newer delivery of its lead has come after it', async () => {
+    const { install, ledger } = await twoDead();
+    const name = await nameOf(ledger, 2n);
+    await ledger.replay('crm', { lead: 2n });
+    await attemptDue(ledger, 'crm', install.clock, () => delivered);
+    const { stdout, stderr, code } = await install.run(['retry', '--lead', '2', '--state', 'dead']);
+    expect({ stdout, code }).toEqual({ stdout: '0 deliveries are due now.\n', code: 0 });
+    expect(stderr).toContain(
+      `${name}, for one, was left dead: a newer delivery of the same lead has come after it`,
+    );
+    expect(stderr).toContain('`leadsync replay --sink crm --source main --lead 2`');
+  });
+
+  test('takes deliveries by name', async () => {
+    const { install, ledger } = await twoDead();
+    const name = await nameOf(ledger, 2n);
+    const { stdout, code } = await install.run(['retry', name]);
+    expect({ stdout, code }).toEqual({ stdout: `${name} is due now.\n`, code: 0 });
+    expect(await statesOf(ledger, 'crm')).toEqual(['1 delivered', '2 pending', '3 delivered', '4 dead']);
+  });
+
+  test('says of each name that it leaves why, retries the others, and exits with 1', async () => {
+    const { install, ledger } = await twoDead();
+    const [done, dead] = [await nameOf(ledger, 1n), await nameOf(ledger, 4n)];
+    const { stdout, stderr, code } = await install.run(['retry', done, 'nonsense', dead]);
+    expect(code).toBe(1);
+    expect(stdout).toBe(`${dead} is due now.\n`);
+    expect(stderr).toContain(`${done} is delivered; \`leadsync replay --sink crm --source main --lead 1\``);
+    expect(stderr).toContain('nonsense is not in the ledger');
+  });
+
+  test('a name that is given twice is retried once', async () => {
+    const { install, ledger } = await twoDead();
+    const name = await nameOf(ledger, 2n);
+    const { stdout, stderr } = await install.run(['retry', name, name]);
+    expect({ stdout, stderr }).toEqual({ stdout: `${name} is due now.\n`, stderr: '' });
+  });
+
+  test.each([[['crm:main:2:1:0a1b2c3d']], [['--sink', 'crm']], [['--state', 'dead']]])(
+    '--all beside %j is refused, since one of the two is a mistake',
+    async (args) => {
+      const { install, ledger } = await twoDead();
+      const { code, stderr } = await install.run(['retry', '--all', ...args]);
+      expect(stderr).toContain('--all means everything');
+      expect(code).toBe(2);
+      expect(await statesOf(ledger, 'crm')).toContain('2 dead');
+    },
+  );
+
+  test('says at once that a paused sink keeps them waiting', async () => {
+    const { install, ledger } = await twoDead();
+    await ledger.pause('crm', 'moving house');
+    const { stderr } = await install.run(['retry', '--sink', 'crm']);
+    expect(stderr).toContain('crm is paused since 2026-11-20T10:00:00Z (0 s ago): moving house');
+    expect(stderr).toContain('`leadsync resume crm` goes on');
+  });
+
+  test('does not retry everything because a word was left out', async () => {
+    const { install, ledger } = await twoDead();
+    const { stderr, code } = await install.run(['retry']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('--all means every dead or waiting delivery of every sink.');
+    expect(await statesOf(ledger, 'crm')).toContain('2 dead');
+    const all = await install.run(['retry', '--all']);
+    expect(all).toMatchObject({ stdout: '6 deliveries are due now.\n', code: 0 });
+  });
+
+  test('chooses by time', async () => {
+    const { install } = await twoDead();
+    install.clock.jump(86_400_000);
+    expect((await install.run(['retry', '--state', 'dead', '--since', '2h'])).stdout).toBe(
+      '0 deliveries are due now.\n',
+    );
+    expect((await install.run(['retry', '--state', 'dead', '--since', '2d'])).stdout).toBe(
+      '2 deliveries are due now.\n',
+    );
+  });
+
+  test.each([
+    [['--sink', 'cmr'], 'did you mean "crm"'],
+    [['--state', 'delivered'], 'Allowed choices are dead, pending'],
+    [['--since', 'noon'], 'how long ago'],
+  ])('takes %j for wrong usage', async (args, message) => {
+    const { install } = await twoDead();
+    const { code, stderr } = await install.run(['retry', ...args]);
+    expect(stderr).toContain(message);
+    expect(code).toBe(2);
+  });
+});
+
+describe('leadsync replay', () => {
+  test('owes a lead to a sink again, marked as a replay', async () => {
+    const { install, ledger } = await twoDead();
+    const { stdout, code } = await install.run(['replay', '--sink', 'crm', '--lead', '1']);
+    expect({ stdout, code }).toEqual({ stdout: '1 lead is owed to crm again.\n', code: 0 });
+    const rows = await ledger.deliveries({ sink: 'crm', lead: 1n }, { limit: 10 });
+    expect(rows.map(({ state, replay }) => ({ state, replay }))).toEqual([
+      { state: 'pending', replay: true },
+      { state: 'delivered', replay: false },
+    ]);
+  });
+
+  test('chooses by when a lead was first seen', async () => {
+    const { install } = await twoDead();
+    install.clock.jump(7_200_000);
+    await install.listed(1, 2, 3, 4, 5);
+    expect((await install.run(['replay', '--sink', 'crm', '--since', '1h'])).stdout).toBe(
+      '1 lead is owed to crm again.\n',
+    );
+    expect((await install.run(['replay', '--sink', 'crm', '--until', '1h'])).stdout).toBe(
+      '4 leads are owed to crm again.\n',
+    );
+  });
+
+  test('chooses by when a lead was last changed, too', async () => {
+    const { install } = await twoDead();
+    install.clock.jump(7_200_000);
+    await install.recorded([
+      changedLead(1, 'Bea'),
+      ...[2, 3, 4].map((id, at) => aListedLead({ id }, at + 1)),
+    ]);
+    const { stdout } = await install.run(['replay', '--sink', 'crm', '--since', '1h']);
+    expect(stdout).toBe('1 lead is owed to crm again.\n');
+    expect((await install.run(['replay', '--help'])).stdout).toContain('first seen or last changed');
+  });
+
+  test('does not replay everything because a word was left out', async () => {
+    const { install } = await twoDead();
+    const { code, stderr } = await install.run(['replay', '--sink', 'crm']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('--all sends every lead in the ledger to the sink again.');
+    expect((await install.run(['replay', '--sink', 'crm', '--all'])).stdout).toBe(
+      '4 leads are owed to crm again.\n',
+    );
+  });
+
+  test('counts a lead that is named twice once', async () => {
+    const { install } = await twoDead();
+    const { stdout } = await install.run(['replay', '--sink', 'crm', '--lead', '1', '--lead', '1']);
+    expect(stdout).toBe('1 lead is owed to crm again.\n');
+  });
+
+  test('says what to look at when it finds nothing', async () => {
+    const { install } = await twoDead();
+    const lead = await install.run(['replay', '--sink', 'crm', '--lead', '99']);
+    expect(lead.stderr).toContain('`leadsync trace 99` says whether any listing had it');
+    const time = await install.run(['replay', '--sink', 'crm', '--until', '2020-01-01']);
+    expect(time.stderr).toContain('No lead in the ledger fits.');
+    expect(time.code).toBe(0);
+  });
+
+  test('exits with 1 when the lead it was asked for is not there', async () => {
+    const { install } = await twoDead();
+    expect(await install.run(['replay', '--sink', 'crm', '--lead', '99'])).toMatchObject({
+      code: 1,
+      stdout: '0 leads are owed to crm again.\n',
+    });
+  });
+
+  test.each([
+    [['--lead', '1'], "required option '--sink <name>' not specified"],
+    [['--sink', 'crn', '--lead', '1'], 'did you mean "crm"'],
+    [['--sink', 'crm', '--lead', '1', '--all'], '--all means everything'],
+    [['--sink', 'crm', '--lead', '1', '--lead', '2'], 'Run the command once for each.'],
+  ])('takes %j for wrong usage', async (args, message) => {
+    const { install } = await twoDead();
+    const { code, stderr } = await install.run(['replay', ...args]);
+    expect(stderr).toContain(message);
+    expect(code).toBe(2);
+  });
+});
+
+describe('leadsync pause and resume', () => {
+  test('pause keeps a sink from getting anything, resume goes on', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    const paused = await install.run(['pause', 'crm', '--reason', 'moving house']);
+    expect(paused.code).toBe(0);
+    expect(paused.stderr).toContain(
+      'crm is paused. Its leads wait in the ledger; `leadsync resume crm` goes on.',
+    );
+    expect(await install.json('status')).toMatchObject({
+      sinks: [{ state: 'paused', paused_reason: 'moving house' }, {}],
+    });
+    await attemptDue(ledger, 'crm', install.clock, () => delivered);
+    expect(await statesOf(ledger, 'crm')).toEqual(['1 pending']);
+    const resumed = await install.run(['resume', 'crm']);
+    expect(resumed).toMatchObject({ code: 0, stderr: 'crm goes on: 1 lead can go out now.\n' });
+    await attemptDue(ledger, 'crm', install.clock, () => delivered);
+    expect(await statesOf(ledger, 'crm')).toEqual(['1 delivered']);
+  });
+
+  test('a second pause keeps the first one’s time and reason, and says them', async () => {
+    const install = new Install();
+    await install.listed(1);
+    await install.run(['pause', 'crm', '--reason', 'moving house']);
+    install.clock.jump(180_000);
+    const { stderr, code } = await install.run(['pause', 'crm', '--reason', 'another']);
+    expect(stderr).toBe('crm was paused already, since 2026-11-20T10:00:00Z (3 min ago): moving house\n');
+    expect(code).toBe(0);
+  });
+
+  test('resume says so when there was nothing to resume', async () => {
+    const install = new Install();
+    await install.listed(1);
+    expect((await install.run(['resume', 'crm'])).stderr).toBe('crm was neither paused nor held.\n');
+  });
+
+  test('a sink that leadsync has not run with yet cannot be paused, and it is said why', async () => {
+    const first = new Install();
+    await first.listed(1);
+    const sinks = { fresh: { type: 'csv', directory: './fresh' } };
+    const install = new Install({ data_dir: `${first.folder}/data`, sinks });
+    for (const command of ['pause', 'resume']) {
+      const { code, stderr } = await install.run([command, 'fresh']);
+      expect(stderr).toContain('fresh is configured, and leadsync has not run with it yet');
+      expect(code).toBe(1);
+    }
+  });
+
+  test.each([
+    [['pause'], "missing required argument 'sink'"],
+    [['pause', 'drup'], 'There is no sink "drup": did you mean "drop"?'],
+    [['resume', 'a\u001b[2J'], 'There is no sink "a\\u001b[2J".'],
+  ])('takes %j for wrong usage', async (args, message) => {
+    const install = new Install();
+    await install.listed(1);
+    const { code, stderr } = await install.run(args);
+    expect(stderr).toContain(message);
+    expect(code).toBe(2);
+  });
+});

@@ -1,0 +1,549 @@
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { holdDataDir } from '../../../src/operations/opening/open-ledger.ts';
+import { loginRefused, REFUSED_WAIT_MS } from '../../../src/source/auth/login-refusal.ts';
+import { closedPort } from '../../sinks/ports.ts';
+import { aListedLead, hashOf } from '../../support/a-lead.ts';
+import { attemptDue, Install } from '../an-install.ts';
+
+const refused = { kind: 'refused', reason: 'The CRM refuses the lead (422).', httpStatus: 422 } as const;
+const unavailable = { kind: 'unavailable', reason: 'The CRM does not answer.' } as const;
+const delivered = { kind: 'delivered' } as const;
+
+/** Lets a server listen until the test is over. */
+async function portOf(server: Server): Promise<number> {
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+describe('leadsync status', () => {
+  test('shows what is delivered, pending and dead for each sink, and what to do about the dead', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1, 2, 3);
+    await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '2' ? refused : delivered));
+    const { stdout, code } = await install.run(['status']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^crm +webhook +healthy +2 +0 +1 +0 /m);
+    expect(stdout).toMatch(/^drop +csv +healthy +0 +3 +0 +0 /m);
+    expect(stdout).toContain('crm: 1 lead died.\n  `leadsync deliveries --sink crm --state dead` says why');
+    expect(stdout).toContain('leadsync retry --sink crm --state dead');
+  });
+
+  test('says that nothing needs attention when that is so', async () => {
+    const install = new Install();
+    await install.listed(1);
+    const { stdout } = await install.running().run(['status']);
+    expect(stdout).toContain('Nothing needs attention.');
+    expect(stdout).not.toContain('No leadsync is running');
+  });
+
+  test('says since when and why a sink is held, and when it is tried again', async () => {
+    const install = new Install();
+    const ledger = await install.listed(...Array.from({ length: 30 }, (_, i) => i + 1));
+    await attemptDue(ledger, 'crm', install.clock, () => unavailable);
+    install.clock.jump(180_000);
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain('crm is held since 2026-11-20T10:00:00Z (3 min ago): The CRM does not answer.');
+    expect(stdout).toContain('Nothing is lost: 30 leads wait. The next probe is ');
+    expect(stdout).toContain('`leadsync resume crm` tries now');
+  });
+
+  test('says since when and why a sink is paused', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    await ledger.pause('crm', 'moving house');
+    install.clock.jump(7_200_000);
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain('crm is paused since 2026-11-20T10:00:00Z (2 h ago): moving house');
+    expect(stdout).toContain('1 lead waits. `leadsync resume crm` goes on.');
+  });
+
+  test('says what the running leadsync says of itself: a queue that cannot be used, for one', async () => {
+    const reason = 'Redis is a read-only replica and takes no jobs (READONLY).';
+    const server = createServer((_, res) =>
+      res.writeHead(503).end(JSON.stringify({ ready: false, reasons: [reason] })),
+    );
+    const port = await portOf(server);
+    const install = new Install({ admin: { listen: `127.0.0.1:${port}` } });
+    await install.listed(1);
+    install.running();
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain(`leadsync is running, and cannot do all of its work: ${reason}`);
+    expect(await install.json('status')).toMatchObject({ running: true, unready: [reason] });
+  });
+
+  test('shows the token to the running leadsync, and without it at hand says what can be said', async () => {
+    const reason = 'The queue cannot be used.';
+    const faults = ['leadsync.yaml:3:1: this is wrong'];
+    const server = createServer(({ url, headers }, res) => {
+      const isShown = headers.authorization === 'Bearer correct-horse-battery';
+      const stale = { since: '2026-11-20T09:59:00.000Z', faults };
+      if (url === '/readyz')
+        res.writeHead(503).end(JSON.stringify({ ready: false, ...(isShown ? { reasons: [reason] } : {}) }));
+      else if (isShown) res.end(JSON.stringify({ generation: 1, stale }));
+      else res.writeHead(401).end('{"error":{}}');
+    });
+    const listen = `127.0.0.1:${await portOf(server)}`;
+    const install = new Install({ admin: { listen, token: '${TOKEN}' } });
+    await install.listed(1);
+    install.running();
+    const shown = await install.run(['status'], { env: { TOKEN: 'correct-horse-battery' } });
+    expect(shown.stdout).toContain(`cannot do all of its work: ${reason}`);
+    expect(shown.stdout).toContain(
+      'leadsync keeps to an earlier configuration: the file is not valid since 2026-11-20T09:59:00Z (60 s ago): leadsync.yaml:3:1: this is wrong\n  `leadsync validate` shows every fault',
+    );
+    writeFileSync(install.configFile, `${readFileSync(install.configFile, 'utf8')}wacth: true\n`);
+    const faulty = await install.run(['status'], { env: { TOKEN: 'correct-horse-battery' } });
+    expect(faulty.stdout).toContain('is not valid since 2026-11-20T09:59:00Z (60 s ago).\n');
+    expect(faulty.stdout).toMatch(
+      /has 1 fault\. The leadsync that runs keeps [^\n]*\n[^\n]*unknown key "wacth"/,
+    );
+    writeFileSync(install.configFile, readFileSync(install.configFile, 'utf8').replace('wacth: true\n', ''));
+    const bare = await install.run(['status']);
+    expect(bare.stdout).toContain(
+      'cannot do all of its work: it says why to those alone who show admin.token',
+    );
+    expect(bare.code).toBe(0);
+  });
+
+  test('says that the leadsync that holds the data directory does not answer, why, and what to do', async () => {
+    const [silent, stranger] = [createServer(() => undefined), createServer((_, res) => res.end('hello'))];
+    for (const [port, why] of [
+      [await portOf(silent), 'no answer within 3 s'],
+      [await portOf(stranger), 'something else answers (200)'],
+      [closedPort, 'no connection (ECONNREFUSED)'],
+    ] as const) {
+      const install = new Install({ admin: { listen: `127.0.0.1:${port}` } });
+      await install.listed(1);
+      const idle = await install.run(['status']);
+      expect(idle.stdout).not.toContain('does not answer');
+      const { stdout, code } = await install.running().run(['status']);
+      const sentence = `A leadsync holds the data directory and does not answer at 127.0.0.1:${port}: ${why}. `;
+      expect(stdout).toContain(`\n${sentence}`);
+      expect(stdout).toContain('end that process and start leadsync again');
+      expect(stdout).not.toContain('Nothing needs attention');
+      expect(code).toBe(0);
+      expect(await install.json('status')).toMatchObject({
+        running: true,
+        unready: [expect.stringContaining(sentence)],
+      });
+    }
+  });
+
+  test('does not call a leadsync frozen that it looks for where a faulty configuration leads', async () => {
+    const install = new Install({ admin: { listen: `127.0.0.1:${closedPort}` } });
+    await install.listed(1);
+    install.running();
+    writeFileSync(install.configFile, `${readFileSync(install.configFile, 'utf8')}wacth: true\n`);
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain('so this may not be where it listens, and says nothing about how it is');
+    expect(stdout).not.toContain('end that process');
+  });
+
+  test('of a leadsync that ends while it is asked says that none is running', async () => {
+    const server = createServer();
+    const install = new Install({ admin: { listen: `127.0.0.1:${await portOf(server)}` } });
+    await install.listed(1);
+    const held = holdDataDir(join(install.folder, 'data'));
+    server.on('request', ({ socket }) => {
+      held.release();
+      socket.destroy();
+    });
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain('No leadsync is running');
+    expect(stdout).not.toContain('does not answer');
+  });
+
+  test('says why the last poll failed', async () => {
+    const install = new Install();
+    const ledger = await install.ledger();
+    const poll = await ledger.startPoll('main');
+    await ledger.finishPoll(poll, {
+      status: 'failed',
+      httpStatus: 500,
+      error: 'server: The listing fails (500).',
+    });
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain(
+      'main: the last poll failed: The listing fails (500).\n  `leadsync check` tries now.',
+    );
+    expect((await install.running().run(['status'])).stdout).toContain(
+      '  leadsync tries again by itself; `leadsync check` tries now.',
+    );
+  });
+
+  test('says once what is wrong with many sources alike, and of which', async () => {
+    const install = new Install();
+    const ledger = await install.ledger();
+    const names = Array.from({ length: 15 }, (_, at) => `gone${at + 10}`);
+    for (const name of names)
+      await ledger.finishPoll(await ledger.startPoll(name), {
+        status: 'failed',
+        httpStatus: 500,
+        error: 'server: no',
+      });
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain(
+      [
+        'gone10 is not in the configuration any more: it is not polled.',
+        `  The same holds for ${names.slice(1, 11).join(', ')} and 4 others.`,
+        '  Put it back to poll it again; its leads stay in the ledger either way.',
+      ].join('\n'),
+    );
+    expect(stdout.match(/not in the configuration/g)).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      'refuses leadsync',
+      'credentials',
+      'check `client_id` and `client_secret` at the source main in the configuration, and what else it names, then `leadsync reload`',
+    ],
+    [
+      'needs a login',
+      'login-needed',
+      '`leadsync login main` logs a person in again; where the configuration has changed, correct it and then `leadsync reload`',
+    ],
+    ['forbids the listing', 'forbidden', 'correct what it names, then `leadsync reload`'],
+  ])('says of a source that %s what has to be done', async (_, code, remedy) => {
+    const install = new Install();
+    const ledger = await install.ledger();
+    const error = `${code}: It says why.`;
+    await ledger.finishPoll(await ledger.startPoll('main'), {
+      status: 'failed',
+      httpStatus: 401,
+      error,
+    });
+    expect((await install.running().run(['status'])).stdout).toContain(
+      `It says why.\n  Waiting does not mend this: ${remedy}; \`leadsync check\` tries now.`,
+    );
+  });
+
+  test('says of a login that the service refused once that it is asked again, and what to do if the login was revoked', async () => {
+    const install = new Install();
+    const ledger = await install.ledger();
+    const { code, message } = loginRefused('main', REFUSED_WAIT_MS);
+    await ledger.finishPoll(await ledger.startPoll('main'), {
+      status: 'failed',
+      httpStatus: 400,
+      error: `${code}: ${message}`,
+    });
+    expect((await install.running().run(['status'])).stdout).toContain(
+      'so the login is kept, and the service is asked once more after 3 minutes.\n  If the login was revoked, do not wait: `leadsync login main` logs a person in again; `leadsync check` tries now.',
+    );
+  });
+
+  test('says that no leadsync runs when that is so, and what starts one', async () => {
+    const install = new Install();
+    await install.listed(1);
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain(
+      'No leadsync is running on this data directory: nothing is polled, and nothing delivered.\n  `leadsync run` starts it.',
+    );
+    expect(await install.json('status')).toMatchObject({ running: false });
+    expect(await install.running().json('status')).toMatchObject({ running: true });
+  });
+
+  test('looking whether a leadsync runs keeps none from starting', async () => {
+    const install = new Install();
+    await install.listed(1);
+    const before = await install.run(['status']);
+    install.running();
+    expect(before.stdout).toContain('No leadsync is running');
+  });
+
+  test('a poll is late by its own interval', async () => {
+    const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x' };
+    for (const [every, onTimeMs, lateMs, words] of [
+      ['30s', 110_000, 130_000, 'every 30 s, and was last polled 2026-11-20T10:00:00Z (2 min ago)'],
+      ['1h', 7_000_000, 7_400_000, 'every 60 min, and was last polled 2026-11-20T10:00:00Z (2 h ago)'],
+    ] as const) {
+      const install = new Install({ sources: { main: { ...source, poll: { every } } }, sinks: {} });
+      await install.listed();
+      install.running().clock.jump(onTimeMs);
+      expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
+      install.clock.jump(lateMs - onTimeMs);
+      expect((await install.run(['status'])).stdout).toContain(
+        `main is polled ${words}.\n  See what leadsync logs.`,
+      );
+    }
+  });
+
+  test('a poll by cron is late when its time has passed, and not in the hours between', async () => {
+    const poll = { cron: '30 0 8-18 * * 1-5', timezone: 'UTC' };
+    const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x', poll };
+    const install = new Install({ sources: { main: source }, sinks: {} });
+    install.clock.jump(8 * 3_600_000 + 31_000); // Friday, 18:00:31
+    await install.listed();
+    install.running().clock.jump(60 * 3_600_000); // Monday, 6:00
+    expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
+    install.clock.jump(2 * 3_600_000 + 180_000);
+    expect((await install.run(['status'])).stdout).toContain(
+      'main is polled by cron "30 0 8-18 * * 1-5" (UTC), and was last polled 2026-11-20T18:00:31Z (2 days ago)',
+    );
+  });
+
+  test.each([
+    ['an interval', { every: '1h' }, 'every 60 min'],
+    ['cron', { cron: '0 * * * *', timezone: 'UTC' }, 'by cron "0 * * * *" (UTC)'],
+  ])('a poll by %s is late although the clock was set back since the last one', async (_, poll, words) => {
+    const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x', poll };
+    const install = new Install({ sources: { main: source }, sinks: {} });
+    await install.listed();
+    install.running().clock.setBack(10 * 3_600_000);
+    expect((await install.run(['status'])).stdout).toContain(
+      `main is polled ${words}, and no poll has begun since the clock was set back: the last one bears the time 2026-11-20T10:00:00Z.`,
+    );
+    await (await install.ledger()).clockWentBack(10 * 3_600_000);
+    expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
+    install.clock.jump(2 * 3_600_000 + 300_000);
+    expect((await install.run(['status'])).stdout).toContain(
+      `main is polled ${words}, and was last polled 2026-11-20T00:00:00Z (2 h ago)`,
+    );
+  });
+
+  test('a source that was never polled has its first poll by cron', async () => {
+    const poll = { cron: '0 8 * * *', timezone: 'UTC' };
+    const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x', poll };
+    const install = new Install({ sources: { main: source }, sinks: {} });
+    await install.ledger();
+    expect((await install.run(['status'])).stdout).toContain(
+      'main was never polled.\n  `leadsync run` starts that.',
+    );
+    expect((await install.running().run(['status'])).stdout).toContain(
+      'main was never polled.\n  Its first poll is at 2026-11-21T08:00:00Z (in 22 h).',
+    );
+  });
+
+  test('says that a listing is empty or has lost more than half of its leads, until it is back', async () => {
+    const install = new Install();
+    const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+    const next = 'See whether this is the right account';
+    const said = async () => (await install.run(['status'])).stdout;
+    await install.listed(...upTo(60));
+    await install.listed(...upTo(31));
+    expect(await said()).not.toContain(next);
+    await install.listed(...upTo(29));
+    expect(await said()).toContain(
+      `main lists 29 leads, and listed 60 leads within a week before.\n  ${next}`,
+    );
+    await install.listed();
+    expect(await said()).toContain('main lists no lead any more, and has listed 60 leads before.');
+    await install.listed(...upTo(60));
+    expect(await said()).not.toContain(next);
+    // The one that it falls from was in force until now, however long ago it was new.
+    install.clock.jump(8 * 86_400_000);
+    await install.listed(...upTo(3));
+    expect(await said()).toContain(`main lists 3 leads, and listed 60 leads within a week before.`);
+    install.clock.jump(8 * 86_400_000);
+    await install.listed(...upTo(3));
+    expect(await said()).not.toContain(next);
+  });
+
+  test('a poll that is under way is not late', async () => {
+    const install = new Install();
+    await (await install.ledger()).startPoll('main');
+    install.running().clock.jump(600_000);
+    expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
+  });
+
+  test('says since when leads are due and nothing goes out, with the likely cause', async () => {
+    const sinks = { drop: { type: 'csv', directory: './drop', batch: { wait: '5m' } } };
+    const queue = { redis_url: 'redis://127.0.0.1:1' };
+    for (const [parts, running, cause] of [
+      [{ sinks }, false, 'No leadsync is running: `leadsync run` starts it.'],
+      [{ sinks }, true, 'See what leadsync logs.'],
+      [{ sinks, queue }, true, 'Redis may not answer (`leadsync check` says so), or no `leadsync worker` is'],
+    ] as const) {
+      const install = new Install(parts);
+      await install.listed(1, 2);
+      if (running) install.running();
+      install.clock.jump(350_000);
+      expect((await install.run(['status'])).stdout).not.toContain('nothing goes out');
+      install.clock.jump(20_000);
+      expect((await install.run(['status'])).stdout).toContain(
+        `drop: 2 leads wait, due since 2026-11-20T10:00:00Z (6 min ago), and nothing goes out.\n  ${cause}`,
+      );
+    }
+  });
+
+  test('a backlog that drains is no fault', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    install.clock.jump(600_000);
+    await install.listed(1, 2);
+    await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '1' ? delivered : unavailable));
+    const { stdout } = await install.running().run(['status']);
+    expect(stdout).not.toContain('crm: 1 lead waits');
+  });
+
+  test('shows a sink whose leads failed as retrying, with the reason and the next attempt', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1, 2, 3);
+    await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '2' ? unavailable : delivered));
+    const { stdout } = await install.running().run(['status']);
+    expect(stdout).toMatch(/^crm +webhook +retrying +2 +1 /m);
+    // A flaky destination would raise and end such a trouble all the time.
+    expect(stdout).toContain('Nothing needs attention.');
+    expect(await install.json('status')).toMatchObject({
+      sinks: [
+        {
+          sink: 'crm',
+          state: 'retrying',
+          retrying: 1,
+          last_error: 'The CRM does not answer.',
+          next_attempt_at: '2026-11-20T10:00:05.000Z',
+        },
+        { state: 'healthy', retrying: 0, last_error: null, next_attempt_at: null },
+      ],
+    });
+    install.clock.jump(60_000);
+    await attemptDue(ledger, 'crm', install.clock, () => unavailable);
+    const later = await install.run(['status']);
+    expect(later.stdout).toContain('crm: 1 lead failed and is tried again: The CRM does not answer.');
+    expect(later.stdout).toContain(
+      '  The next attempt is in 5 min; `leadsync retry --sink crm --state pending` makes all of them due now.',
+    );
+  });
+
+  test('the next steps name the configuration that the command was given', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    await ledger.pause('crm', 'moving house');
+    const env = { LEADSYNC_CONFIG: '' };
+    const { stdout } = await install.run(['status', '-c', install.configFile], { env });
+    expect(stdout).toContain(`\`leadsync resume crm -c ${install.configFile}\` goes on.`);
+    expect(stdout).toContain(`\`leadsync run -c ${install.configFile}\` starts it.`);
+  });
+
+  test.each([100, 60, 40, 20])('on a terminal of %i columns no table is wider', async (columns) => {
+    const install = new Install();
+    await install.listed(1);
+    const { stdout } = await install.running().run(['status'], { columns });
+    const [tables] = stdout.split('Nothing needs attention.');
+    for (const line of tables?.split('\n') ?? []) expect(line.length).toBeLessThanOrEqual(columns);
+    for (const word of ['main', 'crm', 'drop', 'SOURCE', 'SINK', 'PENDING']) expect(tables).toContain(word);
+  });
+
+  test('counts the leads that were set aside', async () => {
+    const install = new Install();
+    const raw = '{"id":7}';
+    const reason = 'is missing';
+    await install.recorded([
+      aListedLead({ id: 1 }),
+      { kind: 'rejected', position: 1, id: 7n, raw, hash: hashOf(raw), reason, path: 'client_name' },
+    ]);
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain('main: 1 lead of the last complete listing');
+    expect(await install.json('status')).toMatchObject({ sources: [{ leads_rejected: 1 }] });
+  });
+
+  test('knows a sink that is configured and has not run, one that is disabled, and one that was removed', async () => {
+    const first = new Install();
+    const ledger = await first.listed(1);
+    await ledger.pause('drop', 'no matter');
+    const install = new Install({
+      data_dir: `${first.folder}/data`,
+      sinks: {
+        crm: { type: 'csv', directory: './crm', enabled: false },
+        fresh: { type: 'csv', directory: './fresh' },
+      },
+    });
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toMatch(/^crm +csv +disabled /m);
+    expect(stdout).toMatch(/^fresh +csv +new +- /m);
+    expect(stdout).toMatch(/^drop +- +orphaned /m);
+    expect(stdout).toContain('drop is not in the configuration any more; 1 lead waits');
+    await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
+    expect((await install.run(['forget', 'drop'])).stdout).toBe('1 delivery of drop skipped.\n');
+    // What is owed nothing is history: found by its name, and no longer anybody's concern.
+    expect((await install.run(['status'])).stdout).not.toContain('drop');
+    expect((await install.run(['top', '--once'])).stdout).not.toContain('drop');
+    expect((await install.run(['deliveries', '--sink', 'drop'])).stdout).toMatch(/drop:main:1:1.* skipped/);
+  });
+
+  test('prints the same as JSON, by the names of the store, with null for what is not there', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1, 2);
+    await ledger.pause('crm', 'moving house');
+    expect(await install.json('status')).toEqual({
+      running: false,
+      unready: [],
+      config_stale: null,
+      config_faults: [],
+      sources: [
+        {
+          source: 'main',
+          configured: true,
+          leads: 2,
+          leads_listed: 2,
+          leads_rejected: 0,
+          last_success_at: '2026-11-20T10:00:00.000Z',
+          last_poll: {
+            poll_id: 1,
+            started_at: '2026-11-20T10:00:00.000Z',
+            finished_at: '2026-11-20T10:00:00.000Z',
+            status: 'success',
+            leads_listed: 2,
+            leads_new: 2,
+            leads_changed: 0,
+            leads_rejected: 0,
+            error: null,
+          },
+        },
+      ],
+      exports: [],
+      sinks: [
+        expect.objectContaining({
+          sink: 'crm',
+          type: 'webhook',
+          state: 'paused',
+          pending: 2,
+          paused_since: '2026-11-20T10:00:00.000Z',
+          paused_reason: 'moving house',
+          held_since: null,
+        }),
+        expect.objectContaining({
+          sink: 'drop',
+          state: 'healthy',
+          dead: 0,
+          oldest_owed_at: '2026-11-20T10:00:00.000Z',
+        }),
+      ],
+    });
+  });
+
+  test('shows what a terminal would obey, in place of obeying it', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    await ledger.pause('crm', 'a\u001b[31mred\nline \u202egnirts\u009b2J');
+    const { stdout } = await install.run(['status']);
+    expect(stdout).toContain('a\\u001b[31mred\\u000aline \\u202egnirts\\u009b2J');
+    const json = await install.run(['status', '--json']);
+    expect(json.stdout).toContain('\\u202egnirts\\u009b2J');
+    expect(JSON.parse(json.stdout).sinks[0].paused_reason).toBe('a\u001b[31mred\nline \u202egnirts\u009b2J');
+  });
+
+  test('says where the ledger should be when there is none, and who makes it', async () => {
+    const install = new Install();
+    const { code, stderr, stdout } = await install.run(['status']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('There is no ledger at');
+    expect(stderr).toContain('leadsync run');
+  });
+
+  test('of a file with faults says where the ledger should be below them, when there is none', async () => {
+    const install = new Install({ wacth: true });
+    const { code, stdout, stderr } = await install.run(['status']);
+    expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
+    expect(stderr).toMatch(/unknown key "wacth"; did you mean "watch"\?\nThere is no ledger at/);
+  });
+});

@@ -1,0 +1,181 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { paceOf } from '../../../src/cli/views/pace.ts';
+import type { RecentAttempt } from '../../../src/ledger/contract/news-entries.ts';
+import { attemptDue, Install } from '../an-install.ts';
+
+const NOW = new Date('2026-11-20T10:00:00.000Z');
+const ENTER = '\u001b[?1049h';
+const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l';
+
+function anAttempt(secondsAgo: number, fields: Partial<RecentAttempt> = {}): RecentAttempt {
+  const at = new Date(NOW.getTime() - secondsAgo * 1_000);
+  return { sink: 'crm', at, outcome: 'delivered', speedMs: undefined, ...fields };
+}
+
+describe('the pace', () => {
+  test('is what came of attempts in the last minute', () => {
+    const attempts = [anAttempt(1), anAttempt(30), anAttempt(59, { outcome: 'refused' }), anAttempt(61)];
+    expect(paceOf(attempts, 100, NOW).get('crm')).toMatchObject({
+      deliveredPerMinute: 2,
+      failedPerMinute: 1,
+    });
+  });
+
+  test('is reckoned from what is there when that reaches back less than a minute', () => {
+    const attempts = Array.from({ length: 100 }, (_, at) => anAttempt(at / 10));
+    expect(paceOf(attempts, 100, NOW).get('crm')?.deliveredPerMinute).toBe(600);
+  });
+
+  test('is each sink’s own, and none for a sink without attempts', () => {
+    const pace = paceOf([anAttempt(1), anAttempt(2, { sink: 'drop' })], 100, NOW);
+    expect([...pace.keys()]).toEqual(['crm', 'drop']);
+    expect(paceOf([], 100, NOW).size).toBe(0);
+  });
+
+  test('knows how fast new leads of the last hour arrived, by values that were there', () => {
+    const speeds = Array.from({ length: 20 }, (_, at) => anAttempt(100, { speedMs: (at + 1) * 100 }));
+    const old = anAttempt(3_601, { speedMs: 99_999 });
+    expect(paceOf([...speeds, old], 100, NOW).get('crm')).toMatchObject({
+      speedP50Ms: 1_000,
+      speedP95Ms: 1_900,
+    });
+    expect(paceOf([anAttempt(1)], 100, NOW).get('crm')?.speedP50Ms).toBe(undefined);
+  });
+
+  test('is not thrown off by a clock that was set back', () => {
+    expect(paceOf([anAttempt(-500)], 1, NOW).get('crm')?.deliveredPerMinute).toBeGreaterThan(0);
+  });
+});
+
+describe('leadsync top --once', () => {
+  test('prints one frame without anything that a terminal would obey', async () => {
+    const install = new Install().running();
+    const ledger = await install.listed(1, 2);
+    await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'delivered' }));
+    install.clock.jump(10_000);
+    const { code, stdout, stderr } = await install.run(['top', '--once']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).not.toContain('\u001b');
+    expect(stdout).toMatch(/^leadsync \S+ {2}running {2}2026-11-20T10:00:10Z\n\nNothing needs attention\.\n/);
+    expect(stdout).toMatch(/^main +success, 10 s ago +10 s +2 +2$/m);
+    expect(stdout).toMatch(/^crm +healthy +0 +- +2 +0 +0 +0\.0 s +0\.0 s$/m);
+    expect(stdout).toMatch(/^drop +healthy +2 +10 s +0 +0 +0 +- +-$/m);
+  });
+
+  test('prints the same for programs with --json', async () => {
+    const install = new Install().running();
+    const ledger = await install.listed(1, 2);
+    await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'delivered' }));
+    install.clock.jump(10_000);
+    const { code, stdout, stderr } = await install.run(['top', '--once', '--json']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { sinks, ...shown } = JSON.parse(stdout);
+    const { sinks: sinksOfStatus, ...status } = JSON.parse((await install.run(['status', '--json'])).stdout);
+    expect(shown).toEqual(status);
+    expect(sinks).toEqual([
+      {
+        ...sinksOfStatus[0],
+        delivered_per_minute: 2,
+        failed_per_minute: 0,
+        speed_p50_seconds: 0,
+        speed_p95_seconds: 0,
+      },
+      {
+        ...sinksOfStatus[1],
+        delivered_per_minute: 0,
+        failed_per_minute: 0,
+        speed_p50_seconds: null,
+        speed_p95_seconds: null,
+      },
+    ]);
+  });
+
+  test('prints one frame as JSON alone, not a live picture', async () => {
+    const { code, stderr } = await new Install().run(['top', '--json']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('`leadsync top --once --json`');
+  });
+
+  test('says in words what is wrong, first of all that nothing runs', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'refused', reason: 'It says no.' }));
+    await ledger.pause('drop', 'a holiday');
+    const { stdout } = await install.run(['top', '--once']);
+    expect(stdout).toMatch(
+      /^leadsync \S+ {2}NOT RUNNING .*\n\nNo leadsync is running on this data directory/,
+    );
+    expect(stdout).toContain('crm: 1 lead died.');
+    expect(stdout).toContain('drop is paused since');
+  });
+
+  test.each([80, 40, 20])('fits a terminal of %i columns, whatever the sinks are called', async (columns) => {
+    const long = 'a'.repeat(columns > 70 ? 40 : 10);
+    const drop = { type: 'csv', directory: './drop' };
+    const install = new Install({ sinks: { [long]: drop, b: drop } });
+    await install.listed(1);
+    const { stdout } = await install.run(['top', '--once'], { columns });
+    const tooLong = stdout.split('\n').filter((line) => line.length > columns && / /.test(line.trim()));
+    expect(tooLong.filter((line) => !line.startsWith('leadsync '))).toEqual([]);
+    expect(stdout).toContain(long);
+  });
+
+  test('escapes what a terminal would obey in the name of a sink that only the ledger knows', async () => {
+    const install = new Install();
+    const ledger = await install.ledger();
+    const hostile = { events: ['created'] as const, backfill: true, name: '\u001b[2J\u009b31mred' };
+    await ledger.declareSinks([hostile]);
+    await install.listed(1);
+    const { stdout } = await install.run(['top', '--once']);
+    expect(stdout).toContain('\\u001b[2J\\u009b31mred');
+    for (const obeyed of ['\u001b', '\u009b']) expect(stdout).not.toContain(obeyed);
+  });
+
+  test('says so when there is no ledger', async () => {
+    const { code, stdout, stderr } = await new Install().run(['top', '--once']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/There is no ledger/);
+  });
+});
+
+test('leadsync top is refused where there is no terminal', async () => {
+  const install = new Install();
+  await install.listed(1);
+  const { code, stdout, stderr } = await install.run(['top']);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('`leadsync top --once`');
+});
+
+describe('the terminal', () => {
+  /** What a process writes that takes the screen and then does something. */
+  const screenThat = async (does: string): Promise<string> => {
+    const file = fileURLToPath(new URL('../../../src/cli/views/full-screen.ts', import.meta.url));
+    const code = `import { FullScreen } from ${JSON.stringify(file)};
+      const { stdout, stdin } = process;
+      const screen = new FullScreen({ stdout, stdin }, { end: () => screen.close(), resize: () => {} });
+      screen.show(['first', 'second']);
+      ${does}`;
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', code], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    child.stdin.end('q');
+    let written = '';
+    for await (const text of child.stdout.setEncoding('utf8')) written += text;
+    return written;
+  };
+
+  test.each([
+    ['is left by q', ''],
+    ['is left by an error that nobody catches', "throw new Error('a fault');"],
+    ['is left by a promise that nobody catches', "Promise.reject(new Error('a fault'));"],
+    ['is left by an exit', 'process.exit(1);'],
+  ])('%s as it was', async (_, does) => {
+    const written = await screenThat(does);
+    expect(written.startsWith(ENTER)).toBe(true);
+    expect(written).toContain('first\u001b[K\r\nsecond');
+    expect(written.endsWith(LEAVE)).toBe(true);
+    expect(written.split(LEAVE)).toHaveLength(2);
+  });
+});

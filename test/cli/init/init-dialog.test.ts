@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import { askForConfig } from '../../../src/cli/init/init-dialog.ts';
+import { sinkTypes } from '../../../src/sinks/registry.ts';
+
+/** What comes of these answers, and all that was shown meanwhile. */
+async function answering(...answers: string[]) {
+  let shown = '';
+  const config = await askForConfig({
+    ask: async (question) => {
+      shown += question;
+      const answer = answers.shift();
+      if (answer === undefined) throw new Error(`nobody answers: ${question}`);
+      return answer;
+    },
+    say: (text) => {
+      shown += text;
+    },
+  });
+  expect(answers).toEqual([]);
+  return { config, shown };
+}
+
+describe('the questions of init', () => {
+  test('have answers of their own, which empty lines take', async () => {
+    const { config } = await answering('', '', '', '');
+    expect(config).toEqual({
+      serviceUrl: 'https://leads.example.com',
+      every: '30s',
+      sinks: { csv: './drop' },
+    });
+  });
+
+  test('ask where leads go for each type that is wanted, and for no other', async () => {
+    const { config } = await answering(
+      'https://l.example',
+      '1m',
+      'postgres,webhook',
+      'https://c.example/h',
+      '',
+    );
+    expect(config).toEqual({
+      serviceUrl: 'https://l.example',
+      every: '1m',
+      sinks: { webhook: 'https://c.example/h', postgres: '${DATABASE_URL}' },
+    });
+    expect((await answering('', '', 'none')).config.sinks).toEqual({});
+  });
+
+  test.each(sinkTypes.map(({ type }) => type))('can be answered for %s alone', async (type) => {
+    const { config } = await answering('', '', type, '');
+    expect(Object.keys(config.sinks)).toEqual([type]);
+  });
+
+  test.each([
+    ['an address that is none', ['ftp://x', '', '', 'none'], 'It must be an http or https address'],
+    ['an address with a password', ['https://u:p@l.example', '', '', 'none'], 'user name or password'],
+    ['a time that is none', ['', '5', '', 'none'], 'It must be a duration'],
+    [
+      'a type that there is not',
+      ['', '', 'webhok', 'none'],
+      'There is no type "webhok": did you mean "webhook"?',
+    ],
+    ['a variable that is not closed', ['', '', 'csv', './${x', '.'], 'begins no variable'],
+    ['a token in an address', ['', '', 'webhook', 'https://c.example/?key=s', ''], 'It may hold a secret'],
+    ['a password in an address', ['', '', 'postgres', 'postgres://u:pw@db/x', ''], 'It may hold a secret'],
+  ])('are asked again after %s, and say why', async (_, answers, words) => {
+    const { config, shown } = await answering(...answers);
+    expect(shown).toContain(words);
+    expect(JSON.stringify(config)).not.toMatch(/pw|key=s|u:p/);
+  });
+
+  test('take a variable in place of any address', async () => {
+    const { config } = await answering('${SERVICE}', '', 'webhook', '${CRM_URL}');
+    expect(config).toMatchObject({ serviceUrl: '${SERVICE}', sinks: { webhook: '${CRM_URL}' } });
+  });
+
+  test('show nothing that a terminal would obey', async () => {
+    const { shown } = await answering('', '', 'a\u001b[2Jb', 'none');
+    expect(shown).toContain('a\\u001b[2Jb');
+  });
+});

@@ -1,0 +1,49 @@
+import { chownSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { disk, makeFolderDurably, writeFileDurably } from '../../../src/platform/files/files.ts';
+import { Install } from '../an-install.ts';
+
+// An administrator runs commands as root, and the daemon runs as another user, who owns the data directory.
+
+const NOBODY = 65_534;
+
+/** A data directory of another user, where this process may give one away. */
+function foreign(folder: string): { readonly dataDir: string; readonly owner: number } {
+  const dataDir = join(folder, 'data');
+  mkdirSync(dataDir, { mode: 0o700 });
+  const owner = process.geteuid?.() === 0 ? NOBODY : statSync(dataDir).uid; // only root can give a folder away
+  chownSync(dataDir, owner, statSync(dataDir).gid);
+  return { dataDir, owner };
+}
+
+/** The owner of every file and folder below, by its path. */
+function owners(dataDir: string): Record<string, number> {
+  const paths = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).sort();
+  return Object.fromEntries(paths.map((path) => [path, statSync(join(dataDir, path)).uid]));
+}
+
+test('what `ledger accept` makes belongs to the owner of the data directory', async () => {
+  const install = new Install();
+  const { dataDir, owner } = foreign(install.folder);
+  expect(await install.run(['ledger', 'accept'])).toMatchObject({ code: 0 });
+  expect(owners(dataDir)).toEqual({ 'ledger.db': owner, lock: owner });
+});
+
+test('so does what `recover` leaves', async () => {
+  const install = new Install();
+  const { dataDir, owner } = foreign(install.folder);
+  await (await install.ledger()).startPoll('main');
+  expect(await install.run(['recover'])).toMatchObject({ code: 0 });
+  expect(new Set(Object.values(owners(dataDir)))).toEqual(new Set([owner]));
+  expect(owners(dataDir)).toHaveProperty('lock');
+});
+
+test('so do the folder and the file of a token', async () => {
+  const install = new Install();
+  const { dataDir, owner } = foreign(install.folder);
+  const folder = join(dataDir, 'tokens');
+  await makeFolderDurably(disk, folder, 0o700);
+  await writeFileDurably(disk, join(folder, 'main.json'), Buffer.from('{}'), 0o600);
+  expect(owners(dataDir)).toEqual({ tokens: owner, 'tokens/main.json': owner });
+});
