@@ -105,7 +105,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/platform/files/files.ts',
     text: 'const temporary = join(folder, `.${basename(path)}.${nonce}.tmp`);',
     instead: 'const temporary = path; void nonce; void basename;',
-    tests: ['test/sinks/csv', 'test/faults/csv.test.ts'],
+    tests: ['test/sinks/csv', 'test/faults/sinks/csv.test.ts'],
   },
   {
     name: 'the leads of a part in one transaction of PostgreSQL',
@@ -113,7 +113,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/sinks/postgres/transaction.ts',
     text: '    BEGIN ISOLATION LEVEL READ COMMITTED ${mode};\n',
     instead: '    SELECT 1;\n',
-    tests: ['test/sinks/postgres', 'test/faults/postgres.test.ts'],
+    tests: ['test/sinks/postgres', 'test/faults/sinks/postgres.test.ts'],
   },
   {
     name: 'an erasure waits for who is overwriting the lead',
@@ -154,7 +154,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/delivery/bullmq-worker.ts',
     text: 'maxStalledCount: 1_000_000,',
     instead: 'maxStalledCount: 0,',
-    tests: ['test/delivery', 'test/faults/killed.test.ts', 'test/faults/redis.test.ts'],
+    tests: ['test/delivery', 'test/faults/killed/killed.test.ts', 'test/faults/redis/redis.test.ts'],
   },
   {
     name: 'what waits is offered again',
@@ -162,7 +162,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/daemon/joints/dispatch.ts',
     text: 'if (waiting.length > 0) await carrier.offer(waiting);',
     instead: 'void waiting;',
-    tests: ['test/daemon', 'test/simulation', 'test/faults/redis.test.ts'],
+    tests: ['test/daemon', 'test/simulation', 'test/faults/redis/redis.test.ts'],
   },
   {
     name: 'no attempt is used up while a sink is down',
@@ -178,7 +178,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     file: 'src/sinks/webhook/webhook.ts',
     text: 'return await withinDeadline(this.#parts.timeoutMs, stop, work);',
     instead: 'return await work(stop);',
-    tests: ['test/sinks/webhook', 'test/faults/webhook.test.ts'],
+    tests: ['test/sinks/webhook', 'test/faults/sinks/webhook.test.ts'],
   },
   {
     name: 'a repeat carries the same webhook-id',

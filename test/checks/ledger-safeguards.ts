@@ -8,7 +8,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/database/transactions.ts',
     text: "this.#db.exec('PRAGMA busy_timeout = 0');",
     instead: '',
-    tests: ['test/faults/ledger-locked.test.ts'],
+    tests: ['test/faults/ledger/ledger-locked.test.ts'],
   },
   {
     name: 'an attempt without a connection has sent nothing',
@@ -89,7 +89,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
     text: 'refs.push({ sink: sink.name, batch: batchId(row.batch_no), lease, replaces: row.lease || undefined });',
     instead:
       'const other = Number(this.#sql.addBatch.run(sink.sinkNo, now, lease, until, holder, lost).lastInsertRowid); this.#assign(other, this.#sql.inBatch.all(row.batch_no)); refs.push({ sink: sink.name, batch: batchId(other), lease });',
-    tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/faults/killed.test.ts'],
+    tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/faults/killed/killed.test.ts'],
   },
   {
     name: 'new leads fill their batch while a backlog drains',

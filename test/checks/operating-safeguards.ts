@@ -56,7 +56,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/ledger-of.ts',
     text: "await inspectFile(file, 'quick', signal)",
     instead: 'await Promise.resolve<ReturnType<typeof inspectFile> | undefined>(undefined)',
-    tests: ['test/faults/ledger-damaged.test.ts'],
+    tests: ['test/faults/ledger/ledger-damaged.test.ts'],
   },
   {
     name: 'what cannot be read is answered with the headers of every answer',

@@ -58,7 +58,7 @@ export const processSafeguards: readonly Safeguard[] = [
     file: 'src/daemon/start/compose.ts',
     text: 'await waitToStart(options, clock);',
     instead: '',
-    tests: ['test/faults/ledger-lost.test.ts'],
+    tests: ['test/faults/ledger/ledger-lost.test.ts'],
   },
   {
     name: 'the copy of an upgrade is removed with what retention removes',
@@ -82,7 +82,7 @@ export const processSafeguards: readonly Safeguard[] = [
     file: 'src/operations/opening/new-ledger.ts',
     text: 'if (found.length > 0 || unanswered.length === 0) return found;',
     instead: 'return found;',
-    tests: ['test/faults/ledger-lost.test.ts'],
+    tests: ['test/faults/ledger/ledger-lost.test.ts'],
   },
   {
     name: 'a command that does not hold the data directory upgrades no ledger',
@@ -106,7 +106,7 @@ export const processSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/database/progress-mark.ts',
     text: "return typeof marked === 'number' && marked > lastPoll;",
     instead: 'return marked === -lastPoll;',
-    tests: ['test/ledger/sqlite-faults.test.ts', 'test/faults/ledger-lost.test.ts'],
+    tests: ['test/ledger/sqlite-faults.test.ts', 'test/faults/ledger/ledger-lost.test.ts'],
   },
   {
     name: 'the mark of the ledger’s progress is written while leadsync runs',
@@ -122,7 +122,7 @@ export const processSafeguards: readonly Safeguard[] = [
     file: 'src/daemon/start/compose.ts',
     text: '  if (create) closers.push(() => ledger.noteProgress());\n',
     instead: '',
-    tests: ['test/faults/ledger-lost.test.ts'],
+    tests: ['test/faults/ledger/ledger-lost.test.ts'],
   },
   {
     name: 'one daemon for a data directory',
@@ -130,7 +130,7 @@ export const processSafeguards: readonly Safeguard[] = [
     file: 'src/platform/files/lock.ts',
     text: "db.exec('BEGIN EXCLUSIVE');",
     instead: "db.exec('BEGIN');",
-    tests: ['test/faults/ledger.test.ts', 'test/cli'],
+    tests: ['test/faults/ledger/ledger.test.ts', 'test/cli'],
   },
   {
     name: 'a build refuses LEADSYNC_FAILPOINTS',

@@ -8,7 +8,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/ledger/recording/recording.ts',
     text: 'this.#transactions.write(() => {\n        const now = this.#clock.now().getTime();',
     instead: '((work: () => void) => work())(() => {\n        const now = this.#clock.now().getTime();',
-    tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/faults/killed.test.ts'],
+    tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/faults/killed/killed.test.ts'],
   },
   {
     name: 'a block of a listing is recorded before the next one is compared',
@@ -24,7 +24,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/source/contract/options.ts',
     text: ".prefault('8mb')",
     instead: ".prefault('32mb')",
-    tests: ['test/faults/service-huge.test.ts'],
+    tests: ['test/faults/service/service-huge.test.ts'],
   },
   {
     name: 'the refresh token is on disk before the new access token is used',
@@ -33,7 +33,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     text: "    await this.#parts.file.write(token);\n    reach('token-saved');\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
     instead:
       "    void this.#parts.file.write(token).then(() => reach('token-saved'), () => undefined);\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
-    tests: ['test/source/tokens.test.ts', 'test/faults/killed-while-renewing.test.ts'],
+    tests: ['test/source/tokens.test.ts', 'test/faults/killed/killed-while-renewing.test.ts'],
   },
   {
     name: 'a login gives way to nothing but another login',
@@ -42,7 +42,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/source/auth/tokens.ts',
     text: 'if (await this.#parts.file.needsLogin(stored))',
     instead: "if (stored.kind === 'none' && (await this.#parts.file.needsLogin(stored)))",
-    tests: ['test/source/login.test.ts', 'test/faults/login-ended.test.ts'],
+    tests: ['test/source/login.test.ts', 'test/faults/service/login-ended.test.ts'],
   },
   {
     name: 'one refusal of its refresh token does not end a login',
@@ -76,7 +76,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/source/http-source.ts',
     text: 'await this.#parts.clock.sleep(graceMs, ended.signal);',
     instead: 'await this.#parts.clock.sleep(0, ended.signal);',
-    tests: ['test/faults/killed-while-renewing.test.ts'],
+    tests: ['test/faults/killed/killed-while-renewing.test.ts'],
   },
   {
     name: 'a login ends the wait of the poll that needs it',
@@ -84,7 +84,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/daemon/joints/poll-loop.ts',
     text: 'if (await source.loggedInSince(startedAt)) return;',
     instead: '',
-    tests: ['test/daemon/joints/polling.test.ts', 'test/faults/login-ended.test.ts'],
+    tests: ['test/daemon/joints/polling.test.ts', 'test/faults/service/login-ended.test.ts'],
   },
   {
     name: 'one renewal for any number of waiters',
@@ -148,7 +148,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/source/listing/listing-body.ts',
     text: '      throw brokenOff(error, this.#bytes);',
     instead: '      void brokenOff(error, this.#bytes);',
-    tests: ['test/source', 'test/faults/service.test.ts'],
+    tests: ['test/source', 'test/faults/service/service.test.ts'],
   },
   {
     name: 'cron is bounded by the monotonic clock',

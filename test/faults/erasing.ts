@@ -6,7 +6,7 @@ import { canaryLead, expectNoCanary } from '../support/canary.ts';
 import { runLeadsync } from '../support/leadsync.ts';
 import type { CarrierName, Scene, SceneOptions } from '../support/scene.ts';
 import { until } from '../support/until.ts';
-import { ask } from './own-redis.ts';
+import { ask } from './redis/own-redis.ts';
 
 /** The leads of the person who is to be erased, and the address that all of them have. */
 export const PERSON = [9_001, 9_002];

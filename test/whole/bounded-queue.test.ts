@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { jobsIn } from '../faults/queue.ts';
+import { jobsIn } from '../faults/redis/queue.ts';
 import { aScene } from '../support/a-scene.ts';
 import { until } from '../support/until.ts';
 

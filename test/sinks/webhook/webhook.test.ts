@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/platform/time/clock.ts';
 import { LeaseOver, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
-import { selfSigned } from '../../faults/certificate.ts';
+import { selfSigned } from '../../faults/sinks/certificate.ts';
 import { aBatch, aDelivery } from '../../support/a-delivery.ts';
 import { until } from '../../support/until.ts';
 import {

@@ -2,11 +2,11 @@ import { closeSync, existsSync, openSync, readdirSync, writeSync } from 'node:fs
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { faultsOf } from '../ledger/ledger-check.ts';
-import { aDeliveredScene, aScene } from '../support/a-scene.ts';
-import { runLeadsync, startLeadsync } from '../support/leadsync.ts';
-import { type CarrierName, carriers, type Scene, withoutRepeats } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import { faultsOf } from '../../ledger/ledger-check.ts';
+import { aDeliveredScene, aScene } from '../../support/a-scene.ts';
+import { runLeadsync, startLeadsync } from '../../support/leadsync.ts';
+import { type CarrierName, carriers, type Scene, withoutRepeats } from '../../support/scene.ts';
+import { until } from '../../support/until.ts';
 
 const LEADS = 60;
 

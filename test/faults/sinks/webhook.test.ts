@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Daemon } from '../support/leadsync.ts';
-import { accountOf, faultsOf } from '../support/oracle.ts';
-import { carriers, openScene, type Scene, SECRET } from '../support/scene.ts';
-import { until } from '../support/until.ts';
-import type { ReceivedRequest, ReceiverAnswer, WebhookReceiver } from '../support/webhook-receiver.ts';
-import { expectCalm } from './calm.ts';
+import type { Daemon } from '../../support/leadsync.ts';
+import { accountOf, faultsOf } from '../../support/oracle.ts';
+import { carriers, openScene, type Scene, SECRET } from '../../support/scene.ts';
+import { until } from '../../support/until.ts';
+import type { ReceivedRequest, ReceiverAnswer, WebhookReceiver } from '../../support/webhook-receiver.ts';
+import { expectCalm } from '../calm.ts';
+import { deliveriesOf, logged, mustRun, statusOf, told } from '../telling.ts';
 import { selfSigned } from './certificate.ts';
 import { Gate } from './gate.ts';
 import { InFlight } from './in-flight.ts';
-import { deliveriesOf, logged, mustRun, statusOf, told } from './telling.ts';
 
 // Points 20 to 28. One daemon for each carrier has a webhook for every way to fail, all from its first moment on: so none
 // of them may be in another's way. Each test looks at its own, heals them, and holds the account against the promise.

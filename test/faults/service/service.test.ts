@@ -2,15 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SourceErrorCode } from '../../src/source/contract/source.ts';
-import { brokenLeads, unusualLeads } from '../stub/odd-leads.ts';
-import type { ListingMisbehaviourName, Stub, StubOptions, TokenFaultName } from '../stub/stub.ts';
-import type { Daemon } from '../support/leadsync.ts';
-import { accountOf, faultsOf } from '../support/oracle.ts';
-import { openScene, type Scene } from '../support/scene.ts';
-import { until } from '../support/until.ts';
-import { expectCalm } from './calm.ts';
-import { statusOf } from './telling.ts';
+import type { SourceErrorCode } from '../../../src/source/contract/source.ts';
+import { brokenLeads, unusualLeads } from '../../stub/odd-leads.ts';
+import type { ListingMisbehaviourName, Stub, StubOptions, TokenFaultName } from '../../stub/stub.ts';
+import type { Daemon } from '../../support/leadsync.ts';
+import { accountOf, faultsOf } from '../../support/oracle.ts';
+import { openScene, type Scene } from '../../support/scene.ts';
+import { until } from '../../support/until.ts';
+import { expectCalm } from '../calm.ts';
+import { statusOf } from '../telling.ts';
 import { ToldLog } from './told-log.ts';
 
 // Points 35 to 40, and the half of 41 that is the service's, on the in-process carrier: how leads come in is over before a carrier gets to see them. One daemon

@@ -2,14 +2,14 @@
 // that the points name. With the in-process carrier there is no Redis.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { type Daemon, startLeadsync } from '../support/leadsync.ts';
-import type { Scene } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import { aScene } from '../../support/a-scene.ts';
+import { type Daemon, startLeadsync } from '../../support/leadsync.ts';
+import type { Scene } from '../../support/scene.ts';
+import { until } from '../../support/until.ts';
+import { expectKept } from '../kept.ts';
+import { told } from '../telling.ts';
 import { LONG, lasting } from './duration.ts';
-import { expectKept } from './kept.ts';
 import { aRedis } from './own-redis.ts';
-import { told } from './telling.ts';
 import { expectWorkWithoutQueue } from './without-queue.ts';
 
 const DOWN_AT_START_MS = lasting({ seconds: 5, long: 300 });

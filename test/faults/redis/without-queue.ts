@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
-import type { Daemon } from '../support/leadsync.ts';
-import type { Scene } from '../support/scene.ts';
-import { until } from '../support/until.ts';
-import { cpuOf, MOST_CPU } from './calm.ts';
-import { mustRun, type ToldSource } from './telling.ts';
+import type { Daemon } from '../../support/leadsync.ts';
+import type { Scene } from '../../support/scene.ts';
+import { until } from '../../support/until.ts';
+import { cpuOf, MOST_CPU } from '../calm.ts';
+import { mustRun, type ToldSource } from '../telling.ts';
 
 /**
  * Expects what holds while Redis cannot be used: leadsync is alive, says in `status` and to its probe that it is not ready,

@@ -3,12 +3,12 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { type RunningLeadsync, startLeadsync } from '../support/leadsync.ts';
-import { lastOfEach, type Scene, SINKS, type SinkName } from '../support/scene.ts';
-import { until } from '../support/until.ts';
-import { isFrozen } from './is-frozen.ts';
-import { logged } from './telling.ts';
+import { aScene } from '../../support/a-scene.ts';
+import { type RunningLeadsync, startLeadsync } from '../../support/leadsync.ts';
+import { lastOfEach, type Scene, SINKS, type SinkName } from '../../support/scene.ts';
+import { until } from '../../support/until.ts';
+import { isFrozen } from '../is-frozen.ts';
+import { logged } from '../telling.ts';
 
 test.each(SINKS)(
   'a worker that is frozen after it began an attempt and thaws after its lease brings nothing to %s any more',

@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import type { Daemon } from '../support/leadsync.ts';
-import { accountOf, faultsOf } from '../support/oracle.ts';
-import { Patience } from '../support/patience.ts';
-import type { Scene } from '../support/scene.ts';
-import { until } from '../support/until.ts';
-import { expectCalm } from './calm.ts';
-import { logged, told } from './telling.ts';
+import { aScene } from '../../support/a-scene.ts';
+import type { Daemon } from '../../support/leadsync.ts';
+import { accountOf, faultsOf } from '../../support/oracle.ts';
+import { Patience } from '../../support/patience.ts';
+import type { Scene } from '../../support/scene.ts';
+import { until } from '../../support/until.ts';
+import { expectCalm } from '../calm.ts';
+import { logged, told } from '../telling.ts';
 
 // Point 34. Another process keeps SQLite's write lock: a `sqlite3` that somebody left in a transaction, a backup, a migration.
 

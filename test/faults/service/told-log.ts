@@ -1,4 +1,4 @@
-import type { EventType } from '../../src/telemetry/events.ts';
+import type { EventType } from '../../../src/telemetry/events.ts';
 
 /** A line of leadsync's log. */
 export type ToldEvent = Readonly<Record<string, unknown>>;

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { sourceOptions } from '../../src/source/contract/options.ts';
-import { aLead } from '../support/a-lead.ts';
-import { aScene } from '../support/a-scene.ts';
-import type { Daemon } from '../support/leadsync.ts';
-import { accountOf, faultsOf } from '../support/oracle.ts';
-import { until } from '../support/until.ts';
-import { expectCalm } from './calm.ts';
-import { logged, statusOf, told } from './telling.ts';
+import { sourceOptions } from '../../../src/source/contract/options.ts';
+import { aLead } from '../../support/a-lead.ts';
+import { aScene } from '../../support/a-scene.ts';
+import type { Daemon } from '../../support/leadsync.ts';
+import { accountOf, faultsOf } from '../../support/oracle.ts';
+import { until } from '../../support/until.ts';
+import { expectCalm } from '../calm.ts';
+import { logged, statusOf, told } from '../telling.ts';
 
 // What of points 35 and 36 is a matter of size. A million leads take minutes: `npm run proof:million` brings them; here the
 // same way is taken by as many as fit into a suite.
@@ -125,7 +125,7 @@ async function expectAnswers({ adminUrl }: Daemon): Promise<void> {
 function limitsOfManifests(): number[] {
   const files = ['one-process/poller.yaml', 'with-workers/workers.yaml'];
   return files.map((file) => {
-    const text = readFileSync(new URL(`../../deploy/kubernetes/${file}`, import.meta.url), 'utf8');
+    const text = readFileSync(new URL(`../../../deploy/kubernetes/${file}`, import.meta.url), 'utf8');
     return Number(/limits: \{ memory: (\d+)Mi \}/.exec(text)?.[1]);
   });
 }

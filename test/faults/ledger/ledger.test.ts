@@ -3,14 +3,14 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { type Daemon, startLeadsync } from '../support/leadsync.ts';
-import { accountOf, faultsOf } from '../support/oracle.ts';
-import type { Scene } from '../support/scene.ts';
-import { SmallDisk } from '../support/small-disk.ts';
-import { until } from '../support/until.ts';
-import { expectCalm } from './calm.ts';
-import { logged, told } from './telling.ts';
+import { aScene } from '../../support/a-scene.ts';
+import { type Daemon, startLeadsync } from '../../support/leadsync.ts';
+import { accountOf, faultsOf } from '../../support/oracle.ts';
+import type { Scene } from '../../support/scene.ts';
+import { SmallDisk } from '../../support/small-disk.ts';
+import { until } from '../../support/until.ts';
+import { expectCalm } from '../calm.ts';
+import { logged, told } from '../telling.ts';
 
 // Point 34. The carrier has no part in it: what is broken is the file that both write to in the same way.
 

@@ -2,14 +2,14 @@
 // before the new one is on disk, nothing can help against a service that has ended the old one with its use. Asked to stop,
 // leadsync has the time to take it. The carrier has no part in it.
 import { expect, test } from 'vitest';
-import type { RefreshRotation } from '../stub/tokens.ts';
-import { aScene } from '../support/a-scene.ts';
-import type { RunningLeadsync } from '../support/leadsync.ts';
-import { logIn } from '../support/log-in.ts';
-import type { SceneOptions } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import type { RefreshRotation } from '../../stub/tokens.ts';
+import { aScene } from '../../support/a-scene.ts';
+import type { RunningLeadsync } from '../../support/leadsync.ts';
+import { logIn } from '../../support/log-in.ts';
+import type { SceneOptions } from '../../support/scene.ts';
+import { until } from '../../support/until.ts';
+import { logged, told } from '../telling.ts';
 import { expectRecovery, runUntilKilled } from './killing.ts';
-import { logged, told } from './telling.ts';
 
 const LEADS = 20;
 /** Short enough to be renewed while one looks, and long enough for the slowest start. */

@@ -1,13 +1,13 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import type { Daemon } from '../support/leadsync.ts';
-import { accountOf, faultsOf, repeatsOfKills } from '../support/oracle.ts';
-import { carriers, type Scene } from '../support/scene.ts';
-import { SmallDisk } from '../support/small-disk.ts';
-import { until } from '../support/until.ts';
-import { expectCalm } from './calm.ts';
+import { aScene } from '../../support/a-scene.ts';
+import type { Daemon } from '../../support/leadsync.ts';
+import { accountOf, faultsOf, repeatsOfKills } from '../../support/oracle.ts';
+import { carriers, type Scene } from '../../support/scene.ts';
+import { SmallDisk } from '../../support/small-disk.ts';
+import { until } from '../../support/until.ts';
+import { expectCalm } from '../calm.ts';
+import { logged, mustRun, statusOf } from '../telling.ts';
 import { EagerReader } from './eager-reader.ts';
-import { logged, mustRun, statusOf } from './telling.ts';
 
 // Points 32 and 33. The disk is a small file system of its own where this machine lets us mount one (root, on Linux); the
 // steps that it cannot break, and all of them elsewhere, are broken by failpoints.

@@ -1,15 +1,15 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startProxy } from '../sinks/postgres/proxy.ts';
-import { aLead } from '../support/a-lead.ts';
-import { aScene } from '../support/a-scene.ts';
-import { accountOf, faultsOf } from '../support/oracle.ts';
-import { type PrivatePostgres, startPostgres } from '../support/private-postgres.ts';
-import { type CarrierName, carriers, type Scene } from '../support/scene.ts';
-import { uniqueName } from '../support/services.ts';
-import { until } from '../support/until.ts';
-import { expectCalm } from './calm.ts';
-import { deliveriesOf, logged, mustRun, statusOf, told } from './telling.ts';
+import { startProxy } from '../../sinks/postgres/proxy.ts';
+import { aLead } from '../../support/a-lead.ts';
+import { aScene } from '../../support/a-scene.ts';
+import { accountOf, faultsOf } from '../../support/oracle.ts';
+import { type PrivatePostgres, startPostgres } from '../../support/private-postgres.ts';
+import { type CarrierName, carriers, type Scene } from '../../support/scene.ts';
+import { uniqueName } from '../../support/services.ts';
+import { until } from '../../support/until.ts';
+import { expectCalm } from '../calm.ts';
+import { deliveriesOf, logged, mustRun, statusOf, told } from '../telling.ts';
 
 // Points 29 to 31, against a PostgreSQL that is this file's own: it is killed, and takes rights away.
 
