@@ -1,4 +1,4 @@
-import { builtProgram } from '../test/support/built-program.ts';
+import { builtProgram } from '../test/support/program/built-program.ts';
 import { newFolder, type Workbench } from './workbench.ts';
 
 const programs = new Map<string, Promise<string>>();

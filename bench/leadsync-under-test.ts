@@ -1,4 +1,4 @@
-import { type Daemon, startDaemon, startLeadsync, writeConfig } from '../test/support/leadsync.ts';
+import { type Daemon, startDaemon, startLeadsync, writeConfig } from '../test/support/program/leadsync.ts';
 import { installedProgram } from './built-program.ts';
 import { type Use, useOf } from './process-use.ts';
 import { newFolder, type Workbench } from './workbench.ts';

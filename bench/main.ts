@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { installServers, missingServers } from '../test/support/install-servers.ts';
+import { installServers, missingServers } from '../test/support/servers/install-servers.ts';
 import { describeMachine } from './machine.ts';
 import { type BenchOptions, readOptions, USAGE } from './options.ts';
 import { endChildren } from './process-use.ts';

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sendSignal } from '../test/support/server-process.ts';
+import { sendSignal } from '../test/support/servers/server-process.ts';
 
 /** Linux counts CPU time for programs in hundredths of a second (USER_HZ), whatever its own clock is. */
 const MS_PER_TICK = 10;

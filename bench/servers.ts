@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
-import { type PrivatePostgres, startPostgres } from '../test/support/private-postgres.ts';
-import { startRedis } from '../test/support/private-redis.ts';
-import { until } from '../test/support/until.ts';
+import { type PrivatePostgres, startPostgres } from '../test/support/servers/private-postgres.ts';
+import { startRedis } from '../test/support/servers/private-redis.ts';
+import { until } from '../test/support/time/until.ts';
 import { treeCpuMsOf } from './process-use.ts';
 
 /** The PostgreSQL and the Redis of the benchmark, each started when it is first needed. */

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { stopProcess } from '../test/support/server-process.ts';
+import { stopProcess } from '../test/support/servers/server-process.ts';
 import type { Manner } from './world/flaky-receiver.ts';
 
 const portsSchema = z.object({ port: z.number(), receiverPort: z.number(), flakyPort: z.number() });

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Stub, startStub } from '../test/stub/stub.ts';
-import { type Daemon, startDaemon } from '../test/support/leadsync.ts';
+import { type Daemon, startDaemon } from '../test/support/program/leadsync.ts';
 import { startArrivals, type Tally } from './demo/arrivals.ts';
 import { compare, comparisonLine, isExact } from './demo/comparison.ts';
 import { CsvFolder } from './demo/csv-folder.ts';

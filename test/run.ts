@@ -3,13 +3,13 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type RunOptions, readOptions, USAGE } from './run-options.ts';
 import { type SuiteCounts, suiteCounts, summary } from './suite-counts.ts';
-import { readOrExit } from './support/command-line.ts';
-import { installServers, missingServers } from './support/install-servers.ts';
-import { startPostgres } from './support/private-postgres.ts';
-import { startRedis } from './support/private-redis.ts';
-import { openRunFolder } from './support/run-folder.ts';
-import { stopProcess } from './support/server-process.ts';
-import { type Opened, runTool } from './support/tool.ts';
+import { readOrExit } from './support/program/command-line.ts';
+import { openRunFolder } from './support/program/run-folder.ts';
+import { type Opened, runTool } from './support/program/tool.ts';
+import { installServers, missingServers } from './support/servers/install-servers.ts';
+import { startPostgres } from './support/servers/private-postgres.ts';
+import { startRedis } from './support/servers/private-redis.ts';
+import { stopProcess } from './support/servers/server-process.ts';
 
 /** Compiling TypeScript is half of what a short process does: test files and the processes that they fork share the result. */
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/leadsync-test/compiled', import.meta.url));

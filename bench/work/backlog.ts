@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../test/support/server-process.ts';
+import { freePort } from '../../test/support/servers/server-process.ts';
 import { atLeast, atMost, figureOf } from '../figure.ts';
 import { copyOf } from '../known-leads.ts';
 import { type Install, webhookTo, whileRunning } from '../leadsync-under-test.ts';

@@ -1,5 +1,5 @@
-import { freePort } from '../../test/support/server-process.ts';
-import { until } from '../../test/support/until.ts';
+import { freePort } from '../../test/support/servers/server-process.ts';
+import { until } from '../../test/support/time/until.ts';
 import { atMost, figureOf } from '../figure.ts';
 import { copyOf } from '../known-leads.ts';
 import { defaultWebhookTo, whileRunning } from '../leadsync-under-test.ts';

@@ -1,4 +1,4 @@
-import { until } from '../../test/support/until.ts';
+import { until } from '../../test/support/time/until.ts';
 import { atLeast, atMost, figureOf } from '../figure.ts';
 import { copyOf } from '../known-leads.ts';
 import { defaultWebhookTo, whileRunning } from '../leadsync-under-test.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '../../test/support/until.ts';
+import { until } from '../../test/support/time/until.ts';
 import { atMost, figureOf } from '../figure.ts';
 import { install, whileRunning } from '../leadsync-under-test.ts';
 import { cpuMsOf, residentMbOf } from '../process-use.ts';

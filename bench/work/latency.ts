@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { until } from '../../test/support/until.ts';
+import { until } from '../../test/support/time/until.ts';
 import { atMost, figureOf } from '../figure.ts';
 import { install, runLeadsync, webhookTo, whileRunning } from '../leadsync-under-test.ts';
 import { finishedPolls } from '../ledger-times.ts';

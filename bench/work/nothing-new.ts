@@ -1,4 +1,4 @@
-import { until } from '../../test/support/until.ts';
+import { until } from '../../test/support/time/until.ts';
 import { atMost, figureOf } from '../figure.ts';
 import { copyOf, leadsyncThatKnows } from '../known-leads.ts';
 import { whileRunning } from '../leadsync-under-test.ts';

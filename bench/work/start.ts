@@ -1,4 +1,4 @@
-import { startLeadsync } from '../../test/support/leadsync.ts';
+import { startLeadsync } from '../../test/support/program/leadsync.ts';
 import { installedProgram } from '../built-program.ts';
 import { atMost, figureOf } from '../figure.ts';
 import { leadsyncThatKnows } from '../known-leads.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { drained } from '../../test/support/drained.ts';
+import { drained } from '../../test/support/servers/drained.ts';
 import { now } from './now.ts';
 import type { RenderedListing } from './rendered-listing.ts';
 

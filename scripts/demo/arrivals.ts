@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
-import { startWebhookReceiver, type WebhookReceiver } from '../../test/support/webhook-receiver.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../../test/support/servers/webhook-receiver.ts';
 
 /** How often each lead has arrived. */
 export type Tally = Map<number, number>;

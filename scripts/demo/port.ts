@@ -1,4 +1,4 @@
-import { freePort, isFree } from '../../test/support/server-process.ts';
+import { freePort, isFree } from '../../test/support/servers/server-process.ts';
 
 /** Returns the given port where it is free, else another one that is. */
 export async function portLike(wanted: number): Promise<number> {

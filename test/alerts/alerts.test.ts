@@ -8,10 +8,10 @@ import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { disk } from '../../src/platform/files/files.ts';
 import { Reported } from '../daemon/joints/fakes.ts';
-import { HeldClock } from '../support/held-clock.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
-import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/servers/webhook-receiver.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 import { anObservation, aSink } from './an-observation.ts';
 
 const SECOND = 1_000;

@@ -6,8 +6,8 @@ import { openDestination } from '../../src/alerts/open-destination.ts';
 import { alertOptions } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
-import { freePort } from '../support/server-process.ts';
-import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import { freePort } from '../support/servers/server-process.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { type SmtpServer, startSmtpServer } from './smtp-server.ts';
 
 const SECRET = 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0';

@@ -7,7 +7,7 @@ import { Latencies } from '../../bench/world/latencies.ts';
 import { Receiver } from '../../bench/world/receiver.ts';
 import { RenderedListing } from '../../bench/world/rendered-listing.ts';
 import { leadAt } from '../stub/generated-lead.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/time/until.ts';
 
 describe('the rendered listing', () => {
   const read = (listing: RenderedListing): unknown => JSON.parse(Buffer.concat(listing.body()).toString());

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { HOUR, ids } from '../ledger/ledger-under-test.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { uniqueName } from '../support/services.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import { uniqueName } from '../support/servers/services.ts';
 import { TwoStores } from './two-stores.ts';
 
 const NEVER = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Subject } from '../../src/leads/person.ts';
 import { ids, refused } from '../ledger/ledger-under-test.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 import { TwoStores } from './two-stores.ts';
 
 const NEVER = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Parameter, Query } from '../../src/catalog/query.ts';
 import { delivered, HOUR, refused, unavailable } from '../ledger/ledger-under-test.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 import { oddLeads } from './odd-leads.ts';
 import { type Row, TwoStores } from './two-stores.ts';
 

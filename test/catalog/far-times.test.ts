@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 import { TwoStores } from './two-stores.ts';
 
 /** Times that are valid, that nobody means, and that programs write all the same: `created_at`, and what both stores make of it. */

@@ -5,9 +5,9 @@ import { relations } from '../../src/catalog/documented.ts';
 import { exportTables } from '../../src/exports/files/export.ts';
 import { migrations } from '../../src/sinks/postgres/migrations.ts';
 import { openPostgres, startDatabase } from '../sinks/postgres/database.ts';
-import { aBatch, aDelivery } from '../support/a-delivery.ts';
-import { aLead } from '../support/a-lead.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
+import { aLead } from '../support/scene/a-lead.ts';
 import { eventful } from './eventful-store.ts';
 import { oddLeads } from './odd-leads.ts';
 

@@ -15,9 +15,9 @@ import {
 } from '../ledger/ledger-under-test.ts';
 import { sqliteStore } from '../ledger/sqlite-store.ts';
 import { openPostgres } from '../sinks/postgres/database.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { HeldClock } from '../support/held-clock.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
 import { comparable, TwoStores } from './two-stores.ts';
 
 const STATES = 'SELECT lead_id, state, attempts, reason FROM deliveries ORDER BY lead_id';

@@ -1,5 +1,5 @@
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 
 /** The beginning of the tests' clock. */
 const DAY = '2026-11-20';

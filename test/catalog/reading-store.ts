@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
-import { aListedLead } from '../support/a-lead.ts';
-import { uniqueName } from '../support/services.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import { uniqueName } from '../support/servers/services.ts';
 import { eventful } from './eventful-store.ts';
 import type { TwoStores } from './two-stores.ts';
 

@@ -3,7 +3,7 @@ import { type Difference, reconcile } from '../../src/operations/reconcile.ts';
 import { SinkUnavailable } from '../../src/sinks/sink.ts';
 import { ids } from '../ledger/ledger-under-test.ts';
 import { openPostgres } from '../sinks/postgres/database.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 import { TwoStores } from './two-stores.ts';
 
 const NEVER = new AbortController().signal;

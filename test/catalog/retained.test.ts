@@ -4,7 +4,7 @@ import type { Query } from '../../src/catalog/query.ts';
 import type { Retained } from '../../src/leads/retention.ts';
 import { reconcile } from '../../src/operations/reconcile.ts';
 import { HOUR } from '../ledger/ledger-under-test.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 import { filled, ledgerValue, VALUES } from './eventful-store.ts';
 import { TwoStores } from './two-stores.ts';
 

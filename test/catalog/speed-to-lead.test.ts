@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { aSink, delivered, HOUR, refused } from '../ledger/ledger-under-test.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 import { TwoStores } from './two-stores.ts';
 
 const ALL =

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { migrations } from '../../src/sinks/postgres/migrations.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import { type Database, openPostgres, startDatabase } from '../sinks/postgres/database.ts';
-import { aBatch, aDelivery } from '../support/a-delivery.ts';
-import { uniqueName } from '../support/services.ts';
+import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
+import { uniqueName } from '../support/servers/services.ts';
 
 const NEVER = new AbortController().signal;
 

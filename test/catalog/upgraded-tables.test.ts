@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { migrations } from '../../src/sinks/postgres/migrations.ts';
 import { openPostgres, startDatabase } from '../sinks/postgres/database.ts';
-import { aBatch } from '../support/a-delivery.ts';
-import { uniqueName } from '../support/services.ts';
+import { aBatch } from '../support/scene/a-delivery.ts';
+import { uniqueName } from '../support/servers/services.ts';
 
 const NEVER = new AbortController().signal;
 /** Steps of the schema in which deliveries and attempts were tables. */

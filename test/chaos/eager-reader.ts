@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { csvFiles } from '../support/scene.ts';
+import { csvFiles } from '../support/scene/scene.ts';
 
 /** Somebody who takes each CSV file as soon as it appears: it must be whole then, and never change again. */
 export class EagerReader {

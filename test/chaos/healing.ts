@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Account, accountOf } from '../support/oracle.ts';
-import { type Scene, SINKS } from '../support/scene.ts';
+import { type Account, accountOf } from '../support/scene/oracle.ts';
+import { type Scene, SINKS } from '../support/scene/scene.ts';
 import type { Plan } from './plan.ts';
 import { CANARIES, type World } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Account } from '../support/oracle.ts';
+import type { Account } from '../support/scene/oracle.ts';
 import { troublesOf, type World } from './world.ts';
 
 /** What whoever looks for the cause will want, beside the ledger and the logs. */

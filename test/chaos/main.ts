@@ -1,9 +1,9 @@
 // `npm run test:chaos`: the random run. `--help` says how.
 import { randomInt } from 'node:crypto';
-import { readOrExit } from '../support/command-line.ts';
-import { installServers, missingServers } from '../support/install-servers.ts';
-import type { CarrierName } from '../support/scene.ts';
-import { runTool } from '../support/tool.ts';
+import { readOrExit } from '../support/program/command-line.ts';
+import { runTool } from '../support/program/tool.ts';
+import type { CarrierName } from '../support/scene/scene.ts';
+import { installServers, missingServers } from '../support/servers/install-servers.ts';
 import { type ChaosOptions, readOptions, USAGE } from './options.ts';
 import { reportOf, summaryOf } from './report.ts';
 import { playRun, type RunResult } from './run.ts';

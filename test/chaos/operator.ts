@@ -1,5 +1,5 @@
-import { runLeadsync } from '../support/leadsync.ts';
-import { keyOf, type Scene, type SinkName } from '../support/scene.ts';
+import { runLeadsync } from '../support/program/leadsync.ts';
+import { keyOf, type Scene, type SinkName } from '../support/scene/scene.ts';
 
 const PATIENCE_MS = 60_000;
 

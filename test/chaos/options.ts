@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { oneOf, wholeNumber } from '../support/command-line.ts';
-import { type CarrierName, carriers } from '../support/scene.ts';
+import { oneOf, wholeNumber } from '../support/program/command-line.ts';
+import { type CarrierName, carriers } from '../support/scene/scene.ts';
 
 /** What is asked for on the command line. */
 export interface ChaosOptions {

@@ -1,6 +1,6 @@
 import type { Stub } from '../stub/stub.ts';
-import type { PrivateRedis } from '../support/private-redis.ts';
-import type { SmallDisk } from '../support/small-disk.ts';
+import type { SmallDisk } from '../support/files/small-disk.ts';
+import type { PrivateRedis } from '../support/servers/private-redis.ts';
 import type { Database } from './lanes/postgres.ts';
 import type { Operator } from './operator.ts';
 import type { Process } from './process.ts';

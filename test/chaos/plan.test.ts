@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { carriers } from '../support/scene.ts';
+import { carriers } from '../support/scene/scene.ts';
 import { drawPlan, type Plan } from './plan.ts';
 
 const SECONDS = 60;

@@ -1,5 +1,5 @@
 import { Chance } from '../simulation/chance.ts';
-import type { CarrierName, SceneOptions } from '../support/scene.ts';
+import type { CarrierName, SceneOptions } from '../support/scene/scene.ts';
 import { type Deed, oneOf } from './deed.ts';
 import { drawDropDisk, drawLedgerDisk } from './lanes/disk.ts';
 import { DAEMON_TROUBLES, drawProcess, drawStarts, WORKER_TROUBLES } from './lanes/leadsync.ts';

@@ -1,6 +1,6 @@
 import { createWriteStream, readFileSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
-import { type Exit, type RunningLeadsync, startLeadsync } from '../support/leadsync.ts';
+import { type Exit, type RunningLeadsync, startLeadsync } from '../support/program/leadsync.ts';
 import type { Spell } from './deed.ts';
 import type { Troubles } from './repeats.ts';
 

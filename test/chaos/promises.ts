@@ -1,5 +1,5 @@
-import { expectNoCanary } from '../support/canary.ts';
-import { type Account, faultsOf } from '../support/oracle.ts';
+import { expectNoCanary } from '../support/scene/canary.ts';
+import { type Account, faultsOf } from '../support/scene/oracle.ts';
 import type { Healed } from './healing.ts';
 import type { World } from './world.ts';
 

@@ -1,4 +1,4 @@
-import { SINKS } from '../support/scene.ts';
+import { SINKS } from '../support/scene/scene.ts';
 import { countOf, type Repeats } from './repeats.ts';
 import type { RunResult } from './run.ts';
 

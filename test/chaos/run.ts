@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Account } from '../support/oracle.ts';
-import type { CarrierName } from '../support/scene.ts';
+import type { Account } from '../support/scene/oracle.ts';
+import type { CarrierName } from '../support/scene/scene.ts';
 import type { Deed } from './deed.ts';
 import { healAndRest } from './healing.ts';
 import { keepRecord } from './keep-record.ts';

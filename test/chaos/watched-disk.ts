@@ -1,4 +1,4 @@
-import { SmallDisk } from '../support/small-disk.ts';
+import { SmallDisk } from '../support/files/small-disk.ts';
 import type { Spell } from './deed.ts';
 
 /** A disk that knows when it was full. */

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { until } from '../support/until.ts';
-import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
+import { until } from '../support/time/until.ts';
 import { type Answer, WatchedReceiver, type WatchedRequest } from './watched-receiver.ts';
 
 /** What is known of a request, once it is over, that got this answer; the sender goes away when it has the head. */

@@ -1,5 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import type { ReceivedRequest, ReceiverAnswer, WebhookReceiver } from '../support/webhook-receiver.ts';
+import type {
+  ReceivedRequest,
+  ReceiverAnswer,
+  WebhookReceiver,
+} from '../support/servers/webhook-receiver.ts';
 
 /** What is done with a request and its response. */
 export type Answer = Extract<ReceiverAnswer, (...args: never) => unknown>;

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { canaryLead } from '../support/canary.ts';
-import { type PrivatePostgres, startPostgres } from '../support/private-postgres.ts';
-import { type PrivateRedis, startRedis } from '../support/private-redis.ts';
-import { type CarrierName, openScene, type Scene } from '../support/scene.ts';
-import { SmallDisk } from '../support/small-disk.ts';
-import { until } from '../support/until.ts';
+import { SmallDisk } from '../support/files/small-disk.ts';
+import { canaryLead } from '../support/scene/canary.ts';
+import { type CarrierName, openScene, type Scene } from '../support/scene/scene.ts';
+import { type PrivatePostgres, startPostgres } from '../support/servers/private-postgres.ts';
+import { type PrivateRedis, startRedis } from '../support/servers/private-redis.ts';
+import { until } from '../support/time/until.ts';
 import { EagerReader } from './eager-reader.ts';
 import { healRedis } from './lanes/redis.ts';
 import { Operator } from './operator.ts';

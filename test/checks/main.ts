@@ -6,13 +6,13 @@ import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:f
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { readOrExit } from '../support/command-line.ts';
-import { installServers, missingServers } from '../support/install-servers.ts';
-import { startPostgres } from '../support/private-postgres.ts';
-import { startRedis } from '../support/private-redis.ts';
-import { openRunFolder } from '../support/run-folder.ts';
-import { stopProcess } from '../support/server-process.ts';
-import { type Opened, runTool, ToolFailure } from '../support/tool.ts';
+import { readOrExit } from '../support/program/command-line.ts';
+import { openRunFolder } from '../support/program/run-folder.ts';
+import { type Opened, runTool, ToolFailure } from '../support/program/tool.ts';
+import { installServers, missingServers } from '../support/servers/install-servers.ts';
+import { startPostgres } from '../support/servers/private-postgres.ts';
+import { startRedis } from '../support/servers/private-redis.ts';
+import { stopProcess } from '../support/servers/server-process.ts';
 import { readOptions, USAGE } from './options.ts';
 import type { Safeguard } from './safeguard.ts';
 

@@ -14,9 +14,9 @@ import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { holdDataDir } from '../../src/operations/opening/open-ledger.ts';
 import { openSink } from '../../src/operations/opening/open-sinks.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { HeldClock } from '../support/held-clock.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
 
 /** What a command came to. */
 export interface Said {

@@ -8,7 +8,7 @@ import type { Environment } from '../../src/config/reading/interpolate.ts';
 import { secret } from '../../src/platform/options/option-types.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import type { SinkType } from '../../src/sinks/sink.ts';
-import { canarySecret, expectNoCanary } from '../support/canary.ts';
+import { canarySecret, expectNoCanary } from '../support/scene/canary.ts';
 import { pigeons, SOURCE } from './reading.ts';
 
 const FILE = '/etc/leadsync/leadsync.yaml';

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { CarrierUnavailable } from '../../src/delivery/carrier.ts';
-import { freePort } from '../support/server-process.ts';
-import { requireRedisUrl, uniqueName } from '../support/services.ts';
-import { until } from '../support/until.ts';
+import { freePort } from '../support/servers/server-process.ts';
+import { requireRedisUrl, uniqueName } from '../support/servers/services.ts';
+import { until } from '../support/time/until.ts';
 import { Attempts, carrierContract, ref } from './carrier-contract.ts';
 import { command, connected, failsAfter, offerUntilTaken, openBullmq, privateRedis } from './open-bullmq.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AttemptBatch, Carrier } from '../../src/delivery/carrier.ts';
 import type { BatchRef } from '../../src/leads/delivery.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/time/until.ts';
 
 export const SINKS = [
   { name: 'crm', concurrency: 3 },

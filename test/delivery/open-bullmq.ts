@@ -5,9 +5,9 @@ import { type AttemptBatch, CarrierUnavailable } from '../../src/delivery/carrie
 import type { BatchRef } from '../../src/leads/delivery.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
-import { type PrivateRedis, startRedis } from '../support/private-redis.ts';
-import { uniqueName } from '../support/services.ts';
-import { until } from '../support/until.ts';
+import { type PrivateRedis, startRedis } from '../support/servers/private-redis.ts';
+import { uniqueName } from '../support/servers/services.ts';
+import { until } from '../support/time/until.ts';
 import { SINKS } from './carrier-contract.ts';
 
 /** A carrier, and what it has reported. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/platform/time/clock.ts';
-import { freePort } from '../support/server-process.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { freePort } from '../support/servers/server-process.ts';
+import { until } from '../support/time/until.ts';
 import { Attempts, ref } from './carrier-contract.ts';
 import { command, connected, type Opened, offerUntilTaken, openBullmq, privateRedis } from './open-bullmq.ts';
 

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { openToAnalysts, relations } from '../../src/catalog/documented.ts';
 import { withFreshLead } from '../catalog/reading-store.ts';
 import type { TwoStores } from '../catalog/two-stores.ts';
-import { uniqueName } from '../support/services.ts';
+import { uniqueName } from '../support/servers/services.ts';
 import { compiled, type DataTest, folder, inOrder, type Names, readDbtProject } from './dbt-project.ts';
 
 const { sources, models } = readDbtProject();

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ExitCode } from '../../src/cli/shell/exit-code.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
 import { findSystemdAnalyze } from './debian-tools.ts';
 import { loadWithSecrets } from './written-config.ts';
 

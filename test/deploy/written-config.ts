@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import type { Config } from '../../src/config/contract/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
 
 const SECRET = 'whsec_bm90IGEgc2VjcmV0OiB0aGlzIGlzIGEgdGVzdA==';
 

@@ -10,7 +10,7 @@ import { queries, relations } from '../../src/catalog/documented.ts';
 import { exportTables } from '../../src/exports/files/export.ts';
 import { eventful, filled, ledgerValue, sorted, VALUES, withoutAges } from '../catalog/eventful-store.ts';
 import { comparable, type Row } from '../catalog/two-stores.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
 
 /** Reckoned at the moment that it is asked. */
 const OWN = ['age_seconds'];

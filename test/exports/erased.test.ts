@@ -9,8 +9,8 @@ import { disk } from '../../src/platform/files/files.ts';
 import { acquireLock } from '../../src/platform/files/lock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { deliverBySink, Install } from '../cli/an-install.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { until } from '../support/until.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import { until } from '../support/time/until.ts';
 
 const LARGEST = 2n ** 63n - 1n;
 const people = [

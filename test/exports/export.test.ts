@@ -20,7 +20,7 @@ import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
 import { version } from '../../src/platform/process/version.ts';
 import { oddLeads } from '../catalog/odd-leads.ts';
 import { Install } from '../cli/an-install.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 import { parquetRows, parquetShape } from './read-parquet.ts';
 
 const MANY = 9_001;

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Install } from '../cli/an-install.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { startLeadsync } from '../support/leadsync.ts';
-import { until } from '../support/until.ts';
+import { startLeadsync } from '../support/program/leadsync.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import { until } from '../support/time/until.ts';
 
 const LEADS = 8_000;
 const PATIENCE_MS = 30_000;

@@ -6,7 +6,7 @@ import { relations } from '../../src/catalog/documented.ts';
 import type { Relation } from '../../src/catalog/relation.ts';
 import type { FileFormatName } from '../../src/exports/files/encoder.ts';
 import { exportTables } from '../../src/exports/files/export.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/exporting.md');
 /** Columns that say how things are at the moment of the export, in rows that are exported only when something happens. */

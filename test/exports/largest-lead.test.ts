@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { exportedRows } from '../../src/exports/files/exported-rows.ts';
 import { Install } from '../cli/an-install.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { runLeadsync } from '../support/leadsync.ts';
+import { runLeadsync } from '../support/program/leadsync.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 
 /** Of NUL, each six characters of JSON: 63 MB, far more than `max_lead_size` allows by itself, and of two columns of a row. */
 const CHARACTERS = 10_500_000;

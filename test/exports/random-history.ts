@@ -12,7 +12,7 @@ import {
 } from '../ledger/ledger-under-test.ts';
 import { SqliteFile } from '../ledger/sqlite-store.ts';
 import type { Chance } from '../simulation/chance.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 
 const LEADS = 12;
 const SINKS = ['crm', 'mirror'];

@@ -2,7 +2,7 @@ import { copyFileSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Install } from '../cli/an-install.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 import { parquetRows } from './read-parquet.ts';
 import { aStorage, type Storage } from './storage.ts';
 

@@ -9,8 +9,8 @@ import { acquireLock } from '../../src/platform/files/lock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import type { Event } from '../../src/telemetry/events.ts';
 import { Install } from '../cli/an-install.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { until } from '../support/until.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import { until } from '../support/time/until.ts';
 import { parquetRows } from './read-parquet.ts';
 
 const HOUR_MS = 3_600_000;

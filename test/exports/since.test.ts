@@ -12,7 +12,7 @@ import {
   unavailable,
 } from '../ledger/ledger-under-test.ts';
 import { SqliteFile } from '../ledger/sqlite-store.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 
 type Happening = (on: LedgerUnderTest) => Promise<unknown>;
 

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import S3rver, { type S3Context } from '@20minutes/s3rver';
 import { onTestFinished } from 'vitest';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
 
 const BUCKET = 'exports';
 /** How the server names the file of an object. */

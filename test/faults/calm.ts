@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { Daemon } from '../support/leadsync.ts';
-import { until } from '../support/until.ts';
+import type { Daemon } from '../support/program/leadsync.ts';
+import { until } from '../support/time/until.ts';
 
 /** What a daemon with nothing to do may use of one core, the polls of every second included. */
 export const MOST_CPU = 0.3;

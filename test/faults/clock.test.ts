@@ -2,11 +2,11 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { runLeadsync } from '../support/leadsync.ts';
-import { accountOf, faultsOf } from '../support/oracle.ts';
-import type { CarrierName, Scene } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import { runLeadsync } from '../support/program/leadsync.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { accountOf, faultsOf } from '../support/scene/oracle.ts';
+import type { CarrierName, Scene } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 import { expectCalm } from './calm.ts';
 import { logged, statusOf, told } from './telling.ts';
 

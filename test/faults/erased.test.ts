@@ -1,11 +1,11 @@
 // A person is erased beside a leadsync that runs, and by a command that is killed at each of its steps: nobody brings the person back,
 // and nothing of them is left where leadsync keeps something.
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { canaryLead, expectNoCanary } from '../support/canary.ts';
-import { startLeadsync } from '../support/leadsync.ts';
-import { carriers, type Scene } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import { startLeadsync } from '../support/program/leadsync.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { canaryLead, expectNoCanary } from '../support/scene/canary.ts';
+import { carriers, type Scene } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 import {
   ADDRESS,
   aSceneWithAPerson,

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { aScene } from '../support/a-scene.ts';
-import { canaryLead, expectNoCanary } from '../support/canary.ts';
-import { runLeadsync } from '../support/leadsync.ts';
-import type { CarrierName, Scene, SceneOptions } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import { runLeadsync } from '../support/program/leadsync.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { canaryLead, expectNoCanary } from '../support/scene/canary.ts';
+import type { CarrierName, Scene, SceneOptions } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 import { ask } from './redis/own-redis.ts';
 
 /** The leads of the person who is to be erased, and the address that all of them have. */

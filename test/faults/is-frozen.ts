@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { RunningLeadsync } from '../support/leadsync.ts';
+import type { RunningLeadsync } from '../support/program/leadsync.ts';
 
 /** Whether a process was stopped by SIGSTOP and has not gone on since. */
 export function isFrozen({ process: { pid } }: RunningLeadsync): boolean {

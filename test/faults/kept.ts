@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { Daemon } from '../support/leadsync.ts';
-import { type Account, type Allowed, accountOf, faultsOf } from '../support/oracle.ts';
-import type { Scene } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import type { Daemon } from '../support/program/leadsync.ts';
+import { type Account, type Allowed, accountOf, faultsOf } from '../support/scene/oracle.ts';
+import type { Scene } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 import { expectCalm } from './calm.ts';
 
 /** The least time between two looks whether every lead is everywhere. */

@@ -1,7 +1,7 @@
 import type { EventType } from '../../src/telemetry/events.ts';
-import type { Daemon } from '../support/leadsync.ts';
-import type { Scene } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import type { Daemon } from '../support/program/leadsync.ts';
+import type { Scene } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 
 /** A sink as `status --json` has it. */
 export interface ToldSink {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
-import { csvFiles } from '../support/scene.ts';
+import { csvFiles } from '../support/scene/scene.ts';
 
 const records = z.array(z.array(z.string()));
 

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { openCsv } from '../sinks/csv/open-csv.ts';
-import { aBatch, aDelivery } from '../support/a-delivery.ts';
-import { aLead } from '../support/a-lead.ts';
-import { csvFiles } from '../support/scene.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
+import { aLead } from '../support/scene/a-lead.ts';
+import { csvFiles } from '../support/scene/scene.ts';
 import { csvSpectrum, type SpectrumTable } from './corpora.ts';
 import { python, readByPython, readRecords, readRows } from './csv-reading.ts';
 

@@ -4,11 +4,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openCsv } from '../sinks/csv/open-csv.ts';
 import { openPostgres, startDatabase } from '../sinks/postgres/database.ts';
 import { openWebhook } from '../sinks/webhook/open-webhook.ts';
-import { aBatch, aDelivery } from '../support/a-delivery.ts';
-import { aLead } from '../support/a-lead.ts';
-import { csvFiles } from '../support/scene.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
+import { aLead } from '../support/scene/a-lead.ts';
+import { csvFiles } from '../support/scene/scene.ts';
+import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { type CsvRow, readRows } from './csv-reading.ts';
 import { linesOfPage } from './sink-page.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { aLead } from '../support/a-lead.ts';
-import { aScene } from '../support/a-scene.ts';
-import type { Scene } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import { aLead } from '../support/scene/a-lead.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import type { Scene } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 import { readRows } from './csv-reading.ts';
 import { readLedger } from './read-ledger.ts';
 

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { stringify } from 'yaml';
 import { version } from '../../src/platform/process/version.ts';
 import { startStub } from '../stub/stub.ts';
-import { freePort } from '../support/server-process.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { freePort } from '../support/servers/server-process.ts';
 import { unpackBareDebian } from './bare-debian.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

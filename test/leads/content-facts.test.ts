@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { factsOf, readTime, safeRaw } from '../../src/leads/content-facts.ts';
 import { isDateTime } from '../../src/source/listing/lead-shape.ts';
-import { aLead } from '../support/a-lead.ts';
+import { aLead } from '../support/scene/a-lead.ts';
 
 describe('a time', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 
 // Records, claims, begins and settles as fast as it can, until it is killed. Says how many leads it has listed, and what
 // the ledger says is recorded and settled: from then on it has to be there.

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 import { changedLead, delivered, LedgerUnderTest, refused } from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
 

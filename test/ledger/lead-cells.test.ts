@@ -9,7 +9,7 @@ import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
 import { completing } from '../../src/ledger/extraction/lead-cells.ts';
 import type { Cell } from '../../src/ledger/extraction/reading.ts';
 import { oddLeads } from '../catalog/odd-leads.ts';
-import { aLead, aListedLead, listedAs } from '../support/a-lead.ts';
+import { aLead, aListedLead, listedAs } from '../support/scene/a-lead.ts';
 import { HOUR, LedgerUnderTest } from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
 

@@ -9,8 +9,8 @@ import type { DeclaredSink } from '../../src/ledger/contract/declared.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import type { Settled } from '../../src/ledger/contract/ledger-delivering.ts';
 import type { PollEnd } from '../../src/ledger/contract/ledger-polling.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { HeldClock } from '../support/held-clock.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
 
 /** Opens a ledger on one store; a second call opens the same store once more, as another process would. */
 export type OpenLedger = (parts: {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 import { delivered, ids, LedgerUnderTest } from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
 

@@ -15,8 +15,8 @@ import { relations } from '../../src/catalog/documented.ts';
 import { retainOnce } from '../../src/daemon/upkeep/retain.ts';
 import { browseIndexes } from '../../src/ledger/database/browse-indexes.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { HeldClock } from '../support/held-clock.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
 import { HOUR, LedgerUnderTest } from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
 

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { LedgerReader } from '../../src/ledger/queries/reader.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { until } from '../support/until.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import { until } from '../support/time/until.ts';
 import { delivered, HOUR, ids, LedgerUnderTest, MINUTE, refused } from './ledger-under-test.ts';
 import { PageMap } from './recovery/damage.ts';
 import { SqliteFile } from './sqlite-store.ts';

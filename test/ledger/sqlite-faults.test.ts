@@ -14,9 +14,9 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { aLead, aListedLead, hashOf, listedAs } from '../support/a-lead.ts';
-import { HeldClock } from '../support/held-clock.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { aLead, aListedLead, hashOf, listedAs } from '../support/scene/a-lead.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
 import { changedLead, delivered, ids, LedgerUnderTest, unavailable } from './ledger-under-test.ts';
 import { SqliteFile, sqliteStore } from './sqlite-store.ts';
 

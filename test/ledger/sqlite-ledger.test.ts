@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
-import { until } from '../support/until.ts';
+import { until } from '../support/time/until.ts';
 import { ledgerContract } from './contract.ts';
 import { ids, LedgerUnderTest } from './ledger-under-test.ts';
 import { askedStore, SqliteFile } from './sqlite-store.ts';

@@ -6,7 +6,7 @@ import { ledgerOf } from '../../src/ledger/ledger-of.ts';
 import { openEngine, openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { askedEngine } from '../../src/ledger/thread/asked-engine.ts';
 import { answerQuestions } from '../../src/ledger/thread/serve-engine.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
 import type { OpenLedger } from './ledger-under-test.ts';
 
 /** Opens ledgers on one SQLite file, which goes with the running test. */

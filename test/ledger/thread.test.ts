@@ -8,8 +8,8 @@ import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { openInThread } from '../../src/ledger/thread/open-in-thread.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 import type { TestThread } from './a-thread.ts';
 import { aSink } from './ledger-under-test.ts';
 

@@ -6,9 +6,9 @@ import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { followLedger, type Happening } from '../../src/operations/follow-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
-import { aListedLead } from '../support/a-lead.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import { until } from '../support/time/until.ts';
 
 const judge = judgeBy(
   () => ({ scheduleMs: [], jitter: 0 }),

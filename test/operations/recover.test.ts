@@ -7,7 +7,7 @@ import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { recoverLedger } from '../../src/operations/recover.ts';
 import { aUsedLedger, type UsedLedger } from '../ledger/recovery/a-used-ledger.ts';
 import { PageMap } from '../ledger/recovery/damage.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
 
 interface Damaged extends Pick<UsedLedger, 'clock' | 'file'> {
   readonly dataDir: string;

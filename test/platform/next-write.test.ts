@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { nextWrite } from '../../src/platform/files/next-write.ts';
-import { HeldClock } from '../support/held-clock.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
 
 /** Never over, for the clock stands still. */
 const LONG_MS = 60_000;

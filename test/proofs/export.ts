@@ -8,10 +8,10 @@ import { copyFile, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { readOrExit } from '../support/command-line.ts';
-import { NODE_FLAGS, writeConfig } from '../support/leadsync.ts';
-import { openRunFolder } from '../support/run-folder.ts';
-import { runTool } from '../support/tool.ts';
+import { readOrExit } from '../support/program/command-line.ts';
+import { NODE_FLAGS, writeConfig } from '../support/program/leadsync.ts';
+import { openRunFolder } from '../support/program/run-folder.ts';
+import { runTool } from '../support/program/tool.ts';
 import { fillLedger, openForFilling } from './filled-ledger.ts';
 import { readOptions } from './million-options.ts';
 

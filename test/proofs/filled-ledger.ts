@@ -4,7 +4,7 @@ import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
-import { aListedLead } from '../support/a-lead.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 
 const CHUNK = 500;
 const BATCH = 1000;

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { Stub } from '../stub/stub.ts';
-import { type Daemon, runLeadsync, startDaemon, writeConfig } from '../support/leadsync.ts';
-import { startPostgres } from '../support/private-postgres.ts';
-import { startRedis } from '../support/private-redis.ts';
-import type { CarrierName } from '../support/scene.ts';
-import type { Opened } from '../support/tool.ts';
+import { type Daemon, runLeadsync, startDaemon, writeConfig } from '../support/program/leadsync.ts';
+import type { Opened } from '../support/program/tool.ts';
+import type { CarrierName } from '../support/scene/scene.ts';
+import { startPostgres } from '../support/servers/private-postgres.ts';
+import { startRedis } from '../support/servers/private-redis.ts';
 import { type CountingReceiver, startCountingReceiver } from './counting-receiver.ts';
 
 /** The most leads in a file. */

@@ -6,11 +6,11 @@ import { readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startStub } from '../stub/stub.ts';
-import { readOrExit } from '../support/command-line.ts';
-import { openRunFolder } from '../support/run-folder.ts';
-import type { CarrierName } from '../support/scene.ts';
-import { type Opened, runTool, ToolFailure } from '../support/tool.ts';
-import { until } from '../support/until.ts';
+import { readOrExit } from '../support/program/command-line.ts';
+import { openRunFolder } from '../support/program/run-folder.ts';
+import { type Opened, runTool, ToolFailure } from '../support/program/tool.ts';
+import type { CarrierName } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 import { BATCH, type Bench, openBench } from './load-bench.ts';
 import { readOptions, USAGE } from './load-options.ts';
 

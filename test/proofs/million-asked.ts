@@ -16,9 +16,9 @@ import { disk } from '../../src/platform/files/files.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { openOptions } from '../admin/asking.ts';
-import { readOrExit } from '../support/command-line.ts';
-import { openRunFolder } from '../support/run-folder.ts';
-import { type Opened, runTool } from '../support/tool.ts';
+import { readOrExit } from '../support/program/command-line.ts';
+import { openRunFolder } from '../support/program/run-folder.ts';
+import { type Opened, runTool } from '../support/program/tool.ts';
 import { makeBigLedger, SINKS } from './big-ledger.ts';
 import { readOptions } from './million-options.ts';
 

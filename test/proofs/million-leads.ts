@@ -4,11 +4,11 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { readOrExit } from '../support/command-line.ts';
-import { type FinishedLeadsync, startLeadsync, writeConfig } from '../support/leadsync.ts';
-import { openRunFolder } from '../support/run-folder.ts';
-import { freePort, stopProcess } from '../support/server-process.ts';
-import { type Opened, runTool } from '../support/tool.ts';
+import { readOrExit } from '../support/program/command-line.ts';
+import { type FinishedLeadsync, startLeadsync, writeConfig } from '../support/program/leadsync.ts';
+import { openRunFolder } from '../support/program/run-folder.ts';
+import { type Opened, runTool } from '../support/program/tool.ts';
+import { freePort, stopProcess } from '../support/servers/server-process.ts';
 import { readOptions, USAGE } from './million-options.ts';
 
 const LIMIT_MB = 300;

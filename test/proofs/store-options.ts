@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { wholeNumber } from '../support/command-line.ts';
+import { wholeNumber } from '../support/program/command-line.ts';
 
 export const USAGE = `npm run proof:store [-- [--leads N]]
 

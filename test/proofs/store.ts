@@ -10,10 +10,10 @@ import { systemClock } from '../../src/platform/time/clock.ts';
 import { postgres } from '../../src/sinks/postgres/postgres.ts';
 import type { Mirror } from '../../src/sinks/sink.ts';
 import { someParts } from '../sinks/some-parts.ts';
-import { readOrExit } from '../support/command-line.ts';
-import { startPostgres } from '../support/private-postgres.ts';
-import { openRunFolder } from '../support/run-folder.ts';
-import { runTool } from '../support/tool.ts';
+import { readOrExit } from '../support/program/command-line.ts';
+import { openRunFolder } from '../support/program/run-folder.ts';
+import { runTool } from '../support/program/tool.ts';
+import { startPostgres } from '../support/servers/private-postgres.ts';
 import { fillLedger, openForFilling } from './filled-ledger.ts';
 import { readOptions, USAGE } from './store-options.ts';
 

@@ -1,7 +1,7 @@
 // `npm run test:simulation`: simulated runs over many seeds. `-- --help` says how.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readOrExit } from '../support/command-line.ts';
-import { runTool } from '../support/tool.ts';
+import { readOrExit } from '../support/program/command-line.ts';
+import { runTool } from '../support/program/tool.ts';
 import { readOptions, USAGE } from './options.ts';
 import { explain, type Run, runSeed } from './simulate.ts';
 

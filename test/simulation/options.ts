@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { wholeNumber } from '../support/command-line.ts';
+import { wholeNumber } from '../support/program/command-line.ts';
 
 export const USAGE = `npm run test:simulation [-- [--seeds N] [--from M] [--failures K] [--tell]]
 

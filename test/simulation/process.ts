@@ -20,7 +20,7 @@ import { Secret } from '../../src/platform/options/secret.ts';
 import type { Clock } from '../../src/platform/time/clock.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { Emit } from '../../src/telemetry/events.ts';
-import { sinkChoice } from '../support/sink-choice.ts';
+import { sinkChoice } from '../support/scene/sink-choice.ts';
 import { BUDGET_MS } from './destination.ts';
 import type { Life } from './life.ts';
 import { RedisCarrier, type SimulatedRedis } from './redis.ts';

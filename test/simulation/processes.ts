@@ -1,6 +1,6 @@
 import type { Random } from '../../src/platform/time/clock.ts';
 import type { Event } from '../../src/telemetry/events.ts';
-import type { HeldClock } from '../support/held-clock.ts';
+import type { HeldClock } from '../support/time/held-clock.ts';
 import type { Chance } from './chance.ts';
 import { Life, type Trap } from './life.ts';
 import { type Duties, type ProcessParts, SimulatedProcess } from './process.ts';

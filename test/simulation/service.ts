@@ -3,7 +3,7 @@ import type { ListedBlock, ListedItem, RejectedLead } from '../../src/leads/list
 import type { ListingMark } from '../../src/leads/listing-mark.ts';
 import type { Clock } from '../../src/platform/time/clock.ts';
 import { type Listing, type Source, SourceError } from '../../src/source/contract/source.ts';
-import { aListedLead, blockOf } from '../support/a-lead.ts';
+import { aListedLead, blockOf } from '../support/scene/a-lead.ts';
 import type { Chance } from './chance.ts';
 import type { Life } from './life.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../src/platform/time/clock.ts';
-import { HeldClock } from '../support/held-clock.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
 import type { Life } from './life.ts';
 import { Violation } from './violation.ts';
 

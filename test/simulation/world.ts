@@ -2,7 +2,7 @@ import { judgeBy } from '../../src/delivery/judge.ts';
 import { CsvSink } from '../../src/sinks/csv/csv.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { Event } from '../../src/telemetry/events.ts';
-import type { HeldClock } from '../support/held-clock.ts';
+import type { HeldClock } from '../support/time/held-clock.ts';
 import { Chance } from './chance.ts';
 import { type Command, command } from './command.ts';
 import { Destination } from './destination.ts';

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LeaseOver, type Preview, type Sink, type SinkParts, SinkUnavailable } from '../../src/sinks/sink.ts';
 import { testBatch } from '../../src/sinks/test-batch.ts';
-import { aBatch, aDelivery } from '../support/a-delivery.ts';
-import { aLead } from '../support/a-lead.ts';
-import { HeldClock } from '../support/held-clock.ts';
+import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';
+import { aLead } from '../support/scene/a-lead.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
 
 /** A lead as it is read back from a sink's destination, with what the destination's documentation says to undo undone. */
 export interface Arrived {

@@ -9,7 +9,7 @@ import { type Listing, type Source, SourceError } from '../../src/source/contrac
 import { type HttpSource, openSource } from '../../src/source/http-source.ts';
 import type { Event } from '../../src/telemetry/events.ts';
 import { type Stub, type StubOptions, startStub } from '../stub/stub.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
 
 export interface SourceSetting {
   readonly dataDir?: string;

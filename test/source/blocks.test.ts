@@ -5,7 +5,7 @@ import type { ListedBlock } from '../../src/leads/listed-lead.ts';
 import { SourceError } from '../../src/source/contract/source.ts';
 import { type BlockSequence, SequenceReader } from '../../src/source/listing/block-sequence.ts';
 import { Blocks } from '../../src/source/listing/blocks.ts';
-import { aLead } from '../support/a-lead.ts';
+import { aLead } from '../support/scene/a-lead.ts';
 
 const MAX_BYTES = 200_000;
 

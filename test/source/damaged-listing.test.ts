@@ -4,7 +4,7 @@ import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import { SequenceReader } from '../../src/source/listing/block-sequence.ts';
 import { Blocks } from '../../src/source/listing/blocks.ts';
 import { naughtyStrings } from '../hostile/corpora.ts';
-import { aLead } from '../support/a-lead.ts';
+import { aLead } from '../support/scene/a-lead.ts';
 
 interface Read {
   readonly items: readonly ListedItem[];

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import nock from 'nock';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { version } from '../../src/platform/process/version.ts';
-import { HeldClock } from '../support/held-clock.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
 import { aSource, read, type SourceSetting } from './a-source.ts';
 
 const SERVICE = {

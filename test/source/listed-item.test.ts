@@ -6,7 +6,7 @@ import { isDateTime } from '../../src/source/listing/lead-shape.ts';
 import { listedElement } from '../../src/source/listing/listed-item.ts';
 import { Splitter } from '../../src/source/listing/splitter.ts';
 import { brokenLeads, unusualLeads } from '../stub/odd-leads.ts';
-import { aLead } from '../support/a-lead.ts';
+import { aLead } from '../support/scene/a-lead.ts';
 
 test('a lead is kept as it was written, with the hash of its bytes', () => {
   const raw = aLead({ id: 42, client_name: 'Zoë 🏡' });

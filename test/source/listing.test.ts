@@ -3,9 +3,9 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { SourceErrorCode } from '../../src/source/contract/source.ts';
 import type { ListingMisbehaviourName } from '../stub/stub.ts';
-import { aLead } from '../support/a-lead.ts';
-import { HeldClock } from '../support/held-clock.ts';
-import { until } from '../support/until.ts';
+import { aLead } from '../support/scene/a-lead.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 import { aSource, aStub, ask, failureOf, read } from './a-source.ts';
 import { aRawService, sends } from './raw-service.ts';
 

@@ -6,8 +6,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Login } from '../../src/source/auth/login.ts';
 import { REFUSED_WAIT_MS } from '../../src/source/auth/login-refusal.ts';
 import type { Stub } from '../stub/stub.ts';
-import { HeldClock } from '../support/held-clock.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
 import { aSource, aStub, failureOf, read, type SourceSetting } from './a-source.ts';
 
 describe('a login', () => {

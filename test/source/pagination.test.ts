@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nextLink } from '../../src/source/listing/link-header.ts';
-import { aLead } from '../support/a-lead.ts';
+import { aLead } from '../support/scene/a-lead.ts';
 import { aSource, aStub, ask, failureOf, read } from './a-source.ts';
 import { aRawService } from './raw-service.ts';
 

@@ -4,7 +4,7 @@ import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import { SourceError } from '../../src/source/contract/source.ts';
 import { listedElement } from '../../src/source/listing/listed-item.ts';
 import { Splitter } from '../../src/source/listing/splitter.ts';
-import { aLead } from '../support/a-lead.ts';
+import { aLead } from '../support/scene/a-lead.ts';
 
 const LARGE = 1024 * 1024;
 

@@ -14,9 +14,9 @@ import { disk, type Files } from '../../src/platform/files/files.ts';
 import { acquireLock } from '../../src/platform/files/lock.ts';
 import { SourceError, type SourceErrorCode } from '../../src/source/contract/source.ts';
 import type { TokenFaultName } from '../stub/stub.ts';
-import { HeldClock } from '../support/held-clock.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { HeldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 import { aSource, aStub, failureOf, read } from './a-source.ts';
 import { aRawService, sends } from './raw-service.ts';
 

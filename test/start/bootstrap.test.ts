@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { until } from '../support/time/until.ts';
 
 /** Makes the Node that runs look like an older one, to what it runs. */
 const asNode20 = [

@@ -4,7 +4,7 @@ import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { builtProgram } from '../support/built-program.ts';
+import { builtProgram } from '../support/program/built-program.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 

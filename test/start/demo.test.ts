@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { until } from '../support/time/until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { runLeadsync, writeConfig } from '../support/leadsync.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { runLeadsync, writeConfig } from '../support/program/leadsync.ts';
 
 /** Tells on standard error which packages were loaded. */
 const WATCH = `

@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
-import { drained } from '../support/drained.ts';
+import { drained } from '../support/servers/drained.ts';
 import { byteLength, head } from './listing-body.ts';
 import { type Manner, sendText } from './manner.ts';
 import type { Misbehaviour } from './misbehaviour.ts';

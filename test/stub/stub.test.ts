@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { until } from '../support/until.ts';
+import { until } from '../support/time/until.ts';
 import { type Stub, type StubOptions, startStub } from './stub.ts';
 
 const running: Stub[] = [];

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createLogger, type LoggerOptions } from '../../src/telemetry/logger.ts';
-import { canaryLead, expectNoCanary } from '../support/canary.ts';
+import { canaryLead, expectNoCanary } from '../support/scene/canary.ts';
 import { anEvent, oneOfEach } from './an-event.ts';
 
 function log(options: Partial<LoggerOptions> & { isTTY?: boolean } = {}) {

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { aScene } from '../support/a-scene.ts';
-import type { Scene } from '../support/scene.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import type { Scene } from '../support/scene/scene.ts';
 
 test('a command asks the leadsync of its data directory, wherever that listens and whatever the file says by now', async () => {
   const scene = await aScene('in-process');

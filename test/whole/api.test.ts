@@ -2,12 +2,12 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startStub } from '../stub/stub.ts';
-import { canaryLead, expectNoCanary } from '../support/canary.ts';
-import { runLeadsync, startDaemon, writeConfig } from '../support/leadsync.ts';
-import { SECRET } from '../support/scene.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
-import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { runLeadsync, startDaemon, writeConfig } from '../support/program/leadsync.ts';
+import { canaryLead, expectNoCanary } from '../support/scene/canary.ts';
+import { SECRET } from '../support/scene/scene.ts';
+import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
+import { until } from '../support/time/until.ts';
 
 const TOKEN = 'correct-horse-battery-staple';
 

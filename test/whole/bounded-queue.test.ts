@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { jobsIn } from '../faults/redis/queue.ts';
-import { aScene } from '../support/a-scene.ts';
-import { until } from '../support/until.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { until } from '../support/time/until.ts';
 
 const LEADS = 3_000;
 const PART = 500;

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { startLeadsync } from '../support/leadsync.ts';
-import { carriers, type Scene } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import { startLeadsync } from '../support/program/leadsync.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { carriers, type Scene } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 
 /** A second, and what a machine that is busy with other tests adds to it. */
 const SOON_MS = 4_000;

@@ -2,8 +2,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { startStub } from '../stub/stub.ts';
-import { aScene } from '../support/a-scene.ts';
-import { freePort } from '../support/server-process.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { freePort } from '../support/servers/server-process.ts';
 
 test('leads that PostgreSQL has of a person, and the ledger no longer, are erased as well; where it cannot be asked, that is said', async () => {
   const scene = await aScene('in-process', { stub: { leads: 5 }, config: { ledger: { create: 'always' } } });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { accountOf, faultsOf, repeatsOfKills } from '../support/oracle.ts';
-import { carriers, type Scene } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { accountOf, faultsOf, repeatsOfKills } from '../support/scene/oracle.ts';
+import { carriers, type Scene } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 
 /** So many leads are shown while leadsync runs, stops and starts again. */
 const LEADS = 1_000;

@@ -1,8 +1,8 @@
 import { copyFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { until } from '../support/until.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { until } from '../support/time/until.ts';
 
 const LEADS = 5;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
+import { aScene } from '../support/scene/a-scene.ts';
 
 test('after a sync PostgreSQL knows of every poll and delivery what the ledger knows', async () => {
   const scene = await aScene('in-process', { stub: { leads: 5 } });

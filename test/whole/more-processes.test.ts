@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { startLeadsync } from '../support/leadsync.ts';
-import { accountOf, faultsOf, repeatsOfKills } from '../support/oracle.ts';
-import type { Scene } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import { startLeadsync } from '../support/program/leadsync.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { accountOf, faultsOf, repeatsOfKills } from '../support/scene/oracle.ts';
+import type { Scene } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 
 const LEADS = 400;
 

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startStub } from '../stub/stub.ts';
-import { canaryLead, canarySecret, expectNoCanary } from '../support/canary.ts';
-import { runLeadsync, startDaemon, writeConfig } from '../support/leadsync.ts';
-import { requireDatabaseUrl, requireRedisUrl, uniqueName } from '../support/services.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
-import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { runLeadsync, startDaemon, writeConfig } from '../support/program/leadsync.ts';
+import { canaryLead, canarySecret, expectNoCanary } from '../support/scene/canary.ts';
+import { requireDatabaseUrl, requireRedisUrl, uniqueName } from '../support/servers/services.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/servers/webhook-receiver.ts';
+import { until } from '../support/time/until.ts';
 import { allOfRedis } from './all-of-redis.ts';
 
 const LEADS = [1, 2, 3].map((id) => canaryLead(id));

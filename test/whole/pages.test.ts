@@ -2,13 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startStub } from '../stub/stub.ts';
-import { startBrowser, watchFaults } from '../support/browser.ts';
-import { canaryLead, expectNoCanary } from '../support/canary.ts';
-import { startDaemon, writeConfig } from '../support/leadsync.ts';
-import { SECRET } from '../support/scene.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
-import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { startDaemon, writeConfig } from '../support/program/leadsync.ts';
+import { canaryLead, expectNoCanary } from '../support/scene/canary.ts';
+import { SECRET } from '../support/scene/scene.ts';
+import { startBrowser, watchFaults } from '../support/servers/browser.ts';
+import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
+import { until } from '../support/time/until.ts';
 
 const TOKEN = 'correct-horse-battery-staple';
 

@@ -4,11 +4,11 @@ import { Redis } from 'ioredis';
 import { chromium } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { startStub } from '../stub/stub.ts';
-import { runLeadsync, startDaemon, writeConfig } from '../support/leadsync.ts';
-import { requireRedisUrl, uniqueName } from '../support/services.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
-import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { runLeadsync, startDaemon, writeConfig } from '../support/program/leadsync.ts';
+import { requireRedisUrl, uniqueName } from '../support/servers/services.ts';
+import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
+import { until } from '../support/time/until.ts';
 
 /** A leadsync whose queue holds leads that the receiver does not answer. */
 async function aDaemon(token?: string) {

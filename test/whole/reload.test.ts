@@ -3,13 +3,13 @@ import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { aScene } from '../support/a-scene.ts';
-import type { Daemon } from '../support/leadsync.ts';
-import { accountOf, faultsOf } from '../support/oracle.ts';
-import { carriers, type Scene, SECRET } from '../support/scene.ts';
-import { freePort } from '../support/server-process.ts';
-import { until } from '../support/until.ts';
-import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import type { Daemon } from '../support/program/leadsync.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { accountOf, faultsOf } from '../support/scene/oracle.ts';
+import { carriers, type Scene, SECRET } from '../support/scene/scene.ts';
+import { freePort } from '../support/servers/server-process.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/servers/webhook-receiver.ts';
+import { until } from '../support/time/until.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a configuration as it is written, whose shape is the test's business
 type Written = any;

@@ -1,9 +1,9 @@
 import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { accountOf, faultsOf } from '../support/oracle.ts';
-import { until } from '../support/until.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { accountOf, faultsOf } from '../support/scene/oracle.ts';
+import { until } from '../support/time/until.ts';
 
 test('a daemon whose ledger was removed ends, and says why, instead of going on in a file that nobody will find', async () => {
   const scene = await aScene('in-process', { stub: { leads: 3 } });

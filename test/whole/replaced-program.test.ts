@@ -2,11 +2,11 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { aScene } from '../support/a-scene.ts';
-import { builtProgram } from '../support/built-program.ts';
-import type { Scene } from '../support/scene.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { until } from '../support/until.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { builtProgram } from '../support/program/built-program.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import type { Scene } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 
 /** Puts another version where a built one was: none of its parts has a name of the earlier one. */
 function replace(program: string): void {

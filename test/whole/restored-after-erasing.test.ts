@@ -2,8 +2,8 @@ import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { until } from '../support/until.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { until } from '../support/time/until.ts';
 
 test('a ledger that is restored from before an erasure brings nobody back, to no place', async () => {
   const scene = await aScene('in-process', {

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { aScene } from '../support/a-scene.ts';
-import { csvFiles } from '../support/scene.ts';
-import { until } from '../support/until.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { csvFiles } from '../support/scene/scene.ts';
+import { until } from '../support/time/until.ts';
 
 const RETRY = { schedule: ['100ms'] };
 

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { startFreezingProxy } from '../support/freezing-proxy.ts';
-import { accountOf, faultsOf } from '../support/oracle.ts';
-import { requireRedisUrl } from '../support/services.ts';
-import { until } from '../support/until.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { accountOf, faultsOf } from '../support/scene/oracle.ts';
+import { startFreezingProxy } from '../support/servers/freezing-proxy.ts';
+import { requireRedisUrl } from '../support/servers/services.ts';
+import { until } from '../support/time/until.ts';
 
 test('workers whose connections die without a word are replaced by the daemon itself: it is told and counted, and every lead arrives once', async () => {
   const redis = new URL(requireRedisUrl());

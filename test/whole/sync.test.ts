@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { aScene } from '../support/a-scene.ts';
-import { accountOf, faultsOf } from '../support/oracle.ts';
-import { carriers } from '../support/scene.ts';
-import { freePort } from '../support/server-process.ts';
+import { aScene } from '../support/scene/a-scene.ts';
+import { accountOf, faultsOf } from '../support/scene/oracle.ts';
+import { carriers } from '../support/scene/scene.ts';
+import { freePort } from '../support/servers/server-process.ts';
 
 test.each(carriers)('sync brings everything everywhere and says so with exit 0 (%s)', async (carrier) => {
   const scene = await aScene(carrier, { stub: { leads: 30 } });

@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startStub } from '../stub/stub.ts';
-import { startDaemon, writeConfig } from '../support/leadsync.ts';
-import { freePort } from '../support/server-process.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { startTraceReceiver } from '../support/trace-receiver.ts';
-import { until } from '../support/until.ts';
-import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
+import { startDaemon, writeConfig } from '../support/program/leadsync.ts';
+import { freePort } from '../support/servers/server-process.ts';
+import { startTraceReceiver } from '../support/servers/trace-receiver.ts';
+import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
+import { until } from '../support/time/until.ts';
 
 /** A leadsync with a webhook sink, in this environment. */
 async function aDaemon(env: Record<string, string>) {

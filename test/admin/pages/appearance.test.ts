@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startBrowser } from '../../support/browser.ts';
+import { startBrowser } from '../../support/servers/browser.ts';
 import { aWorld } from './a-world.ts';
 import { openReader } from './reader.ts';
 

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startBrowser } from '../../support/browser.ts';
+import { startBrowser } from '../../support/servers/browser.ts';
 import { anAnswer } from './an-answer.ts';
 import { openReader, type Reader } from './reader.ts';
 

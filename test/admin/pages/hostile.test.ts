@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hostileLead } from '../../hostile/hostile-lead.ts';
 import { hostileStrings } from '../../hostile/own-strings.ts';
-import { startBrowser } from '../../support/browser.ts';
+import { startBrowser } from '../../support/servers/browser.ts';
 import { aWorld } from './a-world.ts';
 import { anAnswer } from './an-answer.ts';
 import type { World } from './fake-operations.ts';

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
-import { watchFaults } from '../../support/browser.ts';
+import { watchFaults } from '../../support/servers/browser.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
 
 /** Somebody who reads the pages in a browser of their own. */

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startBrowser } from '../../support/browser.ts';
+import { startBrowser } from '../../support/servers/browser.ts';
 import { openReader } from './reader.ts';
 
 let browser: Browser;

@@ -1,5 +1,5 @@
 import type { Chance } from '../../simulation/chance.ts';
-import type { SmallDisk } from '../../support/small-disk.ts';
+import type { SmallDisk } from '../../support/files/small-disk.ts';
 import { type Deed, lengthOf, oneOf, type Spell, spells } from '../deed.ts';
 
 /** How the folder of the CSV files fares: full, read-only, or not there at all. */

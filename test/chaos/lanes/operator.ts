@@ -1,5 +1,5 @@
 import type { Chance } from '../../simulation/chance.ts';
-import { SINKS } from '../../support/scene.ts';
+import { SINKS } from '../../support/scene/scene.ts';
 import { type Deed, lengthOf, oneOf, type Spell, spells } from '../deed.ts';
 import type { Operator } from '../operator.ts';
 

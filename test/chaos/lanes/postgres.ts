@@ -1,6 +1,6 @@
 import type { Chance } from '../../simulation/chance.ts';
-import type { PrivatePostgres } from '../../support/private-postgres.ts';
-import type { Scene } from '../../support/scene.ts';
+import type { Scene } from '../../support/scene/scene.ts';
+import type { PrivatePostgres } from '../../support/servers/private-postgres.ts';
 import { type Deed, lengthOf, oneOf, type Spell, spells } from '../deed.ts';
 
 /** The server, and the way to ask it. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Chance } from '../../simulation/chance.ts';
-import type { ReceivedRequest } from '../../support/webhook-receiver.ts';
+import type { ReceivedRequest } from '../../support/servers/webhook-receiver.ts';
 import { type Deed, lengthOf, oneOf, spells } from '../deed.ts';
 import type { Answer, WatchedReceiver } from '../watched-receiver.ts';
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Chance } from '../../simulation/chance.ts';
-import type { PrivateRedis } from '../../support/private-redis.ts';
+import type { PrivateRedis } from '../../support/servers/private-redis.ts';
 import { type Deed, lengthOf, oneOf, type Range, type Spell, spells } from '../deed.ts';
 
 /** How Redis fares: killed, frozen for shorter and longer than a job's lock, emptied, full, made a replica. */

@@ -4,12 +4,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Source } from '../../../src/source/contract/source.ts';
 import { aSource } from '../../source/a-source.ts';
 import { type Stub, type StubOptions, startStub } from '../../stub/stub.ts';
-import { startLeadsync } from '../../support/leadsync.ts';
-import { startRedis } from '../../support/private-redis.ts';
-import { freePort } from '../../support/server-process.ts';
-import { SmallDisk } from '../../support/small-disk.ts';
-import { until } from '../../support/until.ts';
-import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
+import { SmallDisk } from '../../support/files/small-disk.ts';
+import { startLeadsync } from '../../support/program/leadsync.ts';
+import { startRedis } from '../../support/servers/private-redis.ts';
+import { freePort } from '../../support/servers/server-process.ts';
+import { startWebhookReceiver } from '../../support/servers/webhook-receiver.ts';
+import { until } from '../../support/time/until.ts';
 import { Install } from '../an-install.ts';
 
 async function aService(options: StubOptions = {}): Promise<Stub> {

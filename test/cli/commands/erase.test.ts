@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Preview } from '../../../src/sinks/sink.ts';
 import { startDatabase } from '../../sinks/postgres/database.ts';
-import { aListedLead } from '../../support/a-lead.ts';
-import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
+import { startWebhookReceiver } from '../../support/servers/webhook-receiver.ts';
 import { attemptDue, deliverBySink, Install } from '../an-install.ts';
 
 const people = [

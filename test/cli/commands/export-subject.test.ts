@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { aListedLead } from '../../support/a-lead.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
 import { attemptDue, Install } from '../an-install.ts';
 
 const BIG = 2n ** 63n - 1n;

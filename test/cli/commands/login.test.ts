@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startStub } from '../../stub/stub.ts';
-import { startLeadsync } from '../../support/leadsync.ts';
-import { until } from '../../support/until.ts';
+import { startLeadsync } from '../../support/program/leadsync.ts';
+import { until } from '../../support/time/until.ts';
 import { Install } from '../an-install.ts';
 
 async function anInstall(more: Record<string, unknown> = {}) {

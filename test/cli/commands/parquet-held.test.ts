@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { always } from '../../../src/catalog/relation.ts';
 import { ParquetFile } from '../../../src/parquet/parquet-file.ts';
-import { aListedLead } from '../../support/a-lead.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
 import { deliverBySink, Install } from '../an-install.ts';
 
 const LARGEST = 2n ** 63n - 1n;

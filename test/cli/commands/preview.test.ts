@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Preview } from '../../../src/sinks/sink.ts';
-import { aListedLead } from '../../support/a-lead.ts';
-import { canarySecret, expectNoCanary } from '../../support/canary.ts';
-import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
+import { canarySecret, expectNoCanary } from '../../support/scene/canary.ts';
+import { startWebhookReceiver } from '../../support/servers/webhook-receiver.ts';
 import { attemptDue, Install } from '../an-install.ts';
 
 const secret = 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0';

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { queries, relations } from '../../../src/catalog/documented.ts';
-import { aListedLead } from '../../support/a-lead.ts';
-import { startLeadsync } from '../../support/leadsync.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-import { until } from '../../support/until.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { startLeadsync } from '../../support/program/leadsync.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
+import { until } from '../../support/time/until.ts';
 import { Install } from '../an-install.ts';
 
 const ENDLESS = 'WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)';

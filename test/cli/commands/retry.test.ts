@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
 import { changedLead } from '../../ledger/ledger-under-test.ts';
-import { aListedLead } from '../../support/a-lead.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
 import { attemptDue, Install } from '../an-install.ts';
 
 const refused = { kind: 'refused', reason: 'The CRM refuses the lead (422).', httpStatus: 422 } as const;

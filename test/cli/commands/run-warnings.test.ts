@@ -5,8 +5,8 @@ import { stringify } from 'yaml';
 import { untilStopped } from '../../../src/cli/commands/run.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-import { until } from '../../support/until.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { until } from '../../support/time/until.ts';
 
 test('a configuration that every user may change, and read with its secrets, is warned of in the log, at the start and with each change', async () => {
   const folder = tempDir();

@@ -5,8 +5,8 @@ import { stringify } from 'yaml';
 import { untilStopped } from '../../../src/cli/commands/run.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-import { until } from '../../support/until.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { until } from '../../support/time/until.ts';
 
 test('SIGHUP that comes while leadsync starts is obeyed once it runs: the file may have changed since it was read', async () => {
   const folder = tempDir();

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { freePort } from '../../support/server-process.ts';
-import { SmallDisk } from '../../support/small-disk.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { SmallDisk } from '../../support/files/small-disk.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { freePort } from '../../support/servers/server-process.ts';
 import { Install } from '../an-install.ts';
 
 describe('leadsync init', () => {

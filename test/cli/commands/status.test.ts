@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { holdDataDir } from '../../../src/operations/opening/open-ledger.ts';
 import { loginRefused, REFUSED_WAIT_MS } from '../../../src/source/auth/login-refusal.ts';
 import { closedPort } from '../../sinks/ports.ts';
-import { aListedLead, hashOf } from '../../support/a-lead.ts';
+import { aListedLead, hashOf } from '../../support/scene/a-lead.ts';
 import { attemptDue, Install } from '../an-install.ts';
 
 const refused = { kind: 'refused', reason: 'The CRM refuses the lead (422).', httpStatus: 422 } as const;

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { aListedLead } from '../../support/a-lead.ts';
-import { canaryLead, canarySecret, expectNoCanary } from '../../support/canary.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
+import { canaryLead, canarySecret, expectNoCanary } from '../../support/scene/canary.ts';
 import { attemptDue, Install, type RunOptions } from '../an-install.ts';
 
 const LINE =

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startStub } from '../../stub/stub.ts';
-import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
+import { startWebhookReceiver } from '../../support/servers/webhook-receiver.ts';
 import { Install } from '../an-install.ts';
 
 async function anInstall(more: Record<string, unknown> = {}) {

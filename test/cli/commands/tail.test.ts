@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
-import { aListedLead } from '../../support/a-lead.ts';
-import { canaryLead, expectNoCanary } from '../../support/canary.ts';
-import { startLeadsync } from '../../support/leadsync.ts';
-import { until } from '../../support/until.ts';
+import { startLeadsync } from '../../support/program/leadsync.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
+import { canaryLead, expectNoCanary } from '../../support/scene/canary.ts';
+import { until } from '../../support/time/until.ts';
 import { attemptDue, Install } from '../an-install.ts';
 
 /** `leadsync tail` as a process, once it tells what happens. */

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSmtpServer } from '../../alerts/smtp-server.ts';
-import { freePort } from '../../support/server-process.ts';
-import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
+import { freePort } from '../../support/servers/server-process.ts';
+import { startWebhookReceiver } from '../../support/servers/webhook-receiver.ts';
 import { Install } from '../an-install.ts';
 
 async function aMailServer() {

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { canarySecret, expectNoCanary } from '../../support/canary.ts';
-import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
+import { canarySecret, expectNoCanary } from '../../support/scene/canary.ts';
+import { startWebhookReceiver } from '../../support/servers/webhook-receiver.ts';
 import { Install } from '../an-install.ts';
 
 const secret = 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hashOf } from '../../support/a-lead.ts';
+import { hashOf } from '../../support/scene/a-lead.ts';
 import { attemptDue, Install } from '../an-install.ts';
 
 const refused = {

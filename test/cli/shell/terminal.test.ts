@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-import { Terminal } from '../../support/terminal.ts';
-import { until } from '../../support/until.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { Terminal } from '../../support/program/terminal.ts';
+import { until } from '../../support/time/until.ts';
 import { Install } from '../an-install.ts';
 
 const CTRL_C = '\u0003';

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { runLeadsync } from '../../support/leadsync.ts';
+import { runLeadsync } from '../../support/program/leadsync.ts';
 import { Install } from '../an-install.ts';
 
 const COMMANDS =

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { AuditLog } from '../../../src/daemon/api/audit-log.ts';
-import { HeldClock } from '../../support/held-clock.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { HeldClock } from '../../support/time/held-clock.ts';
 
 function opened(folder = tempDir(), maxBytes?: number) {
   const log = new AuditLog(folder, new HeldClock(), maxBytes);

@@ -9,10 +9,10 @@ import { judgeBy } from '../../../src/delivery/judge.ts';
 import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import type { OpenSink } from '../../../src/operations/opening/open-sinks.ts';
-import { aListedLead } from '../../support/a-lead.ts';
-import { HeldClock, rest } from '../../support/held-clock.ts';
-import { sinkChoice } from '../../support/sink-choice.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
+import { sinkChoice } from '../../support/scene/sink-choice.ts';
+import { HeldClock, rest } from '../../support/time/held-clock.ts';
 import { Reported, ScriptedSink } from './fakes.ts';
 
 export const SECOND = 1_000;

@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { pollLoop } from '../../../src/daemon/joints/poll-loop.ts';
 import { judgeBy } from '../../../src/delivery/judge.ts';
 import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
-import { HeldClock, rest } from '../../support/held-clock.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { HeldClock, rest } from '../../support/time/held-clock.ts';
 import { HOUR, MINUTE, SECOND } from './bench.ts';
 import { listingOf, Reported, ScriptedSource } from './fakes.ts';
 

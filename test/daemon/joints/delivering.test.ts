@@ -6,8 +6,8 @@ import type { Outcome } from '../../../src/leads/outcome.ts';
 import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
 import { attemptParts } from '../../../src/sinks/attempt-parts.ts';
 import { SinkUnavailable } from '../../../src/sinks/sink.ts';
-import { aListedLead } from '../../support/a-lead.ts';
-import { rest } from '../../support/held-clock.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
+import { rest } from '../../support/time/held-clock.ts';
 import { Bench, HOUR, MINUTE, SECOND } from './bench.ts';
 import { always, delivering, failing, hanging, refusing } from './fakes.ts';
 

@@ -5,7 +5,7 @@ import type { Outcome } from '../../../src/leads/outcome.ts';
 import type { AttemptUnderWay, Preview, Sink, Tested } from '../../../src/sinks/sink.ts';
 import type { Listing, Source } from '../../../src/source/contract/source.ts';
 import type { Event, EventOf, EventType } from '../../../src/telemetry/events.ts';
-import { aListedLead, blockOf } from '../../support/a-lead.ts';
+import { aListedLead, blockOf } from '../../support/scene/a-lead.ts';
 
 /** A sink whose answers the test gives; it keeps every attempt. */
 export class ScriptedSink implements Sink {

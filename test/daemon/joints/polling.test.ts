@@ -8,9 +8,9 @@ import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
 import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
 import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { SourceError, type SourceErrorCode } from '../../../src/source/contract/source.ts';
-import { aLead, aListedLead, hashOf } from '../../support/a-lead.ts';
-import { HeldClock, rest } from '../../support/held-clock.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { aLead, aListedLead, hashOf } from '../../support/scene/a-lead.ts';
+import { HeldClock, rest } from '../../support/time/held-clock.ts';
 import { HOUR, MINUTE, SECOND } from './bench.ts';
 import { listingOf, Reported, ScriptedSource } from './fakes.ts';
 

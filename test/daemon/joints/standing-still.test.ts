@@ -4,7 +4,7 @@ import type { Batch } from '../../../src/leads/delivery.ts';
 import { attemptParts } from '../../../src/sinks/attempt-parts.ts';
 import { SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { changedLead } from '../../ledger/ledger-under-test.ts';
-import { rest } from '../../support/held-clock.ts';
+import { rest } from '../../support/time/held-clock.ts';
 import { Bench, HOUR, MINUTE, SECOND } from './bench.ts';
 import { delivering } from './fakes.ts';
 

@@ -5,10 +5,10 @@ import { CarrierUnavailable, type Pulse } from '../../../src/delivery/carrier.ts
 import type { BatchRef } from '../../../src/leads/delivery.ts';
 import { Secret } from '../../../src/platform/options/secret.ts';
 import { systemClock } from '../../../src/platform/time/clock.ts';
-import { startFreezingProxy } from '../../support/freezing-proxy.ts';
-import { HeldClock } from '../../support/held-clock.ts';
-import { requireRedisUrl, uniqueName } from '../../support/services.ts';
-import { until } from '../../support/until.ts';
+import { startFreezingProxy } from '../../support/servers/freezing-proxy.ts';
+import { requireRedisUrl, uniqueName } from '../../support/servers/services.ts';
+import { HeldClock } from '../../support/time/held-clock.ts';
+import { until } from '../../support/time/until.ts';
 import { HOUR, MINUTE, SECOND } from './bench.ts';
 import { Reported } from './fakes.ts';
 

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openThreadedLedger } from '../../../src/daemon/start/threaded-ledger.ts';
-import { aListedLead } from '../../support/a-lead.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
 
 /** A sink as a configuration has it, as far as its retry schedule goes. */
 function aSink(waitMs: number) {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
 import { releaseMemory } from '../../../src/daemon/upkeep/release-memory.ts';
 import { processMemory } from '../../../src/platform/process/memory.ts';
-import { HeldClock } from '../../support/held-clock.ts';
+import { HeldClock } from '../../support/time/held-clock.ts';
 
 const MB = 1024 * 1024;
 const SECOND = 1_000;

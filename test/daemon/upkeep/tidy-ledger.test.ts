@@ -4,8 +4,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { noteProgress } from '../../../src/daemon/upkeep/tidy-ledger.ts';
 import { LedgerUnderTest } from '../../ledger/ledger-under-test.ts';
 import { sqliteStore } from '../../ledger/sqlite-store.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-import { until } from '../../support/until.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { until } from '../../support/time/until.ts';
 import { SECOND } from '../joints/bench.ts';
 
 test('how far the ledger has come is noted every 30 s, for whoever is killed', async () => {

@@ -7,10 +7,10 @@ import { loadConfig } from '../../../src/config/load-config.ts';
 import { Daemon } from '../../../src/daemon/daemon.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { startStub } from '../../stub/stub.ts';
-import { FastClock } from '../../support/fast-clock.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-import { until } from '../../support/until.ts';
-import { startWebhookReceiver, type WebhookReceiver } from '../../support/webhook-receiver.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../../support/servers/webhook-receiver.ts';
+import { FastClock } from '../../support/time/fast-clock.ts';
+import { until } from '../../support/time/until.ts';
 
 const OFF = Object.fromEntries(CONDITIONS.map((condition) => [condition, 'off']));
 /** So many times as fast: a quarter of an hour is less than 5 s. */

@@ -7,9 +7,9 @@ import { Daemon } from '../../../src/daemon/daemon.ts';
 import { Reloading } from '../../../src/daemon/units/reloading.ts';
 import { stampOf, watchConfig } from '../../../src/daemon/watching/watch-config.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
-import { HeldClock } from '../../support/held-clock.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-import { until } from '../../support/until.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { HeldClock } from '../../support/time/held-clock.ts';
+import { until } from '../../support/time/until.ts';
 import { SECOND } from '../joints/bench.ts';
 import { Reported } from '../joints/fakes.ts';
 

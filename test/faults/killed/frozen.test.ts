@@ -3,10 +3,10 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../../support/a-scene.ts';
-import { type RunningLeadsync, startLeadsync } from '../../support/leadsync.ts';
-import { lastOfEach, type Scene, SINKS, type SinkName } from '../../support/scene.ts';
-import { until } from '../../support/until.ts';
+import { type RunningLeadsync, startLeadsync } from '../../support/program/leadsync.ts';
+import { aScene } from '../../support/scene/a-scene.ts';
+import { lastOfEach, type Scene, SINKS, type SinkName } from '../../support/scene/scene.ts';
+import { until } from '../../support/time/until.ts';
 import { isFrozen } from '../is-frozen.ts';
 import { logged } from '../telling.ts';
 

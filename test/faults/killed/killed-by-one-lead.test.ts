@@ -1,9 +1,9 @@
 // Point 9: a lead at which leadsync dies, whoever restarts it. The receiver plays the lead's part: it kills leadsync when
 // it sees it.
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type RunningLeadsync, startLeadsync } from '../../support/leadsync.ts';
-import { carriers, type Scene } from '../../support/scene.ts';
-import { until } from '../../support/until.ts';
+import { type RunningLeadsync, startLeadsync } from '../../support/program/leadsync.ts';
+import { carriers, type Scene } from '../../support/scene/scene.ts';
+import { until } from '../../support/time/until.ts';
 import { expectKept } from '../kept.ts';
 import { aSceneToKillIn } from './killing.ts';
 

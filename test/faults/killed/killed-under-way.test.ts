@@ -1,7 +1,7 @@
 // Points 6 and 8: leadsync is killed while a sink is at work, and when the queue alone does not know yet.
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { carriers, csvFiles, type Scene } from '../../support/scene.ts';
+import { carriers, csvFiles, type Scene } from '../../support/scene/scene.ts';
 import { jobsIn } from '../redis/queue.ts';
 import { aSceneToKillIn, expectRecovery, runUntilKilled } from './killing.ts';
 

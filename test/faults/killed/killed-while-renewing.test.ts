@@ -3,11 +3,11 @@
 // leadsync has the time to take it. The carrier has no part in it.
 import { expect, test } from 'vitest';
 import type { RefreshRotation } from '../../stub/tokens.ts';
-import { aScene } from '../../support/a-scene.ts';
-import type { RunningLeadsync } from '../../support/leadsync.ts';
-import { logIn } from '../../support/log-in.ts';
-import type { SceneOptions } from '../../support/scene.ts';
-import { until } from '../../support/until.ts';
+import type { RunningLeadsync } from '../../support/program/leadsync.ts';
+import { logIn } from '../../support/program/log-in.ts';
+import { aScene } from '../../support/scene/a-scene.ts';
+import type { SceneOptions } from '../../support/scene/scene.ts';
+import { until } from '../../support/time/until.ts';
 import { logged, told } from '../telling.ts';
 import { expectRecovery, runUntilKilled } from './killing.ts';
 

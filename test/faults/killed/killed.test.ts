@@ -3,7 +3,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { carriers, csvFiles, type Scene } from '../../support/scene.ts';
+import { carriers, csvFiles, type Scene } from '../../support/scene/scene.ts';
 import { jobsIn } from '../redis/queue.ts';
 import { aSceneToKillIn, expectRecovery, runUntilKilled } from './killing.ts';
 

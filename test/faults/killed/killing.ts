@@ -1,9 +1,9 @@
 import { expect, onTestFinished } from 'vitest';
-import { aScene } from '../../support/a-scene.ts';
-import { type RunningLeadsync, startLeadsync } from '../../support/leadsync.ts';
-import type { Account, Allowed } from '../../support/oracle.ts';
-import type { CarrierName, Scene, SceneOptions, SinkName } from '../../support/scene.ts';
-import { until } from '../../support/until.ts';
+import { type RunningLeadsync, startLeadsync } from '../../support/program/leadsync.ts';
+import { aScene } from '../../support/scene/a-scene.ts';
+import type { Account, Allowed } from '../../support/scene/oracle.ts';
+import type { CarrierName, Scene, SceneOptions, SinkName } from '../../support/scene/scene.ts';
+import { until } from '../../support/time/until.ts';
 import { expectKept } from '../kept.ts';
 
 /** Longer than any test: what a dead process held is free because it is dead, and not when a lease ends. */

@@ -2,10 +2,10 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../../support/a-scene.ts';
-import { startLeadsync } from '../../support/leadsync.ts';
-import type { Scene } from '../../support/scene.ts';
-import { until } from '../../support/until.ts';
+import { startLeadsync } from '../../support/program/leadsync.ts';
+import { aScene } from '../../support/scene/a-scene.ts';
+import type { Scene } from '../../support/scene/scene.ts';
+import { until } from '../../support/time/until.ts';
 
 /** Overwrites the root page of a table or index, of which an ordinary day may touch nothing. */
 function damage(scene: Scene, name: string): void {

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../../support/a-scene.ts';
-import type { Daemon } from '../../support/leadsync.ts';
-import { accountOf, faultsOf } from '../../support/oracle.ts';
-import { Patience } from '../../support/patience.ts';
-import type { Scene } from '../../support/scene.ts';
-import { until } from '../../support/until.ts';
+import type { Daemon } from '../../support/program/leadsync.ts';
+import { aScene } from '../../support/scene/a-scene.ts';
+import { accountOf, faultsOf } from '../../support/scene/oracle.ts';
+import type { Scene } from '../../support/scene/scene.ts';
+import { Patience } from '../../support/time/patience.ts';
+import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
 import { logged, told } from '../telling.ts';
 

@@ -11,12 +11,12 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { aDeliveredScene, aScene } from '../../support/a-scene.ts';
-import { startLeadsync } from '../../support/leadsync.ts';
-import type { CarrierName, Scene } from '../../support/scene.ts';
-import { freePort } from '../../support/server-process.ts';
-import { requireDatabaseUrl } from '../../support/services.ts';
-import { until } from '../../support/until.ts';
+import { startLeadsync } from '../../support/program/leadsync.ts';
+import { aDeliveredScene, aScene } from '../../support/scene/a-scene.ts';
+import type { CarrierName, Scene } from '../../support/scene/scene.ts';
+import { freePort } from '../../support/servers/server-process.ts';
+import { requireDatabaseUrl } from '../../support/servers/services.ts';
+import { until } from '../../support/time/until.ts';
 
 // With a new ledger every lead goes to every sink again: leadsync asks first wherever something shows that there was one.
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { faultsOf } from '../../ledger/ledger-check.ts';
-import { aDeliveredScene, aScene } from '../../support/a-scene.ts';
-import { runLeadsync, startLeadsync } from '../../support/leadsync.ts';
-import { type CarrierName, carriers, type Scene, withoutRepeats } from '../../support/scene.ts';
-import { until } from '../../support/until.ts';
+import { runLeadsync, startLeadsync } from '../../support/program/leadsync.ts';
+import { aDeliveredScene, aScene } from '../../support/scene/a-scene.ts';
+import { type CarrierName, carriers, type Scene, withoutRepeats } from '../../support/scene/scene.ts';
+import { until } from '../../support/time/until.ts';
 
 const LEADS = 60;
 

@@ -3,12 +3,12 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../../support/a-scene.ts';
-import { type Daemon, startLeadsync } from '../../support/leadsync.ts';
-import { accountOf, faultsOf } from '../../support/oracle.ts';
-import type { Scene } from '../../support/scene.ts';
-import { SmallDisk } from '../../support/small-disk.ts';
-import { until } from '../../support/until.ts';
+import { SmallDisk } from '../../support/files/small-disk.ts';
+import { type Daemon, startLeadsync } from '../../support/program/leadsync.ts';
+import { aScene } from '../../support/scene/a-scene.ts';
+import { accountOf, faultsOf } from '../../support/scene/oracle.ts';
+import type { Scene } from '../../support/scene/scene.ts';
+import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
 import { logged, told } from '../telling.ts';
 

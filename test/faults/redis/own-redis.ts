@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import { type PrivateRedis, startRedis } from '../../support/private-redis.ts';
+import { type PrivateRedis, startRedis } from '../../support/servers/private-redis.ts';
 
 /** A Redis for one test, to be broken at will. `args` come last, and so have the last word. */
 export async function aRedis(

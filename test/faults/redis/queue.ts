@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import type { Scene } from '../../support/scene.ts';
+import type { Scene } from '../../support/scene/scene.ts';
 import { ask } from './own-redis.ts';
 
 /** The names of the jobs that Redis holds for a scene (or for one of its sinks), in whatever state. */

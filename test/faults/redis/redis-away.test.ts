@@ -2,10 +2,10 @@
 // that the points name. With the in-process carrier there is no Redis.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../../support/a-scene.ts';
-import { type Daemon, startLeadsync } from '../../support/leadsync.ts';
-import type { Scene } from '../../support/scene.ts';
-import { until } from '../../support/until.ts';
+import { type Daemon, startLeadsync } from '../../support/program/leadsync.ts';
+import { aScene } from '../../support/scene/a-scene.ts';
+import type { Scene } from '../../support/scene/scene.ts';
+import { until } from '../../support/time/until.ts';
 import { expectKept } from '../kept.ts';
 import { told } from '../telling.ts';
 import { LONG, lasting } from './duration.ts';

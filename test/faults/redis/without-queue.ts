@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import type { Daemon } from '../../support/leadsync.ts';
-import type { Scene } from '../../support/scene.ts';
-import { until } from '../../support/until.ts';
+import type { Daemon } from '../../support/program/leadsync.ts';
+import type { Scene } from '../../support/scene/scene.ts';
+import { until } from '../../support/time/until.ts';
 import { cpuOf, MOST_CPU } from '../calm.ts';
 import { mustRun, type ToldSource } from '../telling.ts';
 

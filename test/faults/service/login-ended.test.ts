@@ -5,11 +5,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { StubOptions } from '../../stub/stub.ts';
-import { aScene } from '../../support/a-scene.ts';
-import type { Daemon } from '../../support/leadsync.ts';
-import { logIn } from '../../support/log-in.ts';
-import type { Scene } from '../../support/scene.ts';
-import { until } from '../../support/until.ts';
+import type { Daemon } from '../../support/program/leadsync.ts';
+import { logIn } from '../../support/program/log-in.ts';
+import { aScene } from '../../support/scene/a-scene.ts';
+import type { Scene } from '../../support/scene/scene.ts';
+import { until } from '../../support/time/until.ts';
 import { runUntilKilled } from '../killed/killing.ts';
 import { logged, statusOf, told } from '../telling.ts';
 

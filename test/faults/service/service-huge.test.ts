@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sourceOptions } from '../../../src/source/contract/options.ts';
-import { aLead } from '../../support/a-lead.ts';
-import { aScene } from '../../support/a-scene.ts';
-import type { Daemon } from '../../support/leadsync.ts';
-import { accountOf, faultsOf } from '../../support/oracle.ts';
-import { until } from '../../support/until.ts';
+import type { Daemon } from '../../support/program/leadsync.ts';
+import { aLead } from '../../support/scene/a-lead.ts';
+import { aScene } from '../../support/scene/a-scene.ts';
+import { accountOf, faultsOf } from '../../support/scene/oracle.ts';
+import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
 import { logged, statusOf, told } from '../telling.ts';
 

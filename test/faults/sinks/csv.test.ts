@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { aScene } from '../../support/a-scene.ts';
-import type { Daemon } from '../../support/leadsync.ts';
-import { accountOf, faultsOf, repeatsOfKills } from '../../support/oracle.ts';
-import { carriers, type Scene } from '../../support/scene.ts';
-import { SmallDisk } from '../../support/small-disk.ts';
-import { until } from '../../support/until.ts';
+import { SmallDisk } from '../../support/files/small-disk.ts';
+import type { Daemon } from '../../support/program/leadsync.ts';
+import { aScene } from '../../support/scene/a-scene.ts';
+import { accountOf, faultsOf, repeatsOfKills } from '../../support/scene/oracle.ts';
+import { carriers, type Scene } from '../../support/scene/scene.ts';
+import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
 import { logged, mustRun, statusOf } from '../telling.ts';
 import { EagerReader } from './eager-reader.ts';

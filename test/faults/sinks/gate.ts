@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { freePort } from '../../support/server-process.ts';
+import { freePort } from '../../support/servers/server-process.ts';
 import type { Certificate } from './certificate.ts';
 
 /** A port before a server that can be shut, speak TLS, or break off in the middle of an exchange. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { drained } from '../../support/drained.ts';
-import type { ReceivedRequest, ReceiverAnswer } from '../../support/webhook-receiver.ts';
+import { drained } from '../../support/servers/drained.ts';
+import type { ReceivedRequest, ReceiverAnswer } from '../../support/servers/webhook-receiver.ts';
 
 /** Answers that take their time, and what was seen of them: how many at once, how much was sent, who was left waiting. */
 export class InFlight {

@@ -1,13 +1,13 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startProxy } from '../../sinks/postgres/proxy.ts';
-import { aLead } from '../../support/a-lead.ts';
-import { aScene } from '../../support/a-scene.ts';
-import { accountOf, faultsOf } from '../../support/oracle.ts';
-import { type PrivatePostgres, startPostgres } from '../../support/private-postgres.ts';
-import { type CarrierName, carriers, type Scene } from '../../support/scene.ts';
-import { uniqueName } from '../../support/services.ts';
-import { until } from '../../support/until.ts';
+import { aLead } from '../../support/scene/a-lead.ts';
+import { aScene } from '../../support/scene/a-scene.ts';
+import { accountOf, faultsOf } from '../../support/scene/oracle.ts';
+import { type CarrierName, carriers, type Scene } from '../../support/scene/scene.ts';
+import { type PrivatePostgres, startPostgres } from '../../support/servers/private-postgres.ts';
+import { uniqueName } from '../../support/servers/services.ts';
+import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
 import { deliveriesOf, logged, mustRun, statusOf, told } from '../telling.ts';
 

@@ -4,11 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Daemon } from '../../support/leadsync.ts';
-import { accountOf, faultsOf } from '../../support/oracle.ts';
-import { carriers, openScene, type Scene, SECRET } from '../../support/scene.ts';
-import { until } from '../../support/until.ts';
-import type { ReceivedRequest, ReceiverAnswer, WebhookReceiver } from '../../support/webhook-receiver.ts';
+import type { Daemon } from '../../support/program/leadsync.ts';
+import { accountOf, faultsOf } from '../../support/scene/oracle.ts';
+import { carriers, openScene, type Scene, SECRET } from '../../support/scene/scene.ts';
+import type {
+  ReceivedRequest,
+  ReceiverAnswer,
+  WebhookReceiver,
+} from '../../support/servers/webhook-receiver.ts';
+import { until } from '../../support/time/until.ts';
 import { expectCalm } from '../calm.ts';
 import { deliveriesOf, logged, mustRun, statusOf, told } from '../telling.ts';
 import { selfSigned } from './certificate.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { until } from '../../support/until.ts';
+import { until } from '../../support/time/until.ts';
 import {
   aSink,
   changedLead,

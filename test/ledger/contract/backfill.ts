@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aListedLead } from '../../support/a-lead.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
 import { aSink, changedLead, ids, LedgerUnderTest, type OpenLedger } from '../ledger-under-test.ts';
 
 const both = ['created', 'updated'] as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ListedItem } from '../../../src/leads/listed-lead.ts';
 import type { PollEnd } from '../../../src/ledger/contract/ledger-polling.ts';
-import { aLead, aListedLead, blockOf, hashOf } from '../../support/a-lead.ts';
+import { aLead, aListedLead, blockOf, hashOf } from '../../support/scene/a-lead.ts';
 import { changedLead, LedgerUnderTest, type OpenLedger } from '../ledger-under-test.ts';
 
 const complete: PollEnd = { status: 'success', bytes: 1, httpStatus: 200, mark: undefined };

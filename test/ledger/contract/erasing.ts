@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BatchRef } from '../../../src/leads/delivery.ts';
 import type { Subject } from '../../../src/leads/person.ts';
-import { aListedLead } from '../../support/a-lead.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
 import {
   aSink,
   changedLead,

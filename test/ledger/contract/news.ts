@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NewsEntry, NewsMark } from '../../../src/ledger/contract/news-entries.ts';
-import { aLead, hashOf } from '../../support/a-lead.ts';
+import { aLead, hashOf } from '../../support/scene/a-lead.ts';
 import {
   changedLead,
   delivered,

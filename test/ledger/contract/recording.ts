@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ListedLead, RejectedLead } from '../../../src/leads/listed-lead.ts';
-import { aLead, aListedLead, hashOf, listedAs } from '../../support/a-lead.ts';
+import { aLead, aListedLead, hashOf, listedAs } from '../../support/scene/a-lead.ts';
 import {
   aSink,
   changedLead,

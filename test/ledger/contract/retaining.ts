@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { retainOnce } from '../../../src/daemon/upkeep/retain.ts';
 import type { Retention } from '../../../src/leads/retention.ts';
-import { aListedLead } from '../../support/a-lead.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
 import {
   aSink,
   changedLead,

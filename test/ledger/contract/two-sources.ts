@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ListedItem, RejectedLead } from '../../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import type { PollEnd } from '../../../src/ledger/contract/ledger-polling.ts';
-import { aLead, aListedLead, hashOf } from '../../support/a-lead.ts';
+import { aLead, aListedLead, hashOf } from '../../support/scene/a-lead.ts';
 import {
   aSink,
   changedLead,

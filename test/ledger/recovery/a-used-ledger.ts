@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { ListedLead } from '../../../src/leads/listed-lead.ts';
-import { aListedLead } from '../../support/a-lead.ts';
-import { HeldClock } from '../../support/held-clock.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { aListedLead } from '../../support/scene/a-lead.ts';
+import { HeldClock } from '../../support/time/held-clock.ts';
 import { aSink, delivered, ids, LedgerUnderTest, refused, unanswered } from '../ledger-under-test.ts';
 import { sqliteStore } from '../sqlite-store.ts';
 

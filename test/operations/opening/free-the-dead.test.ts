@@ -9,7 +9,7 @@ import {
 import { isLocked } from '../../../src/platform/files/lock.ts';
 import { Bench } from '../../daemon/joints/bench.ts';
 import { hanging } from '../../daemon/joints/fakes.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
 
 /** The name under which the bench attempts. */
 const HOLDER = 'bench';

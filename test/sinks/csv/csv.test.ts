@@ -14,8 +14,8 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { disk, type Files } from '../../../src/platform/files/files.ts';
 import { LeaseOver, SinkUnavailable } from '../../../src/sinks/sink.ts';
-import { aBatch, aDelivery } from '../../support/a-delivery.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import { openCsv } from './open-csv.ts';
 
 const NEVER = new AbortController().signal;

@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { disk } from '../../../src/platform/files/files.ts';
 import { SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { parquetRows, parquetShape } from '../../exports/read-parquet.ts';
-import { aBatch, aDelivery } from '../../support/a-delivery.ts';
-import { aLead } from '../../support/a-lead.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/files/temp-dir.ts';
+import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
+import { aLead } from '../../support/scene/a-lead.ts';
 import { openParquet } from './open-parquet.ts';
 
 const README = join(import.meta.dirname, '../../../src/sinks/parquet/README.md');

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { isOpenToAnalysts, openToAnalysts, queries, relations } from '../../../src/catalog/documented.ts';
 import { pasted } from '../../../src/catalog/query.ts';
-import { aDelivery } from '../../support/a-delivery.ts';
-import { uniqueName } from '../../support/services.ts';
+import { aDelivery } from '../../support/scene/a-delivery.ts';
+import { uniqueName } from '../../support/servers/services.ts';
 import { openPostgres, startDatabase } from './database.ts';
 
 const SCRIPT = join(import.meta.dirname, '../../../deploy/postgres/analyst-role.sql');

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { rowOf } from '../../../src/sinks/lead-row.ts';
 import { upsert } from '../../../src/sinks/postgres/upsert.ts';
 import type { Sink } from '../../../src/sinks/sink.ts';
-import { aBatch, aDelivery } from '../../support/a-delivery.ts';
-import { aLead } from '../../support/a-lead.ts';
-import { until } from '../../support/until.ts';
+import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
+import { aLead } from '../../support/scene/a-lead.ts';
+import { until } from '../../support/time/until.ts';
 import { type Database, openPostgres, startDatabase } from './database.ts';
 
 const NEVER = new AbortController().signal;

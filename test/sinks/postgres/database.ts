@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { z } from 'zod';
 import { postgres } from '../../../src/sinks/postgres/postgres.ts';
 import type { Sink, SinkParts } from '../../../src/sinks/sink.ts';
-import { requireDatabaseUrl, uniqueName } from '../../support/services.ts';
+import { requireDatabaseUrl, uniqueName } from '../../support/servers/services.ts';
 import { someParts } from '../some-parts.ts';
 
 type Row = Record<string, unknown>;

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { aBatch } from '../../support/a-delivery.ts';
-import { requireDatabaseUrl, uniqueName } from '../../support/services.ts';
+import { aBatch } from '../../support/scene/a-delivery.ts';
+import { requireDatabaseUrl, uniqueName } from '../../support/servers/services.ts';
 import { openPostgres } from './database.ts';
 
 const SCHEMA = 'leadsync';

@@ -3,10 +3,10 @@ import type { Delivery } from '../../../src/leads/delivery.ts';
 import type { Refused } from '../../../src/leads/outcome.ts';
 import { migrations } from '../../../src/sinks/postgres/migrations.ts';
 import { LeaseOver, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
-import { aBatch, aDelivery } from '../../support/a-delivery.ts';
-import { aLead } from '../../support/a-lead.ts';
-import { uniqueName } from '../../support/services.ts';
-import { until } from '../../support/until.ts';
+import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
+import { aLead } from '../../support/scene/a-lead.ts';
+import { uniqueName } from '../../support/servers/services.ts';
+import { until } from '../../support/time/until.ts';
 import { type Database, openPostgres, startDatabase } from './database.ts';
 import { startProxy } from './proxy.ts';
 

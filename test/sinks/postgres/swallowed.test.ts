@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/leads/delivery.ts';
 import type { Refused } from '../../../src/leads/outcome.ts';
 import { type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
-import { aBatch, aDelivery } from '../../support/a-delivery.ts';
-import { aLead } from '../../support/a-lead.ts';
+import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
+import { aLead } from '../../support/scene/a-lead.ts';
 import { type Database, openPostgres, startDatabase } from './database.ts';
 
 let database: Database;

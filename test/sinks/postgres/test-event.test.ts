@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Sink } from '../../../src/sinks/sink.ts';
 import { testBatch } from '../../../src/sinks/test-batch.ts';
-import { aBatch } from '../../support/a-delivery.ts';
+import { aBatch } from '../../support/scene/a-delivery.ts';
 import { type Database, openPostgres, startDatabase } from './database.ts';
 
 const NEVER = new AbortController().signal;

@@ -1,4 +1,4 @@
-import { startWebhookReceiver, type WebhookReceiver } from '../../support/webhook-receiver.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../../support/servers/webhook-receiver.ts';
 import { type Arrived, type Destination, promisesOfEverySink } from '../contract.ts';
 import { closedPort } from '../ports.ts';
 import { openWebhook } from './open-webhook.ts';

@@ -7,13 +7,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/platform/time/clock.ts';
 import { LeaseOver, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { selfSigned } from '../../faults/sinks/certificate.ts';
-import { aBatch, aDelivery } from '../../support/a-delivery.ts';
-import { until } from '../../support/until.ts';
+import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import {
   type ReceivedRequest,
   startWebhookReceiver,
   type WebhookReceiver,
-} from '../../support/webhook-receiver.ts';
+} from '../../support/servers/webhook-receiver.ts';
+import { until } from '../../support/time/until.ts';
 import { closedPort } from '../ports.ts';
 import { openWebhook } from './open-webhook.ts';
 

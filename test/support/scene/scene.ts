@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import pg from 'pg';
-import { type Stub, type StubOptions, startStub } from '../stub/stub.ts';
+import { type Stub, type StubOptions, startStub } from '../../stub/stub.ts';
 import {
   type ConfiguredFolder,
   type Daemon,
@@ -10,9 +10,9 @@ import {
   runLeadsync,
   startDaemon,
   writeConfig,
-} from './leadsync.ts';
-import { requireDatabaseUrl, requireRedisUrl, uniqueName } from './services.ts';
-import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
+} from '../program/leadsync.ts';
+import { requireDatabaseUrl, requireRedisUrl, uniqueName } from '../servers/services.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../servers/webhook-receiver.ts';
 
 export type CarrierName = 'in-process' | 'bullmq';
 export const carriers: readonly CarrierName[] = ['in-process', 'bullmq'];

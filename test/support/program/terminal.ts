@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { tempDir } from './temp-dir.ts';
-import { until } from './until.ts';
+import { tempDir } from '../files/temp-dir.ts';
+import { until } from '../time/until.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 /** Where a program that has the whole screen begins a picture. */
 const HOME = '\u001b[H';
 /** Ends a picture. */

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { noteProcess } from './run-folder.ts';
+import { noteProcess } from '../program/run-folder.ts';
 import { ended, firstExecutable, freePort, reachable, sendSignal, stopProcess } from './server-process.ts';
 
 /** A PostgreSQL server of our own on loopback, with an empty database. */

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { noteProcess } from './run-folder.ts';
+import { noteProcess } from '../program/run-folder.ts';
 import { ended, firstExecutable, freePort, reachable, stopProcess } from './server-process.ts';
 
 /** A Redis of our own on loopback, with nothing in it. */

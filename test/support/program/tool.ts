@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Closers } from '../../src/platform/process/closers.ts';
+import { Closers } from '../../../src/platform/process/closers.ts';
 
 /** Why a tool cannot go on, said as it is: nothing is wrong with the tool itself. */
 export class ToolFailure extends Error {

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
+import { tempDir } from '../files/temp-dir.ts';
+import { until } from '../time/until.ts';
 import { type CarrierName, openScene, type Scene, type SceneOptions } from './scene.ts';
-import { tempDir } from './temp-dir.ts';
-import { until } from './until.ts';
 
 /** A scene in a temporary folder; everything of it ends with the test. */
 export async function aScene(carrier: CarrierName, options: SceneOptions = {}): Promise<Scene> {

@@ -1,4 +1,4 @@
-import type { Batch, Delivery } from '../../src/leads/delivery.ts';
+import type { Batch, Delivery } from '../../../src/leads/delivery.ts';
 import { aLead, hashOf } from './a-lead.ts';
 
 /** A delivery with what the test says otherwise; its raw text follows `leadId` unless given. */

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Clock } from '../../src/platform/time/clock.ts';
+import type { Clock } from '../../../src/platform/time/clock.ts';
 
 interface Sleeper {
   readonly atMs: number;

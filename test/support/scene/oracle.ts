@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Stub } from '../stub/stub.ts';
+import type { Stub } from '../../stub/stub.ts';
 import { type Held, keyOf, lastOfEach, type Scene, type SinkName, withoutRepeats } from './scene.ts';
 
 /** What became, at one sink, of every lead that was served. Lists are of leads as `source:id`. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../src/platform/time/clock.ts';
+import type { Clock } from '../../../src/platform/time/clock.ts';
 
 /** A clock on which time passes so many times as fast, beside real servers. */
 export class FastClock implements Clock {

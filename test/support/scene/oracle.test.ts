@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { leadText } from '../stub/generated-lead.ts';
+import { leadText } from '../../stub/generated-lead.ts';
 import { type Account, accountOf, faultsOf } from './oracle.ts';
 import type { Held, Scene } from './scene.ts';
 

@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readOptions as ofChecks } from '../checks/options.ts';
-import { readOptions as ofLoad } from '../proofs/load-options.ts';
-import { readOptions as ofMillion } from '../proofs/million-options.ts';
-import { readOptions as ofRun } from '../run-options.ts';
-import { readOptions as ofSimulation } from '../simulation/options.ts';
+import { readOptions as ofChecks } from '../../checks/options.ts';
+import { readOptions as ofLoad } from '../../proofs/load-options.ts';
+import { readOptions as ofMillion } from '../../proofs/million-options.ts';
+import { readOptions as ofRun } from '../../run-options.ts';
+import { readOptions as ofSimulation } from '../../simulation/options.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
 const readers = {
   'npm test': ofRun,
   'npm run test:checks': ofChecks,
@@ -38,12 +38,12 @@ test.each<[keyof typeof readers, string[], string]>([
 
 test('words name files, and a folder holds whatever the words are', () => {
   expect(ofRun([])).toEqual({ files: [], vitest: ['--exclude=test/install/**'] });
-  const own = join(ROOT, 'test/support/command-line.test.ts');
-  expect(ofRun(['support/command-line', '-t', '^12'])).toEqual({
+  const own = join(ROOT, 'test/support/program/command-line.test.ts');
+  expect(ofRun(['program/command-line', '-t', '^12'])).toEqual({
     files: [own],
     vitest: ['--testNamePattern=^12'],
   });
-  expect(ofRun(['./test/support/command-line.test.ts'])).toMatchObject({ files: [own] });
+  expect(ofRun(['./test/support/program/command-line.test.ts'])).toMatchObject({ files: [own] });
   expect(ofRun([own])).toMatchObject({ files: [own] });
   expect(ofRun(['--in', 'test/support', 'line'])).toMatchObject({ files: [own] });
   expect(() => ofRun(['--in', 'test/faults', 'command-line'])).toThrow('test/faults');

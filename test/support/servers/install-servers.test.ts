@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { ToolFailure } from '../program/tool.ts';
 import { installServers } from './install-servers.ts';
-import { ToolFailure } from './tool.ts';
 
 test('whoever may not install servers is told what to install, without a stack trace', () => {
   const asUser = vi.spyOn(process, 'getuid').mockReturnValue(1000);

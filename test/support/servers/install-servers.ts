@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { ToolFailure } from '../program/tool.ts';
 import { findChromium } from './browser.ts';
 import { findPostgres } from './private-postgres.ts';
 import { findRedis } from './private-redis.ts';
-import { ToolFailure } from './tool.ts';
 
 /** What tests need beside npm's packages: two servers, and a browser for the pages. */
 export type Server = 'redis' | 'postgres' | 'chromium';

@@ -3,11 +3,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { freePort } from '../servers/server-process.ts';
+import { until } from '../time/until.ts';
 import { noteProcess } from './run-folder.ts';
-import { freePort } from './server-process.ts';
-import { until } from './until.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/leadsync.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../bin/leadsync.js', import.meta.url));
 /** The flags for Node that the program's first line asks for: whoever runs it by its name gets them. */
 export const NODE_FLAGS: readonly string[] =
   /^#!.* node (.*)$/m.exec(readFileSync(PROGRAM, 'utf8'))?.[1]?.split(' ') ?? [];

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { SmallDisk } from '../files/small-disk.ts';
+import { until } from '../time/until.ts';
 import { noteProcess, openRunFolder, type RunFolder } from './run-folder.ts';
-import { SmallDisk } from './small-disk.ts';
-import { until } from './until.ts';
 
 const linux = process.platform === 'linux';
 

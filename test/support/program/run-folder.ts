@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sendSignal } from './server-process.ts';
+import { sendSignal } from '../servers/server-process.ts';
 
 /** Where processes in a group of their own are noted: no signal of a terminal reaches them, and a dead test cannot end them. */
 const NOTES = 'LEADSYNC_TEST_PROCESSES';

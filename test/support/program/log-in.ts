@@ -1,5 +1,5 @@
+import { until } from '../time/until.ts';
 import { startLeadsync } from './leadsync.ts';
-import { until } from './until.ts';
 
 /** Runs `leadsync login SOURCE`, with a browser whose person agrees at once. @throws Error when the login fails */
 export async function logIn(configFile: string, source = 'main'): Promise<void> {

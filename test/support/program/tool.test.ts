@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { tempDir } from './temp-dir.ts';
-import { until } from './until.ts';
+import { tempDir } from '../files/temp-dir.ts';
+import { until } from '../time/until.ts';
 
 const TOOL = JSON.stringify(join(import.meta.dirname, 'tool.ts'));
 

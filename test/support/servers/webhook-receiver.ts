@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { until } from './until.ts';
+import { until } from '../time/until.ts';
 
 /** A webhook request as it arrived. */
 export interface ReceivedRequest {

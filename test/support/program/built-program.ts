@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bundle } from '../../scripts/bundle.ts';
+import { bundle } from '../../../scripts/bundle.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
 
 /** A build that is told from others by its commit: no checkout has it. */
 const BUILD = { commit: 'c0ffee', built: '2026-11-20T10:00:00Z' };

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { factsOf } from '../../src/leads/content-facts.ts';
-import type { LeadId } from '../../src/leads/lead.ts';
-import type { ListedBlock, ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
+import { factsOf } from '../../../src/leads/content-facts.ts';
+import type { LeadId } from '../../../src/leads/lead.ts';
+import type { ListedBlock, ListedItem, ListedLead } from '../../../src/leads/listed-lead.ts';
 
 /** A lead as the service sends it, with what the test says otherwise. An `id` above 2^53 is given as a bigint. */
 export function aLead({
