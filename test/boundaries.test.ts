@@ -265,6 +265,32 @@ const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRoom>>>> 
       because: 'platform/options/ is the kinds of options and secrets; it must not know any option.',
     },
   },
+  admin: {
+    contract: {
+      imports: [],
+      because: 'admin/contract/ says what can be asked and how it is refused; it must not know HTTP.',
+    },
+    http: {
+      imports: ['contract'],
+      because: 'admin/http/ is requests and answers of any kind; it must not know who may ask.',
+    },
+    gate: {
+      imports: ['contract', 'http'],
+      because: 'admin/gate/ lets in whoever may ask; it must not know what is asked.',
+    },
+    api: {
+      imports: ['contract', 'http'],
+      because: 'admin/api/ answers programs; it must not know who was let in, nor any page.',
+    },
+    pages: {
+      imports: ['contract', 'http'],
+      because: 'admin/pages/ answers people; it must not know who was let in, nor the API.',
+    },
+    '.': {
+      imports: ['contract', 'http', 'gate', 'api', 'pages'],
+      because: 'The files of admin/ itself put the server together; begin at server.ts.',
+    },
+  },
 };
 
 const rooms: Readonly<Record<string, Room>> = {
@@ -291,7 +317,13 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   admin: {
     imports: ['platform'],
-    doors: ['server.ts', 'operations.ts', 'model.ts', 'refusal.ts', 'address-error.ts'],
+    doors: [
+      'server.ts',
+      'address-error.ts',
+      'contract/operations.ts',
+      'contract/model.ts',
+      'contract/refusal.ts',
+    ],
     because: 'admin/ speaks HTTP and is handed functions; it must not know the rooms that answer.',
   },
   source: {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { actor } from './actor.ts';
-import { plain } from './answer.ts';
-import { sharedFor } from './shared-for.ts';
+import { actor } from './contract/actor.ts';
+import { plain } from './http/answer.ts';
+import { sharedFor } from './http/shared-for.ts';
 
 /**
  * What the probes ask. An answer is shared by all who ask at about the same time; a `ready` that does not end is itself

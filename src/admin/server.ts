@@ -1,22 +1,22 @@
 import cookie from '@fastify/cookie';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { Access } from './access.ts';
-import { actor } from './actor.ts';
 import { AdminAddressError } from './address-error.ts';
-import { refusalFor, refuse } from './answer.ts';
 import { addApi } from './api/register.ts';
-import { type Audit, audited, noteIn } from './audited.ts';
 import { addBoard, type BoardQueues } from './board.ts';
-import { addGate, refuseBadAddress } from './gate.ts';
-import { addLogin } from './login.ts';
-import { makeRoom } from './make-room.ts';
-import type { Configuration } from './model.ts';
-import type { Operations, ReloadResult } from './operations.ts';
-import { keepPace } from './pace.ts';
+import { actor } from './contract/actor.ts';
+import type { Configuration } from './contract/model.ts';
+import type { Operations, ReloadResult } from './contract/operations.ts';
+import { Access } from './gate/access.ts';
+import { type Audit, audited, noteIn } from './gate/audited.ts';
+import { addGate, refuseBadAddress } from './gate/gate.ts';
+import { addLogin } from './gate/login.ts';
+import { refusalFor, refuse } from './http/answer.ts';
+import { makeRoom } from './http/make-room.ts';
+import { keepPace } from './http/pace.ts';
+import { trustIn } from './http/proxies.ts';
+import { sharedFor } from './http/shared-for.ts';
 import { registerPages } from './pages/register.ts';
 import { addProbes, type Probed } from './probes.ts';
-import { trustIn } from './proxies.ts';
-import { sharedFor } from './shared-for.ts';
 
 /**
  * Where the admin server listens, whom it answers, and what it shows and does. What a reload may change is a function,

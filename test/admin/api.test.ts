@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { Refusal } from '../../src/admin/refusal.ts';
+import { Refusal } from '../../src/admin/contract/refusal.ts';
 import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
 import { type AdminOptions, ask, openOptions } from './asking.ts';
 import { aWellLeadsync } from './well-leadsync.ts';

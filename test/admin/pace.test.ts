@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { keepPace } from '../../src/admin/pace.ts';
+import { keepPace } from '../../src/admin/http/pace.ts';
 import { until } from '../support/time/until.ts';
 
 /** A server that answers a few requests in a window of 100 ms, and how many it has. */

@@ -1,4 +1,4 @@
-import type { Operations } from '../../src/admin/operations.ts';
+import type { Operations } from '../../src/admin/contract/operations.ts';
 
 const AT = '2026-11-20T10:00:00.000Z';
 

@@ -13,7 +13,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   {
     name: 'the name that was asked for is checked',
     without: 'a page of a stranger reads leads through a name that it lets point to leadsync',
-    file: 'src/admin/gate.ts',
+    file: 'src/admin/gate/gate.ts',
     text: 'if (!isOurs(request, ruleNow()) && !isAsset(request))',
     instead: 'if (!isOurs(request, ruleNow()) && !request.url)',
     tests: ['test/admin/server.test.ts'],
@@ -22,7 +22,7 @@ export const adminSafeguards: readonly Safeguard[] = [
     name: 'a name of the local network needs a credential',
     without:
       'a page of a stranger acts as the operator through a name that anybody on the network may answer for',
-    file: 'src/admin/host-rule.ts',
+    file: 'src/admin/http/host-rule.ts',
     text: 'if (guarded && (',
     instead: 'if ((',
     tests: ['test/admin/server.test.ts'],
@@ -39,7 +39,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   {
     name: 'a change is asked for by a page of our own',
     without: 'a page of another origin pauses sinks for whoever is logged in',
-    file: 'src/admin/gate.ts',
+    file: 'src/admin/gate/gate.ts',
     text: "if (request.method === 'POST' && !isOwnPage(request))",
     instead: "if (request.method === '' && !isOwnPage(request))",
     tests: ['test/admin/access.test.ts'],
@@ -47,7 +47,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   {
     name: 'wrong tokens are counted',
     without: 'whoever reaches the address tries tokens as fast as they come',
-    file: 'src/admin/guesses.ts',
+    file: 'src/admin/gate/guesses.ts',
     text: 'tried.wrong.size >= MOST',
     instead: 'tried.wrong.size > 1e9',
     tests: ['test/admin/strangers.test.ts'],
@@ -55,7 +55,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   {
     name: 'only a trusted proxy says who asks',
     without: 'whoever asks writes any address into the audit log, and is never out of tries',
-    file: 'src/admin/proxies.ts',
+    file: 'src/admin/http/proxies.ts',
     text: 'return isIP(address) !== 0 && blocks.check(address, familyOf(address));',
     instead: 'return isIP(address) !== 0;',
     tests: ['test/admin/proxies.test.ts'],
@@ -72,7 +72,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   {
     name: 'a reveal is in the audit log before it is given',
     without: 'personal data is shown and nobody can say to whom',
-    file: 'src/admin/audited.ts',
+    file: 'src/admin/gate/audited.ts',
     text: "await note('reveal', { source, lead, version });",
     instead: "void note('reveal', { source, lead, version }).catch(() => undefined);",
     tests: ['test/admin/access.test.ts'],

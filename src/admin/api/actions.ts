@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { Content, ReloadResult, TestResult } from '../model.ts';
-import type { Operations } from '../operations.ts';
+import { Content, ReloadResult, TestResult } from '../contract/model.ts';
+import type { Operations } from '../contract/operations.ts';
 import { leadPath, PAUSED_HERE, pauseBody, replayBody, retryBody, sinkPath, versionPath } from './inputs.ts';
 import { noSuchLead, noSuchSink, noSuchVersion } from './not-found.ts';
 import { answers } from './outputs.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MOMENT_FORMS, momentOf } from '../../platform/time/moment.ts';
-import { DeliveryFilter, LeadSearch, PollFilter } from '../model.ts';
+import { DeliveryFilter, LeadSearch, PollFilter } from '../contract/model.ts';
 
 /** What the API takes: as the model has it, read from text, and strict about what it does not know. */
 

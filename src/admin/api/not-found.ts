@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../contract/refusal.ts';
 
 /** Refuses for a lead that no listing had. @throws Refusal */
 export function noSuchLead(source: string, lead: string): never {

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import Fastify from 'fastify';
 import { jsonSchemaTransform } from 'fastify-type-provider-zod';
-import type { Operations } from '../operations.ts';
+import type { Operations } from '../contract/operations.ts';
 import { addApi } from './register.ts';
 
 /**

@@ -10,8 +10,8 @@ import {
   PollRow,
   pageOf,
   SinkOverview,
-} from '../model.ts';
-import { MOST_COUNTED, type Operations } from '../operations.ts';
+} from '../contract/model.ts';
+import { MOST_COUNTED, type Operations } from '../contract/operations.ts';
 import { deliveryCountQuery, deliveryQuery, leadPath, leadQuery, pollQuery } from './inputs.ts';
 import { noSuchLead } from './not-found.ts';
 import { answers } from './outputs.ts';

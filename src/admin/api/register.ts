@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
-import { refusalFor, refuse } from '../answer.ts';
-import type { Operations } from '../operations.ts';
+import type { Operations } from '../contract/operations.ts';
+import { refusalFor, refuse } from '../http/answer.ts';
 import { addActions } from './actions.ts';
 import { addReads } from './reads.ts';
 

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { Configuration } from '../model.ts';
-import type { ReloadResult } from '../operations.ts';
+import type { Configuration } from '../contract/model.ts';
+import type { ReloadResult } from '../contract/operations.ts';
 import { askingButton } from './parts/ask.ts';
 import type { Content } from './parts/content.ts';
 import { marked } from './parts/marked.ts';

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { DeliveryFilter, type DeliveryRow, DeliveryState, type SinkOverview } from '../model.ts';
-import { MOST_COUNTED, type Page } from '../operations.ts';
+import { DeliveryFilter, type DeliveryRow, DeliveryState, type SinkOverview } from '../contract/model.ts';
+import { MOST_COUNTED, type Page } from '../contract/operations.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
 import { opensDialog } from './parts/ask.ts';
 import { badge } from './parts/badge.ts';

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { Overview } from '../model.ts';
+import type { Overview } from '../contract/model.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
 import { ago, moment } from './parts/moment.ts';

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { LeadDetail } from '../model.ts';
+import type { LeadDetail } from '../contract/model.ts';
 import { revealVersion } from './lead-content.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';

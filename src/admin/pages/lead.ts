@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
-import type { LeadDetail, SinkOverview } from '../model.ts';
+import type { LeadDetail, SinkOverview } from '../contract/model.ts';
 import { concealed, revealed } from './lead-content.ts';
 import { timeline } from './lead-timeline.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { Overview, SinkOverview } from '../model.ts';
+import type { Overview, SinkOverview } from '../contract/model.ts';
 import { exportId, exportSection } from './exports.ts';
 import { goneAddress, sinkAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';

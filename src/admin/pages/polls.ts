@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { PollFilter, type PollRow } from '../model.ts';
+import { PollFilter, type PollRow } from '../contract/model.ts';
 import { goneAddress } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';

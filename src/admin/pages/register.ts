@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { actor } from '../actor.ts';
-import { refusalFor } from '../answer.ts';
-import type { Refusal } from '../refusal.ts';
+import { actor } from '../contract/actor.ts';
+import type { Refusal } from '../contract/refusal.ts';
+import { refusalFor } from '../http/answer.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries.ts';
 import { addLead } from './lead.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { SinkOverview } from '../model.ts';
+import type { SinkOverview } from '../contract/model.ts';
 import { sinkAction, withQuery } from './parts/addresses.ts';
 import type { Ask } from './parts/ask.ts';
 import { askingButton } from './parts/ask.ts';

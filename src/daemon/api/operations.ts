@@ -4,9 +4,9 @@ import type {
   LeadSearch,
   Overview,
   PollFilter,
-} from '../../admin/model.ts';
-import { MOST_COUNTED, type Operations, type PageRequest } from '../../admin/operations.ts';
-import { Refusal } from '../../admin/refusal.ts';
+} from '../../admin/contract/model.ts';
+import { MOST_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
+import { Refusal } from '../../admin/contract/refusal.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
 import type { DeliveryFilter } from '../../ledger/contract/ledger-asking.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';

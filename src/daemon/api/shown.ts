@@ -6,7 +6,7 @@ import type {
   Overview,
   PollRow as PollModel,
   SinkOverview,
-} from '../../admin/model.ts';
+} from '../../admin/contract/model.ts';
 import type { ExportTarget } from '../../exports/contract/options.ts';
 import type {
   KeptAttempt,

@@ -1,4 +1,10 @@
-import type { DeliveryRow, LeadDetail, LeadRow, PollRow, SinkOverview } from '../../../src/admin/model.ts';
+import type {
+  DeliveryRow,
+  LeadDetail,
+  LeadRow,
+  PollRow,
+  SinkOverview,
+} from '../../../src/admin/contract/model.ts';
 import { aLead } from '../../support/scene/a-lead.ts';
 import { anExportOfEach } from './an-export-of-each.ts';
 import type { World } from './fake-operations.ts';

@@ -11,8 +11,8 @@ import type {
   PollRow,
   SinkOverview,
   TestResult,
-} from '../../../src/admin/model.ts';
-import type { Operations, Page, PageRequest } from '../../../src/admin/operations.ts';
+} from '../../../src/admin/contract/model.ts';
+import type { Operations, Page, PageRequest } from '../../../src/admin/contract/operations.ts';
 
 /** A leadsync whose state a test holds in its hands: every list may be changed, and every action is kept. */
 export class FakeOperations implements Operations {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { Refusal } from '../../../src/admin/refusal.ts';
+import { Refusal } from '../../../src/admin/contract/refusal.ts';
 import { asTyped } from '../../../src/platform/process/typed-command.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
 

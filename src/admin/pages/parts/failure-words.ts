@@ -1,4 +1,4 @@
-import type { Refusal } from '../../refusal.ts';
+import type { Refusal } from '../../contract/refusal.ts';
 import type { Failure } from './site.ts';
 
 /** A refusal as a page tells it: where its own words are for programs, in words for whoever reads pages. */

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { Overview } from '../../model.ts';
+import type { Overview } from '../../contract/model.ts';
 import type { AssetName } from './assets.ts';
 import type { Content } from './content.ts';
 import { marked } from './marked.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { Page as Rows } from '../../operations.ts';
-import { Refusal } from '../../refusal.ts';
+import type { Page as Rows } from '../../contract/operations.ts';
+import { Refusal } from '../../contract/refusal.ts';
 import type { Content } from './content.ts';
 import {
   type Field,

@@ -1,4 +1,4 @@
-import type { DeliveryRow, SinkOverview } from '../../model.ts';
+import type { DeliveryRow, SinkOverview } from '../../contract/model.ts';
 import type { Content } from './content.ts';
 import { moment } from './moment.ts';
 

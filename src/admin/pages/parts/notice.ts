@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isHttps } from '../../proxies.ts';
+import { isHttps } from '../../http/proxies.ts';
 
 /** What came of an action, in one or two sentences, for the page that is shown next. */
 export interface Notice {

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { Page, PageRequest } from '../../operations.ts';
+import type { Page, PageRequest } from '../../contract/operations.ts';
 import { withQuery } from './addresses.ts';
 import type { Filtered } from './filters.ts';
 

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { Overview } from '../../model.ts';
-import type { Operations } from '../../operations.ts';
-import { Refusal } from '../../refusal.ts';
+import type { Overview } from '../../contract/model.ts';
+import type { Operations } from '../../contract/operations.ts';
+import { Refusal } from '../../contract/refusal.ts';
 import { type Ask, askFor } from './ask.ts';
 import type { AssetName } from './assets.ts';
 import { layout, type Page } from './layout.ts';

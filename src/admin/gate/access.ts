@@ -1,10 +1,10 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Actor } from './actor.ts';
-import { refuse, wantsPage } from './answer.ts';
+import type { Actor } from '../contract/actor.ts';
+import { Refusal } from '../contract/refusal.ts';
+import { refuse, wantsPage } from '../http/answer.ts';
+import { addressOf } from '../http/proxies.ts';
 import { Guesses } from './guesses.ts';
-import { addressOf } from './proxies.ts';
-import { Refusal } from './refusal.ts';
 import { Sessions } from './sessions.ts';
 
 declare module 'fastify' {

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal } from './refusal.ts';
+import { Refusal } from '../contract/refusal.ts';
 
 /** Answers with a line of plain text. */
 export function plain(reply: FastifyReply, code: number, text: string): FastifyReply {

@@ -1,7 +1,7 @@
-import { codeOf } from '../platform/failures/error-code.ts';
-import { type Actor, actor } from './actor.ts';
-import type { Operations } from './operations.ts';
-import { Refusal } from './refusal.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import { type Actor, actor } from '../contract/actor.ts';
+import type { Operations } from '../contract/operations.ts';
+import { Refusal } from '../contract/refusal.ts';
 
 /** Who did what, when: a line of the audit log. Never holds a lead's content. */
 export interface AuditEntry extends Partial<Actor> {

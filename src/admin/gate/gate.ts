@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { INSTANCE_HEADER } from '../platform/http/instance-header.ts';
+import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
+import { actor } from '../contract/actor.ts';
+import { Refusal } from '../contract/refusal.ts';
+import { refuse } from '../http/answer.ts';
+import { type HostRule, isOurHost } from '../http/host-rule.ts';
+import { addressOf } from '../http/proxies.ts';
 import { type Access, askForCredential, type Stranger } from './access.ts';
-import { actor } from './actor.ts';
-import { refuse } from './answer.ts';
 import type { Note } from './audited.ts';
-import { type HostRule, isOurHost } from './host-rule.ts';
-import { addressOf } from './proxies.ts';
-import { Refusal } from './refusal.ts';
 
 /** On every answer; pages say what they may load, and everything else may load nothing. */
 const HEADERS = {

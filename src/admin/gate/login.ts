@@ -1,10 +1,10 @@
 import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../contract/refusal.ts';
+import { addressOf, isHttps } from '../http/proxies.ts';
 import { type Access, SESSION_COOKIE } from './access.ts';
 import type { Note } from './audited.ts';
-import { addressOf, isHttps } from './proxies.ts';
-import { Refusal } from './refusal.ts';
 import { SESSION_MS } from './sessions.ts';
 
 /** Answers with the page that asks for the token and posts it to `/login`. */
