@@ -1,0 +1,272 @@
+/** A folder inside a room: the folders of the same room that its files may import, and why no others. `.` is the room's own files. */
+interface InnerRoom {
+  readonly imports: readonly string[];
+  readonly because: string;
+}
+
+/** The plan of the folders inside the large rooms, by room and folder: `test/boundaries.test.ts` holds it against every import. */
+export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRoom>>>> = {
+  ledger: {
+    contract: {
+      imports: [],
+      because:
+        'ledger/contract/ says what others may ask of a ledger; it must not know how any of it is done.',
+    },
+    database: {
+      imports: ['contract'],
+      because:
+        'ledger/database/ is the file, its schema and its transactions; it must not know what a lead is owed.',
+    },
+    privacy: {
+      imports: ['contract', 'database'],
+      because:
+        'ledger/privacy/ takes persons and old contents out; it must not know who asks for what is left.',
+    },
+    queries: {
+      imports: ['contract', 'database', 'privacy'],
+      because: 'ledger/queries/ only reads; what it imports must not write what polls and deliveries write.',
+    },
+    delivering: {
+      imports: ['contract', 'database', 'privacy', 'queries'],
+      because:
+        'ledger/delivering/ is what is owed, claimed and settled; it must not know how a listing is recorded.',
+    },
+    recording: {
+      imports: ['contract', 'database', 'delivering'],
+      because: 'ledger/recording/ takes in a listing, and owes what is new in the same transaction.',
+    },
+    extraction: {
+      imports: ['contract', 'database'],
+      because: 'ledger/extraction/ reads whole tables for exports and queries, over a connection of its own.',
+    },
+    '.': {
+      imports: ['contract', 'database', 'privacy', 'queries', 'delivering', 'recording'],
+      because: 'The files of ledger/ itself put the ledger together; begin at sqlite-ledger.ts.',
+    },
+    thread: {
+      imports: ['contract', '.'],
+      because: 'ledger/thread/ asks a ledger in another thread; it must not know what the questions mean.',
+    },
+    recovery: {
+      imports: ['contract', 'database', 'privacy', 'delivering', 'thread'],
+      because:
+        'ledger/recovery/ makes a new ledger of what can be read of a damaged one, while none is open.',
+    },
+  },
+  cli: {
+    shell: {
+      imports: [],
+      because:
+        'cli/shell/ is what every command has of its terminal and its options; it must not know any command.',
+    },
+    running: {
+      imports: ['shell'],
+      because: 'cli/running/ asks the leadsync that runs; it must not know what for.',
+    },
+    views: {
+      imports: ['shell'],
+      because: 'cli/views/ turns what is known into text; it must not know where that comes from.',
+    },
+    query: {
+      imports: ['shell'],
+      because: 'cli/query/ answers SQL in a process of its own; it must not know any other command.',
+    },
+    init: {
+      imports: ['shell'],
+      because: 'cli/init/ asks what a first configuration needs; it must not know any other command.',
+    },
+    'support-bundle': {
+      imports: ['shell', 'running', 'views'],
+      because: 'cli/support-bundle/ collects what helps to find a fault; it must not know any other command.',
+    },
+    completion: {
+      imports: ['shell'],
+      because:
+        'cli/completion/ writes scripts for shells from the tree of commands; it must not load any of them.',
+    },
+    commands: {
+      imports: ['shell', 'running', 'views', 'query', 'init', 'support-bundle', 'completion', '.'],
+      because: 'A command is a file of cli/commands/; it must not import another command.',
+    },
+    '.': {
+      imports: ['shell', 'completion', 'commands'],
+      because: 'The files of cli/ itself find the command and run it; begin at command-line.ts.',
+    },
+  },
+  source: {
+    contract: {
+      imports: [],
+      because:
+        'source/contract/ says what a source is and what can be set; it must not know how one is read.',
+    },
+    http: {
+      imports: ['contract'],
+      because: 'source/http/ is one call of the service; it must not know what is called for.',
+    },
+    auth: {
+      imports: ['contract', 'http'],
+      because: 'source/auth/ gets tokens and renews them; it must not know what they open.',
+    },
+    listing: {
+      imports: ['contract', 'http', 'auth'],
+      because: 'source/listing/ reads the listing in blocks; it must not know what becomes of its leads.',
+    },
+    '.': {
+      imports: ['contract', 'auth', 'listing', 'http'],
+      because: 'The file of source/ itself puts a source together.',
+    },
+  },
+  daemon: {
+    joints: {
+      imports: [],
+      because:
+        'daemon/joints/ joins two rooms in a short function each; it must not know what starts or stops it.',
+    },
+    start: {
+      imports: ['joints'],
+      because: 'daemon/start/ opens the parts in their order; it must not know what is built of them.',
+    },
+    units: {
+      imports: ['joints', 'start'],
+      because:
+        'daemon/units/ runs a source or a sink as one, and exchanges it on a reload; it must not know who asks.',
+    },
+    upkeep: {
+      imports: [],
+      because: 'daemon/upkeep/ tidies in the background; it must not know any source or sink.',
+    },
+    watching: {
+      imports: ['start', 'units'],
+      because: 'daemon/watching/ looks for what changes outside; what follows from it is done by others.',
+    },
+    api: {
+      imports: ['start', 'units'],
+      because: 'daemon/api/ answers what admin/ asks; it must not know how pages look.',
+    },
+    '.': {
+      imports: ['joints', 'start', 'units', 'upkeep', 'watching', 'api'],
+      because: 'The file of daemon/ itself, daemon.ts, starts and stops everything; begin there.',
+    },
+  },
+  operations: {
+    opening: {
+      imports: [],
+      because:
+        'operations/opening/ opens what an operation works on; it must not know what it is opened for.',
+    },
+    '.': {
+      imports: ['opening'],
+      because: 'An operation is a file of operations/; it must not know how a person is erased.',
+    },
+    erasure: {
+      imports: ['opening', '.'],
+      because: 'operations/erasure/ takes a person out everywhere; it must not know any command.',
+    },
+  },
+  config: {
+    contract: {
+      imports: [],
+      because:
+        'config/contract/ says what a valid configuration is, and what a fault; it must not know how one is read.',
+    },
+    faults: {
+      imports: ['contract'],
+      because: 'config/faults/ collects and words what is wrong; it must not know which options there are.',
+    },
+    options: {
+      imports: ['contract', 'faults'],
+      because: 'config/options/ is the schemas; it must not know the file in which the values stand.',
+    },
+    reading: {
+      imports: ['contract', 'faults', 'options'],
+      because: 'config/reading/ makes a configuration of YAML; it must not know what for.',
+    },
+    changes: {
+      imports: ['contract'],
+      because: 'config/changes/ compares two configurations; it must not know how either was read.',
+    },
+    initial: {
+      imports: [],
+      because: 'config/initial/ writes a configuration to begin with; it must not read one.',
+    },
+    '.': {
+      imports: ['contract', 'faults', 'options', 'reading'],
+      because: 'The files of config/ itself read a file as a whole; begin at load-config.ts.',
+    },
+  },
+  exports: {
+    contract: {
+      imports: [],
+      because:
+        'exports/contract/ says what an export is and how one fails; it must not know how one is made.',
+    },
+    destinations: {
+      imports: ['contract'],
+      because: 'exports/destinations/ puts files into a directory or S3; it must not know what is in them.',
+    },
+    files: {
+      imports: ['contract'],
+      because: 'exports/files/ turns rows into a file and back; it must not know where the file goes.',
+    },
+    '.': {
+      imports: ['contract', 'destinations', 'files'],
+      because: 'The files of exports/ itself make one export from end to end; begin at run-export.ts.',
+    },
+  },
+  platform: {
+    time: {
+      imports: [],
+      because: 'platform/time/ is clocks, deadlines and moments; it must not know what waits for them.',
+    },
+    failures: {
+      imports: [],
+      because: 'platform/failures/ words what the system refused; it must not know what was tried.',
+    },
+    process: {
+      imports: [],
+      because: 'platform/process/ is this process and its program; it must not know what runs in it.',
+    },
+    text: {
+      imports: [],
+      because: 'platform/text/ writes and reads text; it must not know what the text is about.',
+    },
+    http: {
+      imports: [],
+      because: 'platform/http/ is addresses and headers; it must not know who calls whom.',
+    },
+    files: {
+      imports: ['time', 'failures', 'process'],
+      because: 'platform/files/ is files, folders and locks on them; it must not know what is in them.',
+    },
+    options: {
+      imports: ['files'],
+      because: 'platform/options/ is the kinds of options and secrets; it must not know any option.',
+    },
+  },
+  admin: {
+    contract: {
+      imports: [],
+      because: 'admin/contract/ says what can be asked and how it is refused; it must not know HTTP.',
+    },
+    http: {
+      imports: ['contract'],
+      because: 'admin/http/ is requests and answers of any kind; it must not know who may ask.',
+    },
+    gate: {
+      imports: ['contract', 'http'],
+      because: 'admin/gate/ lets in whoever may ask; it must not know what is asked.',
+    },
+    api: {
+      imports: ['contract', 'http'],
+      because: 'admin/api/ answers programs; it must not know who was let in, nor any page.',
+    },
+    pages: {
+      imports: ['contract', 'http'],
+      because: 'admin/pages/ answers people; it must not know who was let in, nor the API.',
+    },
+    '.': {
+      imports: ['contract', 'http', 'gate', 'api', 'pages'],
+      because: 'The files of admin/ itself put the server together; begin at server.ts.',
+    },
+  },
+};
