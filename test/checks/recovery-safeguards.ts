@@ -27,6 +27,15 @@ export const recoverySafeguards: readonly Safeguard[] = [
     tests: ['test/ledger/recovery'],
   },
   {
+    name: 'a recovered sink asks for what it asked for before',
+    without:
+      'a webhook that is told of erasures forgets that it asks for updates: they come as new leads, or not at all',
+    file: 'src/ledger/recovery/sound-row.ts',
+    text: "new Set<LeadEvent>(['created', 'updated', 'erased'])",
+    instead: "new Set<LeadEvent>(['created', 'updated'])",
+    tests: ['test/ledger/recovery/repeating.test.ts'],
+  },
+  {
     name: 'recovered deliveries are restored from their index',
     without: 'every delivery on a damaged page is made a second time',
     file: 'src/ledger/recovery/mend-deliveries.ts',

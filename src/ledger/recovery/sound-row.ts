@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { factsOf } from '../../leads/content-facts.ts';
+import type { LeadEvent } from '../../leads/delivery.ts';
 import type { StoredRow, StoredValue } from './damaged-file.ts';
 
 /** Digits of a lead's hash; see the source's reading of an element. */
@@ -17,18 +18,15 @@ export function soundRow(table: string, row: StoredRow): StoredRow | undefined {
   return hasSoundTimes ? (judges[table]?.(row) ?? (table in judges ? undefined : row)) : undefined;
 }
 
+const EVENTS: ReadonlySet<string> = new Set<LeadEvent>(['created', 'updated', 'erased']);
+
 /** Rules of single tables, beside those that the schema holds. Each returns the row, mended where that loses nothing. */
 const judges: Readonly<Record<string, (row: StoredRow) => StoredRow | undefined>> = {
   _versions: soundVersion,
-  _deliveries: (row) =>
-    ['created', 'updated', 'erased'].includes(String(row['event'])) && positive(row, 'delivery_no')
-      ? row
-      : undefined,
+  _deliveries: (row) => (EVENTS.has(String(row['event'])) && positive(row, 'delivery_no') ? row : undefined),
   _sinks: (row) => ({
     ...row,
-    events: /^(created|updated)(,(created|updated))?$/.test(String(row['events']))
-      ? (row['events'] ?? null)
-      : 'created',
+    events: areEvents(row['events']) ? row['events'] : 'created',
     health: restingHealth(row['health'] ?? null),
     config: jsonOr(null, row['config'] ?? null),
     ...('former' in row ? { former: jsonOr('[]', row['former'] ?? null) } : {}),
@@ -64,6 +62,11 @@ function hashOf(raw: StoredValue): string | undefined {
 function positive(row: StoredRow, column: string): boolean {
   const value = row[column];
   return typeof value === 'bigint' && value > 0n;
+}
+
+/** What a sink asks for: `created,updated`. */
+function areEvents(value: StoredValue | undefined): value is string {
+  return typeof value === 'string' && value.split(',').every((event) => EVENTS.has(event));
 }
 
 /** Milliseconds since 1970 in the private tables, text in the public ones. */

@@ -76,6 +76,36 @@ test('a lead that lost its text gets it back from the listing, under its old ver
     expect(now.get(row['version_no'])).toEqual(row);
 });
 
+test.each(['created,erased', 'created,updated,erased'])(
+  'a sink that asks for %s still does, and what is brought back for it keeps its event',
+  async (events) => {
+    const used = await aUsedLedger();
+    withLedger(used.file, (db) => {
+      db.prepare("UPDATE _sinks SET events = ? WHERE sink = 'updates'").run(events);
+      db.pragma('wal_checkpoint(TRUNCATE)');
+    });
+    const map = new PageMap(used.file);
+    const eventOf = (file: string) =>
+      new Map(
+        rowsOf(
+          file,
+          "SELECT delivery_no, event FROM _deliveries JOIN _sinks USING (sink_no) WHERE sink = 'updates'",
+        ).map((row) => [row['delivery_no'], row['event']]),
+      );
+    const before = eventOf(used.file);
+    map.overwrite(map.of('_deliveries', 'leaf').map(({ pageno }) => pageno));
+    const { deliveriesRestored } = recover(used);
+    expect(deliveriesRestored).toBeGreaterThan(100);
+    expect(rowsOf(targetOf(used.file), "SELECT events FROM _sinks WHERE sink = 'updates'")).toEqual([
+      { events },
+    ]);
+    const restored = [...eventOf(targetOf(used.file))].filter(([no]) => before.has(no));
+    expect(restored.length).toBeGreaterThan(50);
+    if (events.includes('updated'))
+      expect(restored.filter(([no, event]) => before.get(no) !== event)).toEqual([]);
+  },
+);
+
 test('an operator cannot send a lead that has lost its text', async () => {
   const used = await aUsedLedger();
   const map = new PageMap(used.file);
