@@ -8,13 +8,13 @@ const src = join(import.meta.dirname, '../src');
 const PROGRAMS = [
   'main.ts',
   'cli/query/query-process.ts',
-  'cli/query/query-watch.ts',
   'daemon/start/ledger-thread.ts',
   'exports/export-process.ts',
   'exports/files/piece-thread.ts',
   'ledger/database/inspect-process.ts',
   'ledger/queries/reader-thread.ts',
   'ledger/recovery/build-process.ts',
+  'platform/process/watch-thread.ts',
 ];
 
 /**

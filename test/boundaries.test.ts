@@ -290,7 +290,7 @@ const builtins: Readonly<Record<string, readonly string[]>> = {
   'node:http2': [],
   'node:https': [],
   'node:process': [], // `process` is a parameter, or main.ts's
-  'node:worker_threads': ['cli', 'ledger', 'exports'], // what looks up while a query holds its thread; what answers pages, so that deliveries do not wait; what reads for an export
+  'node:worker_threads': ['platform', 'ledger', 'exports'], // what looks up while SQLite holds its thread; what answers pages, so that deliveries do not wait; what reads for an export
 };
 
 /** What only some rooms may say. */

@@ -92,6 +92,22 @@ export const recoverySafeguards: readonly Safeguard[] = [
     tests: ['test/operations/recover.test.ts'],
   },
   {
+    name: 'a recovery ends with the command that started it',
+    without: 'after the command was killed, its process works on beside that of the next recovery',
+    file: 'src/ledger/recovery/build-process.ts',
+    text: 'endWithParent(Number(parent));',
+    instead: 'void [endWithParent, parent];',
+    tests: ['test/ledger/orphans.test.ts'],
+  },
+  {
+    name: 'a search for damage ends with the leadsync that started it',
+    without: 'a leadsync that is killed leaves a process behind that reads the whole disk',
+    file: 'src/ledger/database/inspect-process.ts',
+    text: 'endWithParent(Number(parent));',
+    instead: 'void [endWithParent, parent];',
+    tests: ['test/ledger/orphans.test.ts'],
+  },
+  {
     name: 'a stopped recovery puts nothing in place',
     without: 'after Ctrl-C the recovered ledger takes the place of the damaged one',
     file: 'src/ledger/recovery/run-build.ts',

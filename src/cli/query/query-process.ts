@@ -1,7 +1,6 @@
 import { writeSync } from 'node:fs';
-import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { ask, QueryRefused } from '../../ledger/extraction/reading.ts';
+import { endWithParent } from '../../platform/process/end-with-parent.ts';
 import { explainFailure } from '../shell/failure.ts';
 import { writeAnswer } from './query-output.ts';
 import { type QueryJob, type QueryResult, TOO_MUCH_MEMORY } from './run-query.ts';
@@ -12,7 +11,8 @@ const STDOUT = 1;
 const AT_ONCE = 64 * 1024;
 
 process.once('message', (job) => {
-  watch(job as QueryJob);
+  const { parent, maxBytes } = job as QueryJob;
+  endWithParent(parent, { maxBytes, signal: TOO_MUCH_MEMORY });
   process.send?.(answer(job as QueryJob), () => process.disconnect());
 });
 
@@ -37,18 +37,6 @@ function answer({ file, sql, values, output }: QueryJob): QueryResult {
     if (error instanceof QueryRefused) return { kind: 'refused', message: error.message };
     return { kind: 'failed', ...explainFailure(error) };
   }
-}
-
-/** SQLite does not let this thread look up while it searches: another one sees whether anybody still waits, and how much memory it takes. */
-function watch({ parent, maxBytes }: QueryJob): void {
-  const file = new URL(`./query-watch${extname(import.meta.url)}`, import.meta.url);
-  // With streams of its own: passing them on would make our standard output one that does not wait for its reader.
-  new Worker(file, {
-    workerData: { parent, maxBytes, signal: TOO_MUCH_MEMORY },
-    execArgv: [],
-    stdout: true,
-    stderr: true,
-  }).unref();
 }
 
 /** Waits for whoever reads it, so that an answer of any size takes little memory. */

@@ -7,7 +7,7 @@ import { LedgerError, RECOVER } from '../contract/ledger-error.ts';
 const LINE_BREAKS = /\s*\n\s*/g;
 
 /**
- * Looks for damage in a ledger's file, in a process of its own, which ends with the signal: a large file takes minutes, and neither
+ * Looks for damage in a ledger's file, in a process of its own, which ends with the signal and with this one: a large file takes minutes, and neither
  * polls nor deliveries wait for it. `whole` also compares each index with its table. Returns undefined when nothing was found, or
  * the process was ended before it was done.
  */
@@ -18,7 +18,7 @@ export function inspectFile(
 ): Promise<LedgerError | undefined> {
   if (signal.aborted || replacedProgram()) return Promise.resolve(undefined);
   const program = new URL(`./inspect-process${extname(import.meta.url)}`, import.meta.url);
-  const child = fork(program, [file, how], { stdio: 'ignore', execArgv: [] });
+  const child = fork(program, [file, how, String(process.pid)], { stdio: 'ignore', execArgv: [] });
   const end = () => child.kill('SIGKILL');
   signal.addEventListener('abort', end, { once: true });
   let found: readonly string[] = [];

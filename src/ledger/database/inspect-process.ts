@@ -1,11 +1,13 @@
 import Database from 'better-sqlite3';
+import { endWithParent } from '../../platform/process/end-with-parent.ts';
 
 // The process that looks for damage in a ledger: SQLite cannot be interrupted while it looks, but a process can be ended.
 
 /** How many findings are told. */
 const TOLD = 5;
 
-const [file = '', how] = process.argv.slice(2);
+const [file = '', how, parent] = process.argv.slice(2);
+endWithParent(Number(parent));
 process.send?.(findings(), () => process.disconnect());
 
 /** What is wrong with the file, in SQLite's words; they name tables and pages, and no content. */

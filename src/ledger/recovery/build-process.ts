@@ -1,11 +1,13 @@
+import { endWithParent } from '../../platform/process/end-with-parent.ts';
 import { partsOf } from '../thread/messages.ts';
 import { buildRecovered } from './build.ts';
 import type { BuildMessage } from './run-build.ts';
 
 // The process that makes a recovered ledger: SQLite cannot be interrupted while it works, but a process can be ended.
 
-const [file = '', target = '', now] = process.argv.slice(2);
-const startedBy = process.ppid;
+const [file = '', target = '', now, parent] = process.argv.slice(2);
+// The next `leadsync recover` writes to the same file: the process of one that was killed must leave it alone.
+endWithParent(Number(parent));
 tell(resultOf(), () => process.disconnect());
 
 function resultOf(): BuildMessage {
@@ -16,9 +18,7 @@ function resultOf(): BuildMessage {
   }
 }
 
-/** The next `leadsync recover` writes to the same file: whoever was started by one that was killed leaves it alone. */
 function onCopied(table: string, rows: number): void {
-  if (process.ppid !== startedBy) process.kill(process.pid, 'SIGKILL');
   tell({ kind: 'copied', table, rows });
 }
 

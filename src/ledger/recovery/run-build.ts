@@ -44,7 +44,7 @@ export async function runBuild(
 /** Beside this file, and TypeScript or JavaScript as this one is. */
 function startBuild(file: string, target: string, now: Date): ChildProcess {
   const program = new URL(`./build-process${extname(import.meta.url)}`, import.meta.url);
-  return fork(program, [file, target, String(now.getTime())], {
+  return fork(program, [file, target, String(now.getTime()), String(process.pid)], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
     execArgv: [],
