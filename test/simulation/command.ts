@@ -1,6 +1,6 @@
 import type { Life } from './life.ts';
+import type { Store } from './outside/store.ts';
 import type { Action } from './scenario.ts';
-import type { Store } from './store.ts';
 
 /** What somebody can ask for. */
 export type Command = Extract<Action, { do: 'pause' | 'resume' | 'retry' | 'replay' }>;

@@ -6,8 +6,8 @@ import { TokenFile } from '../../src/source/auth/token-file.ts';
 import { aBatch } from '../support/scene/a-delivery.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
 import { Chance } from './chance.ts';
-import { SimulatedDisk } from './disk.ts';
 import { Life, type Trap } from './life.ts';
+import { SimulatedDisk } from './outside/disk.ts';
 
 const clock = new HeldClock();
 const batch = aBatch(2);

@@ -21,15 +21,15 @@ import type { Clock } from '../../src/platform/time/clock.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { Emit } from '../../src/telemetry/events.ts';
 import { sinkChoice } from '../support/scene/sink-choice.ts';
-import { BUDGET_MS } from './destination.ts';
+import { Versions } from './judging/versions.ts';
+import { watched } from './judging/watched-ledger.ts';
+import type { Witness } from './judging/witness.ts';
 import type { Life } from './life.ts';
-import { RedisCarrier, type SimulatedRedis } from './redis.ts';
-import type { Shown, SimulatedService } from './service.ts';
-import type { Store } from './store.ts';
-import { clockOf } from './time.ts';
-import { Versions } from './versions.ts';
-import { watched } from './watched-ledger.ts';
-import type { Witness } from './witness.ts';
+import { BUDGET_MS } from './outside/destination.ts';
+import { RedisCarrier, type SimulatedRedis } from './outside/redis.ts';
+import type { Shown, SimulatedService } from './outside/service.ts';
+import type { Store } from './outside/store.ts';
+import { clockOf } from './outside/time.ts';
 
 /** What a process does. */
 export interface Duties {

@@ -2,10 +2,10 @@ import type { Random } from '../../src/platform/time/clock.ts';
 import type { Event } from '../../src/telemetry/events.ts';
 import type { HeldClock } from '../support/time/held-clock.ts';
 import type { Chance } from './chance.ts';
+import type { Witness } from './judging/witness.ts';
 import { Life, type Trap } from './life.ts';
+import type { SimulatedRedis } from './outside/redis.ts';
 import { type Duties, type ProcessParts, SimulatedProcess } from './process.ts';
-import type { SimulatedRedis } from './redis.ts';
-import type { Witness } from './witness.ts';
 
 const NOBODY = new AbortController().signal;
 /** A process that could not be started is started again after this time, in ms: as a supervisor would. */

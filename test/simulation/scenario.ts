@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { DestinationManner } from './destination.ts';
 import type { Trap } from './life.ts';
+import type { DestinationManner } from './outside/destination.ts';
+import type { ServiceManner } from './outside/service.ts';
 import type { SinkSetup } from './process.ts';
-import type { ServiceManner } from './service.ts';
 
 /** How many sinks a run has at most; a number beyond those that there are means one of them. */
 const MOST_SINKS = 3;

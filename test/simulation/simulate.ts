@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { apply } from './apply.ts';
 import { mix } from './chance.ts';
-import { checkWhole, judgeEnd, Lookout } from './oracle.ts';
+import { checkWhole, judgeEnd, Lookout } from './judging/oracle.ts';
+import { Violation } from './judging/violation.ts';
 import { type Scenario, scenarios, told } from './scenario.ts';
-import { Violation } from './violation.ts';
 import { World } from './world.ts';
 
 /** What a run came to. */

@@ -5,17 +5,17 @@ import type { Event } from '../../src/telemetry/events.ts';
 import type { HeldClock } from '../support/time/held-clock.ts';
 import { Chance } from './chance.ts';
 import { type Command, command } from './command.ts';
-import { Destination } from './destination.ts';
-import { SimulatedDisk } from './disk.ts';
+import { Witness } from './judging/witness.ts';
 import { Life } from './life.ts';
+import { Destination } from './outside/destination.ts';
+import { SimulatedDisk } from './outside/disk.ts';
+import { SimulatedRedis } from './outside/redis.ts';
+import { SimulatedService } from './outside/service.ts';
+import { Store } from './outside/store.ts';
+import { simulatedClock } from './outside/time.ts';
 import type { Duties, SinkSetup } from './process.ts';
 import { Processes } from './processes.ts';
-import { SimulatedRedis } from './redis.ts';
 import type { Scenario } from './scenario.ts';
-import { SimulatedService } from './service.ts';
-import { Store } from './store.ts';
-import { simulatedClock } from './time.ts';
-import { Witness } from './witness.ts';
 
 /** The waits of the retry schedule, in ms: short, so that a run comes to its end. */
 const SCHEDULE_MS = [5_000, 30_000, 120_000];

@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import { parse } from 'csv-parse/sync';
-import type { SinkSetup } from './process.ts';
+import type { SinkSetup } from '../process.ts';
+import type { World } from '../world.ts';
 import { Violation } from './violation.ts';
-import type { World } from './world.ts';
 
 /** So many attempts of a batch have to be lost before it is split, and its second half becomes another file. */
 const LOST_BEFORE_SPLIT = 3;

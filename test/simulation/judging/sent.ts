@@ -1,6 +1,6 @@
-import type { Batch, BatchRef, Delivery } from '../../src/leads/delivery.ts';
-import type { Verdict } from '../../src/leads/judge.ts';
-import type { Outcome } from '../../src/leads/outcome.ts';
+import type { Batch, BatchRef, Delivery } from '../../../src/leads/delivery.ts';
+import type { Verdict } from '../../../src/leads/judge.ts';
+import type { Outcome } from '../../../src/leads/outcome.ts';
 
 /** What is known from outside of the attempts of one delivery. */
 interface Tried {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { ListedBlock, ListedItem, RejectedLead } from '../../src/leads/listed-lead.ts';
-import type { ListingMark } from '../../src/leads/listing-mark.ts';
-import type { Clock } from '../../src/platform/time/clock.ts';
-import { type Listing, type Source, SourceError } from '../../src/source/contract/source.ts';
-import { aListedLead, blockOf } from '../support/scene/a-lead.ts';
-import type { Chance } from './chance.ts';
-import type { Life } from './life.ts';
+import type { ListedBlock, ListedItem, RejectedLead } from '../../../src/leads/listed-lead.ts';
+import type { ListingMark } from '../../../src/leads/listing-mark.ts';
+import type { Clock } from '../../../src/platform/time/clock.ts';
+import { type Listing, type Source, SourceError } from '../../../src/source/contract/source.ts';
+import { aListedLead, blockOf } from '../../support/scene/a-lead.ts';
+import type { Chance } from '../chance.ts';
+import type { Life } from '../life.ts';
 
 /** How the service answers. */
 export type ServiceManner =

@@ -4,12 +4,12 @@ import {
   type Carrier,
   CarrierUnavailable,
   type Workers,
-} from '../../src/delivery/carrier.ts';
-import { RunningAttempts } from '../../src/delivery/running-attempts.ts';
-import type { BatchRef } from '../../src/leads/delivery.ts';
-import type { Clock } from '../../src/platform/time/clock.ts';
-import type { Chance } from './chance.ts';
-import type { Life } from './life.ts';
+} from '../../../src/delivery/carrier.ts';
+import { RunningAttempts } from '../../../src/delivery/running-attempts.ts';
+import type { BatchRef } from '../../../src/leads/delivery.ts';
+import type { Clock } from '../../../src/platform/time/clock.ts';
+import type { Chance } from '../chance.ts';
+import type { Life } from '../life.ts';
 
 interface Job {
   readonly key: string;

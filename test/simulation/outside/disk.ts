@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path';
-import type { Files, NewFile } from '../../src/platform/files/files.ts';
-import type { Chance } from './chance.ts';
-import type { Life } from './life.ts';
+import type { Files, NewFile } from '../../../src/platform/files/files.ts';
+import type { Chance } from '../chance.ts';
+import type { Life } from '../life.ts';
 
 interface File {
   readonly kind: 'file';

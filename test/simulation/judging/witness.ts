@@ -1,11 +1,11 @@
-import type { Batch, BatchRef, Delivery } from '../../src/leads/delivery.ts';
-import type { ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
-import type { Outcome } from '../../src/leads/outcome.ts';
-import { REFUSALS_BEFORE_HOLD } from '../../src/leads/sink-health.ts';
-import type { Settled } from '../../src/ledger/contract/ledger-delivering.ts';
-import type { Life } from './life.ts';
+import type { Batch, BatchRef, Delivery } from '../../../src/leads/delivery.ts';
+import type { ListedItem, ListedLead } from '../../../src/leads/listed-lead.ts';
+import type { Outcome } from '../../../src/leads/outcome.ts';
+import { REFUSALS_BEFORE_HOLD } from '../../../src/leads/sink-health.ts';
+import type { Settled } from '../../../src/ledger/contract/ledger-delivering.ts';
+import type { Life } from '../life.ts';
+import type { Shown } from '../outside/service.ts';
 import { Sent } from './sent.ts';
-import type { Shown } from './service.ts';
 import { Violation } from './violation.ts';
 
 /** So long at least a ledger that cannot be written is asked again to settle an attempt, in ms from its beginning. */

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Batch, Delivery } from '../../src/leads/delivery.ts';
+import type { Batch, Delivery } from '../../../src/leads/delivery.ts';
 
 /** The versions of leads that the ledger has on disk, by number in the order in which they were recorded. */
 export class Versions {

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { Judge } from '../../src/leads/judge.ts';
-import type { Ledger } from '../../src/ledger/contract/ledger.ts';
-import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import type { Clock, Random } from '../../src/platform/time/clock.ts';
-import type { Life } from './life.ts';
+import type { Judge } from '../../../src/leads/judge.ts';
+import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
+import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
+import type { Clock, Random } from '../../../src/platform/time/clock.ts';
+import type { Life } from '../life.ts';
 
 /** A RAM disk where there is one: a run writes thousands of small transactions. */
 const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();

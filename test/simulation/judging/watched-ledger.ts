@@ -1,7 +1,7 @@
-import type { ListedItem } from '../../src/leads/listed-lead.ts';
-import type { Ledger } from '../../src/ledger/contract/ledger.ts';
-import type { Life } from './life.ts';
-import type { Shown } from './service.ts';
+import type { ListedItem } from '../../../src/leads/listed-lead.ts';
+import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
+import type { Life } from '../life.ts';
+import type { Shown } from '../outside/service.ts';
 import type { Versions } from './versions.ts';
 import type { Witness } from './witness.ts';
 

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Clock } from '../../src/platform/time/clock.ts';
-import { HeldClock } from '../support/time/held-clock.ts';
-import type { Life } from './life.ts';
-import { Violation } from './violation.ts';
+import type { Clock } from '../../../src/platform/time/clock.ts';
+import { HeldClock } from '../../support/time/held-clock.ts';
+import { Violation } from '../judging/violation.ts';
+import type { Life } from '../life.ts';
 
 /** More turns of the event loop than this without the time going on are a spin. */
 const MOST_TURNS = 20_000;
