@@ -11,6 +11,14 @@ export const recoverySafeguards: readonly Safeguard[] = [
     tests: ['test/ledger/backup.test.ts'],
   },
   {
+    name: 'a backup that fails leaves nothing beside itself',
+    without: 'a full disk keeps the journal of each backup that was tried on it',
+    file: 'src/ledger/database/backup.ts',
+    text: '    removeLedger(copy);',
+    instead: '    void removeLedger;',
+    tests: ['test/ledger/backup.test.ts'],
+  },
+  {
     name: 'a recovered text matches its hash',
     without: 'a text with wrong bytes is taken for what the service listed',
     file: 'src/ledger/recovery/sound-row.ts',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { backUpLedger } from '../../src/ledger/database/backup.ts';
+import { SmallDisk } from '../support/files/small-disk.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 
 let file: string;
@@ -49,9 +50,19 @@ test('a copy is the ledger of one moment, however often others write meanwhile',
   expect(statSync(copy).mode & 0o777).toBe(0o600);
 });
 
+test('a copy on a full disk leaves nothing beside itself', async (context) => {
+  const disk = new SmallDisk(join(copies, 'small'), 2);
+  onTestFinished(() => disk.close());
+  if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
+  const target = join(copies, 'small', 'copy.db');
+  const copied = backUpLedger(file, target, { signal: never, onCopied: () => undefined });
+  await expect(copied).rejects.toMatchObject({ code: 'SQLITE_FULL' });
+  expect(readdirSync(join(copies, 'small'))).toEqual([]);
+});
+
 test('a copy that is stopped ends at the next step', async () => {
   const stop = new AbortController();
   const copied = backUpLedger(file, copy, { signal: stop.signal, onCopied: () => stop.abort('SIGINT') });
   await expect(copied).rejects.toBe('SIGINT');
-  expect(readdirSync(copies)).toEqual(['copy.db']);
+  expect(readdirSync(copies)).toEqual([]);
 });

@@ -3,6 +3,7 @@ import { diskFailure } from '../../platform/failures/disk-failure.ts';
 import { makePrivateFile } from '../../platform/files/private-file.ts';
 import { toLedgerError } from '../contract/ledger-error.ts';
 import { BUSY_MS, requireFile } from './ledger-file.ts';
+import { removeLedger } from './leftovers.ts';
 
 /** Pages at a time, about 8 MB: between two steps a signal is noticed. */
 const PAGES_AT_ONCE = 2_000;
@@ -15,7 +16,7 @@ export interface Copied {
 
 /**
  * Copies a ledger into a new file, which only its owner may read, as the ledger is at one moment. Others may write to it meanwhile:
- * the copy holds one snapshot, and writers wait for nothing. @throws LedgerError of the ledger, Node's or SQLite's error of the copy,
+ * the copy holds one snapshot, and writers wait for nothing. Of a copy that fails nothing is left. @throws LedgerError of the ledger, Node's or SQLite's error of the copy,
  * the signal's reason
  */
 export async function backUpLedger(
@@ -40,6 +41,7 @@ export async function backUpLedger(
       },
     });
   } catch (error) {
+    removeLedger(copy); // and its journal, which SQLite leaves where the disk is full
     if (signal.aborted && error === signal.reason) throw error;
     throw diskFailure(error) ? error : toLedgerError(error, file);
   } finally {
