@@ -59,6 +59,22 @@ export const storeSafeguards: readonly Safeguard[] = [
     tests: ['test/cli/commands/query.test.ts'],
   },
   {
+    name: 'a query ends when it takes more memory than it may',
+    without: 'one question takes all memory of the machine that delivers',
+    file: 'src/platform/process/watch-thread.ts',
+    text: 'process.memoryUsage.rss() > limit.maxBytes',
+    instead: 'process.memoryUsage.rss() < 0',
+    tests: ['test/cli/commands/query.test.ts'],
+  },
+  {
+    name: 'a query blames the disk of its temporary files',
+    without: 'the operator makes room for the ledger, whose disk is not full',
+    file: 'src/ledger/contract/ledger-error.ts',
+    text: "if (!String((error as { code?: unknown }).code ?? '').startsWith('SQLITE_FULL'))",
+    instead: 'if (file.length > 0)',
+    tests: ['test/cli/commands/query.test.ts'],
+  },
+  {
     name: 'JSON lines have a name once',
     without: 'one of two columns of a name is lost without a word',
     file: 'src/cli/query/query-output.ts',

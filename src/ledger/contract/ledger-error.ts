@@ -34,6 +34,18 @@ export class LedgerError extends Error {
 export const RECOVER =
   'Stop leadsync and its workers. `leadsync recover` shows what can still be read, and with --yes makes a new ledger of it. A recent backup may have more: restore it after removing ledger.db-wal and ledger.db-shm.';
 
+/** As `toLedgerError`, of a connection that only reads: all that it writes are the temporary files of a query. */
+export function toReadingError(error: unknown, file: string): LedgerError {
+  if (!String((error as { code?: unknown }).code ?? '').startsWith('SQLITE_FULL'))
+    return toLedgerError(error, file);
+  return new LedgerError(
+    'full',
+    'There is no room for the temporary files of a query that sorts or groups much.',
+    'They are written to the folder that SQLITE_TMPDIR names, else TMPDIR, else /var/tmp. Free some space there, or set SQLITE_TMPDIR to a folder with more room.',
+    error,
+  );
+}
+
 /** Says what SQLite's error code means for the operator. @see https://www.sqlite.org/rescode.html */
 export function toLedgerError(error: unknown, file: string): LedgerError {
   if (error instanceof LedgerError) return error;

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { extractionOf } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
-import { toLedgerError } from '../contract/ledger-error.ts';
+import { toReadingError } from '../contract/ledger-error.ts';
 import { requireFile } from '../database/ledger-file.ts';
 import { requireThisShape } from '../database/upgrading.ts';
 import { leadRows } from '../database/views.ts';
@@ -63,7 +63,7 @@ export class LedgerExtract {
       if (order.length === 0) yield* inParts(this.#select(relation, since, stretch));
       else yield* this.#shortParts(relation, since, stretch);
     } catch (error) {
-      throw toLedgerError(error, this.#file);
+      throw toReadingError(error, this.#file);
     }
   }
 
@@ -78,7 +78,7 @@ export class LedgerExtract {
         after = through;
       }
     } catch (error) {
-      throw toLedgerError(error, this.#file);
+      throw toReadingError(error, this.#file);
     }
   }
 
@@ -94,7 +94,7 @@ export class LedgerExtract {
         if (from_at >= earliest - STEP_NOTED_MS) earliest = Math.min(earliest, to_at - STEP_MARGIN_MS);
       return new Date(earliest);
     } catch (error) {
-      throw toLedgerError(error, this.#file);
+      throw toReadingError(error, this.#file);
     }
   }
 
@@ -189,7 +189,7 @@ function open(file: string): Database.Database {
     return db;
   } catch (error) {
     db?.close();
-    throw toLedgerError(error, file);
+    throw toReadingError(error, file);
   }
 }
 

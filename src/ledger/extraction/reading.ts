@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { LedgerError, toLedgerError } from '../contract/ledger-error.ts';
+import { LedgerError, toReadingError } from '../contract/ledger-error.ts';
 import { requireFile } from '../database/ledger-file.ts';
 import { requireThisShape } from '../database/upgrading.ts';
 
@@ -79,5 +79,5 @@ function explained(error: unknown, file: string): Error {
   // The driver's words for what is no single statement, or lacks a value.
   if (error instanceof RangeError || error instanceof TypeError) return new QueryRefused(`${error.message}.`);
   const { code, message } = error as { code?: unknown; message: string };
-  return WRONG.has(String(code)) ? new QueryRefused(`SQLite says: ${message}.`) : toLedgerError(error, file);
+  return WRONG.has(String(code)) ? new QueryRefused(`SQLite says: ${message}.`) : toReadingError(error, file);
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { toLedgerError } from '../contract/ledger-error.ts';
+import { toReadingError } from '../contract/ledger-error.ts';
 import { Questions } from './questions.ts';
 
 /** The thread of a `LedgerReader`: answers one question after the other, and can write nothing. */
@@ -15,7 +15,7 @@ export interface Asked {
 /** What came of it; an error's parts, since a thread cannot hand over a class. */
 export type Answered = { readonly id: number } & (
   | { readonly value: unknown }
-  | { readonly failure: Pick<ReturnType<typeof toLedgerError>, 'code' | 'message' | 'hint'> }
+  | { readonly failure: Pick<ReturnType<typeof toReadingError>, 'code' | 'message' | 'hint'> }
 );
 
 /** How long a question waits while the ledger is being repaired after a crash, in ms. */
@@ -36,7 +36,7 @@ function answer({ id, name, args }: Asked): Answered {
     const value = db.transaction(() => ask(...args)).deferred();
     return { id, value };
   } catch (error) {
-    const { code, message, hint } = toLedgerError(error, file);
+    const { code, message, hint } = toReadingError(error, file);
     return { id, failure: { code, message, hint } };
   }
 }

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { queries, relations } from '../../../src/catalog/documented.ts';
+import { SmallDisk } from '../../support/files/small-disk.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
-import { startLeadsync } from '../../support/program/leadsync.ts';
+import { runLeadsync, startLeadsync } from '../../support/program/leadsync.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';
 import { until } from '../../support/time/until.ts';
 import { Install } from '../an-install.ts';
@@ -308,14 +309,30 @@ describe('leadsync query', () => {
 
   it('is ended when it takes more memory than it may', async () => {
     const install = await withLeads();
-    const sorted = `WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT 2000), texts AS (SELECT hex(randomblob(500000)) AS t FROM r)
-      SELECT length(t) FROM texts ORDER BY t`;
-    const { code, stderr } = await install.run(['query', sorted, '--memory', '200mb', '--timeout', '600']);
+    // One text grows to 300 MB, and is held for ever.
+    const large = `WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT 301), endless(m) AS (SELECT 1 UNION ALL SELECT m + 1 FROM endless)
+      SELECT length(group_concat(iif(n <= 300, hex(randomblob(500000)), (SELECT max(m) FROM endless WHERE m > n)))) FROM r`;
+    const { code, stderr } = await install.run(['query', large, '--memory', '200mb', '--timeout', '60']);
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringContaining('took more than 200 MB of memory'),
     });
     expect(await install.run(['query', 'SELECT 1', '--memory', '1mb'])).toMatchObject({ code: 2 });
+  });
+
+  it('says which disk is full when its temporary files have no room', async (context) => {
+    const install = await withLeads();
+    const disk = new SmallDisk(join(install.folder, 'small'), 1);
+    onTestFinished(() => disk.close());
+    if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
+    const sorted = `WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT 40000), texts AS (SELECT hex(randomblob(200)) AS t FROM r)
+      SELECT t FROM texts ORDER BY t`;
+    const asked = await runLeadsync(['query', sorted, '-c', install.configFile], {
+      env: { SQLITE_TMPDIR: join(install.folder, 'small') },
+    });
+    expect(asked).toMatchObject({ code: 1, stdout: '' });
+    expect(asked.stderr).toMatch(/no room for the temporary files.*\n.*SQLITE_TMPDIR/);
+    expect(asked.stderr).not.toMatch(/ledger\.db/);
   });
 
   it('ends with whoever asked, also when that is killed', async () => {
