@@ -170,7 +170,7 @@ are text. Put the value in SQL's quotes where it looks like a number or a durati
 such as \`strftime('%Y', created_at) = :year\` or \`answers ->> 'budget' = :budget\` does not: SQLite never takes a number for equal to a text.
 
 A query that sorts much writes temporary files. SQLite sets no limit to them; they are gone when the query ends, after \`--timeout\` at the
-latest. \`SQLITE_TMPDIR\` names their folder: put it on a file system of its own where the disk has to be spared.
+latest. \`SQLITE_TMPDIR\` names their folder: put it on a file system of its own where the disk has to be spared. A query that finds no room there ends and says so.
 
 | | in the ledger | in PostgreSQL |
 | --- | --- | --- |
