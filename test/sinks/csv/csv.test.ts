@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { disk, type Files } from '../../../src/platform/files/files.ts';
 import { LeaseOver, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
@@ -283,7 +283,11 @@ describe('the folder', () => {
     const directory = tempDir();
     const sink = openCsv({ directory });
     await sink.deliver(aBatch([aDelivery({ id: 'drop:main:1:1:cafe', leadId: 1n })]), NEVER);
-    execFileSync('mkfifo', [join(directory, 'leads-0.csv')]);
+    const pipe = join(directory, 'leads-0.csv');
+    execFileSync('mkfifo', [pipe]);
+    // It writes the lead again to whoever opens the pipe: a sink that does fails the test, and does not hang it.
+    const writer = spawn('sh', ['-c', 'cat "$0" > "$1"', join(directory, NAME), pipe]);
+    onTestFinished(() => void writer.kill());
     const held = [];
     for await (const { leadId } of sink.holds(NEVER)) held.push(leadId);
     expect(held).toEqual([1n]);
