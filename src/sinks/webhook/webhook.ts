@@ -98,14 +98,16 @@ class WebhookSink implements Sink {
     const { buildConnector } = await import('undici');
     const connect = buildConnector({ timeout: this.#parts.timeoutMs, allowH2: false });
     const { hostname, protocol, port } = this.#url;
-    const connected = new Promise<void>((resolve, reject) => {
-      connect({ hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port }, (error, socket) => {
-        socket?.destroy();
-        if (error) reject(error);
-        else resolve();
+    // Made once the attempt begins: a stop before that would leave a promise whose failure nobody handles.
+    const connected = () =>
+      new Promise<void>((resolve, reject) => {
+        connect({ hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port }, (error, socket) => {
+          socket?.destroy();
+          if (error) reject(error);
+          else resolve();
+        });
       });
-    });
-    await this.#reach(signal, () => connected);
+    await this.#reach(signal, connected);
   }
 
   async deliver(

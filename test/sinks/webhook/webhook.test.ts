@@ -413,4 +413,19 @@ describe('connections that fail', () => {
     await open({ url: receiver.url }).check(NEVER);
     expect(receiver.received).toHaveLength(0);
   });
+
+  test('a check that is stopped before it begins does not connect', async () => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.on('error', () => undefined).once('data', () => socket.end('HTTP/1.1 204 No Content\r\n\r\n'));
+    });
+    const sink = open({ url: `http://127.0.0.1:${await listening(server)}/` });
+    const error = await failure(sink.check(AbortSignal.abort()));
+    expect(error.message).toContain('was left before it had answered');
+    // Connections are accepted in turn, so one of the check would have been counted before this one is answered.
+    await sink.deliver(aBatch(1), NEVER);
+    expect(connections).toBe(1);
+    server.close();
+  });
 });
