@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isOwing } from '../support/scene/is-owing.ts';
 import { type Account, accountOf } from '../support/scene/oracle.ts';
 import { type Scene, SINKS } from '../support/scene/scene.ts';
 import type { Plan } from './plan.ts';
@@ -79,18 +80,4 @@ function isAtRest({ sinks }: Account): boolean {
     const { pending, lost, stale } = sinks[sink];
     return pending.length + lost.length + stale.length === 0;
   });
-}
-
-/** Whether the daemon says that something is pending, or does not answer. */
-async function isOwing(adminUrl: string): Promise<boolean> {
-  try {
-    const metrics = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(2_000) })).text();
-    return (
-      !/^leadsync_backlog_pending\{.*\} 0$/m.test(metrics) ||
-      /^leadsync_backlog_pending\{.*\} [1-9]/m.test(metrics)
-    );
-  } catch {
-    // It has only just been started.
-    return true;
-  }
 }

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startLeadsync } from '../support/program/leadsync.ts';
 import { aScene } from '../support/scene/a-scene.ts';
+import { isOwing } from '../support/scene/is-owing.ts';
 import { accountOf, faultsOf, repeatsOfKills } from '../support/scene/oracle.ts';
 import type { Scene } from '../support/scene/scene.ts';
 import { until } from '../support/time/until.ts';
@@ -19,6 +20,8 @@ test('two workers beside a run that does not deliver bring every lead once, thou
   await until('enough leads are shown', () => scene.stub.shown >= LEADS, 20_000);
   scene.stub.arrive(0);
   await until('every lead is everywhere', () => scene.complete(), 60_000);
+  // What the killed worker had brought without saying so is everywhere as well, and is yet to be brought again.
+  await until('what the killed worker held is settled', async () => !(await isOwing(scene.adminUrl)), 60_000);
   for (const { kill } of [daemon, workers[1]].filter((process) => process !== undefined)) {
     expect(await kill('SIGTERM')).toEqual({ code: 0, signal: null });
   }
