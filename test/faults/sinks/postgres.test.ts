@@ -205,13 +205,14 @@ async function connected(): Promise<pg.Client> {
   return client;
 }
 
-/** Whether leadsync is in a transaction and waits for what somebody holds. */
+/** Whether a write of leads waits for a lock; what the mirror waits for does not count. */
 async function waitsForLock(): Promise<boolean> {
   const client = new pg.Client({ connectionString: postgres.url });
   await client.connect();
   try {
     const { rowCount } = await client.query(
-      "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'leadsync/%' AND wait_event_type = 'Lock'",
+      `SELECT 1 FROM pg_stat_activity
+      WHERE application_name LIKE 'leadsync/%' AND wait_event_type = 'Lock' AND query ~ 'INSERT INTO \\S+\\.leads AS'`,
     );
     return rowCount !== null && rowCount > 0;
   } finally {
