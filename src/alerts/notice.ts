@@ -1,4 +1,4 @@
-import { OBEYED } from '../platform/text/obeyed.ts';
+import { blanked } from '../platform/text/printable.ts';
 import { type Condition, runbookOf, SEVERITY } from './condition.ts';
 
 /** What one notice says: a condition has begun, lasts (the daily reminder), or is over. Holds nothing of a lead. */
@@ -59,8 +59,8 @@ export function jsonOf({ at, test, notices }: Message): string {
       since: notice.since,
       at: notice.at,
       seconds: Math.round(lengthOf(notice) / 1000),
-      what: printable(notice.what),
-      next: printable(notice.next),
+      what: inOneLine(notice.what),
+      next: inOneLine(notice.next),
       runbook: runbookOf(notice.condition),
     })),
   });
@@ -69,9 +69,9 @@ export function jsonOf({ at, test, notices }: Message): string {
 function paragraphOf(notice: Notice): string {
   const { kind, since, what, next, condition } = notice;
   const length = printSpan(lengthOf(notice));
-  if (kind === 'over') return printable(`Over after ${length}: ${what} It had begun ${moment(since)}.`);
+  if (kind === 'over') return inOneLine(`Over after ${length}: ${what} It had begun ${moment(since)}.`);
   const lines = [`${HEADS[kind]}${what}`, `Since ${moment(since)} (${length}).`, `Next: ${next}`];
-  return [...lines.map(printable), `See ${runbookOf(condition)}`].join('\n');
+  return [...lines.map(inOneLine), `See ${runbookOf(condition)}`].join('\n');
 }
 
 /** What waits for somebody first, and of that the gravest. */
@@ -108,8 +108,8 @@ export function printSpan(ms: number): string {
 }
 
 /** Reasons come from destinations and services: in one line, of a bearable length. */
-function printable(text: string): string {
-  const line = text.replace(OBEYED, ' ').replace(/\s+/g, ' ').trim();
+function inOneLine(text: string): string {
+  const line = blanked(text).replace(/\s+/g, ' ').trim();
   return line.length > LONGEST ? `${line.slice(0, LONGEST).toWellFormed()}…` : line;
 }
 

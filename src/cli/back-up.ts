@@ -3,11 +3,11 @@ import { AlreadyThere, wholeOrNot } from '../exports/files/whole-or-not.ts';
 import { backUpLedger } from '../ledger/database/backup.ts';
 import { ledgerFile } from '../operations/opening/open-ledger.ts';
 import { listenForStop } from '../platform/process/stop-signals.ts';
+import { printable } from '../platform/text/printable.ts';
 import { CommandFailure } from './shell/command-failure.ts';
 import { type GlobalOptions, readableConfigOf, type Surroundings } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';
 import { outputFailure } from './shell/output-failure.ts';
-import { printable } from './shell/printable.ts';
 import { RowProgress } from './shell/row-progress.ts';
 
 const MB = 1_000_000;

@@ -1,13 +1,13 @@
 import { CommanderError } from 'commander';
 import { armFailpoints } from '../platform/process/failpoint.ts';
 import { asTyped, startCommand, typedCommand } from '../platform/process/typed-command.ts';
+import { printableLines } from '../platform/text/printable.ts';
 import { systemClock } from '../platform/time/clock.ts';
 import type { LogStream } from '../telemetry/logger.ts';
 import { program } from './program.ts';
 import { CommandFailure } from './shell/command-failure.ts';
 import type { Surroundings } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';
-import { printableLines } from './shell/printable.ts';
 
 type Streams = Pick<Surroundings, 'stdout' | 'stderr' | 'stdin' | 'env'>;
 

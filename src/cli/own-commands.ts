@@ -1,11 +1,11 @@
 import { Argument, type Command } from 'commander';
 import { didYouMean } from '../config/faults/suggest.ts';
+import { printable } from '../platform/text/printable.ts';
 import { SHELLS, type Shell } from './completion/shells.ts';
 import { describeCommand } from './shell/command.ts';
 import { CommandFailure } from './shell/command-failure.ts';
 import type { Surroundings } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';
-import { printable } from './shell/printable.ts';
 
 /** The commands about the command line itself, which need to see all the others. */
 export const OWN_COMMANDS = 'About leadsync:';

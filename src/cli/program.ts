@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import { asTyped, typedCommand } from '../platform/process/typed-command.ts';
 import { version } from '../platform/process/version.ts';
+import { printableLines } from '../platform/text/printable.ts';
 import { COMMANDS, type ListedCommand } from './command-table.ts';
 import { addOwnCommands } from './own-commands.ts';
 import type { Surroundings } from './shell/context.ts';
 import { defaultConfigFile } from './shell/default-config.ts';
 import { EXIT_CODE_MEANINGS } from './shell/exit-code.ts';
-import { printableLines } from './shell/printable.ts';
 
 /**
  * Returns the command line for these words: the command that they name, or the list of all where they name none. Only the commands

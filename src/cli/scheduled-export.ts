@@ -1,10 +1,10 @@
 import { exportOnce } from '../operations/exporting.ts';
 import { listenForStop } from '../platform/process/stop-signals.ts';
+import { printable } from '../platform/text/printable.ts';
 import { CommandFailure } from './shell/command-failure.ts';
 import { configOf, exportStatesOf, type GlobalOptions, type Surroundings } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';
 import { requireName } from './shell/names.ts';
-import { printable } from './shell/printable.ts';
 
 /** Makes a configured export now, beside a leadsync that runs or without one; it counts as the last one. @throws CommandFailure */
 export async function makeScheduled(

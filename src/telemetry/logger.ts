@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import { OBEYED } from '../platform/text/obeyed.ts';
+import { blanked } from '../platform/text/printable.ts';
 import type { LogLevel } from './event-kind.ts';
 import type { Event } from './events.ts';
 import { logLine } from './log-line.ts';
@@ -109,8 +109,8 @@ function plain(value: unknown): unknown {
 /** What a terminal obeys could forge a line or hide one, and text from afar has no natural end. */
 function clean(text: string, max: number): string {
   // Cut first: a text of many megabytes is not worth going through. Half of a pair at the cut is replaced with the rest.
-  const printable = text.slice(0, max).replace(OBEYED, ' ');
-  return text.length > max ? `${printable}…` : printable;
+  const blank = blanked(text.slice(0, max));
+  return text.length > max ? `${blank}…` : blank;
 }
 
 function describe(error: unknown): Record<string, unknown> {

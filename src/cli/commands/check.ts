@@ -1,12 +1,12 @@
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { type Checked, check as checkAll } from '../../operations/check.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { asTypedHere, configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { lastDeclared } from '../shell/last-declared.ts';
 import { printWarnings } from '../shell/print-warnings.ts';
-import { printable, printJson } from '../shell/printable.ts';
 
 /** `leadsync check`: can everything be reached? Changes nothing. Everything is checked, even when something fails. */
 export const command = defineCommand<{ json?: boolean }>({

@@ -1,8 +1,8 @@
 import { Argument } from 'commander';
+import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { valuesOf, widthOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { printable, printJson } from '../shell/printable.ts';
 import { table } from '../shell/table.ts';
 
 /** `leadsync config show`: every value in force, with where it comes from. */

@@ -4,6 +4,7 @@ import { HELD_BACK } from '../../leads/sink-health.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { DeliveryRow } from '../../ledger/contract/shown.ts';
 import { printMomentAndAge } from '../../platform/text/in-words.ts';
+import { printable, printJson } from '../../platform/text/printable.ts';
 import { allSinks, type SinkState, type SinkView } from '../../status/status-view.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
@@ -19,7 +20,6 @@ import {
 import { ExitCode } from '../shell/exit-code.ts';
 import { declareFilter, type FilterOptions, filterOf, requireOrder } from '../shell/filter.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
-import { printable, printJson } from '../shell/printable.ts';
 import { table } from '../shell/table.ts';
 
 interface Options extends FilterOptions {

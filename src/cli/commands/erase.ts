@@ -2,12 +2,12 @@ import type { Certificate } from '../../operations/erasure/certificate.ts';
 import { erase as eraseEverywhere, personToErase, type Sought } from '../../operations/erasure/erase.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf } from '../../platform/text/in-words.ts';
+import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
-import { printable, printJson } from '../shell/printable.ts';
 import { subjectOf } from '../shell/subject.ts';
 
 interface Options {

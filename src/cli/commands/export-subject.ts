@@ -1,9 +1,9 @@
+import { printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
-import { printJson } from '../shell/printable.ts';
 import { subjectOf } from '../shell/subject.ts';
 
 /** `leadsync export-subject LEAD|EMAIL|PHONE`: everything that is held of a person. */

@@ -9,6 +9,7 @@ import { type ExportRequest, exportTables } from '../../exports/files/export.ts'
 import { AlreadyThere } from '../../exports/files/whole-or-not.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { MOMENT_FORMS } from '../../platform/time/moment.ts';
 import { makeScheduled } from '../scheduled-export.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -17,7 +18,6 @@ import { readableConfigOf, type Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { readMoment } from '../shell/moment.ts';
 import { outputFailure } from '../shell/output-failure.ts';
-import { printable } from '../shell/printable.ts';
 import { RowProgress } from '../shell/row-progress.ts';
 
 interface Options {

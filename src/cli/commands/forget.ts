@@ -1,10 +1,10 @@
 import { countOf } from '../../platform/text/in-words.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sinkNames } from '../shell/names.ts';
-import { printable } from '../shell/printable.ts';
 
 /** `leadsync forget SINK`: skips what a sink is owed that was removed from the configuration. */
 export const command = defineCommand({

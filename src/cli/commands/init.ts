@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { exampleConfig } from '../../config/initial/example-config.ts';
 import { newConfig, variablesIn } from '../../config/initial/new-config.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import { canAsk, converse } from '../init/conversation.ts';
 import { askForConfig } from '../init/init-dialog.ts';
@@ -8,7 +9,6 @@ import { defineCommand } from '../shell/command.ts';
 import type { Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { alreadyThere, writeNewFile } from '../shell/new-file.ts';
-import { printable } from '../shell/printable.ts';
 
 const HINT = 'Name another file: `leadsync init other.yaml`.';
 

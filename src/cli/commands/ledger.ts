@@ -1,11 +1,11 @@
 import { acceptNewLedger } from '../../operations/opening/accept-ledger.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { backUp } from '../back-up.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { asTypedHere, type GlobalOptions, ledgerConfigOf, type Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { printable } from '../shell/printable.ts';
 
 /** `leadsync ledger ACTION`: copies the ledger, or makes a new one where leadsync asks whether one is meant. */
 export const command = defineCommand<object>({

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import type { SourceConfig } from '../../config/contract/config.ts';
 import { withLogin } from '../../operations/login.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { printable } from '../../platform/text/printable.ts';
 import type { Login } from '../../source/auth/login.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -9,7 +10,6 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName } from '../shell/names.ts';
-import { printable } from '../shell/printable.ts';
 
 /** `leadsync login SOURCE`: authorization code grant. Prints the address to open, takes the code, stores the tokens. */
 export const command = defineCommand({

@@ -1,9 +1,9 @@
+import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
-import { printable } from '../shell/printable.ts';
 
 /** `leadsync moved SOURCE`: the service is the same as before, at another address. */
 export const command = defineCommand({

@@ -1,9 +1,9 @@
 import { printMomentAndAge } from '../../platform/text/in-words.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { notStartedYet, requireName, sinkNames } from '../shell/names.ts';
-import { printable } from '../shell/printable.ts';
 
 /** `leadsync pause SINK`: nothing goes to it until it is resumed. Survives restarts. */
 export const command = defineCommand<{ reason: string }>({

@@ -1,10 +1,10 @@
 import { lastExports } from '../../operations/exporting.ts';
 import { describePlan, planOf } from '../../operations/plan.ts';
+import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { asTypedHere, configOf, exportStatesOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { lastDeclared } from '../shell/last-declared.ts';
-import { printable, printJson } from '../shell/printable.ts';
 
 const NOTHING =
   'No source, sink or export would change. Secrets (the url of a webhook is one) and other options are not compared; `leadsync reload` says what becomes of them.';

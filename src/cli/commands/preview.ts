@@ -3,6 +3,7 @@ import type { LeadId } from '../../leads/lead.ts';
 import type { Upcoming } from '../../ledger/contract/shown.ts';
 import { preview as previewOf } from '../../operations/preview.ts';
 import { printMomentAndAge } from '../../platform/text/in-words.ts';
+import { printable, printableLines, printJson } from '../../platform/text/printable.ts';
 import type { Preview } from '../../sinks/sink.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
@@ -10,7 +11,6 @@ import { commandShown, configOf, type ShowCommand, withLedger } from '../shell/c
 import { ExitCode } from '../shell/exit-code.ts';
 import { readLeadId } from '../shell/filter.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
-import { printable, printableLines, printJson } from '../shell/printable.ts';
 import { unknownLead } from '../shell/unknown-lead.ts';
 
 interface Options {

@@ -5,6 +5,7 @@ import type { Query } from '../../catalog/query.ts';
 import { didYouMean } from '../../config/faults/suggest.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { size } from '../../platform/options/option-types.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { FORMATS, type Format } from '../query/query-output.ts';
 import { noteOnNumbers, readValues } from '../query/query-values.ts';
 import { runQuery } from '../query/run-query.ts';
@@ -12,7 +13,6 @@ import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { readableConfigOf, type Surroundings, widthOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { printable } from '../shell/printable.ts';
 import { table } from '../shell/table.ts';
 
 interface Options {

@@ -2,13 +2,13 @@ import { openSink } from '../../operations/opening/open-sinks.ts';
 import { reconcile as compare, type Difference, type Reconciled } from '../../operations/reconcile.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf, printCount } from '../../platform/text/in-words.ts';
+import { printable, printJson } from '../../platform/text/printable.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandShown, configOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { notStartedYet, requireName } from '../shell/names.ts';
-import { printable, printJson } from '../shell/printable.ts';
 
 interface Options {
   readonly sink: string;

@@ -1,10 +1,10 @@
 import { isSound, type Recovery, recoverLedger } from '../../operations/recover.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { asTypedHere, commandShown, ledgerConfigOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { printJson } from '../shell/printable.ts';
 import { RowProgress } from '../shell/row-progress.ts';
 import { recoveryText } from '../views/recovery-text.ts';
 

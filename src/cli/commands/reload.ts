@@ -1,11 +1,11 @@
 import { type Fault, formatFault } from '../../config/contract/config-error.ts';
 import { hostAndPort } from '../../platform/http/host-and-port.ts';
+import { printable, printJson } from '../../platform/text/printable.ts';
 import { askDaemon, whomToAsk } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { despiteFaults } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { printable, printJson } from '../shell/printable.ts';
 
 /** A poll's end is not waited for, but sinks and the queue are told. */
 const RELOAD_MS = 30_000;

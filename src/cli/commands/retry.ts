@@ -3,6 +3,7 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { DeliveryFilter } from '../../ledger/contract/ledger-asking.ts';
 import type { DeliveryRow } from '../../ledger/contract/shown.ts';
 import { countOf } from '../../platform/text/in-words.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {
@@ -22,7 +23,6 @@ import {
   requireOrder,
 } from '../shell/filter.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
-import { printable } from '../shell/printable.ts';
 import { sayWhatWaits } from '../views/waiting-notes.ts';
 
 interface Options extends FilterOptions {

@@ -1,8 +1,8 @@
 import { configSchema } from '../../config/options/config-schema.ts';
+import { printJson } from '../../platform/text/printable.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import { defineCommand } from '../shell/command.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { printJson } from '../shell/printable.ts';
 
 /** `leadsync schema`: the JSON Schema of the configuration, for editors. */
 export const command = defineCommand({

@@ -1,4 +1,5 @@
 import { formatFault } from '../../config/contract/config-error.ts';
+import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askTheHolder } from '../running/holder.ts';
@@ -7,7 +8,6 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { commandShown, despiteFaults, exportStatesOf, widthOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { explainFailure } from '../shell/failure.ts';
-import { printJson } from '../shell/printable.ts';
 import { statusReport } from '../views/status-report.ts';
 import { statusJson } from '../views/status-view.ts';
 

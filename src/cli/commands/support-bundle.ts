@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { tar } from '../../platform/files/tar.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { writeNewFile } from '../shell/new-file.ts';
-import { printable } from '../shell/printable.ts';
 import { type SupportFile, supportFiles } from '../support-bundle/support-files.ts';
 
 interface Options {

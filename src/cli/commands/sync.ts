@@ -3,6 +3,7 @@ import { Daemon } from '../../daemon/daemon.ts';
 import type { PollFailure } from '../../daemon/joints/poll.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { printable, printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { defineCommand } from '../shell/command.ts';
 import {
@@ -13,7 +14,6 @@ import {
   type Surroundings,
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { printable, printJson } from '../shell/printable.ts';
 import { Progress } from '../shell/progress.ts';
 import { statusJson } from '../views/status-view.ts';
 import { SyncResult } from '../views/sync-result.ts';

@@ -1,11 +1,11 @@
 import { followLedger } from '../../operations/follow-ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { printableLines } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { readableConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
-import { printableLines } from '../shell/printable.ts';
 import { happeningJson, happeningLine, isAbout, isWorthTelling } from '../views/happening.ts';
 
 interface Options {

@@ -1,11 +1,11 @@
 import { didYouMean } from '../../config/faults/suggest.ts';
 import { type TestedAlert, testAlert as test } from '../../operations/test-alert.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { asTypedHere, configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { printable, printJson } from '../shell/printable.ts';
 
 /** `leadsync test-alert`: does a notice arrive? Sends one that is marked as a test, to one destination or to all. */
 export const command = defineCommand<{ json?: boolean }>({

@@ -1,10 +1,10 @@
 import { testSink as test } from '../../operations/test-sink.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { asTypedHere, configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName } from '../shell/names.ts';
-import { printable, printJson } from '../shell/printable.ts';
 
 /** `leadsync test-sink SINK`: sends one test event. */
 export const command = defineCommand<{ json?: boolean }>({

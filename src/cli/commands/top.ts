@@ -5,6 +5,7 @@ import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askTheHolder, type Holder, NOBODY } from '../running/holder.ts';
@@ -20,7 +21,6 @@ import {
   widthOf,
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { printJson } from '../shell/printable.ts';
 import { FullScreen } from '../views/full-screen.ts';
 import { paceOf } from '../views/pace.ts';
 import { type Shown, topFrame } from '../views/top-frame.ts';

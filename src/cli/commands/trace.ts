@@ -1,12 +1,12 @@
 import { Argument } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
 import type { TraceEntry } from '../../ledger/contract/shown.ts';
+import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandShown, readableConfigOf, widthOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { readLeadId } from '../shell/filter.ts';
 import { requireName, sourceNames } from '../shell/names.ts';
-import { printable, printJson } from '../shell/printable.ts';
 import { table } from '../shell/table.ts';
 import { unknownLead } from '../shell/unknown-lead.ts';
 

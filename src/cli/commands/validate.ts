@@ -2,11 +2,11 @@ import { configWarnings } from '../../config/config-warnings.ts';
 import type { Config } from '../../config/contract/config.ts';
 import { ConfigError } from '../../config/contract/config-error.ts';
 import { countOf } from '../../platform/text/in-words.ts';
+import { printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { printWarnings } from '../shell/print-warnings.ts';
-import { printJson } from '../shell/printable.ts';
 
 /** `leadsync validate`: is the configuration right? Opens no connection. */
 export const command = defineCommand<{ json?: boolean }>({

@@ -1,7 +1,7 @@
+import { printJson } from '../../platform/text/printable.ts';
 import { buildInfo } from '../shell/build-info.ts';
 import { defineCommand } from '../shell/command.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { printJson } from '../shell/printable.ts';
 
 /** `leadsync version`: what this leadsync was made from, and what it runs on. */
 export const command = defineCommand<{ json?: boolean }>({

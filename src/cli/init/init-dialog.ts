@@ -1,9 +1,9 @@
 import { didYouMean } from '../../config/faults/suggest.ts';
 import type { NewConfig } from '../../config/initial/new-config.ts';
 import { sourceEntry } from '../../config/options/source-entry.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import type { SinkType } from '../../sinks/sink.ts';
-import { printable } from '../shell/printable.ts';
 
 /** Somebody at a terminal. */
 export interface Conversation {

@@ -1,6 +1,6 @@
 import { type Answer, type Cell, QueryRefused } from '../../ledger/extraction/reading.ts';
 import { csvLine } from '../../platform/text/csv-line.ts';
-import { printable } from '../shell/printable.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { table } from '../shell/table.ts';
 
 /** How an answer is written. `table` is for people: it waits for all rows, to know how wide columns are. */

@@ -7,11 +7,11 @@ import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { disk } from '../../platform/files/files.ts';
 import { asTyped, startCommand, typedCommand } from '../../platform/process/typed-command.ts';
 import { countOf } from '../../platform/text/in-words.ts';
+import { printable } from '../../platform/text/printable.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { defaultConfigFile } from './default-config.ts';
-import { printable } from './printable.ts';
 
 /** What a command has of its surroundings. Standard output is data, standard error is messages. */
 export interface Surroundings {

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
 import { MAX_LEAD_ID } from '../../leads/lead.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { MOMENT_FORMS } from '../../platform/time/moment.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { Surroundings } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { readMoment } from './moment.ts';
-import { printable } from './printable.ts';
 
 /** The options by which commands choose deliveries or leads. */
 export interface FilterOptions {

@@ -1,10 +1,10 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { didYouMean } from '../../config/faults/suggest.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { ShowCommand } from './context.ts';
 import { ExitCode } from './exit-code.ts';
-import { printable } from './printable.ts';
 
 /** Every sink that a command may name: those configured, and those that the ledger remembers. */
 export function sinkNames(config: LedgerConfig, { sinks }: Pick<LedgerStatus, 'sinks'>): string[] {

@@ -1,9 +1,9 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { codeOf } from '../../platform/failures/error-code.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
 import { outputFailure } from './output-failure.ts';
-import { printable } from './printable.ts';
 
 /** Writes a file that is not there yet, whole or not at all. `hint` says what to do when it is. @throws CommandFailure */
 export function writeNewFile(file: string, content: string | Buffer, hint: string, mode = 0o666): void {

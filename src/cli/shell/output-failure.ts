@@ -1,7 +1,7 @@
 import { diskFailure } from '../../platform/failures/disk-failure.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
-import { printable } from './printable.ts';
 
 /** Of a folder that somebody named, and that was never there. */
 const NO_FOLDER = { what: 'cannot be written', hint: 'Make the folder that it is to lie in.' };

@@ -1,7 +1,7 @@
 import type { AttemptNews, LeadNews, PollNews } from '../../ledger/contract/news-entries.ts';
 import type { Happening, SinkChange } from '../../operations/follow-ledger.ts';
+import { printable } from '../../platform/text/printable.ts';
 import { readPollError } from '../../status/poll-error.ts';
-import { printable } from '../shell/printable.ts';
 
 /** What something that happened is about, for those who want to hear of a part of it. */
 export function isAbout(

@@ -6,10 +6,10 @@ import {
   printMoment,
   printMomentAndAge,
 } from '../../platform/text/in-words.ts';
+import { printable } from '../../platform/text/printable.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import type { Circumstances, Trouble } from '../../status/trouble.ts';
 import { troublesOf } from '../../status/troubles.ts';
-import { printable } from '../shell/printable.ts';
 import { table } from '../shell/table.ts';
 
 /** So many sources or sinks are named that something is wrong with alike. */

@@ -1,7 +1,7 @@
 import { version } from '../../platform/process/version.ts';
 import { printAge, printCount, printLength, printMoment } from '../../platform/text/in-words.ts';
+import { printable } from '../../platform/text/printable.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
-import { printable } from '../shell/printable.ts';
 import { fold, table } from '../shell/table.ts';
 import type { Pace } from './pace.ts';
 import { attentionLines, type Given } from './status-report.ts';

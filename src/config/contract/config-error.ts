@@ -1,3 +1,5 @@
+import { printable } from '../../platform/text/printable.ts';
+
 /** One thing that is wrong with a configuration. Holds no value from the file or the environment. */
 export interface Fault {
   /** The file as the operator named it. */
@@ -34,12 +36,5 @@ export function formatFault(fault: Fault): string {
   const where = fault.path === '' ? '' : `${fault.path}: `;
   const next = fault.hint === '' ? '' : `; ${fault.hint}`;
   // Keys and messages may come from the file: what a terminal would obey is shown, not obeyed.
-  return `${place}: ${where}${fault.message}${next}`.replace(
-    /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu,
-    printable,
-  );
-}
-
-function printable(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return printable(`${place}: ${where}${fault.message}${next}`);
 }

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import { escaped, OBEYED_IN_PAGES } from '../../../platform/text/obeyed.ts';
+import { escaped, OBEYED_IN_PAGES } from '../../../platform/text/printable.ts';
 
 /** The value of a field goes back as it came. A quotation mark in text is escaped, so this is an attribute. */
 const VALUE = / value="[^"]*"/;
