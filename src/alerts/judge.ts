@@ -1,7 +1,6 @@
 import { fallenFrom } from '../leads/listing-fall.ts';
-import { countOf, sentence } from '../platform/text/in-words.ts';
+import { countOf, printMinute, printSpan, sentence } from '../platform/text/format.ts';
 import type { Condition, Limits } from './condition.ts';
-import { printSpan } from './notice.ts';
 import type { Observed, ObservedExport, ObservedSink, ObservedSource } from './observed.ts';
 
 /** One condition of one source, sink or export, as it is now. */
@@ -235,9 +234,7 @@ function slow({ name, health, recentMs, batchWaitMs }: ObservedSink, limitMs: nu
 function exportFails({ name, lastMadeAt, failure }: ObservedExport, afterMs: number): Wrong | undefined {
   if (!failure) return undefined;
   const times = failure.times === 1 ? 'once' : `${failure.times} times in a row`;
-  const last = lastMadeAt
-    ? `the last one is of ${lastMadeAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`
-    : 'none was ever made';
+  const last = lastMadeAt ? `the last one is of ${printMinute(lastMadeAt)}` : 'none was ever made';
   return {
     since: undefined,
     afterMs,

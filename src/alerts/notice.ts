@@ -1,3 +1,4 @@
+import { printMinute, printSpan } from '../platform/text/format.ts';
 import { blanked } from '../platform/text/printable.ts';
 import { type Condition, runbookOf, SEVERITY } from './condition.ts';
 
@@ -69,8 +70,8 @@ export function jsonOf({ at, test, notices }: Message): string {
 function paragraphOf(notice: Notice): string {
   const { kind, since, what, next, condition } = notice;
   const length = printSpan(lengthOf(notice));
-  if (kind === 'over') return inOneLine(`Over after ${length}: ${what} It had begun ${moment(since)}.`);
-  const lines = [`${HEADS[kind]}${what}`, `Since ${moment(since)} (${length}).`, `Next: ${next}`];
+  if (kind === 'over') return inOneLine(`Over after ${length}: ${what} It had begun ${printMinute(since)}.`);
+  const lines = [`${HEADS[kind]}${what}`, `Since ${printMinute(since)} (${length}).`, `Next: ${next}`];
   return [...lines.map(inOneLine), `See ${runbookOf(condition)}`].join('\n');
 }
 
@@ -81,30 +82,6 @@ function rankOf({ kind, condition }: Notice): number {
 
 function lengthOf({ since, at }: Notice): number {
   return Math.max(0, at.getTime() - since.getTime());
-}
-
-function moment(at: Date): string {
-  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-}
-
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
-] as const;
-
-/** A length of time in its two largest units: `2 h 5 min`. */
-export function printSpan(ms: number): string {
-  const first = UNITS.findIndex(([, size]) => ms >= size);
-  if (first < 0) return '0 s';
-  let left = ms;
-  const parts = UNITS.slice(first, first + 2).map(([unit, size]) => {
-    const n = Math.floor(left / size);
-    left -= n * size;
-    return n > 0 ? `${n} ${unit}` : '';
-  });
-  return parts.filter(Boolean).join(' ');
 }
 
 /** Reasons come from destinations and services: in one line, of a bearable length. */

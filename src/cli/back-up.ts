@@ -3,14 +3,13 @@ import { AlreadyThere, wholeOrNot } from '../exports/files/whole-or-not.ts';
 import { backUpLedger } from '../ledger/database/backup.ts';
 import { ledgerFile } from '../operations/opening/open-ledger.ts';
 import { listenForStop } from '../platform/process/stop-signals.ts';
+import { printBytes } from '../platform/text/format.ts';
 import { printable } from '../platform/text/printable.ts';
 import { CommandFailure } from './shell/command-failure.ts';
 import { type GlobalOptions, readableConfigOf, type Surroundings } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';
 import { outputFailure } from './shell/output-failure.ts';
 import { RowProgress } from './shell/row-progress.ts';
-
-const MB = 1_000_000;
 
 /** `leadsync ledger backup FILE`: copies the ledger while leadsync runs or not, whole or not at all. */
 export async function backUp(
@@ -28,7 +27,7 @@ export async function backUp(
   const { stdout, stderr } = surroundings;
   const progress = new RowProgress(stderr);
   const onCopied = ({ bytes, of }: { bytes: number; of: number }) =>
-    progress.say(`Copied ${inMb(bytes)} of ${inMb(of)} MB`);
+    progress.say(`Copied ${printBytes(bytes)} of ${printBytes(of)}`);
   const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
   try {
     await wholeOrNot(output, (copy) => backUpLedger(file, copy, { signal: stop.signal, onCopied }));
@@ -38,7 +37,7 @@ export async function backUp(
     progress.end();
     stop.release();
   }
-  stdout.write(`Wrote ${printable(output)}, ${inMb(statSync(output).size)} MB. It holds personal data.\n`);
+  stdout.write(`Wrote ${printable(output)}, ${printBytes(statSync(output).size)}. It holds personal data.\n`);
   return ExitCode.done;
 }
 
@@ -48,8 +47,4 @@ function explained(error: unknown, output: string, signal: AbortSignal): unknown
   if (error instanceof AlreadyThere)
     return new CommandFailure(ExitCode.notDone, printable(error.message), 'Name another file.');
   return outputFailure(output, error) ?? error;
-}
-
-function inMb(bytes: number): string {
-  return (bytes / MB).toFixed(1);
 }

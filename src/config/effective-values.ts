@@ -1,11 +1,11 @@
 import { dirname, resolve } from 'node:path';
 import type { LineCounter } from 'yaml';
+import { printDuration } from '../platform/text/format.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import { type Path, printPath } from './faults/fault-list.ts';
 import { takesSecretFile } from './options/absolute-paths.ts';
 import { sinkSchema } from './options/config-schema.ts';
 import { daemonOptions } from './options/daemon-options.ts';
-import { printDuration } from './options/option-limits.ts';
 import { isSchema, type JsonSchema, optionSchema } from './options/option-schema.ts';
 import { DEFAULT_EVERY_MS } from './options/poll-options.ts';
 import { sourceEntry } from './options/source-entry.ts';

@@ -14,7 +14,7 @@ import { inspectFile } from '../ledger/database/inspect-file.ts';
 import { codeOf } from '../platform/failures/error-code.ts';
 import { disk } from '../platform/files/files.ts';
 import type { Secret } from '../platform/options/secret.ts';
-import { countOf } from '../platform/text/in-words.ts';
+import { countOf } from '../platform/text/format.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import { SinkUnavailable } from '../sinks/sink.ts';
 import { type Source, SourceError } from '../source/contract/source.ts';

@@ -9,7 +9,7 @@ import {
 import type { Config, SinkConfig, SourceConfig } from '../config/contract/config.ts';
 import { didYouMean } from '../config/faults/suggest.ts';
 import type { LastDeclared } from '../ledger/contract/declared.ts';
-import { countOf } from '../platform/text/in-words.ts';
+import { countOf } from '../platform/text/format.ts';
 import { originOf } from '../source/http-source.ts';
 
 type LastSink = LastDeclared['sinks'][number];

@@ -1,6 +1,6 @@
 import { fallenFrom } from '../leads/listing-fall.ts';
 import type { PollRow, SourceStatus } from '../ledger/contract/shown.ts';
-import { countOf, printLength, printMoment, printMomentAndAge } from '../platform/text/in-words.ts';
+import { countOf, printLength, printMoment, printMomentAndAge } from '../platform/text/format.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
 import { nextCronTime } from './cron-times.ts';
 import { nextPollAfter } from './next-poll.ts';

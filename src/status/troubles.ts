@@ -1,4 +1,4 @@
-import { countOf, printAge, printMoment, printMomentAndAge } from '../platform/text/in-words.ts';
+import { countOf, printAge, printMoment, printMomentAndAge } from '../platform/text/format.ts';
 import type { ExportView } from './export-view.ts';
 import { sourceTroubles } from './source-troubles.ts';
 import type { SinkView, SourceView } from './status-view.ts';

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { printCount } from '../../platform/text/format.ts';
 import {
   Configuration,
   DeliveryRow,
@@ -77,7 +78,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     {
       schema: {
         operationId: 'countDeliveries',
-        summary: `How many deliveries a filter means, counted up to ${MOST_COUNTED.toLocaleString('en')}`,
+        summary: `How many deliveries a filter means, counted up to ${printCount(MOST_COUNTED)}`,
         tags: ['deliveries'],
         querystring: deliveryCountQuery,
         response: answers(z.object({ deliveries: z.int().nonnegative() })),

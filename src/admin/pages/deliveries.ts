@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { countOf, printCount } from '../../platform/text/format.ts';
 import { DeliveryFilter, type DeliveryRow, DeliveryState, type SinkOverview } from '../contract/model.ts';
 import { MOST_COUNTED, type Page } from '../contract/operations.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
@@ -14,7 +15,6 @@ import { nextAttempt, whyItWaits } from './parts/next-attempt.ts';
 import { emptyWords, pageOf, pager } from './parts/pager.ts';
 import { type AddPage, fieldsOf, type Site } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
-import { counted, countOf } from './parts/wording.ts';
 
 type Filter = Filtered<DeliveryFilter>;
 
@@ -93,7 +93,7 @@ const columnsFor = (sinks: readonly SinkOverview[], now: Date): readonly Column<
   { label: 'Sink', of: ({ sink }) => sink },
   { label: 'For', of: ({ event, replay }) => `${event}${replay ? ', replay' : ''}` },
   { label: 'State', of: ({ state }) => badge(state) },
-  { label: 'Attempts', of: ({ attempts }) => counted(attempts), number: true },
+  { label: 'Attempts', of: ({ attempts }) => printCount(attempts), number: true },
   { label: 'Owed', of: (row) => moment(row.owed_at), number: true },
   { label: 'Settled', of: (row) => moment(row.settled_at), number: true },
   { label: 'Next attempt', of: (row) => whyItWaits(row, sinks, now) ?? nextAttempt(row, now), number: true },
@@ -121,7 +121,7 @@ async function retrySelected(
   if (fieldsOf(request).has('all')) return retryMatching(site, request, reply);
   if (!fieldsOf(request).has('sure')) {
     return site.ask(request, reply, {
-      ...retryAsk(countOf(selected.length, 'selected delivery', 'selected deliveries'), back),
+      ...retryAsk(countOf(selected.length, 'selected delivery'), back),
       fields: selected.map((delivery) => ['delivery', delivery] as const),
     });
   }
@@ -151,7 +151,7 @@ async function retryMatching(
   const meant = { ...filter, state: filter.state ?? 'dead' };
   if (fields.has('sure')) return site.done(reply, back, retried(await site.operations.retry(meant)));
   const count = await site.operations.countDeliveries(meant);
-  const words = `${count >= MOST_COUNTED ? 'at least ' : ''}${countOf(count, `${meant.state} delivery`, `${meant.state} deliveries`)}`;
+  const words = `${count >= MOST_COUNTED ? 'at least ' : ''}${countOf(count, `${meant.state} delivery`)}`;
   return site.ask(request, reply, { ...retryAsk(words, back, count), fields: [['all', 'yes']] });
 }
 

@@ -1,11 +1,11 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { countOf, printBytes, printCount, printSpan } from '../../platform/text/format.ts';
 import type { Overview } from '../contract/model.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
 import { ago, moment } from './parts/moment.ts';
 import { table } from './parts/table.ts';
-import { bytesOf, counted, countOf, durationOf } from './parts/wording.ts';
 
 type Export = Overview['exports'][number];
 
@@ -33,7 +33,7 @@ function exportTable(exports: readonly Export[], now: Date): VNode {
       { label: 'When', of: when },
       { label: 'Last made', of: (one) => ago(one.last_success_at, now), number: true },
       { label: 'Rows', of: rows, number: true },
-      { label: 'Size', of: ({ bytes }) => (bytes === null ? none() : bytesOf(bytes)), number: true },
+      { label: 'Size', of: ({ bytes }) => (bytes === null ? none() : printBytes(bytes)), number: true },
       { label: 'Next', of: (one) => next(one, now), number: true },
     ],
     rows: exports,
@@ -58,14 +58,12 @@ function said({ state, failures, last_error }: Export): string {
 }
 
 function when({ every_seconds, at, timezone }: Export): string {
-  return every_seconds === null
-    ? `daily at ${at} (${timezone})`
-    : `every ${durationOf(every_seconds * 1000)}`;
+  return every_seconds === null ? `daily at ${at} (${timezone})` : `every ${printSpan(every_seconds * 1000)}`;
 }
 
 function rows({ rows }: Export): Content {
   if (rows === null) return none();
-  return rows === 0 ? 'no rows' : counted(rows);
+  return rows === 0 ? 'no rows' : printCount(rows);
 }
 
 function next({ state, next_at }: Export, now: Date): Content {

@@ -1,11 +1,11 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { printCount, printSpan } from '../../platform/text/format.ts';
 import type { LeadDetail } from '../contract/model.ts';
 import { revealVersion } from './lead-content.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
 import { moment } from './parts/moment.ts';
-import { counted, durationOf } from './parts/wording.ts';
 
 interface Happening {
   readonly at: string;
@@ -66,10 +66,10 @@ function owed({ owed_at, sink, event, lead_version, replay }: Delivery): Happeni
 
 function attempted(sink: string, attempt: Delivery['attempt_rows'][number]): Happening {
   const { started_at, duration_ms, outcome, http_status, error, times, last_started_at } = attempt;
-  const facts = [durationOf(duration_ms), http_status !== null && `HTTP ${http_status}`]
+  const facts = [printSpan(duration_ms), http_status !== null && `HTTP ${http_status}`]
     .filter(Boolean)
     .join(', ');
-  const again = times > 1 && html`${counted(times)} times alike, the last ${moment(last_started_at)}. `;
+  const again = times > 1 && html`${printCount(times)} times alike, the last ${moment(last_started_at)}. `;
   return {
     at: started_at,
     what: html`<strong>Attempt</strong> at ${sink}: ${badge(outcome)} ${facts}`,

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
+import { countOf } from '../../platform/text/format.ts';
 import type { LeadDetail, SinkOverview } from '../contract/model.ts';
 import { concealed, revealed } from './lead-content.ts';
 import { timeline } from './lead-timeline.ts';
@@ -12,7 +13,6 @@ import { moment } from './parts/moment.ts';
 import { nextAttempt, whyItWaits } from './parts/next-attempt.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
-import { countOf } from './parts/wording.ts';
 
 /** The page of one lead: what became of it, and what can be done about it. */
 export const addLead: AddPage = (app, site) => {

@@ -1,5 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
 import type { Overview, SinkOverview } from '../contract/model.ts';
 import { exportId, exportSection } from './exports.ts';
 import { goneAddress, sinkAddress, withQuery } from './parts/addresses.ts';
@@ -9,7 +10,6 @@ import { marked } from './parts/marked.ts';
 import { ago } from './parts/moment.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
-import { counted, countOf, durationOf } from './parts/wording.ts';
 
 /** The page that says whether leads flow. */
 export const addOverview: AddPage = (app, site) => {
@@ -90,9 +90,9 @@ function tiles(overview: Overview, now: Date): VNode {
   const day = overview.leads_per_hour.slice(-24).reduce((sum, { leads }) => sum + leads, 0);
   return html`<dl class="tiles">
     ${tile('Last poll', ago(lastPoll, now), complete ? html`the listing is known as of ${ago(complete, now)}` : 'no listing is known yet')}
-    ${tile('New leads', counted(day), 'in the last 24 hours')}
-    ${tile('Pending', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${counted(pending)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'nothing is owed')}
-    ${tile('Dead', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${counted(dead)}</a>`, dead > 0 ? 'given up, with the reason' : 'nothing was given up', dead > 0)}
+    ${tile('New leads', printCount(day), 'in the last 24 hours')}
+    ${tile('Pending', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${printCount(pending)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'nothing is owed')}
+    ${tile('Dead', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${printCount(dead)}</a>`, dead > 0 ? 'given up, with the reason' : 'nothing was given up', dead > 0)}
   </dl>`;
 }
 
@@ -104,7 +104,7 @@ function leadsPerHour({ leads_per_hour: hours }: Overview): VNode {
   const points = hours.map(({ hour, leads }) => [Date.parse(hour) / 1000, leads]);
   const all = hours.reduce((sum, { leads }) => sum + leads, 0);
   const most = Math.max(0, ...hours.map(({ leads }) => leads));
-  const summary = `${countOf(all, 'new lead')} in the last 48 hours, at most ${counted(most)} in one`;
+  const summary = `${countOf(all, 'new lead')} in the last 48 hours, at most ${printCount(most)} in one`;
   return html`<section>
     <h2>Leads per hour</h2>
     <div id="chart" class="chart" role="img" aria-label=${`New leads per hour: ${summary}`} data-points=${JSON.stringify(points)} hx-morph-skip-children></div>
@@ -129,7 +129,7 @@ function speedToLead({ speed_to_lead: speeds }: Overview): VNode {
 
 const speedColumns: readonly Column<Overview['speed_to_lead'][number]>[] = [
   { label: 'Sink', of: ({ sink }) => sink },
-  { label: 'Leads', of: ({ leads }) => counted(leads), number: true },
+  { label: 'Leads', of: ({ leads }) => printCount(leads), number: true },
   { label: 'Seen p50', of: (speed) => inSeconds(speed.seen_to_delivered_p50_seconds), number: true },
   { label: 'p95', of: (speed) => inSeconds(speed.seen_to_delivered_p95_seconds), number: true },
   { label: 'Created p50', of: (speed) => inSeconds(speed.created_to_delivered_p50_seconds), number: true },
@@ -137,7 +137,7 @@ const speedColumns: readonly Column<Overview['speed_to_lead'][number]>[] = [
 ];
 
 function inSeconds(seconds: number | null): string {
-  return seconds === null ? '–' : durationOf(seconds * 1000);
+  return seconds === null ? '–' : printSpan(seconds * 1000);
 }
 
 function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
@@ -149,15 +149,15 @@ function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
         label: 'State',
         of: (sink) => [badge(sink.state), sink.reason && html` <small>${sink.reason}</small>`],
       },
-      { label: 'Pending', of: ({ pending }) => counted(pending), number: true },
+      { label: 'Pending', of: ({ pending }) => printCount(pending), number: true },
       { label: 'Oldest', of: (sink) => ago(sink.oldest_owed_at, now, '–'), number: true },
-      { label: 'Retrying', of: ({ retrying }) => counted(retrying), number: true },
+      { label: 'Retrying', of: ({ retrying }) => printCount(retrying), number: true },
       {
         label: 'Dead',
-        of: ({ dead }) => html`<span class=${dead > 0 && 'dead'}>${counted(dead)}</span>`,
+        of: ({ dead }) => html`<span class=${dead > 0 && 'dead'}>${printCount(dead)}</span>`,
         number: true,
       },
-      { label: 'Delivered', of: ({ delivered }) => counted(delivered), number: true },
+      { label: 'Delivered', of: ({ delivered }) => printCount(delivered), number: true },
       { label: 'Last delivered', of: (sink) => ago(sink.last_delivered_at, now), number: true },
     ],
     rows: sinks,
@@ -180,9 +180,9 @@ function sourceTable({ sources }: Overview, now: Date): VNode {
       },
       { label: 'Polled', of: (source) => ago(source.last_poll_at, now), number: true },
       { label: 'Complete', of: (source) => ago(source.last_success_at, now), number: true },
-      { label: 'Listed', of: (source) => counted(source.leads_listed), number: true },
-      { label: 'Leads known', of: ({ leads }) => counted(leads), number: true },
-      { label: 'Rejected', of: (source) => counted(source.leads_rejected), number: true },
+      { label: 'Listed', of: (source) => printCount(source.leads_listed), number: true },
+      { label: 'Leads known', of: ({ leads }) => printCount(leads), number: true },
+      { label: 'Rejected', of: (source) => printCount(source.leads_rejected), number: true },
     ],
     rows: sources,
     key: ({ source }) => `source-${source}`,

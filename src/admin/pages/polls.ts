@@ -1,4 +1,5 @@
 import { html } from 'htm/preact';
+import { printBytes, printCount, printSpan } from '../../platform/text/format.ts';
 import { PollFilter, type PollRow } from '../contract/model.ts';
 import { goneAddress } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
@@ -9,7 +10,6 @@ import { moment } from './parts/moment.ts';
 import { emptyWords, pageOf, pager } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
-import { bytesOf, counted, durationOf } from './parts/wording.ts';
 
 /** The page of the polls, with what each found. */
 export const addPolls: AddPage = (app, site) => {
@@ -60,21 +60,21 @@ const columns: readonly Column<PollRow>[] = [
   { label: 'Status', of: ({ status }) => badge(status) },
   {
     label: 'Took',
-    of: (poll) => (poll.duration_ms === null ? '–' : durationOf(poll.duration_ms)),
+    of: (poll) => (poll.duration_ms === null ? '–' : printSpan(poll.duration_ms)),
     number: true,
   },
-  { label: 'Listed', of: (poll) => counted(poll.leads_listed), number: true },
+  { label: 'Listed', of: (poll) => printCount(poll.leads_listed), number: true },
   { label: 'New', of: (poll) => some(poll.leads_new), number: true },
   { label: 'Changed', of: (poll) => some(poll.leads_changed), number: true },
   { label: 'Rejected', of: (poll) => some(poll.leads_rejected), number: true },
-  { label: 'Size', of: ({ bytes }) => (bytes === 0 ? '–' : bytesOf(bytes)), number: true },
+  { label: 'Size', of: ({ bytes }) => (bytes === 0 ? '–' : printBytes(bytes)), number: true },
   { label: 'HTTP', of: (poll) => poll.http_status ?? '–', number: true },
   { label: 'Error', of: ({ error }) => error && html`<bdi>${error}</bdi>`, text: true },
 ];
 
 /** Most polls find nothing: what they found stands out. */
 function some(count: number) {
-  return count === 0 ? html`<span class="none">0</span>` : html`<strong>${counted(count)}</strong>`;
+  return count === 0 ? html`<span class="none">0</span>` : html`<strong>${printCount(count)}</strong>`;
 }
 
 function keyOf({ poll_id }: PollRow): string {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
 import type { SinkOverview } from '../contract/model.ts';
 import { sinkAction, withQuery } from './parts/addresses.ts';
 import type { Ask } from './parts/ask.ts';
@@ -11,7 +12,6 @@ import { marked } from './parts/marked.ts';
 import { ago, moment } from './parts/moment.ts';
 import type { Notice } from './parts/notice.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
-import { counted, countOf, durationOf } from './parts/wording.ts';
 
 /** The page of the sinks, with what can be done about each. */
 export const addSinks: AddPage = (app, site) => {
@@ -39,7 +39,7 @@ function card(sink: SinkOverview, now: Date, asTyped: Site['asTyped']): VNode {
     ${said(sink, asTyped)}
     <dl class="facts">
       ${fact('Pending', linked(sink, 'pending'))}
-      ${fact('Retrying', counted(sink.retrying))}
+      ${fact('Retrying', printCount(sink.retrying))}
       ${fact('Dead', linked(sink, 'dead'))}
       ${fact('Delivered', linked(sink, 'delivered'))}
       ${fact('Skipped', linked(sink, 'skipped'))}
@@ -74,7 +74,7 @@ function fact(label: string, value: Content): VNode {
 }
 
 function linked(sink: SinkOverview, state: 'pending' | 'dead' | 'delivered' | 'skipped'): Content {
-  return html`<a href=${withQuery('/deliveries', { sink: sink.sink, state })}>${counted(sink[state])}</a>`;
+  return html`<a href=${withQuery('/deliveries', { sink: sink.sink, state })}>${printCount(sink[state])}</a>`;
 }
 
 function buttons(sink: SinkOverview): Content {
@@ -86,7 +86,7 @@ function buttons(sink: SinkOverview): Content {
       : askingButton(sinkAction(name, 'pause'), 'Pause…'),
     state === 'held' && askingButton(sinkAction(name, 'resume'), 'Try now…', { primary: true }),
     askingButton(sinkAction(name, 'test'), 'Test…'),
-    dead > 0 && askingButton(sinkAction(name, 'retry'), `Retry ${counted(dead)} dead…`),
+    dead > 0 && askingButton(sinkAction(name, 'retry'), `Retry ${printCount(dead)} dead…`),
   ];
 }
 
@@ -105,7 +105,7 @@ const pause: Action = {
   ask: ({ sink, pending }) => ({
     title: `Pause ${sink}`,
     question: `Pause ${sink}?`,
-    consequences: `Nothing is brought to it until it is resumed, over restarts too. Its leads wait and are kept${pending > 0 ? `: ${counted(pending)} now` : ''}.`,
+    consequences: `Nothing is brought to it until it is resumed, over restarts too. Its leads wait and are kept${pending > 0 ? `: ${printCount(pending)} now` : ''}.`,
     yes: 'Pause',
     form: html`<p class="field"><label for="reason">Why? It is shown wherever the sink is.</label>
       <input id="reason" name="reason" required maxlength=${MAX_REASON} autocomplete="off" autofocus /></p>`,
@@ -144,7 +144,7 @@ const test: Action = {
   act: async (site, sink) => {
     const result = await site.operations.test(sink);
     if (result === undefined) return undefined;
-    const took = durationOf(result.duration_ms);
+    const took = printSpan(result.duration_ms);
     return result.arrived
       ? good(`${sink} took the test event in ${took}. ${result.what}`)
       : bad(`${sink} did not take the test event (${took}). ${result.what}`);
@@ -161,7 +161,7 @@ const retry: Action = {
         question: 'There is nothing to retry',
         consequences: `${sink} has no dead deliveries.`,
       };
-    const words = countOf(dead, 'dead delivery', 'dead deliveries');
+    const words = countOf(dead, 'dead delivery');
     return {
       title,
       question: `Retry ${words} of ${sink}?`,
@@ -173,9 +173,7 @@ const retry: Action = {
   act: async (site, sink) => {
     const count = await site.operations.retry({ sink, state: 'dead' });
     if (count === 0) return bad(`Nothing was retried: ${sink} has no dead deliveries any more.`);
-    return good(
-      `${countOf(count, 'delivery', 'deliveries')} of ${sink} ${count === 1 ? 'is' : 'are'} due now.`,
-    );
+    return good(`${countOf(count, 'delivery')} of ${sink} ${count === 1 ? 'is' : 'are'} due now.`);
   },
 };
 

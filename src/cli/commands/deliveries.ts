@@ -3,7 +3,7 @@ import type { DeliveryState } from '../../leads/delivery.ts';
 import { HELD_BACK } from '../../leads/sink-health.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { DeliveryRow } from '../../ledger/contract/shown.ts';
-import { printMomentAndAge } from '../../platform/text/in-words.ts';
+import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { allSinks, type SinkState, type SinkView } from '../../status/status-view.ts';
 import { defineCommand } from '../shell/command.ts';

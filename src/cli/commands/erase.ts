@@ -1,7 +1,7 @@
 import type { Certificate } from '../../operations/erasure/certificate.ts';
 import { erase as eraseEverywhere, personToErase, type Sought } from '../../operations/erasure/erase.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
-import { countOf } from '../../platform/text/in-words.ts';
+import { countOf } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

@@ -1,4 +1,4 @@
-import { printMomentAndAge } from '../../platform/text/in-words.ts';
+import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';

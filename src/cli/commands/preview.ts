@@ -2,7 +2,7 @@ import type { SinkConfig } from '../../config/contract/config.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { Upcoming } from '../../ledger/contract/shown.ts';
 import { preview as previewOf } from '../../operations/preview.ts';
-import { printMomentAndAge } from '../../platform/text/in-words.ts';
+import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable, printableLines, printJson } from '../../platform/text/printable.ts';
 import type { Preview } from '../../sinks/sink.ts';
 import { defineCommand } from '../shell/command.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { countOf } from '../../platform/text/in-words.ts';
+import { countOf } from '../../platform/text/format.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {

@@ -1,5 +1,5 @@
 import type { SinkStatus } from '../../ledger/contract/shown.ts';
-import { countOf } from '../../platform/text/in-words.ts';
+import { countOf } from '../../platform/text/format.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';

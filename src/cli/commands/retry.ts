@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { DeliveryFilter } from '../../ledger/contract/ledger-asking.ts';
 import type { DeliveryRow } from '../../ledger/contract/shown.ts';
-import { countOf } from '../../platform/text/in-words.ts';
+import { countOf } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

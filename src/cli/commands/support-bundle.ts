@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { tar } from '../../platform/files/tar.ts';
+import { printBytes } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { ExitCode } from '../shell/exit-code.ts';
@@ -38,7 +39,7 @@ export const command = defineCommand<Options>({
     const archive = gzipSync(tar(entries, now));
     writeNewFile(output, archive, 'Name another file with --output.', 0o600);
     stdout.write(
-      `${contents}\nWrote ${printable(output)} (${Math.ceil(archive.length / 1024)} kB), readable by you alone.\n`,
+      `${contents}\nWrote ${printable(output)} (${printBytes(archive.length)}), readable by you alone.\n`,
     );
     return ExitCode.done;
   },

@@ -1,7 +1,7 @@
 import { configWarnings } from '../../config/config-warnings.ts';
 import type { Config } from '../../config/contract/config.ts';
 import { ConfigError } from '../../config/contract/config-error.ts';
-import { countOf } from '../../platform/text/in-words.ts';
+import { countOf } from '../../platform/text/format.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf } from '../shell/context.ts';

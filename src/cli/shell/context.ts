@@ -6,7 +6,7 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { disk } from '../../platform/files/files.ts';
 import { asTyped, startCommand, typedCommand } from '../../platform/process/typed-command.ts';
-import { countOf } from '../../platform/text/in-words.ts';
+import { countOf } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { sinkTypes } from '../../sinks/registry.ts';

@@ -5,7 +5,7 @@ import {
   printLength,
   printMoment,
   printMomentAndAge,
-} from '../../platform/text/in-words.ts';
+} from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import type { Circumstances, Trouble } from '../../status/trouble.ts';

@@ -1,5 +1,5 @@
 import { version } from '../../platform/process/version.ts';
-import { printAge, printCount, printLength, printMoment } from '../../platform/text/in-words.ts';
+import { printAge, printCount, printLength, printMoment, printSeconds } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import { fold, table } from '../shell/table.ts';
@@ -105,7 +105,7 @@ function age(at: Date | undefined, now: Date): string {
 
 function seconds(ms: number | undefined): string {
   if (ms === undefined) return '-';
-  return ms < 120_000 ? `${(ms / 1_000).toFixed(1)} s` : printLength(ms);
+  return ms < 120_000 ? printSeconds(ms) : printLength(ms);
 }
 
 function count(n: number | undefined): string {

@@ -9,19 +9,6 @@ export function durationBetween(least: Duration, most: Duration) {
 
 type Duration = `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`;
 
-/** Milliseconds as they are written in a configuration: 90000 is `90s`. */
-export function printDuration(ms: number): string {
-  if (ms === 0) return '0s';
-  const units = [
-    ['d', 86_400_000],
-    ['h', 3_600_000],
-    ['m', 60_000],
-    ['s', 1_000],
-  ] as const;
-  const [unit, size] = units.find(([, size]) => ms % size === 0) ?? ['ms', 1];
-  return `${ms / size}${unit}`;
-}
-
 /** What a source or a sink may be called. */
 export const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 

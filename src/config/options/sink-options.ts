@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { LeadEvent } from '../../leads/delivery.ts';
+import { printDuration } from '../../platform/text/format.ts';
 import type { SinkType } from '../../sinks/sink.ts';
-import { durationBetween, nameOption, printDuration } from './option-limits.ts';
+import { durationBetween, nameOption } from './option-limits.ts';
 
 /** From the first failed attempt to the last; after it a delivery is dead. About three days in all. */
 const DEFAULT_RETRY_SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'];

@@ -2,7 +2,7 @@ import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import type { Erased, LeadKey, Person, RejectedKey, Subject, ToldErasure } from '../../leads/person.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { reach } from '../../platform/process/failpoint.ts';
-import { countOf } from '../../platform/text/in-words.ts';
+import { countOf } from '../../platform/text/format.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { type Sink, SinkUnavailable } from '../../sinks/sink.ts';
 import { freeTheDead } from '../opening/free-the-dead.ts';

@@ -1,6 +1,6 @@
 import type { SinkConfig } from '../../config/contract/config.ts';
 import type { FormerPlace, ToldErasure } from '../../leads/person.ts';
-import { countOf } from '../../platform/text/in-words.ts';
+import { countOf } from '../../platform/text/format.ts';
 import type { Reached } from './certificate.ts';
 
 /** Sinks that are told of erased leads, by every name that the ledger may still know them under. */

@@ -1,5 +1,6 @@
+import { printSeconds } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
-import { count, seconds } from './wording.ts';
+import { count } from './wording.ts';
 
 /** Alerts, and whether those whom they go to were reached. */
 export const alertEvents = {
@@ -15,7 +16,7 @@ export const alertEvents = {
     level: 'info',
     fields: ['condition', 'about', 'reason', 'lastedMs'],
     message: ({ condition, lastedMs, reason }) =>
-      `Alert ${condition} is over after ${seconds(lastedMs)}. ${reason}`,
+      `Alert ${condition} is over after ${printSeconds(lastedMs)}. ${reason}`,
   }),
 
   'alert-sent': eventKind<{ to: string; notices: number }>({
@@ -29,7 +30,7 @@ export const alertEvents = {
     level: 'warn',
     fields: ['to', 'reason', 'hint', 'retryInMs'],
     message: ({ to, reason, hint, retryInMs }) =>
-      `${to} could not be told what is wrong. ${reason} ${hint} Next try in ${seconds(retryInMs)}; deliveries go on.`,
+      `${to} could not be told what is wrong. ${reason} ${hint} Next try in ${printSeconds(retryInMs)}; deliveries go on.`,
   }),
 
   /** Until the file can be written, a restart forgets who was told what. */

@@ -1,5 +1,6 @@
+import { printSeconds } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
-import { count, seconds } from './wording.ts';
+import { count } from './wording.ts';
 
 const carrier = (): string => 'carrier';
 
@@ -17,7 +18,7 @@ export const carrierEvents = {
     throttled: true,
     stateOf: carrier,
     fields: ['downMs'],
-    message: ({ downMs }) => `The queue is back after ${seconds(downMs)}.`,
+    message: ({ downMs }) => `The queue is back after ${printSeconds(downMs)}.`,
   }),
 
   'carrier-warning': eventKind<{ reason: string; hint: string }>({
@@ -31,6 +32,6 @@ export const carrierEvents = {
     level: 'warn',
     fields: ['sink', 'waiting', 'silentMs'],
     message: ({ sink, waiting, silentMs }) =>
-      `Sink ${sink}: its queue's worker began nothing for ${seconds(silentMs)} while ${count(waiting, 'batch', 'batches')} waited for it; a new one has taken its place. If this comes again, see whether something between here and Redis drops connections.`,
+      `Sink ${sink}: its queue's worker began nothing for ${printSeconds(silentMs)} while ${count(waiting, 'batch', 'batches')} waited for it; a new one has taken its place. If this comes again, see whether something between here and Redis drops connections.`,
   }),
 };

@@ -1,5 +1,6 @@
+import { printBytes, printSeconds } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
-import { count, seconds } from './wording.ts';
+import { count } from './wording.ts';
 
 /** The ledger, what is removed from it, and the exports that are made of it. */
 export const ledgerEvents = {
@@ -43,7 +44,7 @@ export const ledgerEvents = {
     level: 'warn',
     fields: ['bytes'],
     message: ({ bytes }) =>
-      `Somebody's query has held a state of the ledger for long: ${Math.round(bytes / 1024 ** 2)} MB beside its file wait for it to end. End it, or let it ask in shorter pieces; deliveries go on meanwhile.`,
+      `Somebody's query has held a state of the ledger for long: ${printBytes(bytes)} beside its file wait for it to end. End it, or let it ask in shorter pieces; deliveries go on meanwhile.`,
   }),
 
   /** How many of each were older than the configured retention, and are removed. */
@@ -74,7 +75,7 @@ export const ledgerEvents = {
     level: 'info',
     fields: ['export', 'place', 'rows', 'bytes', 'removed', 'durationMs'],
     message: (event) =>
-      `Export ${event.export}: ${count(event.rows, 'row')} in ${event.place}, in ${seconds(event.durationMs)}.${event.removed > 0 ? ` Older ones removed: ${event.removed}.` : ''}`,
+      `Export ${event.export}: ${count(event.rows, 'row')} in ${event.place}, in ${printSeconds(event.durationMs)}.${event.removed > 0 ? ` Older ones removed: ${event.removed}.` : ''}`,
   }),
 
   /** `failures`: how many times in a row the export has failed, this one included. */
@@ -88,6 +89,6 @@ export const ledgerEvents = {
     level: 'warn',
     fields: ['export', 'reason', 'hint', 'failures', 'retryInMs'],
     message: (event) =>
-      `Export ${event.export} failed (${event.failures} in a row). ${event.reason} ${event.hint} Next try in ${seconds(event.retryInMs)}; deliveries go on.`,
+      `Export ${event.export} failed (${event.failures} in a row). ${event.reason} ${event.hint} Next try in ${printSeconds(event.retryInMs)}; deliveries go on.`,
   }),
 };

@@ -1,6 +1,6 @@
-import { printLength, sentence } from '../../platform/text/in-words.ts';
+import { printLength, printSeconds, sentence } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
-import { count, seconds } from './wording.ts';
+import { count } from './wording.ts';
 
 /** Maximum faults of a configuration in one line of the log. */
 const FAULTS_SHOWN = 3;
@@ -33,7 +33,7 @@ export const processEvents = {
     fields: ['signal', 'graceMs'],
     message: ({ signal, graceMs }) =>
       graceMs > 0
-        ? `Stopping on ${signal}; what is under way has ${seconds(graceMs)}.`
+        ? `Stopping on ${signal}; what is under way has ${printSeconds(graceMs)}.`
         : `${signal}: stopping.`,
   }),
 
@@ -93,7 +93,7 @@ export const processEvents = {
     level: 'warn',
     fields: ['byMs', 'moved'],
     message: ({ byMs, moved }) =>
-      `The clock was set back by ${seconds(byMs)}. Deliveries that would have waited for a time that comes again, and are now due as much earlier: ${moved}.`,
+      `The clock was set back by ${printSeconds(byMs)}. Deliveries that would have waited for a time that comes again, and are now due as much earlier: ${moved}.`,
   }),
 
   /** The program on disk is another version than the one that runs, or is gone. */

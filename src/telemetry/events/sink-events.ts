@@ -1,6 +1,6 @@
-import { sentence } from '../../platform/text/in-words.ts';
+import { printSeconds, sentence } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
-import { count, seconds } from './wording.ts';
+import { count } from './wording.ts';
 
 /** A delivery that a sink refused, or that was given up. */
 export interface FailedDelivery {
@@ -41,7 +41,7 @@ export const sinkEvents = {
     level: ({ refused, unavailable }) => (unavailable > 0 ? 'warn' : refused > 0 ? 'info' : 'debug'),
     fields: ['sink', 'batch', 'delivered', 'refused', 'unavailable', 'durationMs', 'reason'],
     message: ({ sink, delivered, refused, unavailable, durationMs, reason }) =>
-      `Sink ${sink}: ${delivered} delivered, ${refused} refused, ${unavailable} not brought, in ${seconds(durationMs)}.${reason === undefined ? '' : ` ${reason}`}`,
+      `Sink ${sink}: ${delivered} delivered, ${refused} refused, ${unavailable} not brought, in ${printSeconds(durationMs)}.${reason === undefined ? '' : ` ${reason}`}`,
   }),
 
   /** A batch may be offered twice by design, and is attempted once. */
@@ -87,7 +87,7 @@ export const sinkEvents = {
     throttled: true,
     stateOf: ofSink,
     fields: ['sink', 'heldMs'],
-    message: ({ sink, heldMs }) => `Sink ${sink} works again after ${seconds(heldMs)}.`,
+    message: ({ sink, heldMs }) => `Sink ${sink} works again after ${printSeconds(heldMs)}.`,
   }),
 
   'sink-paused': eventKind<{ sink: string; reason: string }>({

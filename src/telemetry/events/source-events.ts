@@ -1,5 +1,6 @@
+import { printSeconds } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
-import { count, seconds, withoutStop } from './wording.ts';
+import { count, withoutStop } from './wording.ts';
 
 /** The codes of a failed poll that waiting does not mend. */
 export const NEEDS_OPERATOR: ReadonlySet<string> = new Set([
@@ -49,7 +50,7 @@ export const sourceEvents = {
       const start = `Source ${event.source}:`;
       if (event.status === 'unchanged') return `${start} the listing has not changed.`;
       const aside = event.rejected > 0 ? `, ${event.rejected} set aside` : '';
-      return `${start} ${event.new} new and ${event.changed} changed of ${count(event.listed, 'lead')}${aside}, in ${seconds(event.durationMs)}.`;
+      return `${start} ${event.new} new and ${event.changed} changed of ${count(event.listed, 'lead')}${aside}, in ${printSeconds(event.durationMs)}.`;
     },
   }),
 
@@ -82,7 +83,7 @@ export const sourceEvents = {
       'durationMs',
     ],
     message: ({ source, failures, reason, hint, retryInMs }) =>
-      `Source ${source}: the poll failed (${failures} in a row). ${reason} ${hint} Next try in ${seconds(retryInMs)}.`,
+      `Source ${source}: the poll failed (${failures} in a row). ${reason} ${hint} Next try in ${printSeconds(retryInMs)}.`,
   }),
 
   'listing-emptied': eventKind<{ source: string; poll: number; before: number }>({

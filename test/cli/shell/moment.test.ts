@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { table } from '../../../src/cli/shell/table.ts';
-import { printAge } from '../../../src/platform/text/in-words.ts';
+import { printAge } from '../../../src/platform/text/format.ts';
 import { momentOf } from '../../../src/platform/time/moment.ts';
 
 const now = new Date('2026-11-20T10:00:00.000Z');

@@ -1,11 +1,11 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { countOf } from '../../../platform/text/format.ts';
 import type { Overview } from '../../contract/model.ts';
 import type { AssetName } from './assets.ts';
 import type { Content } from './content.ts';
 import { marked } from './marked.ts';
 import type { Notice } from './notice.ts';
-import { countOf } from './wording.ts';
 
 const pages = [
   ['Overview', '/'],

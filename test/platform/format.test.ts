@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { agoOf, bytesOf, countOf, durationOf, utcOf } from '../../../src/admin/pages/parts/wording.ts';
+import { countOf, printAgo, printBytes, printDate, printSpan } from '../../src/platform/text/format.ts';
 
 test.each([
   [-5, '0 ms'],
@@ -15,7 +15,7 @@ test.each([
   [86_399_000, '1 d'],
   [187_200_000, '2 d 4 h'],
 ])('%d ms are told as %s', (ms, words) => {
-  expect(durationOf(ms)).toBe(words);
+  expect(printSpan(ms)).toBe(words);
 });
 
 test.each([
@@ -24,7 +24,7 @@ test.each([
   ['2026-11-20T09:59:48.000Z', '12 s ago'],
   ['2026-11-18T06:00:00.000Z', '2 d 4 h ago'],
 ])('%s was %s', (at, words) => {
-  expect(agoOf(at, new Date('2026-11-20T10:00:00.900Z'))).toBe(words);
+  expect(printAgo(new Date(at), new Date('2026-11-20T10:00:00.900Z'))).toBe(words);
 });
 
 test('counts, bytes and times', () => {
@@ -35,11 +35,11 @@ test('counts, bytes and times', () => {
     '12,345 leads',
     '1,234,567 leads',
   ]);
-  expect([812, 64_200, 34_120_411, 3_000_000_000].map(bytesOf)).toEqual([
+  expect([812, 64_200, 34_120_411, 3_000_000_000].map(printBytes)).toEqual([
     '812 B',
     '64 kB',
     '34.1 MB',
     '3 GB',
   ]);
-  expect(utcOf('2026-11-05T10:00:05.123Z')).toBe('5 Nov 2026, 10:00:05 UTC');
+  expect(printDate(new Date('2026-11-05T10:00:05.123Z'))).toBe('5 Nov 2026, 10:00:05 UTC');
 });

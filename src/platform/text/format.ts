@@ -1,0 +1,105 @@
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A moment as it is shown: UTC, to the second. */
+export function printMoment(at: Date): string {
+  return at.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** The same to the minute, for letters: `2026-11-20 10:00 UTC`. */
+export function printMinute(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** The same for pages: `20 Nov 2026, 10:00:05 UTC`. */
+export function printDate(at: Date): string {
+  const [year, month, day, time] = at.toISOString().split(/[-T.]/);
+  return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year}, ${time} UTC`;
+}
+
+/** The moment with how long ago it was: `2026-11-20T10:00:00Z (3 min ago)`. */
+export function printMomentAndAge(at: Date, now: Date): string {
+  return `${printMoment(at)} (${printAge(at, now)})`;
+}
+
+/** How far a moment is from now, in its largest unit: `12 s ago`, `in 5 min`. */
+export function printAge(at: Date, now: Date): string {
+  const ms = now.getTime() - at.getTime();
+  const length = printLength(Math.abs(ms));
+  return ms >= 0 ? `${length} ago` : `in ${length}`;
+}
+
+/** How long ago a moment was, in two units at most; `now` when it lies ahead by the difference of two clocks. */
+export function printAgo(at: Date, now: Date): string {
+  const ms = now.getTime() - at.getTime();
+  return ms < 1000 ? 'now' : `${printSpan(ms < MINUTE_MS ? Math.floor(ms / 1000) * 1000 : ms)} ago`;
+}
+
+/** A length of time in its largest unit, rounded down. */
+export function printLength(ms: number): string {
+  if (ms < 120_000) return `${Math.floor(ms / 1_000)} s`;
+  if (ms < 2 * HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;
+  if (ms < 2 * DAY_MS) return `${Math.floor(ms / HOUR_MS)} h`;
+  return `${Math.floor(ms / DAY_MS)} days`;
+}
+
+/** `1.3 s`, and from ten seconds on `12 s`. */
+export function printSeconds(ms: number): string {
+  return ms < 9_950 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
+}
+
+/** A length of time in two units at most: `182 ms`, `1.4 s`, `2 min 5 s`, `3 h 10 min`, `2 d 4 h`. */
+export function printSpan(ms: number): string {
+  if (ms < 999.5) return `${Math.round(Math.max(0, ms))} ms`;
+  if (ms < 59_950) return `${Number((ms / 1000).toFixed(1))} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return twoUnits(seconds, 60, 'min', 's');
+  if (seconds < 86_370) return twoUnits(Math.round(seconds / 60), 60, 'h', 'min');
+  return twoUnits(Math.round(seconds / 3600), 24, 'd', 'h');
+}
+
+function twoUnits(total: number, per: number, large: string, small: string): string {
+  const rest = total % per;
+  return `${Math.floor(total / per)} ${large}${rest > 0 ? ` ${rest} ${small}` : ''}`;
+}
+
+const NOTATION = [
+  ['d', DAY_MS],
+  ['h', HOUR_MS],
+  ['m', MINUTE_MS],
+  ['s', 1_000],
+] as const;
+
+/** A length of time as it is written in a configuration: 90000 is `90s`. */
+export function printDuration(ms: number): string {
+  if (ms === 0) return '0s';
+  const [unit, size] = NOTATION.find(([, size]) => ms % size === 0) ?? ['ms', 1];
+  return `${ms / size}${unit}`;
+}
+
+/** `812 B`, `64 kB`, `1.2 MB`, `3 GB`. */
+export function printBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 999_500) return `${Math.round(bytes / 1000)} kB`;
+  return bytes < 999_950_000
+    ? `${Number((bytes / 1e6).toFixed(1))} MB`
+    : `${Number((bytes / 1e9).toFixed(1))} GB`;
+}
+
+/** A whole number with its thousands apart: `1,204`. Without `Intl`, whose first use takes time, and 10 MB for good. */
+export function printCount(n: number): string {
+  return String(n).replace(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+/** `1 lead`, `1,204 leads`. */
+export function countOf(n: number, one: string, many = `${one.replace(/y$/, 'ie')}s`): string {
+  return `${printCount(n)} ${n === 1 ? one : many}`;
+}
+
+/** What somebody typed may end without a full stop, and the next sentence follows. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
