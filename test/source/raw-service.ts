@@ -12,17 +12,27 @@ export interface RawService {
   readonly listingRequests: readonly IncomingMessage[];
 }
 
-/** A service that gives a token to anybody and answers the listing exactly as the test says, byte by byte. */
+/** An answer of the token endpoint, as JSON. */
+export interface TokenAnswer {
+  readonly status?: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** A token for anybody. */
+const A_TOKEN = { access_token: 't', token_type: 'Bearer', expires_in: 7200 };
+
+/** A service that answers the listing exactly as the test says, byte by byte, and gives a token to anybody unless the test says otherwise. */
 export async function aRawService(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
+  token: TokenAnswer = { body: A_TOKEN },
 ): Promise<RawService> {
   const listingRequests: IncomingMessage[] = [];
   let connections = 0;
   const server = createServer((request, response) => {
     if (request.url === '/oauth/token') {
       request.resume();
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end('{"access_token":"t","token_type":"Bearer","expires_in":7200}');
+      response.writeHead(token.status ?? 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(token.body));
       return;
     }
     listingRequests.push(request);

@@ -14,7 +14,7 @@ export class GrantRefused extends SourceError {
 
   /** Whether the answer is an error of OAuth, and not that of something else at this address. */
   get isNamed(): boolean {
-    return this.oauthError !== undefined && this.oauthError in REFUSALS;
+    return refusalOf(this.oauthError) !== undefined;
   }
 }
 
@@ -23,7 +23,7 @@ export function accessRefused(error: string, source: string): SourceError {
   const [what, hint] =
     error === 'access_denied'
       ? ['access was not granted', `Run \`leadsync login ${source}\` again, and agree.`]
-      : ['it gives no code', REFUSALS[error]?.hint ?? 'See how the client is registered at the service.'];
+      : ['it gives no code', refusalOf(error)?.hint ?? 'See how the client is registered at the service.'];
   const named = plain(error) ?? 'for a reason that it does not name';
   return new SourceError('credentials', `The service says that ${what} (${named}).`, { hint });
 }
@@ -49,7 +49,7 @@ function describe(oauthError: string | undefined, httpStatus: number, grant: str
     const hint = `Run \`leadsync login ${source}\` again, and use the newest address soon.`;
     return { code: 'credentials', message, hint } as const;
   }
-  const { code, what, hint } = (oauthError && REFUSALS[oauthError]) || UNNAMED;
+  const { code, what, hint } = refusalOf(oauthError) ?? UNNAMED;
   const named = oauthError ?? `status ${httpStatus}`;
   const message = `The token endpoint ${what} (${named}, grant ${grant}).`;
   if (grant === 'refresh_token' && oauthError && GRANT_NOT_ALLOWED.has(oauthError)) {
@@ -100,6 +100,11 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     hint: 'If it stays so, ask those who run the service.',
   },
 };
+
+/** The service chooses the code, and every object inherits entries such as `constructor`. */
+function refusalOf(oauthError: string | undefined): Refusal | undefined {
+  return oauthError !== undefined && Object.hasOwn(REFUSALS, oauthError) ? REFUSALS[oauthError] : undefined;
+}
 
 const UNNAMED: Refusal = {
   code: 'credentials',
