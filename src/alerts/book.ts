@@ -50,13 +50,26 @@ export class Book {
     const notices: Notice[] = [];
     const entries = new Map<string, Entry>();
     for (const one of judged) {
-      const { entry, notice } = step(this.#entries.get(keyOf(one)), one, now.getTime());
+      const before = this.#entries.get(keyOf(one));
+      const { entry, notice } = step(before && byPresentClock(before, now.getTime()), one, now.getTime());
       if (entry) entries.set(keyOf(one), entry);
       if (notice) notices.push(notice);
     }
     this.#entries = entries;
     return notices;
   }
+}
+
+/** A time that lies ahead was noted before the clock was set back: nobody waits for it to come again. */
+function byPresentClock(entry: Entry, nowMs: number): Entry {
+  const atMost = (ms: number | undefined) => (ms === undefined ? undefined : Math.min(ms, nowMs));
+  return {
+    ...entry,
+    sinceMs: Math.min(entry.sinceMs, nowMs),
+    toldMs: atMost(entry.toldMs),
+    wellSinceMs: atMost(entry.wellSinceMs),
+    overMs: atMost(entry.overMs),
+  };
 }
 
 interface Step {
@@ -78,7 +91,8 @@ function stepWrong(
 ): Step {
   const { what, next } = wrong;
   const again = entry?.overMs !== undefined;
-  const sinceMs = wrong.since?.getTime() ?? (entry && !again ? entry.sinceMs : nowMs);
+  const found = entry && !again ? entry.sinceMs : nowMs;
+  const sinceMs = wrong.since && wrong.since.getTime() <= nowMs ? wrong.since.getTime() : found;
   const told = again ? undefined : entry?.toldMs;
   const now: Entry = {
     condition,

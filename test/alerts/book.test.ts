@@ -49,6 +49,26 @@ describe('the book of alerts', () => {
     expect(keeping.told).toEqual(['10 begun', '125 over']);
   });
 
+  test.each([
+    ['since it was first found', undefined],
+    ['since a time that now lies ahead', new Date(START)],
+  ])('tells in time after the clock was set back, of what is wrong %s', (_, since) => {
+    const state = wrong({ since });
+    const keeping = new Keeping().pass(5 * MINUTE, state);
+    keeping.atMs -= 24 * HOUR;
+    keeping.pass(11 * MINUTE, state);
+    expect(keeping.told).toEqual([`${5 - 24 * 60 + 10} begun`]);
+  });
+
+  test('reminds, and says that it is over, in time after the clock was set back', () => {
+    const keeping = new Keeping().pass(HOUR, wrong());
+    keeping.atMs -= 100 * HOUR;
+    keeping.pass(25 * HOUR, wrong()).pass(MINUTE, 'well');
+    keeping.atMs -= 100 * HOUR;
+    keeping.pass(10 * MINUTE, 'well');
+    expect(keeping.told.map((told) => told.split(' ')[1])).toEqual(['begun', 'lasts', 'over']);
+  });
+
   test('says of one that is over when it ended, and how long it had been', () => {
     const book = new Book([]);
     const judged = (state: Judged['state']): Judged[] => [

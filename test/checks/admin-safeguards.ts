@@ -85,4 +85,12 @@ export const adminSafeguards: readonly Safeguard[] = [
     instead: 'this.#entries = new Map(told.slice(told.length).map((entry) => [keyOf(entry), entry]));',
     tests: ['test/alerts'],
   },
+  {
+    name: 'an alert does not wait for a time that comes again',
+    without: 'after the clock was set back by a day, nobody hears for a day of what goes wrong then',
+    file: 'src/alerts/book.ts',
+    text: 'before && byPresentClock(before, now.getTime())',
+    instead: 'before',
+    tests: ['test/alerts/book.test.ts'],
+  },
 ];
