@@ -35,6 +35,15 @@ export const storeSafeguards: readonly Safeguard[] = [
     tests: ['test/config/exports.test.ts'],
   },
   {
+    name: 'every page of a bucket is read',
+    without:
+      'uploads with personal data that killed runs have left stay in the bucket, and `erase` does not see objects',
+    file: 'src/exports/destinations/bucket-listing.ts',
+    text: 'if (next === undefined) return;',
+    instead: 'return;',
+    tests: ['test/exports/s3-answers.test.ts'],
+  },
+  {
     name: 'a closed terminal stops an export by hand as Ctrl-C does',
     without: 'SIGHUP ends the export at once, and its temporary file with personal data stays on the disk',
     file: 'src/platform/process/stop-signals.ts',

@@ -8,9 +8,6 @@ import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
-  ListMultipartUploadsCommand,
-  ListObjectsV2Command,
-  type MultipartUpload,
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
@@ -19,6 +16,7 @@ import type { Secret } from '../../platform/options/secret.ts';
 import { ExportFailed, folderFailure } from '../contract/export-failed.ts';
 import { inOrder, isInTheMaking, isOf } from '../contract/export-name.ts';
 import type { ExportTarget } from '../contract/options.ts';
+import { objectsIn, uploadsIn } from './bucket-listing.ts';
 import type { Destination } from './destination.ts';
 import { storageFailure } from './storage-failure.ts';
 
@@ -178,23 +176,14 @@ export class S3 implements Destination {
 
   /** What a run that was killed had begun to upload; some services cannot tell, and remove it by themselves. */
   async #abortUploads(signal: AbortSignal): Promise<void> {
-    for (const { Key, UploadId } of await this.#uploads(signal)) {
+    for (const { Key, UploadId } of await uploadsIn(this.#client, this.#stretch(), signal)) {
       if (Key === undefined || !isOf(this.#name, runOf(Key.slice(this.#target.prefix.length)))) continue;
       const upload = { Bucket: this.#target.bucket, Key, UploadId };
-      await this.#client.send(new AbortMultipartUploadCommand(upload), { abortSignal: signal });
-    }
-  }
-
-  async #uploads(signal: AbortSignal): Promise<readonly MultipartUpload[]> {
-    const command = new ListMultipartUploadsCommand({
-      Bucket: this.#target.bucket,
-      Prefix: this.#keyOf(`${this.#name}-`),
-    });
-    try {
-      return (await this.#client.send(command, { abortSignal: signal })).Uploads ?? [];
-    } catch (error) {
-      if (error instanceof Error && error.name === 'NotImplemented') return [];
-      throw error;
+      try {
+        await this.#client.send(new AbortMultipartUploadCommand(upload), { abortSignal: signal });
+      } catch (error) {
+        if (!(error instanceof Error) || error.name !== 'NoSuchUpload') throw error; // a rule of the bucket was faster
+      }
     }
   }
 
@@ -220,21 +209,12 @@ export class S3 implements Destination {
 
   /** The keys that begin so, without the prefix of all. */
   async #keys(start: string, signal: AbortSignal): Promise<readonly string[]> {
-    const { bucket: Bucket, prefix } = this.#target;
-    const keys: string[] = [];
-    for (let after: string | undefined; ; ) {
-      const command = new ListObjectsV2Command({
-        Bucket,
-        Prefix: this.#keyOf(start),
-        ...(after !== undefined && { ContinuationToken: after }),
-      });
-      const { Contents = [], NextContinuationToken } = await this.#client.send(command, {
-        abortSignal: signal,
-      });
-      for (const { Key } of Contents) if (Key !== undefined) keys.push(Key.slice(prefix.length));
-      after = NextContinuationToken;
-      if (after === undefined) return keys;
-    }
+    const objects = await objectsIn(this.#client, this.#stretch(start), signal);
+    return [...objects.keys()].map((key) => key.slice(this.#target.prefix.length));
+  }
+
+  #stretch(start = `${this.#name}-`): { Bucket: string; Prefix: string } {
+    return { Bucket: this.#target.bucket, Prefix: this.#keyOf(start) };
   }
 
   #keyOf(name: string): string {

@@ -5,6 +5,8 @@ const KEYS = 'Correct `access_key_id` and `secret_access_key`, or what the envir
 const RIGHTS =
   'It needs s3:ListBucket, s3:ListBucketMultipartUploads, s3:PutObject, s3:AbortMultipartUpload and, for `keep` and `erase`, s3:DeleteObject and s3:GetObject.';
 
+const ITSELF = 'See whether `endpoint` is the address of the storage itself.';
+
 /** What the answers mean that somebody has to do something about, by the name that the storage gives them. */
 const KNOWN: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   NoSuchBucket: ['does not exist', 'Make it, or correct `bucket`.'],
@@ -23,6 +25,7 @@ const KNOWN: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   NotImplemented: ['does not know what was asked', 'Set `checksums: false`, or use another storage.'],
   InvalidArgument: ['does not know what was asked', 'Set `checksums: false`, or use another storage.'],
   QuotaExceeded: ['is full', 'Raise its quota, or lower `keep`.'],
+  NoListing: ['gives a listing that leadsync cannot use', ITSELF],
   TimeoutError: ['does not answer', 'See whether `endpoint` is right and within reach.'],
 };
 

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { Install } from '../cli/an-install.ts';
+import {
+  type Answer,
+  type Answers,
+  anAnsweringStorage,
+  isAbort,
+  isListing,
+  isUploadsListing,
+} from './answering-storage.ts';
+
+/** More than two pages of a listing. */
+const LEFT_OVERS = 5;
+const PAGE = 2;
+
+async function withStorage(answers: Answers, options: Readonly<Record<string, unknown>> = {}) {
+  const storage = await anAnsweringStorage(answers);
+  const nightly = { ...storage.options, every: '1d', format: 'csv', ...options };
+  const install = new Install({ sinks: {}, exports: { nightly } });
+  await install.listed(1);
+  return { install, storage, made: () => install.run(['export', '--name', 'nightly']) };
+}
+
+describe('uploads that killed runs have left', () => {
+  /** The listing of a bucket with many of them, of which some are another export's: by pages, as S3 gives it. */
+  function listed(query: URLSearchParams): Answer {
+    const first = Number(query.get('key-marker')?.match(/\d{4}$/)?.[0] ?? -1) + 1;
+    const keys = Array.from(
+      { length: LEFT_OVERS },
+      (_, at) => `nightly-20261101T10${String(at).padStart(4, '0')}`,
+    );
+    const page = keys.slice(first, first + PAGE);
+    const uploads = page.map(
+      (key) => `<Upload><Key>${key}Z.csv</Key><UploadId>of-${key}</UploadId></Upload>`,
+    );
+    const goesOn = first + PAGE < LEFT_OVERS;
+    const next = `<NextKeyMarker>${page.at(-1)}</NextKeyMarker><NextUploadIdMarker>of-${page.at(-1)}</NextUploadIdMarker>`;
+    return [
+      200,
+      `<ListMultipartUploadsResult><IsTruncated>${goesOn}</IsTruncated>${goesOn ? next : ''}${uploads.join('')}</ListMultipartUploadsResult>`,
+    ];
+  }
+
+  test('are all ended, also those beyond the first page of their listing', async () => {
+    const { made, storage } = await withStorage((asked) =>
+      isUploadsListing(asked) ? listed(asked.query) : undefined,
+    );
+    expect(await made()).toMatchObject({ code: 0, stderr: '' });
+    const ended = new Set(storage.asked.filter(isAbort).map(({ query }) => query.get('uploadId')));
+    expect(ended.size).toBe(LEFT_OVERS);
+  });
+
+  test('do not stop an export when somebody else has ended them first', async () => {
+    const upload = '<Upload><Key>nightly-20261101T100000Z.csv</Key><UploadId>gone</UploadId></Upload>';
+    const { made } = await withStorage((asked) => {
+      if (isUploadsListing(asked))
+        return [200, `<ListMultipartUploadsResult>${upload}</ListMultipartUploadsResult>`];
+      if (isAbort(asked)) return [404, '<Error><Code>NoSuchUpload</Code></Error>'];
+      return undefined;
+    });
+    expect(await made()).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+test.each([
+  ['is no listing', '<html>Welcome</html>'],
+  ['is cut off', '<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>'],
+  [
+    'never ends',
+    '<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>on</NextContinuationToken></ListBucketResult>',
+  ],
+])('a listing of the bucket that %s is not taken for the whole', async (_, listing) => {
+  const { install } = await withStorage((asked) => (isListing(asked) ? [200, listing] : undefined));
+  const { stdout } = await install.run(['erase', '1', '--yes']);
+  expect(stdout).toMatch(/NOT REACHED {2}nightly \(export to s3\): .* listing that leadsync cannot use/);
+});
