@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { codeOf } from '../platform/failures/error-code.ts';
 import { Secret } from '../platform/options/secret.ts';
 import { replacedProgram } from '../platform/process/replaced-program.ts';
-import { type ExportConfig, type ExportTarget, S3_SECRETS } from './contract/options.ts';
+import type { ExportConfig, ExportTarget } from './contract/options.ts';
 import type { ExportMade, ExportRun } from './make-export.ts';
 
 /** What the process of an export is told to do. Secrets are plain in it: it travels from process to process, and is kept nowhere. */
@@ -98,15 +98,22 @@ async function start(): Promise<ChildProcess> {
 }
 
 function plain(target: ExportTarget): Readonly<Record<string, unknown>> {
-  const reveal = ([key, value]: [string, unknown]) => [key, value instanceof Secret ? value.reveal() : value];
+  const reveal = ([key, value]: [string, unknown]) => [
+    key,
+    value instanceof Secret ? { secret: value.reveal() } : value,
+  ];
   return Object.fromEntries(Object.entries(target).map(reveal));
 }
 
 /** Where the export of a job goes, its secrets hidden again. */
 export function targetOf({ target }: Pick<ExportJob, 'target'>): ExportTarget {
-  const hide = ([key, value]: [string, unknown]) => {
-    const isSecret = (S3_SECRETS as readonly string[]).includes(key) && typeof value === 'string';
-    return [key, isSecret ? new Secret(value) : value];
-  };
+  const hide = ([key, value]: [string, unknown]) => [
+    key,
+    isRevealed(value) ? new Secret(value.secret) : value,
+  ];
   return Object.fromEntries(Object.entries(target).map(hide)) as ExportTarget;
+}
+
+function isRevealed(value: unknown): value is { readonly secret: string } {
+  return typeof value === 'object' && value !== null && 'secret' in value;
 }

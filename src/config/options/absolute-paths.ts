@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { isSchema } from './option-schema.ts';
+import { isSchema, schemaOf } from './option-schema.ts';
 
 /**
  * The value with the path in each `{ file: … }` of a secret taken from the configuration's folder. The schema tells
@@ -19,13 +19,10 @@ export function absoluteSecretFiles(
     if (typeof absolute['file'] === 'string') found(absolute['file']);
     return absolute;
   }
-  const forms = [schema, ...(schema.anyOf ?? [])].filter(isSchema);
-  const inside = ([key, item]: [string, unknown]): [string, unknown] => {
-    const itemSchema = forms
-      .map((form) => form.properties?.[key] ?? form.additionalProperties)
-      .find(isSchema);
-    return [key, absoluteSecretFiles(item, itemSchema, folder, found)];
-  };
+  const inside = ([key, item]: [string, unknown]): [string, unknown] => [
+    key,
+    absoluteSecretFiles(item, schemaOf(schema, key), folder, found),
+  ];
   return Object.fromEntries(Object.entries(value).map(inside));
 }
 

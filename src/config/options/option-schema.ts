@@ -19,6 +19,14 @@ export function optionSchema(options: z.ZodType): JsonSchema {
   return schema;
 }
 
+/** Returns the schema of what a map that follows `schema` holds under a key: of its first form that knows it. */
+export function schemaOf(schema: JsonSchema, key: string): JsonSchema | undefined {
+  return [schema, ...(schema.anyOf ?? [])]
+    .filter(isSchema)
+    .map((form) => form.properties?.[key] ?? form.additionalProperties)
+    .find(isSchema);
+}
+
 /** Of what stands in a schema where another one may stand: `true` and `false` are schemas that say nothing. */
 export function isSchema(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

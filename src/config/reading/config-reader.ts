@@ -12,9 +12,8 @@ import { nameOption } from '../options/option-limits.ts';
 import { optionSchema } from '../options/option-schema.ts';
 import { ANY_TYPE, policyOf, type SinkOptions, sinkOptions } from '../options/sink-options.ts';
 import { sourceEntry } from '../options/source-entry.ts';
-import type { Purpose } from './needs.ts';
+import { isMap, type Purpose, withoutSecrets } from './needs.ts';
 import { TreeValidator } from './validate-tree.ts';
-import { isMap, withoutSecrets } from './without-secrets.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
 /** Reads one configuration, part by part; a part that has faults is left out, and the others are still read. */
@@ -90,10 +89,7 @@ export class ConfigReader {
    */
   readForLedger(): LedgerConfig | undefined {
     const { root } = this.#tree;
-    const daemon =
-      this.#validate(daemonOptions, root, []) ??
-      this.#validate(daemonOptions, isMap(root) ? withoutSecrets(root) : root, []) ??
-      this.#readEssentials(root);
+    const daemon = this.#validate(daemonOptions, root, []) ?? this.#readEssentials(root);
     const sources = this.#entries('sources').map(([name, value]) => this.#readPoll(name, value));
     const sinks = this.#entries('sinks').map(([name, value]) => this.#readCommon(name, value));
     this.#refuseFormerNames(sinks);
@@ -110,12 +106,12 @@ export class ConfigReader {
     };
   }
 
-  /** Of the top what says where the ledger is and where leadsync listens, each by itself: faults elsewhere do not hide it. */
+  /** Of the top what the ledger needs, each by itself and if need be without its secrets: faults elsewhere do not hide it. */
   #readEssentials(root: unknown) {
     if (!isMap(root)) return undefined;
-    const bare = withoutSecrets(root);
     const read = <Schema extends z.ZodType>(name: string, schema: Schema) =>
-      this.#validate(schema, root[name], [name]) ?? this.#validate(schema, bare[name], [name]);
+      this.#validate(schema, root[name], [name]) ??
+      this.#validate(schema, withoutSecrets(root[name], optionSchema(schema)), [name]);
     const { data_dir, queue, exports, admin } = daemonOptions.shape;
     const dataDir = read('data_dir', data_dir);
     if (dataDir === undefined) return undefined;

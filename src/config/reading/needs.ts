@@ -1,5 +1,7 @@
-import { S3_SECRETS } from '../../exports/contract/options.ts';
 import type { Path } from '../faults/fault-list.ts';
+import { takesSecretFile } from '../options/absolute-paths.ts';
+import { daemonOptions } from '../options/daemon-options.ts';
+import { type JsonSchema, optionSchema, schemaOf } from '../options/option-schema.ts';
 import { ANY_TYPE, sinkOptions } from '../options/sink-options.ts';
 
 /**
@@ -11,22 +13,47 @@ export type Purpose = 'everything' | 'ledger';
 /** Whether the value at a path is needed for that purpose: one that is not may be absent from the environment. */
 export function isNeeded(path: Path, purpose: Purpose): boolean {
   if (purpose === 'everything') return true;
-  const [section, first, second] = path;
+  const [section, , option] = path;
   switch (section) {
     case 'sources':
-      return second === undefined || second === 'poll';
+      return option === undefined || option === 'poll';
     case 'sinks':
-      return second === undefined || second === 'type' || COMMON.has(String(second));
-    case 'queue':
-      return first !== 'redis_url';
-    case 'exports':
-      return !(S3_SECRETS as readonly unknown[]).includes(second);
-    case 'admin':
-      return first !== 'token';
+      return option === undefined || option === 'type' || COMMON.has(String(option));
+    case 'alerts':
+      return false;
     default:
-      return section !== 'tokens' && section !== 'store' && section !== 'alerts';
+      return !isSecret(path);
   }
 }
 
 /** The options that every sink has are the ledger's business: which events are owed, when it is tried again. */
 const COMMON: ReadonlySet<string> = new Set(Object.keys(sinkOptions(ANY_TYPE).shape));
+
+/** Made when it is first asked for: that takes longer than to read a file. */
+let daemonSchema: JsonSchema | undefined;
+
+/** Whether a path of the top of the configuration is that of a secret, or leads into one. */
+function isSecret(path: Path): boolean {
+  daemonSchema ??= optionSchema(daemonOptions);
+  let schema: JsonSchema | undefined = daemonSchema;
+  for (const key of path) {
+    schema = schema && schemaOf(schema, String(key));
+    if (takesSecretFile(schema)) return true;
+  }
+  return false;
+}
+
+/** Returns a value without the secrets that its schema knows. */
+export function withoutSecrets(value: unknown, schema: JsonSchema): unknown {
+  if (!isMap(value)) return value;
+  const kept = Object.entries(value).flatMap(([key, inside]) => {
+    const of = schemaOf(schema, key) ?? {};
+    return takesSecretFile(of) ? [] : [[key, withoutSecrets(inside, of)] as const];
+  });
+  return Object.fromEntries(kept);
+}
+
+/** What YAML calls a map. */
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -91,9 +91,6 @@ const s3Options = {
   session_token: secret().optional().describe('Where the keys are temporary.'),
 };
 
-/** The options that are secret. */
-export const S3_SECRETS = ['access_key_id', 'secret_access_key', 'session_token'] as const;
-
 const directory = {
   type: 'directory',
   summary: 'Files in a folder, each complete the moment it appears.',
