@@ -35,6 +35,15 @@ export const storeSafeguards: readonly Safeguard[] = [
     tests: ['test/config/exports.test.ts'],
   },
   {
+    name: 'a storage must list what it took',
+    without:
+      'a web server that answers everything with 200 is taken for a storage: an export is lost, and counts as made',
+    file: 'src/exports/destinations/s3.ts',
+    text: 'if (listed === size) continue;',
+    instead: 'continue;',
+    tests: ['test/exports/s3-answers.test.ts'],
+  },
+  {
     name: 'every page of a bucket is read',
     without:
       'uploads with personal data that killed runs have left stay in the bucket, and `erase` does not see objects',

@@ -16,7 +16,7 @@ export type Answer = readonly [status: number, body: string];
 /** Answers a request itself, or leaves it to the storage. */
 export type Answers = (asked: Asked) => Answer | undefined;
 
-/** A storage that keeps nothing and asks for no keys, whose answers a test chooses. */
+/** A storage that keeps of each object its size, asks for no keys, and gives the answers that a test chooses. */
 export interface AnsweringStorage {
   /** What the configuration of an export says of it. */
   readonly options: Readonly<Record<string, unknown>>;
@@ -24,24 +24,24 @@ export interface AnsweringStorage {
 }
 
 const BUCKET = 'exports';
-const EMPTY_LIST = '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>';
 
 export const isListing = ({ method, query }: Asked) => method === 'GET' && query.has('list-type');
 export const isUploadsListing = ({ method, query }: Asked) => method === 'GET' && query.has('uploads');
 export const isAbort = ({ method, query }: Asked) => method === 'DELETE' && query.has('uploadId');
-const isCompletion = ({ method, query }: Asked) => method === 'POST' && query.has('uploadId');
 
 /** Returns a storage on this machine, which ends with the test. */
 export async function anAnsweringStorage(answers: Answers): Promise<AnsweringStorage> {
   const asked: Asked[] = [];
+  const sizes = new Map<string, number>();
   const server = createServer((request, response) => void answer(request, response));
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const { pathname, searchParams: query } = new URL(request.url ?? '', 'http://storage');
-    await buffer(request);
-    const key = decodeURIComponent(pathname).slice(`/${BUCKET}/`.length);
+    const [path = '', search] = (request.url ?? '').split('?'); // as it is: an URL would resolve `..` in a key
+    const query = new URLSearchParams(search);
+    const { length } = await buffer(request);
+    const key = decodeURIComponent(path).slice(`/${BUCKET}/`.length);
     const one = { method: request.method ?? '', key, query };
     asked.push(one);
-    const [status, body] = answers(one) ?? usual(one);
+    const [status, body] = answers(one) ?? usual(one, length, sizes);
     const etag = request.method === 'PUT' && body === '' ? { etag: '"etag"' } : {};
     response.writeHead(status, { 'content-type': 'application/xml', ...etag }).end(body);
   };
@@ -62,15 +62,16 @@ export async function anAnsweringStorage(answers: Answers): Promise<AnsweringSto
   return { options, asked };
 }
 
-function usual(asked: Asked): Answer {
-  if (isListing(asked)) return [200, EMPTY_LIST];
+function usual(asked: Asked, bytes: number, sizes: Map<string, number>): Answer {
+  if (isListing(asked)) return [200, listing(sizes, asked.query.get('prefix') ?? '')];
   if (isUploadsListing(asked)) return [200, '<ListMultipartUploadsResult/>'];
-  if (isCompletion(asked))
-    return [200, '<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>'];
-  if (asked.method === 'POST')
-    return [
-      200,
-      '<InitiateMultipartUploadResult><UploadId>upload</UploadId></InitiateMultipartUploadResult>',
-    ];
+  if (asked.method === 'DELETE') sizes.delete(asked.key);
+  else sizes.set(asked.key, bytes);
   return [asked.method === 'DELETE' ? 204 : 200, ''];
+}
+
+function listing(sizes: ReadonlyMap<string, number>, prefix: string): string {
+  const found = [...sizes].filter(([key]) => key.startsWith(prefix));
+  const contents = found.map(([key, bytes]) => `<Contents><Key>${key}</Key><Size>${bytes}</Size></Contents>`);
+  return `<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`;
 }

@@ -1,8 +1,11 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Install } from '../cli/an-install.ts';
 import {
   type Answer,
   type Answers,
+  type Asked,
   anAnsweringStorage,
   isAbort,
   isListing,
@@ -73,4 +76,40 @@ test.each([
   const { install } = await withStorage((asked) => (isListing(asked) ? [200, listing] : undefined));
   const { stdout } = await install.run(['erase', '1', '--yes']);
   expect(stdout).toMatch(/NOT REACHED {2}nightly \(export to s3\): .* listing that leadsync cannot use/);
+});
+
+/** A listing of one page with these keys. */
+function listingOf(...keys: readonly string[]): Answer {
+  const contents = keys.map((key) => `<Contents><Key>${key}</Key><Size>3</Size></Contents>`);
+  return [200, `<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`];
+}
+
+describe('what takes every request and keeps nothing', () => {
+  const nothingKept = (listing: Answer) => (asked: Asked) => (isListing(asked) ? listing : undefined);
+
+  test('is no place for an export', async () => {
+    const { made, install } = await withStorage(nothingKept(listingOf()));
+    const said = await made();
+    expect(said).toMatchObject({ code: 1, stdout: '' });
+    expect(said.stderr).toContain('took s3://exports/nightly-20261120T100000Z.csv, and does not list it');
+    expect(readdirSync(join(install.folder, 'data', 'exports'))).not.toContain(
+      'nightly-20261120T100000Z.csv',
+    );
+  });
+
+  test('is no place for an export of several tables, which gets no mark', async () => {
+    const { made, storage } = await withStorage(nothingKept(listingOf()), { tables: ['leads', 'polls'] });
+    expect((await made()).stderr).toContain('nightly-20261120T100000Z/leads.csv, and does not list it');
+    expect(storage.asked.filter(({ key }) => key.endsWith('_SUCCESS'))).toEqual([]);
+  });
+
+  test('is found out when it keeps a part', async () => {
+    const { made } = await withStorage(nothingKept(listingOf('nightly-20261120T100000Z.csv')));
+    expect((await made()).stderr).toContain('nightly-20261120T100000Z.csv, and lists 3 bytes of');
+  });
+
+  test('is found out by check', async () => {
+    const { install } = await withStorage(nothingKept(listingOf()));
+    expect((await install.run(['check'])).stdout).toMatch(/FAILED {2}export nightly: .* does not list it/);
+  });
 });

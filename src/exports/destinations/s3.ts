@@ -9,18 +9,15 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   PutObjectCommand,
-  S3Client,
+  type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import type { Secret } from '../../platform/options/secret.ts';
 import { ExportFailed, folderFailure } from '../contract/export-failed.ts';
 import { inOrder, isInTheMaking, isOf } from '../contract/export-name.ts';
-import type { ExportTarget } from '../contract/options.ts';
+import { openClient, type S3Target } from './bucket-client.ts';
 import { objectsIn, uploadsIn } from './bucket-listing.ts';
 import type { Destination } from './destination.ts';
-import { storageFailure } from './storage-failure.ts';
-
-type S3Target = Extract<ExportTarget, { type: 's3' }>;
+import { bucketInWords, storageFailure } from './storage-failure.ts';
 
 /** Behind an export of several files, as Hadoop and Spark have it: without it the others are a part. */
 const COMPLETE = '_SUCCESS';
@@ -28,9 +25,6 @@ const COMPLETE = '_SUCCESS';
 const PART_BYTES = 8 * 1024 * 1024;
 const AT_ONCE = 2;
 const MOST_PARTS = 10_000;
-const CONNECT_MS = 10_000;
-/** How long nothing may come back, in ms. */
-const SILENCE_MS = 60_000;
 const FOLDER_MODE = 0o700;
 /** Before the name of what was fetched to be read. */
 const READ = /^\.read-[0-9a-f-]{36}-/;
@@ -57,6 +51,7 @@ export class S3 implements Destination {
       await this.#runs(signal);
       const probe = `.${this.#name}-check`;
       await this.#put(probe, signal);
+      await this.#requireListed(probe, new Map([[probe, 0]]), signal);
       await this.#delete(probe, signal);
     });
   }
@@ -83,10 +78,12 @@ export class S3 implements Destination {
     const path = join(this.folder, file);
     try {
       await this.#told(signal, async () => {
-        const names = (await stat(path)).isDirectory() ? inOrder(await readdir(path)) : undefined;
-        if (!names) return this.#upload(path, file, signal);
-        for (const name of names) await this.#upload(join(path, name), `${file}/${name}`, signal);
-        await this.#put(`${file}/${COMPLETE}`, signal);
+        const isFolder = (await stat(path)).isDirectory();
+        const names = isFolder ? inOrder(await readdir(path)).map((name) => `${file}/${name}`) : [file];
+        const sizes = new Map<string, number>();
+        for (const name of names) sizes.set(name, await this.#upload(name, signal));
+        await this.#requireListed(file, sizes, signal);
+        if (isFolder) await this.#put(`${file}/${COMPLETE}`, signal);
       });
     } finally {
       await rm(path, { recursive: true, force: true });
@@ -114,10 +111,8 @@ export class S3 implements Destination {
     const path = join(this.folder, `.read-${randomUUID()}-${file}`);
     try {
       await this.#told(signal, async () => {
-        for (const key of (await this.#keys(file, signal)).filter(
-          (one) => runOf(one) === file && !isMark(one),
-        ))
-          await this.#download(key, path + key.slice(file.length), signal);
+        const keys = (await this.#keys(file, signal)).filter((key) => runOf(key) === file && !isMark(key));
+        for (const key of keys) await this.#download(key, path + key.slice(file.length), signal);
       });
       return await use(path);
     } finally {
@@ -129,8 +124,9 @@ export class S3 implements Destination {
     this.#client.destroy();
   }
 
-  /** A stop ends the file, and with it the upload, which then takes back the parts that have arrived. */
-  async #upload(path: string, name: string, signal: AbortSignal): Promise<void> {
+  /** Returns the size in bytes. A stop ends the file, and with it the upload, which then takes back the parts that have arrived. */
+  async #upload(name: string, signal: AbortSignal): Promise<number> {
+    const path = join(this.folder, name);
     const { size } = await stat(path);
     signal.throwIfAborted();
     const upload = new Upload({
@@ -145,6 +141,28 @@ export class S3 implements Destination {
       partSize: Math.max(PART_BYTES, Math.ceil(size / MOST_PARTS)),
     });
     await upload.done();
+    return size;
+  }
+
+  /**
+   * A web server or a proxy may answer every request with success, and a storage may keep an object under another key than it was
+   * given, such as one without `..` or a leading `/`. Neither `keep` nor `erase` would ever find that. @throws ExportFailed
+   */
+  async #requireListed(
+    start: string,
+    sizes: ReadonlyMap<string, number>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const objects = await objectsIn(this.#client, this.#stretch(start), signal);
+    for (const [name, size] of sizes) {
+      const listed = objects.get(this.#keyOf(name));
+      if (listed === size) continue;
+      const what = listed === undefined ? 'does not list it' : `lists ${listed} bytes of ${size}`;
+      throw new ExportFailed(
+        `${bucketInWords(this.#target)} took ${this.nameOf(name)}, and ${what}.`,
+        'See whether `endpoint` is the address of the storage itself, and whether the storage changes keys that begin with `prefix`.',
+      );
+    }
   }
 
   async #download(key: string, path: string, signal: AbortSignal): Promise<void> {
@@ -229,31 +247,6 @@ export class S3 implements Destination {
       throw storageFailure(this.#target, error);
     }
   }
-}
-
-function openClient(target: S3Target): S3Client {
-  const { endpoint, checksums, access_key_id: id, secret_access_key: key, session_token: token } = target;
-  const region = target.region ?? (endpoint === undefined ? undefined : 'us-east-1'); // others hardly care, and the SDK wants one
-  return new S3Client({
-    ...(region !== undefined && { region }),
-    ...(endpoint !== undefined && { endpoint }),
-    ...(id && key && { credentials: credentialsOf(id, key, token) }),
-    forcePathStyle: target.path_style,
-    requestChecksumCalculation: checksums ? 'WHEN_SUPPORTED' : 'WHEN_REQUIRED',
-    responseChecksumValidation: checksums ? 'WHEN_SUPPORTED' : 'WHEN_REQUIRED',
-    requestHandler: {
-      connectionTimeout: CONNECT_MS,
-      socketTimeout: SILENCE_MS,
-    },
-  });
-}
-
-function credentialsOf(id: Secret, key: Secret, token: Secret | undefined) {
-  return {
-    accessKeyId: id.reveal(),
-    secretAccessKey: key.reveal(),
-    ...(token && { sessionToken: token.reveal() }),
-  };
 }
 
 /** `nightly-20261122T030000Z/leads.parquet` belongs to `nightly-20261122T030000Z`. */

@@ -29,13 +29,21 @@ const KNOWN: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   TimeoutError: ['does not answer', 'See whether `endpoint` is right and within reach.'],
 };
 
+/** A bucket, as messages name it. */
+interface Bucket {
+  readonly bucket: string;
+  readonly endpoint?: string | undefined;
+}
+
+/** Returns the bucket as a sentence begins with it, and where it is unless that is AWS. */
+export function bucketInWords({ bucket, endpoint }: Bucket): string {
+  return `The bucket ${bucket}${endpoint === undefined ? '' : ` at ${URL.parse(endpoint)?.host}`}`;
+}
+
 /** A failure of a storage in words: which bucket, what is wrong, what to do. Nothing that it answered is passed on. */
-export function storageFailure(
-  { bucket, endpoint }: { readonly bucket: string; readonly endpoint?: string | undefined },
-  error: unknown,
-): ExportFailed {
+export function storageFailure(target: Bucket, error: unknown): ExportFailed {
   if (error instanceof ExportFailed) return error;
-  const where = `The bucket ${bucket}${endpoint === undefined ? '' : ` at ${URL.parse(endpoint)?.host}`}`;
+  const where = bucketInWords(target);
   const { name: given = '', $metadata } = error as { name?: string; $metadata?: { httpStatusCode?: number } };
   const name = /^\w{1,64}$/.test(given) ? given : 'no code';
   const status = $metadata?.httpStatusCode;
