@@ -44,6 +44,14 @@ export const storeSafeguards: readonly Safeguard[] = [
     tests: ['test/exports/s3-answers.test.ts'],
   },
   {
+    name: 'an object is fetched only under a name that an export gives',
+    without: 'whoever may write to the bucket has `erase` write files anywhere on this machine',
+    file: 'src/exports/destinations/s3.ts',
+    text: 'if (!keys.every((key) => isNamedBy(file, key)))',
+    instead: 'if (keys.length < 0)',
+    tests: ['test/exports/s3-answers.test.ts'],
+  },
+  {
     name: 'every page of a bucket is read',
     without:
       'uploads with personal data that killed runs have left stay in the bucket, and `erase` does not see objects',

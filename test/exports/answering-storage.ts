@@ -28,6 +28,8 @@ const BUCKET = 'exports';
 export const isListing = ({ method, query }: Asked) => method === 'GET' && query.has('list-type');
 export const isUploadsListing = ({ method, query }: Asked) => method === 'GET' && query.has('uploads');
 export const isAbort = ({ method, query }: Asked) => method === 'DELETE' && query.has('uploadId');
+export const isObject = ({ method, query }: Asked) =>
+  method === 'GET' && !query.has('list-type') && !query.has('uploads');
 
 /** Returns a storage on this machine, which ends with the test. */
 export async function anAnsweringStorage(answers: Answers): Promise<AnsweringStorage> {

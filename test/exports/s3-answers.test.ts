@@ -9,6 +9,7 @@ import {
   anAnsweringStorage,
   isAbort,
   isListing,
+  isObject,
   isUploadsListing,
 } from './answering-storage.ts';
 
@@ -83,6 +84,19 @@ function listingOf(...keys: readonly string[]): Answer {
   const contents = keys.map((key) => `<Contents><Key>${key}</Key><Size>3</Size></Contents>`);
   return [200, `<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`];
 }
+
+test.each(['../../planted.csv', 'a/../../../planted.csv', '..', '', 'a/planted.csv'])(
+  'an object whose key leads elsewhere (%j) is not fetched: erase says that it may hold the person',
+  async (rest) => {
+    const run = 'nightly-20261119T100000Z';
+    const { install, storage } = await withStorage((asked) =>
+      isListing(asked) ? listingOf(`${run}/_SUCCESS`, `${run}/${rest}`) : undefined,
+    );
+    const { stdout } = await install.run(['erase', '1', '--yes']);
+    expect(stdout).toContain(`s3://exports/${run} (cannot be read, and may hold them)`);
+    expect(storage.asked.filter((asked) => isObject(asked))).toEqual([]);
+  },
+);
 
 describe('what takes every request and keeps nothing', () => {
   const nothingKept = (listing: Answer) => (asked: Asked) => (isListing(asked) ? listing : undefined);

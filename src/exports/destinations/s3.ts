@@ -112,6 +112,11 @@ export class S3 implements Destination {
     try {
       await this.#told(signal, async () => {
         const keys = (await this.#keys(file, signal)).filter((key) => runOf(key) === file && !isMark(key));
+        if (!keys.every((key) => isNamedBy(file, key)))
+          throw new ExportFailed(
+            `${this.nameOf(file)} holds an object that no export names so.`,
+            'Remove it.',
+          );
         for (const key of keys) await this.#download(key, path + key.slice(file.length), signal);
       });
       return await use(path);
@@ -252,6 +257,11 @@ export class S3 implements Destination {
 /** `nightly-20261122T030000Z/leads.parquet` belongs to `nightly-20261122T030000Z`. */
 function runOf(key: string): string {
   return key.split('/', 1)[0] ?? '';
+}
+
+/** Whether an export gives its files such a key: others may put keys there that lead out of the folder they are fetched to. */
+function isNamedBy(run: string, key: string): boolean {
+  return key === run || /^\w+\.\w+$/.test(key.slice(run.length + 1));
 }
 
 function isMark(key: string): boolean {
