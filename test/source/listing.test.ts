@@ -220,9 +220,9 @@ describe('a listing that does not come as it should', () => {
   ] as const)(
     '%s with Retry-After: %s tells for how long it wants to be left alone',
     async (listing, retryAfter, ms) => {
-      const stub = await aStub();
-      stub.misbehave({ listing, retryAfter });
       const clock = new HeldClock('2026-11-20T10:00:00.000Z');
+      const stub = await aStub({ now: () => clock.now() });
+      stub.misbehave({ listing, retryAfter });
       expect((await failureOf(aSource(stub, { clock }).source)).error.retryAfterMs).toBe(ms);
     },
   );

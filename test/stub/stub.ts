@@ -259,6 +259,7 @@ class RunningStub implements Stub {
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    res.setHeader('date', this.#now().toUTCString());
     try {
       const url = new URL(req.url ?? '/', this.url);
       if (url.pathname.startsWith('/__stub/')) return await answerControlRequest(req, res, url, this);

@@ -180,10 +180,11 @@ class WebhookSink implements Sink {
     const request = (signal: AbortSignal) =>
       pool.request({ ...this.#requestOf(message, traceparent), signal });
     const { statusCode, headers, body } = await this.#reach(stop, request, () => isUnsent);
+    const [retryAfter, date] = [headers['retry-after'], headers.date].map((lines) => [lines].flat()[0]);
     const judged = judgeAnswer(this.#url.origin, {
       httpStatus: statusCode,
       text: await readStart(body),
-      retryAfterMs: readRetryAfter([headers['retry-after']].flat()[0], this.#parts.clock.now()),
+      retryAfterMs: readRetryAfter({ retryAfter, date }, this.#parts.clock.now()),
     });
     if (judged instanceof SinkUnavailable) throw judged;
     return judged;

@@ -93,7 +93,8 @@ function faultOfStatus(
   { status, headers }: ServiceAnswer,
   now: Date,
 ): SourceError | undefined {
-  const retryAfterMs = readRetryAfter(headers.get('retry-after'), now);
+  const times = { retryAfter: headers.get('retry-after'), date: headers.get('date') };
+  const retryAfterMs = readRetryAfter(times, now);
   if (status === 429) {
     return new SourceError('rate-limited', `${subject} says that it is asked too often (429).`, {
       hint: 'If it stays so, poll less often.',

@@ -282,8 +282,9 @@ describe('answers', () => {
     ['Fri, 20 Nov 2026 11:00:00 GMT', 0],
     ['soon', undefined],
   ])('a Retry-After of "%s" is read', async (header, retryAfterMs) => {
-    receiver.answerNext({ status: 503, headers: { 'retry-after': header } });
     const now = new Date('2026-11-20T12:00:00Z');
+    const date = now.toUTCString();
+    receiver.answerNext({ status: 503, headers: { 'retry-after': header, date } });
     const sink = open({ url: receiver.url }, { clock: { ...systemClock, now: () => now } });
     expect(await failure(sink.deliver(aBatch(1), NEVER))).toMatchObject({ retryAfterMs });
   });
