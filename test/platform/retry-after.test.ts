@@ -19,15 +19,15 @@ test.each([
   ['soon', undefined],
   ['', undefined],
 ])('Retry-After: %s is read the same in each time zone of this machine', (retryAfter, waitMs) => {
-  const { TZ } = process.env;
+  const zoneBefore = process.env['TZ'];
   try {
     for (const zone of ['UTC', 'America/New_York', 'Asia/Tokyo']) {
-      process.env.TZ = zone;
+      process.env['TZ'] = zone;
       expect(readRetryAfter({ retryAfter, date: undefined }, NOW)).toBe(waitMs);
     }
   } finally {
-    if (TZ === undefined) delete process.env.TZ;
-    else process.env.TZ = TZ;
+    if (zoneBefore === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = zoneBefore;
   }
 });
 

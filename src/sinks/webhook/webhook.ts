@@ -180,7 +180,7 @@ class WebhookSink implements Sink {
     const request = (signal: AbortSignal) =>
       pool.request({ ...this.#requestOf(message, traceparent), signal });
     const { statusCode, headers, body } = await this.#reach(stop, request, () => isUnsent);
-    const [retryAfter, date] = [headers['retry-after'], headers.date].map((lines) => [lines].flat()[0]);
+    const [retryAfter, date] = [headers['retry-after'], headers['date']].map((lines) => [lines].flat()[0]);
     const judged = judgeAnswer(this.#url.origin, {
       httpStatus: statusCode,
       text: await readStart(body),
