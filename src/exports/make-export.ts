@@ -40,11 +40,13 @@ export async function makeExport(
   await destination.prepare(run.first);
   await destination.tidy(signal);
   const request = requestOf(config, destination.folder, run);
-  const rows = await write(request, destination, signal);
   const file = request.output.slice(destination.folder.length + 1);
+  // Where older ones cannot be removed, each further try would add a whole export.
+  const before = await removeOld(config, destination, file, signal);
+  const rows = await write(request, destination, signal);
   const bytes = await sizeOf(request.output);
   await destination.bring(file, signal);
-  const removed = await removeOld(config, destination, file, signal);
+  const removed = before + (await removeOld(config, destination, file, signal));
   return { place: destination.nameOf(file), rows, bytes, removed };
 }
 
@@ -76,7 +78,7 @@ async function write(request: ExportRequest, destination: Destination, signal: A
   return counts.values().reduce((sum, rows) => sum + rows, 0);
 }
 
-/** The one that was just made stays: what has a later name was made before it, by a clock that was ahead, and goes first. */
+/** `made` has just been made, or will be. What has a later name was made before it, by a clock that was ahead, and goes first. */
 async function removeOld(
   { keep }: ExportConfig,
   destination: Destination,
@@ -85,7 +87,7 @@ async function removeOld(
 ): Promise<number> {
   if (keep === undefined) return 0;
   const all = await destination.list(signal);
-  const ahead = all.indexOf(made) + 1;
+  const ahead = all.filter((file) => file <= made).length;
   const old = [...all.slice(ahead), ...all.slice(0, ahead)].slice(0, -keep);
   for (const file of old) await destination.remove(file, signal);
   return old.length;

@@ -13,6 +13,7 @@ import {
   isUploadsListing,
 } from './answering-storage.ts';
 
+const DENIED: Answer = [403, '<Error><Code>AccessDenied</Code></Error>'];
 /** More than two pages of a listing. */
 const LEFT_OVERS = 5;
 const PAGE = 2;
@@ -126,4 +127,18 @@ describe('what takes every request and keeps nothing', () => {
     const { install } = await withStorage(nothingKept(listingOf()));
     expect((await install.run(['check'])).stdout).toMatch(/FAILED {2}export nightly: .* does not list it/);
   });
+});
+
+test('an export whose older ones may not be removed is not made again with each try', async () => {
+  const { install, made, storage } = await withStorage(
+    ({ method, query }) => (method === 'DELETE' && !query.has('uploadId') ? DENIED : undefined),
+    { keep: 1 },
+  );
+  const codes: number[] = [];
+  for (let at = 0; at < 4; at += 1) {
+    codes.push((await made()).code);
+    install.clock.jump(1_000);
+  }
+  expect(codes).toEqual([0, 1, 1, 1]);
+  expect(storage.asked.filter(({ method }) => method === 'PUT')).toHaveLength(2);
 });
