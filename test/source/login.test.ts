@@ -128,6 +128,18 @@ describe('a login', () => {
     expect(source.tokenExpiresAt()).toEqual(daemon.source.tokenExpiresAt());
   });
 
+  test('is used by a daemon that runs, also where the clock was set back since the daemon got its token', async () => {
+    const dataDir = tempDir();
+    const clock = new HeldClock();
+    const { stub, login } = await aLogin({ dataDir, clock });
+    const daemon = aSource(stub, { dataDir, clock });
+    await read(daemon.source);
+    clock.setBack(24 * 3_600_000);
+    await fetch(login.address);
+    await login.finish((await login.redirected) ?? expect.fail());
+    expect((await read(daemon.source)).ids).toHaveLength(2);
+  });
+
   test('for other scopes does not take the place of an earlier one', async () => {
     const { stub, source, login, dataDir } = await aLogin();
     await fetch(login.address);

@@ -106,11 +106,11 @@ export class Tokens {
   }
 
   /** Somebody has logged in while this process runs, or another process has renewed. */
-  async #isReplaced({ accessToken, receivedAt }: Token): Promise<boolean> {
+  async #isReplaced({ accessToken }: Token): Promise<boolean> {
     // Without the disk the token in hand is still good.
     const stored = await this.#parts.file.read().catch(() => undefined);
-    if (stored?.kind !== 'token' || stored.token.accessToken === accessToken) return false;
-    return stored.token.receivedAt.getTime() > receivedAt.getTime();
+    // When it was received says nothing: the clock may have been set back since.
+    return stored?.kind === 'token' && stored.token.accessToken !== accessToken;
   }
 
   /** Waiters share one renewal, and each may stop waiting without stopping it. */
