@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { relations } from '../catalog/documented.ts';
-import { ExportFailed, folderFailure } from './contract/export-failed.ts';
+import { folderFailure, nameTaken } from './contract/export-failed.ts';
 import { fileNameOf } from './contract/export-name.ts';
 import type { ExportConfig } from './contract/options.ts';
 import type { Destination } from './destinations/destination.ts';
@@ -71,8 +71,7 @@ async function write(request: ExportRequest, destination: Destination, signal: A
   try {
     await exportTables(request, (table, rows) => void counts.set(table, rows), signal);
   } catch (error) {
-    if (error instanceof AlreadyThere)
-      throw new ExportFailed(error.message, 'It is made again under the name of a later second.', error);
+    if (error instanceof AlreadyThere) throw nameTaken(request.output, error);
     throw folderFailure(destination.folder, error) ?? error;
   }
   return counts.values().reduce((sum, rows) => sum + rows, 0);

@@ -119,7 +119,11 @@ describe('what takes every request and keeps nothing', () => {
   });
 
   test('is found out when it keeps a part', async () => {
-    const { made } = await withStorage(nothingKept(listingOf('nightly-20261120T100000Z.csv')));
+    let sent = false;
+    const { made } = await withStorage((asked) => {
+      sent ||= asked.method === 'PUT';
+      return sent && isListing(asked) ? listingOf('nightly-20261120T100000Z.csv') : undefined;
+    });
     expect((await made()).stderr).toContain('nightly-20261120T100000Z.csv, and lists 3 bytes of');
   });
 

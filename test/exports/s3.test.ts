@@ -71,6 +71,24 @@ test('keeps as many as it is told', async () => {
   expect([...runs]).toEqual(['nightly-20261120T110000Z', 'nightly-20261120T120000Z']);
 });
 
+test('a second export of the same second leaves the first as it is', async () => {
+  const storage = await aStorage();
+  const install = withExport(storage, { rows: 'new', format: 'csv' });
+  const ledger = await install.listed(1);
+  await made(install);
+  const before = storage.read('nightly-20261120T100000Z.csv');
+  await install.listed(1, 2);
+  const again = await install.run(['export', '--name', 'nightly']);
+  expect(again).toMatchObject({ code: 1, stdout: '' });
+  expect(again.stderr).toContain(
+    's3://exports/nightly-20261120T100000Z.csv is there already, and was left as it is.',
+  );
+  expect(storage.read('nightly-20261120T100000Z.csv')).toBe(before);
+  install.clock.jump(1000);
+  await made(install);
+  await ledger.close();
+});
+
 test('check proves that it can write there, and leaves nothing', async () => {
   const storage = await aStorage();
   const install = withExport(storage);

@@ -12,6 +12,12 @@ export class ExportFailed extends Error {
   }
 }
 
+/** Returns that an export of this name is there already: two runs began in the same second. */
+export function nameTaken(place: string, cause?: unknown): ExportFailed {
+  const message = `${place} is there already, and was left as it is.`;
+  return new ExportFailed(message, 'A run that begins in a later second has another name.', cause);
+}
+
 /** A folder that cannot be written to, in words; undefined where it is another fault. */
 export function folderFailure(folder: string, error: unknown): ExportFailed | undefined {
   const failure = diskFailure(error);

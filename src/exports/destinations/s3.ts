@@ -12,7 +12,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { ExportFailed, folderFailure } from '../contract/export-failed.ts';
+import { ExportFailed, folderFailure, nameTaken } from '../contract/export-failed.ts';
 import { inOrder, isInTheMaking, isOf } from '../contract/export-name.ts';
 import { openClient, type S3Target } from './bucket-client.ts';
 import { objectsIn, uploadsIn } from './bucket-listing.ts';
@@ -78,6 +78,8 @@ export class S3 implements Destination {
     const path = join(this.folder, file);
     try {
       await this.#told(signal, async () => {
+        const isTaken = (await this.#keys(file, signal)).some((key) => runOf(key) === file);
+        if (isTaken) throw nameTaken(this.nameOf(file));
         const isFolder = (await stat(path)).isDirectory();
         const names = isFolder ? inOrder(await readdir(path)).map((name) => `${file}/${name}`) : [file];
         const sizes = new Map<string, number>();
