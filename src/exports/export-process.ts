@@ -49,6 +49,6 @@ function failureOf(error: unknown): ExportResult {
   return {
     kind: 'failed',
     message: `An unexpected fault (${name}).`,
-    hint: 'It is tried again; please report it.',
+    hint: 'This is a fault in leadsync: please report it.',
   };
 }

@@ -146,3 +146,38 @@ test('an export whose older ones may not be removed is not made again with each 
   expect(codes).toEqual([0, 1, 1, 1]);
   expect(storage.asked.filter(({ method }) => method === 'PUT')).toHaveLength(2);
 });
+
+test('check asks for every right that a run needs', async () => {
+  const { install } = await withStorage((asked) => (isUploadsListing(asked) ? DENIED : undefined));
+  expect((await install.run(['check'])).stdout).toMatch(
+    /FAILED {2}export nightly: .*s3:ListBucketMultipartUploads/,
+  );
+});
+
+const code = (name: string) => `<Error><Code>${name}</Code><Message>canary-message</Message></Error>`;
+
+test.each<[string, Answer, string]>([
+  ['another region, without a word', [301, ''], 'lies in another region (301).\nCorrect `region`'],
+  ['another region', [400, code('IllegalLocationConstraintException')], 'lies in another region'],
+  ['a web page', [404, '<html><p>canary-page</html>'], 'answered 404 (no code).\nSee whether `endpoint`'],
+  ['a proxy', [503, 'canary-page'], 'answered 503 (no code).\nIf it stays so'],
+  ['too many requests', [503, code('SlowDown')], 'asks for fewer requests (SlowDown).\nIf it stays so'],
+  ['a code that every object has', [400, code('constructor')], 'answered 400 (constructor).\nSee whether'],
+  ['a code that is a sentence', [400, code('canary sentence')], 'answered 400 (no code).\nSee whether'],
+])('%s is told with what to do, and with nothing that was answered', async (_, answer, message) => {
+  const { install } = await withStorage((asked) => (isUploadsListing(asked) ? answer : undefined));
+  const { code, stderr } = await install.run(['export', '--name', 'nightly']);
+  expect(code).toBe(1);
+  expect(stderr).toContain(message);
+  expect(stderr).not.toMatch(/canary|tried again/);
+});
+
+test.each([
+  [{ access_key_id: 'canary\nid' }, 'cannot be asked with these keys: they hold a character that no key has'],
+  [{ region: 'eu west/1' }, 'exports.nightly.region: must be a region such as eu-central-1'],
+])('%j is told as wrong', async (options, message) => {
+  const { made } = await withStorage(() => undefined, options);
+  const said = await made();
+  expect(said.stderr).toContain(message);
+  expect(said.stderr).not.toContain('canary');
+});

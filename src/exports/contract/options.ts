@@ -65,7 +65,7 @@ const s3Options = {
     .describe('Goes before every key as it is; end it with `/` for a folder: `leadsync/`.'),
   region: z
     .string()
-    .min(1)
+    .regex(/^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/i, 'must be a region such as eu-central-1')
     .optional()
     .describe('The region of the bucket. Absent: what the environment of the AWS SDK says.'),
   endpoint: z

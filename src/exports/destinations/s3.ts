@@ -49,6 +49,7 @@ export class S3 implements Destination {
     await this.#requireRegion();
     await this.#told(signal, async () => {
       await this.#runs(signal);
+      await uploadsIn(this.#client, this.#stretch(), signal);
       const probe = `.${this.#name}-check`;
       await this.#put(probe, signal);
       await this.#requireListed(probe, new Map([[probe, 0]]), signal);
