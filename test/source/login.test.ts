@@ -102,6 +102,43 @@ describe('a login', () => {
     });
   });
 
+  test('goes on to wait after a request that holds no answer, or that does not come by GET', async () => {
+    const { login } = await aLogin();
+    const answer = new URL(await whereTheBrowserEnds(login));
+    for (const method of ['HEAD', 'OPTIONS', 'POST'])
+      expect((await fetch(answer, { method })).status).toBe(405);
+    for (const without of [{ code: '' }, { code: undefined }, { state: undefined }, { state: 'x' }])
+      expect((await fetch(changed(answer, without))).status).toBe(404);
+    expect((await fetch(answer)).status).toBe(200);
+    expect((await fetch(answer)).status).toBe(200); // a browser that is reloaded
+    await login.finish((await login.redirected) ?? expect.fail());
+  });
+
+  test.each([{ iss: 'https://id.example.com/' }, { session_state: '1', response: 'x', id_token: 'y' }])(
+    'works with a service that adds %j to its answer',
+    async (more) => {
+      const { source, login } = await aLogin();
+      await login.finish(changed(new URL(await whereTheBrowserEnds(login)), more).href);
+      expect((await read(source)).ids).toHaveLength(2);
+    },
+  );
+
+  test.each([
+    ['access_denied', 'access was not granted (access_denied)'],
+    ['constructor', 'it gives no code (constructor)'],
+    ['\u001b[31m\r\n<script>', 'it gives no code (for a reason that it does not name)'],
+    ['x'.repeat(5000), 'it gives no code (for a reason that it does not name)'],
+  ])('that is refused with the error %j says no more than is known of it', async (error, said) => {
+    const { stub, login } = await aLogin();
+    const more = { error, error_description: '\u001b[31m\r\n<script>', error_uri: 'https://evil.example' };
+    const answer = changed(new URL(await whereTheBrowserEnds(login)), more); // it has a code as well
+    await expect(login.finish(answer.href)).rejects.toMatchObject({
+      code: 'credentials',
+      message: `The service says that ${said}.`,
+    });
+    expect(stub.tokenRequests).toBe(0);
+  });
+
   test('that the person refuses is said as that', async () => {
     const { login } = await aLogin();
     const refused = new URL(login.redirectUri);
@@ -478,6 +515,14 @@ async function aLogin(setting: SourceSetting = {}) {
 async function whereTheBrowserEnds({ address }: Login): Promise<string> {
   const { headers } = await fetch(address, { redirect: 'manual' });
   return headers.get('location') ?? expect.fail();
+}
+
+function changed(address: URL, fields: Readonly<Record<string, string | undefined>>): URL {
+  const copy = new URL(address);
+  for (const [name, value] of Object.entries(fields))
+    if (value === undefined) copy.searchParams.delete(name);
+    else copy.searchParams.set(name, value);
+  return copy;
 }
 
 async function aFreePort(): Promise<number> {

@@ -1,6 +1,8 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { aSource, failureOf } from './a-source.ts';
-import { aRawService, sends } from './raw-service.ts';
+import { aSource, failureOf, read } from './a-source.ts';
+import { A_TOKEN, aRawService, sends } from './raw-service.ts';
 
 describe('a refusal of the token endpoint', () => {
   test.each(['constructor', '__proto__', 'made_up'])(
@@ -13,6 +15,36 @@ describe('a refusal of the token endpoint', () => {
         expect(failure.message).toContain(`refuses the request (${error}, `);
         expect(failure.hint).toContain('See whether token_path');
       }
+    },
+  );
+});
+
+describe('a token', () => {
+  test.each([
+    [
+      'an id_token, as of OpenID Connect',
+      { id_token: 'eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL2lkIn0.c2ln' },
+    ],
+    ['an empty refresh token', { refresh_token: '' }],
+    ['an empty scope', { scope: '' }],
+    ['an empty lifetime', { expires_in: '' }],
+  ])('beside %s is used', async (_, more) => {
+    const service = await aRawService(sends('[]'), { body: { ...A_TOKEN, ...more } });
+    expect((await read(aSource(service).source)).ids).toEqual([]);
+  });
+
+  test.each([-5, '-5', 'abc', true, 'NaN'])('with a lifetime of %j is none', async (expires_in) => {
+    const service = await aRawService(sends('[]'), { body: { ...A_TOKEN, expires_in } });
+    expect((await failureOf(aSource(service).source)).error.code).toBe('protocol');
+  });
+
+  test.each(['a\nb: c', 'a b', 'ä€', 'a\u0000b', ' '])(
+    'of the text %j, which no header can hold, is none',
+    async (access_token) => {
+      const service = await aRawService(sends('[]'), { body: { ...A_TOKEN, access_token } });
+      const { source, dataDir } = aSource(service);
+      expect((await failureOf(source)).error.code).toBe('protocol');
+      expect(readdirSync(join(dataDir, 'tokens'))).not.toContain('main.json');
     },
   );
 });

@@ -19,7 +19,7 @@ export interface TokenAnswer {
 }
 
 /** A token for anybody. */
-const A_TOKEN = { access_token: 't', token_type: 'Bearer', expires_in: 7200 };
+export const A_TOKEN = { access_token: 't', token_type: 'Bearer', expires_in: 7200 };
 
 /** A service that answers the listing exactly as the test says, byte by byte, and gives a token to anybody unless the test says otherwise. */
 export async function aRawService(

@@ -1,5 +1,6 @@
 import { randomPKCECodeVerifier, randomState } from 'openid-client';
 import { SourceError } from '../contract/source.ts';
+import { loginAnswerIn } from './login-answer.ts';
 import { listenForRedirect, type RedirectListener } from './redirect-listener.ts';
 import type { Token } from './token.ts';
 import type { LoginSecrets, TokenEndpoint } from './token-endpoint.ts';
@@ -85,13 +86,13 @@ class StartedLogin implements Login {
   }
 
   wrongWith(pasted: string): { message: string; hint: string } | undefined {
-    const url = addressIn(pasted);
-    if (url === undefined)
+    const answer = answerIn(pasted);
+    if (answer === undefined)
       return {
         message: 'That address holds no code from the service.',
         hint: `Copy the whole address from the browser; it begins with ${this.redirectUri}`,
       };
-    if (url.searchParams.get('state') !== this.#parts.secrets.state)
+    if (answer.get('state') !== this.#parts.secrets.state)
       return {
         message: 'That address answers another login than this one.',
         hint: 'Open the address that was printed last, and copy the one where the browser ends.',
@@ -103,7 +104,7 @@ class StartedLogin implements Login {
     const { endpoint, keep, secrets } = this.#parts;
     const wrong = this.wrongWith(redirectedTo);
     if (wrong) throw new SourceError('credentials', wrong.message, { hint: wrong.hint });
-    await keep(await endpoint.redeem(new URL(redirectedTo.trim()), secrets));
+    await keep(await endpoint.redeem(answerIn(redirectedTo) as URLSearchParams, secrets));
   }
 
   async close(): Promise<void> {
@@ -111,8 +112,7 @@ class StartedLogin implements Login {
   }
 }
 
-/** The address, where it is one that a service sends a browser to at the end of a login. */
-function addressIn(text: string): URL | undefined {
+function answerIn(text: string): URLSearchParams | undefined {
   const url = URL.parse(text.trim());
-  return url?.searchParams.has('code') || url?.searchParams.has('error') ? url : undefined;
+  return url ? loginAnswerIn(url) : undefined;
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { SourceError } from '../contract/source.ts';
+import { loginAnswerIn } from './login-answer.ts';
 
 const LOOPBACK: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 const PATH = '/callback';
@@ -10,7 +11,7 @@ const PATH = '/callback';
 /** Waits on this machine for a browser that comes back from the service (RFC 8252, section 7.3). */
 export interface RedirectListener {
   readonly uri: string;
-  /** Resolves with the address of the first request that carries this state. */
+  /** Resolves with the address of the first GET that answers the login of this state. */
   redirected(state: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -55,9 +56,10 @@ class Listening implements RedirectListener {
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const at = URL.parse(request.url ?? '', this.#url.href);
       // Browsers ask for icons as well, and anybody on this machine can call: only our state counts.
-      const ours = at?.pathname === this.#url.pathname && at.searchParams.get('state') === state;
-      answer(response, ours);
-      if (ours) arrived.resolve(at.href);
+      const isOurs = at?.pathname === this.#url.pathname && loginAnswerIn(at)?.get('state') === state;
+      const status = !isOurs ? 404 : request.method === 'GET' ? 200 : 405;
+      answer(response, status);
+      if (isOurs && status === 200) arrived.resolve(at.href);
     });
     return arrived.promise;
   }
@@ -71,15 +73,19 @@ class Listening implements RedirectListener {
   }
 }
 
-function answer(response: ServerResponse, ours: boolean): void {
-  const text = ours
-    ? 'leadsync has the answer. See in the terminal whether the login worked; this page can be closed.\n'
-    : 'There is nothing here.\n';
-  response.writeHead(ours ? 200 : 404, {
+const PAGES = {
+  200: 'leadsync has the answer. See in the terminal whether the login worked; this page can be closed.\n',
+  404: 'There is nothing here.\n',
+  405: 'leadsync takes the answer by GET only.\n', // who asks by HEAD or OPTIONS may come again, and is to find us here
+};
+
+function answer(response: ServerResponse, status: keyof typeof PAGES): void {
+  response.writeHead(status, {
+    ...(status === 405 && { allow: 'GET' }),
     'content-type': 'text/plain; charset=utf-8',
     'cache-control': 'no-store',
     'referrer-policy': 'no-referrer', // the address holds the code
     connection: 'close',
   });
-  response.end(text);
+  response.end(PAGES[status]);
 }

@@ -25,6 +25,8 @@ import { accessRefused, GrantRefused, readRefusal } from './token-refusal.ts';
 const MAX_ANSWER_BYTES = 1024 * 1024;
 /** A lifetime beyond this is cut to it: dates end somewhere. */
 const MAX_LIFETIME_MS = 10 * 365 * 86_400_000;
+/** What a header can hold (RFC 6750, section 2.1, allows less). */
+const SENDABLE = /^[\x21-\x7e]+$/;
 const SUBJECT = 'The token endpoint';
 
 /** What a login must remember between sending the browser away and its return (RFC 6749, section 4.1; RFC 7636). */
@@ -94,10 +96,10 @@ export class TokenEndpoint {
     }).href;
   }
 
-  /** @param returned where the browser came back to, with code and state. @throws SourceError, GrantRefused */
-  redeem(returned: URL, { redirectUri, state, verifier }: LoginSecrets): Promise<Token> {
+  /** @param answer what the browser came back with: state, and a code or an error. @throws SourceError, GrantRefused */
+  redeem(answer: URLSearchParams, { redirectUri, state, verifier }: LoginSecrets): Promise<Token> {
     const current = new URL(redirectUri);
-    current.search = returned.search;
+    current.search = answer.toString();
     const checks = { expectedState: state, pkceCodeVerifier: verifier };
     return this.#obtain('authorization_code', 'authorization_code', () =>
       authorizationCodeGrant(this.#config, current, checks),
@@ -118,6 +120,7 @@ export class TokenEndpoint {
   }
 
   #tokenOf(answer: TokenEndpointResponse, origin: TokenOrigin): Token {
+    if (!SENDABLE.test(answer.access_token)) throw notOAuth();
     const receivedAt = this.#parts.clock.now();
     const { expires_in } = answer;
     const lifetimeMs = expires_in === undefined ? undefined : Math.min(expires_in * 1000, MAX_LIFETIME_MS);
@@ -157,7 +160,7 @@ export class TokenEndpoint {
         throw signal.aborted || error instanceof SourceError ? error : brokenOff(url, error);
       });
       if (response.status === 200 && isCutOff(text)) throw cutOff(url, response.status);
-      return new Response(text === '' ? null : withoutNulls(text), {
+      return new Response(text === '' ? null : withoutUnused(text), {
         status: response.status,
         headers: response.headers,
       });
@@ -205,12 +208,18 @@ function cutOff(url: string, httpStatus: number): SourceError {
   return new SourceError('protocol', message, { hint: ENDS_EARLY, httpStatus });
 }
 
-/** Some services write null for what they do not give; openid-client refuses it where a field may be left out. */
-function withoutNulls(text: string): string {
+/**
+ * Some services write null or an empty text for what they do not give; openid-client refuses it where a field may be left out. It also
+ * refuses an id_token, which leadsync does not use, of an issuer that it was not told.
+ */
+function withoutUnused(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return text;
-    return JSON.stringify(Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)));
+    const used = Object.entries(value).filter(
+      ([name, field]) => field !== null && field !== '' && name !== 'id_token',
+    );
+    return JSON.stringify(Object.fromEntries(used));
   } catch {
     return text; // openid-client says what is wrong with it
   }
@@ -240,9 +249,13 @@ function explain(error: unknown, grant: string, source: string, options: SourceO
   if (status === 400 || status === 401 || status === 403)
     return new GrantRefused(undefined, status, grant, source);
   if (status === 404) return notThere(options);
-  const shown = status === undefined ? '' : ` (status ${status})`;
+  return notOAuth(status);
+}
+
+function notOAuth(httpStatus?: number): SourceError {
+  const shown = httpStatus === undefined ? '' : ` (status ${httpStatus})`;
   return new SourceError('protocol', `${SUBJECT} does not answer as OAuth 2.0 describes${shown}.`, {
     hint: CHECK_PATH,
-    httpStatus: status,
+    httpStatus,
   });
 }
