@@ -145,7 +145,8 @@ const rooms: Readonly<Record<string, Room>> = {
     doors: [
       'alerts.ts',
       'arrivals.ts',
-      'observed.ts',
+      'book.ts',
+      'condition.ts',
       'open-destination.ts',
       'destination.ts',
       'notice.ts',
@@ -153,7 +154,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'registry.ts',
     ],
     because:
-      'alerts/ judges what is observed and tells people; it must not know how leads are read, kept or delivered.',
+      'alerts/ tells people what is wrong; it must not know how that is found, nor how leads are read, kept or delivered.',
   },
   config: {
     imports: ['alerts', 'exports', 'leads', 'platform', 'sinks', 'source'],
@@ -176,7 +177,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'config/ reads YAML and says what is wrong; it takes options from parts and must not know how they work.',
   },
   status: {
-    imports: ['config', 'exports', 'leads', 'ledger', 'platform', 'telemetry'],
+    imports: ['alerts', 'config', 'exports', 'leads', 'ledger', 'platform', 'telemetry'],
     because: 'status/ says what is and what is wrong; it must not know who asks, and changes nothing.',
   },
   operations: {

@@ -2,10 +2,8 @@ import type { Files } from '../platform/files/files.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { AlertFile, type Kept } from './alert-file.ts';
-import { Book } from './book.ts';
-import { judge, type Names } from './judge.ts';
+import { Book, type Judged } from './book.ts';
 import type { Notice } from './notice.ts';
-import type { Observed } from './observed.ts';
 import { openDestination } from './open-destination.ts';
 import type { AlertOptions } from './options.ts';
 import { Outbox, type Sent } from './outbox.ts';
@@ -24,7 +22,7 @@ export interface AlertParts {
 /** How long a stop waits for an answer, in ms. */
 const STOP_MS = 1_000;
 
-/** Tells people what is wrong: judges what is observed, remembers what was told, and sends notices until they arrive. */
+/** Tells people what is wrong: remembers what was told, and sends notices until they arrive. */
 export class Alerts {
   readonly #parts: AlertParts;
   readonly #file: AlertFile;
@@ -49,11 +47,11 @@ export class Alerts {
     return new Alerts(parts, file, await file.read());
   }
 
-  /** Judges what is observed by the options in force, sends what is due, and keeps what has changed. */
-  async take(observed: Observed, names: Names, options: AlertOptions): Promise<void> {
+  /** Takes how every condition is at a moment, sends what is due by the options in force, and keeps what has changed. */
+  async take(judged: readonly Judged[], at: Date, options: AlertOptions): Promise<void> {
     this.#configure(options);
     const { asTyped = (text) => text } = this.#parts;
-    const taken = this.#book.take(judge(observed, names, options.when), observed.at);
+    const taken = this.#book.take(judged, at);
     const notices = taken.map((notice) => ({
       ...notice,
       what: asTyped(notice.what),

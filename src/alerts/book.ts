@@ -1,6 +1,25 @@
 import type { Condition } from './condition.ts';
-import type { Judged, Wrong } from './judge.ts';
 import type { Notice } from './notice.ts';
+
+/** One condition of one source, sink or export, as it is now. */
+export interface Judged {
+  readonly condition: Condition;
+  readonly about: string | undefined;
+  /** `unknown`: it cannot be told now, and stays what it was. */
+  readonly state: 'well' | 'unknown' | Wrong;
+  /** Said when it is over. */
+  readonly over: string;
+}
+
+/** A condition that holds now, in whole sentences. Whether somebody was told already is the book's to know. */
+export interface Wrong {
+  /** Since when; undefined: since it was first found. */
+  readonly since: Date | undefined;
+  /** How long it has to last before somebody hears of it, in ms. */
+  readonly afterMs: number;
+  readonly what: string;
+  readonly next: string;
+}
 
 /** What is remembered of a condition that is, or was lately, wrong. Times in ms since 1970, as it is kept in a file. */
 export interface Entry {

@@ -1,12 +1,11 @@
-import { fallenFrom } from '../leads/listing-fall.ts';
-import type { PollRow, SourceStatus } from '../ledger/contract/shown.ts';
+import type { PollRow } from '../ledger/contract/shown.ts';
 import { countOf, printLength, printMoment, printMomentAndAge } from '../platform/text/format.ts';
-import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
 import { nextCronTime } from './cron-times.ts';
 import { nextPollAfter } from './next-poll.ts';
 import { readPollError } from './poll-error.ts';
+import { failedPoll, shrunkListing } from './problems.ts';
 import type { SourceView } from './status-view.ts';
-import { type Circumstances, critical, LATE_MS, SEE_LOG, type Trouble, warning } from './trouble.ts';
+import { type Circumstances, LATE_MS, listOf, SEE_LOG, type Trouble, trouble } from './trouble.ts';
 
 /** A listing may be read for this long (the default `deadline`, and a little), in ms. */
 const LONGEST_POLL_MS = 15 * 60_000;
@@ -19,17 +18,19 @@ export function sourceTroubles(source: SourceView, given: Circumstances): Troubl
   const { command } = given;
   if (!config && !unread)
     return [
-      warning(
+      trouble(
+        'source_removed',
         name,
         `${name} is not in the configuration any more: it is not polled.`,
         'Put it back to poll it again; its leads stay in the ledger either way.',
       ),
     ];
-  if (!status?.lastPoll) return [warning(name, `${name} was never polled.`, firstPoll(source, given))];
+  if (!status?.lastPoll)
+    return [trouble('never_polled', name, `${name} was never polled.`, firstPoll(source, given))];
   return [
-    ...failedPoll(source, given),
+    ...lastFailure(source, given),
     ...latePoll(source, given),
-    ...shrunk(name, status, command),
+    ...listOf(shrunkListing(name, status, given)),
     ...setAside(name, status.rejected, command),
   ];
 }
@@ -41,38 +42,11 @@ function firstPoll({ config }: SourceView, { now, running, command }: Circumstan
   return at ? `Its first poll is at ${printMomentAndAge(at, now)}.` : 'Its `poll.cron` names no time.';
 }
 
-function failedPoll({ name, status }: SourceView, { running, command }: Circumstances): Trouble[] {
+function lastFailure({ name, status }: SourceView, given: Circumstances): Trouble[] {
   const poll = status?.lastPoll;
   if (poll?.status !== 'failed' && poll?.status !== 'partial') return [];
   const { code = '', reason } = readPollError(poll.error ?? 'no reason was kept');
-  const how = poll.status === 'failed' ? 'failed' : 'broke off';
-  const what = `${name}: the last poll ${how}: ${reason}`;
-  if (code === 'login-refused') return [critical(name, what, ifRevoked(name, command))];
-  if (code === 'other-origin') return [critical(name, what, otherOrigin(name, command))];
-  const byItself = running ? 'leadsync tries again by itself; ' : '';
-  const behind =
-    poll.status === 'partial' ? 'Leads that are listed behind that place are held up until then. ' : '';
-  const before = NEEDS_OPERATOR.has(code)
-    ? `Waiting does not mend this: ${remedy(code, name, command)}; `
-    : byItself;
-  return [critical(name, what, `${behind}${before}${command('check')} tries now.`)];
-}
-
-/** What somebody has to do about a poll that failed with one of the codes of `NEEDS_OPERATOR`. */
-function remedy(code: string, name: string, command: Circumstances['command']): string {
-  if (code === 'login-needed')
-    return `${command(`login ${name}`)} logs a person in again; where the configuration has changed, correct it and then ${command('reload')}`;
-  if (code === 'credentials')
-    return `check \`client_id\` and \`client_secret\` at the source ${name} in the configuration, and what else it names, then ${command('reload')}`;
-  return `correct what it names, then ${command('reload')}`;
-}
-
-function ifRevoked(name: string, command: Circumstances['command']): string {
-  return `If the login was revoked, do not wait: ${command(`login ${name}`)} logs a person in again; ${command('check')} tries now.`;
-}
-
-function otherOrigin(name: string, command: Circumstances['command']): string {
-  return `Waiting does not mend this. If the same service has moved, ${command(`moved ${name}`)} says so; if that is another service or account, give the source another name, then ${command('reload')}.`;
+  return [failedPoll(name, { code, reason, isPartial: poll.status === 'partial' }, given.running, given)];
 }
 
 function latePoll({ name, config, status }: SourceView, { now, running }: Circumstances): Trouble[] {
@@ -90,7 +64,7 @@ function latePoll({ name, config, status }: SourceView, { now, running }: Circum
   const last = lastAt
     ? `and was last polled ${printMomentAndAge(lastAt, now)}`
     : `and no poll has begun since the clock was set back: the last one bears the time ${printMoment(poll.startedAt)}`;
-  return [critical(name, `${name} is polled ${when}, ${last}.`, SEE_LOG)];
+  return [trouble('poll_late', name, `${name} is polled ${when}, ${last}.`, SEE_LOG)];
 }
 
 /**
@@ -113,24 +87,12 @@ function roomOf(status: string): number {
   return status === 'failed' || status === 'partial' ? LATE_AFTER_FAILURE_MS : 0;
 }
 
-function shrunk(name: string, status: SourceStatus, command: Circumstances['command']): Trouble[] {
-  const before = fallenFrom(status);
-  if (before === undefined) return [];
-  const { listed } = status;
-  const what =
-    listed === 0
-      ? `${name} lists no lead any more, and has listed ${countOf(before, 'lead')} before.`
-      : `${name} lists ${countOf(listed, 'lead')}, and listed ${countOf(before, 'lead')} within a week before.`;
-  const end = listed === 0 ? 'when leads are listed again' : 'when the listing is back, or after a week';
-  const next = `See whether this is the right account, and what its scope lets it see; ${command(`login ${name}`)} logs a person in again. Nothing is removed from the ledger: ${command('query "SELECT * FROM v_gone_leads"')} shows which leads are gone, and so does the page Leads. This ends ${end}.`;
-  return [warning(name, what, next)];
-}
-
 function setAside(name: string, rejected: number, command: Circumstances['command']): Trouble[] {
   if (rejected === 0) return [];
   const leads = `${countOf(rejected, 'lead')} of the last complete listing`;
   return [
-    warning(
+    trouble(
+      'leads_rejected',
       name,
       `${name}: ${leads} broke the service's description and ${rejected === 1 ? 'was' : 'were'} set aside.`,
       `${command('trace LEAD')} says why, and so does the table rejected_leads of the ledger. Each comes in when it comes right.`,

@@ -2,17 +2,18 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Alerts } from '../../src/alerts/alerts.ts';
-import type { Observed } from '../../src/alerts/observed.ts';
 import { type AlertOptions, alertOptions } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { disk } from '../../src/platform/files/files.ts';
+import { judgeConditions } from '../../src/status/alert-conditions.ts';
+import type { Observed } from '../../src/status/observed.ts';
 import { Reported } from '../daemon/joints/fakes.ts';
+import { anObservation, aSink } from '../status/an-observation.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
-import { anObservation, aSink } from './an-observation.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -55,11 +56,9 @@ class Watch {
     this.#alerts ??= await Alerts.open(parts);
     for (let passed = 0; passed < ms; passed += 15 * SECOND) {
       clock.jump(15 * SECOND);
-      await this.#alerts.take(
-        this.#observed(),
-        { sources: [], sinks: ['crm', 'drop', 'warehouse'], exports: [] },
-        this.options,
-      );
+      const names = { sources: [], sinks: ['crm', 'drop', 'warehouse'], exports: [] };
+      const observed = this.#observed();
+      await this.#alerts.take(judgeConditions(observed, names, this.options.when), observed.at, this.options);
       await this.#alerts.idle();
     }
     return this;
@@ -181,11 +180,9 @@ describe('alerts', () => {
     });
     const look = async (at: Date) => {
       const sink = aSink({ health: { ...HEALTHY, heldSince: at, heldReason: 'It is down.' } });
-      await alerts.take(
-        anObservation({ at, sinks: [sink] }),
-        { sources: [], sinks: ['crm'], exports: [] },
-        watch.options,
-      );
+      const observed = anObservation({ at, sinks: [sink] });
+      const names = { sources: [], sinks: ['crm'], exports: [] };
+      await alerts.take(judgeConditions(observed, names, watch.options.when), at, watch.options);
     };
     await look(watch.clock.now());
     watch.clock.jump(MINUTE);

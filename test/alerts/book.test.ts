@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Book } from '../../src/alerts/book.ts';
-import type { Judged, Wrong } from '../../src/alerts/judge.ts';
+import { Book, type Judged, type Wrong } from '../../src/alerts/book.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
+import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { PollRow } from '../../src/ledger/contract/shown.ts';
+import { judgeConditions } from '../../src/status/alert-conditions.ts';
+import { commandInText } from '../../src/status/trouble.ts';
 import { troublesOf } from '../../src/status/troubles.ts';
+import { anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from './an-observation.ts';
 
 const now = new Date('2026-11-20T10:00:00Z');
 const failed: PollRow = {
@@ -44,4 +48,45 @@ test('what is critical is said before what wants a look, wherever it stands in t
     'critical broken',
     'warning new',
   ]);
+});
+
+test('an alert says what the status says, but for how long ago it was', () => {
+  const stale = { since: now, faults: ['leadsync.yaml:3:1: unknown option'] };
+  const health = { ...HEALTHY, pausedSince: now, pausedReason: 'moving house' };
+  const sink = aSink({ health, pending: 3, dead: 2, lastDeadAt: NOW });
+  const listing = { listed: 0, listedLately: 60, leads: 80 };
+  const alerts = judgeConditions(
+    anObservation({ sources: [aSource({ listing })], sinks: [sink], stale }),
+    NAMES,
+    DEFAULTS,
+  ).flatMap(({ condition, state }) =>
+    typeof state === 'string' ? [] : [`${condition} ${state.what} ${state.next}`],
+  );
+  const source = { ...listing, source: 'main', rejected: 0, lastSuccessAt: now };
+  const lastPoll = { ...failed, status: 'success', error: undefined } as const;
+  const status = {
+    ...sink,
+    sink: 'crm',
+    active: true,
+    delivered: 0,
+    skipped: 0,
+    retrying: undefined,
+    dueSince: undefined,
+  };
+  const troubles = troublesOf(
+    [{ name: 'main', config: undefined, status: { ...source, lastPoll }, unread: true }],
+    [{ name: 'crm', state: 'paused', config: undefined, status }],
+    {
+      now,
+      running: true,
+      answers: true,
+      unready: [],
+      stale,
+      queued: false,
+      exports: [],
+      command: commandInText,
+    },
+  ).map(({ code, what, next }) => `${code} ${what} ${next}`.replace(/ since \S+ \(0 s ago\)/, ''));
+  expect(troubles.toSorted()).toEqual(alerts.toSorted());
+  expect(troubles).toHaveLength(4);
 });

@@ -16,6 +16,7 @@ import { testSink } from '../../operations/test-sink.ts';
 import { version } from '../../platform/process/version.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
+import { commandInText } from '../../status/trouble.ts';
 import { troublesOf } from '../../status/troubles.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloading, ReloadResult } from '../units/reloading.ts';
@@ -155,16 +156,17 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
     queued: config.queue.redisUrl !== undefined,
     exports,
     restoredAt: status.restoredAt,
-    command: (words) => `\`leadsync ${words}\``,
+    command: commandInText,
   });
   return {
     version,
     at: now.toISOString(),
     well: troubles.length === 0,
-    troubles: troubles.map((one) => ({
-      ...one,
-      what: parts.asTyped(one.what),
-      next: parts.asTyped(one.next),
+    troubles: troubles.map(({ severity, about, what, next }) => ({
+      severity,
+      about,
+      what: parts.asTyped(what),
+      next: parts.asTyped(next),
     })),
     sources: sources.map((source) => shownSource(source, now)),
     sinks: sinks.map(shownSink),

@@ -1,13 +1,5 @@
-import { NEEDS_OPERATOR } from '../../telemetry/events/source-events.ts';
+import type { PollFailure } from '../../status/problems.ts';
 import type { Emit, EventOf } from '../../telemetry/events.ts';
-
-/** Why the last poll of a source failed. */
-interface LastFailure {
-  readonly reason: string;
-  readonly hint: string;
-  /** Waiting does not mend it. */
-  readonly needsSomebody: boolean;
-}
 
 /** Why the last poll of each source failed. */
 export class PollFailures {
@@ -19,8 +11,10 @@ export class PollFailures {
     if (event.type === 'poll-finished') this.#last.delete(event.source);
   };
 
-  of(source: string): LastFailure | undefined {
+  of(source: string): PollFailure | undefined {
     const last = this.#last.get(source);
-    return last && { reason: last.reason, hint: last.hint, needsSomebody: NEEDS_OPERATOR.has(last.code) };
+    if (!last) return undefined;
+    const { code, reason, hint, status } = last;
+    return { code, reason, hint, isPartial: status === 'partial' };
   }
 }

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { Alerts } from '../../alerts/alerts.ts';
 import { Arrivals } from '../../alerts/arrivals.ts';
-import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../../alerts/observed.ts';
 import type { SourceConfig } from '../../config/contract/config.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Vitals } from '../../ledger/contract/shown.ts';
 import { disk } from '../../platform/files/files.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
+import { judgeConditions } from '../../status/alert-conditions.ts';
 import { viewExports } from '../../status/export-view.ts';
+import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../../status/observed.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
 import type { Reloading } from '../units/reloading.ts';
 import { Overdue } from './overdue.ts';
@@ -42,7 +43,8 @@ export async function watchAlerts(
       const { config } = current;
       if (Object.keys(config.alerts.to).length > 0) {
         const observed = await look.now(reloading.state.stale, signal);
-        await alerts.take(observed, namesOf(config, role), config.alerts);
+        const judged = judgeConditions(observed, namesOf(config, role), config.alerts.when);
+        await alerts.take(judged, observed.at, config.alerts);
       }
       await nextBeat(clock, LOOK_MS, signal);
     }
@@ -113,9 +115,7 @@ class Look {
   #exports(): ObservedExport[] {
     const { current, exportStates } = this.#parts;
     return viewExports(current.config.exports, exportStates).map(({ config: { name }, state }) => {
-      const { done, failed } = state ?? {};
-      const failure = failed && { reason: failed.message, hint: failed.hint, times: failed.times };
-      return { name, lastMadeAt: done?.startedAt, failure };
+      return { name, lastMadeAt: state?.done?.startedAt, failure: state?.failed };
     });
   }
 

@@ -1,5 +1,6 @@
 import type { ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
+import type { ExportFailure, PollFailure } from './problems.ts';
 
 /** How things are at one moment: what the conditions are judged by. Holds nothing of a lead. */
 export interface Observed {
@@ -27,7 +28,7 @@ export interface ObservedExport {
   /** When the last one that was made began. */
   readonly lastMadeAt: Date | undefined;
   /** Why the last run failed, and how many in a row; undefined when it did not. */
-  readonly failure: (Reason & { readonly times: number }) | undefined;
+  readonly failure: ExportFailure | undefined;
 }
 
 /** A configured source, by its polls and by when its leads came in the last weeks. */
@@ -39,7 +40,7 @@ export interface ObservedSource {
   /** Undefined: the ledger does not know the source yet. */
   readonly listing: ListingSize | undefined;
   /** Why the last poll failed; undefined when it did not. */
-  readonly failure: (Reason & { readonly needsSomebody: boolean }) | undefined;
+  readonly failure: PollFailure | undefined;
   /** Less likely than this, by its own history, was so long a time without a new lead; undefined when that cannot be said. */
   readonly silence: { readonly since: Date; readonly until: Date; readonly probability: number } | undefined;
 }

@@ -1,28 +1,21 @@
-import { fallenFrom } from '../leads/listing-fall.ts';
-import { countOf, printMinute, printSpan, sentence } from '../platform/text/format.ts';
-import type { Condition, Limits } from './condition.ts';
+import type { Judged, Wrong } from '../alerts/book.ts';
+import type { Condition, Limits } from '../alerts/condition.ts';
+import { countOf, printSpan } from '../platform/text/format.ts';
+import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
 import type { Observed, ObservedExport, ObservedSink, ObservedSource } from './observed.ts';
+import {
+  deadLeads,
+  failedExport,
+  failedPoll,
+  heldSink,
+  pausedSink,
+  shrunkListing,
+  staleConfig,
+} from './problems.ts';
+import { commandInText, type Trouble } from './trouble.ts';
 
-/** One condition of one source, sink or export, as it is now. */
-export interface Judged {
-  readonly condition: Condition;
-  readonly about: string | undefined;
-  /** `unknown`: it cannot be told now, and stays what it was. */
-  readonly state: 'well' | 'unknown' | Wrong;
-  /** Said when it is over. */
-  readonly over: string;
-}
-
-/** A condition that holds now, in whole sentences. Whether somebody was told already is the book's to know. */
-export interface Wrong {
-  /** Since when; undefined: since it was first found. */
-  readonly since: Date | undefined;
-  /** How long it has to last before somebody hears of it, in ms. */
-  readonly afterMs: number;
-  readonly what: string;
-  readonly next: string;
-}
-
+/** An alert says since when in a line of its own, and is read later. */
+const LETTER = { command: commandInText };
 /** So rarely, by its own history, is a source without a new lead for so long that it counts as silent. */
 const IMPLAUSIBLE = 1 / 1000;
 /** How long after the last one leads count as dying, in ms. */
@@ -36,7 +29,7 @@ const SLOW_LEADS = 3;
 const SLOW_PART = 0.05;
 
 /** Judges every condition that is switched on: one result for each source, sink and export. */
-export function judge(observed: Observed, names: Names, limits: Limits): readonly Judged[] {
+export function judgeConditions(observed: Observed, names: Names, limits: Limits): readonly Judged[] {
   const apply = <Of>(rules: readonly Rule<Of>[], about: string | undefined, of: Of | undefined) =>
     rules.map((rule) => judgeBy(rule, about, of, observed, limits));
   const each = <Of extends Named>(
@@ -91,32 +84,72 @@ function judgeBy<Of>(
 
 const SOURCE: readonly Rule<ObservedSource>[] = [
   ['no_poll', 'is polled to the end again.', noPoll],
-  ['source_refused', 'is let in again.', refused],
+  [
+    'source_refused',
+    'is let in again.',
+    ({ name, failure }, afterMs) =>
+      isRefused(failure) ? wrong(failedPoll(name, failure, true, LETTER), afterMs) : undefined,
+  ],
   ['source_silent', 'lists new leads again.', silent],
-  ['listing_shrunk', 'lists its leads again, or has listed as few for a week.', shrunk],
+  [
+    'listing_shrunk',
+    'lists its leads again, or has listed as few for a week.',
+    ({ name, listing }, afterMs) => wrong(listing && shrunkListing(name, listing, LETTER), afterMs),
+  ],
 ];
 
 const SINK: readonly Rule<ObservedSink>[] = [
-  ['sink_held', 'takes leads again, or is held no longer.', held],
-  ['sink_paused', 'is paused no longer.', paused],
+  [
+    'sink_held',
+    'takes leads again, or is held no longer.',
+    (sink, afterMs) => wrong(heldSink(sink, LETTER), afterMs, sink.health.heldSince),
+  ],
+  [
+    'sink_paused',
+    'is paused no longer.',
+    (sink, afterMs) => wrong(pausedSink(sink, LETTER), afterMs, sink.health.pausedSince),
+  ],
   [
     'deliveries_dead',
     'has given up no lead for an hour; those that it has given up stay dead until `leadsync retry`.',
-    dead,
+    (sink, afterMs, { at }) => wrong(diedLately(sink, at) ? deadLeads(sink, LETTER) : undefined, afterMs),
   ],
   ['backlog_old', 'has no old backlog any more.', backlogOld],
   ['slow_to_lead', 'gets its leads in time again.', slow],
 ];
 
 const EXPORT: readonly Rule<ObservedExport>[] = [
-  ['export_fails', 'is made again, or has another configuration.', exportFails],
+  [
+    'export_fails',
+    'is made again, or has another configuration.',
+    ({ name, lastMadeAt, failure }, afterMs) =>
+      wrong(failure && failedExport(name, failure, lastMadeAt, true, LETTER), afterMs),
+  ],
 ];
 
 const WHOLE: readonly Rule<Observed>[] = [
-  ['config_stale', 'The configuration is valid again, and in force.', stale],
+  [
+    'config_stale',
+    'The configuration is valid again, and in force.',
+    ({ stale }, afterMs) => wrong(stale && staleConfig(stale, LETTER), afterMs, stale?.since),
+  ],
   ['carrier_down', 'The queue works again; what waited goes out.', carrierDown],
   ['ledger_fails', 'The ledger can be written again.', ledgerFails],
 ];
+
+/** What is wrong, and how long it may be so; `since` is told where it is known. */
+function wrong(found: Trouble | undefined, afterMs: number, since?: Date): Wrong | undefined {
+  return found && { since, afterMs, what: found.what, next: found.next };
+}
+
+/** Whether the last poll failed in a way that waiting does not mend. */
+function isRefused(failure: ObservedSource['failure']): failure is NonNullable<typeof failure> {
+  return failure !== undefined && NEEDS_OPERATOR.has(failure.code);
+}
+
+function diedLately({ lastDeadAt }: ObservedSink, at: Date): boolean {
+  return lastDeadAt !== undefined && at.getTime() - lastDeadAt.getTime() <= DYING_MS;
+}
 
 function noPoll(
   { name, overdueSince, lastSuccessAt, failure }: ObservedSource,
@@ -126,7 +159,7 @@ function noPoll(
 ): Wrong | 'unknown' | undefined {
   if (!overdueSince) return undefined;
   // One cause, one alert; and an alert that was told before is not over because of it.
-  if (failure?.needsSomebody && limits.source_refused !== undefined) return 'unknown';
+  if (isRefused(failure) && limits.source_refused !== undefined) return 'unknown';
   const before = lastSuccessAt ? '' : ' since leadsync runs';
   const why = failure ? ` The last one failed: ${failure.reason}` : '';
   return {
@@ -134,18 +167,6 @@ function noPoll(
     afterMs,
     what: `${name}: no poll has come to its end${before}, so new leads are not seen.${why}`,
     next: failure?.hint || '`leadsync check` tries now and says why; `leadsync status` shows the last poll.',
-  };
-}
-
-function refused({ name, failure }: ObservedSource, afterMs: number): Wrong | undefined {
-  if (!failure?.needsSomebody) return undefined;
-  return {
-    since: undefined,
-    afterMs,
-    what: `${name}: the service refuses leadsync, and waiting does not mend that: ${failure.reason}`,
-    next:
-      failure.hint ||
-      'Correct client_id and client_secret, then `leadsync reload`; `leadsync check` tries now.',
   };
 }
 
@@ -158,51 +179,6 @@ function silent({ name, silence }: ObservedSource, limitMs: number): Wrong | und
     afterMs: 0,
     what: `${name}: polls work, and no lead has been new for ${printSpan(lengthMs)}. By its last weeks that happens less than once in 1,000 times.`,
     next: 'Ask whoever runs the service whether that can be, and compare with what the account shows. A holiday looks the same.',
-  };
-}
-
-function shrunk({ name, listing }: ObservedSource, afterMs: number): Wrong | undefined {
-  const before = listing && fallenFrom(listing);
-  if (!listing || before === undefined) return undefined;
-  return {
-    since: undefined,
-    afterMs,
-    what: `${name}: its listing has fallen from ${countOf(before, 'lead')} to ${listing.listed}.`,
-    next: `See whether this is the right account, and what its scope lets it see; \`leadsync login ${name}\` logs a person in again. Nothing is removed from the ledger: the page Leads shows which are gone.`,
-  };
-}
-
-function held({ name, health, pending }: ObservedSink, afterMs: number): Wrong | undefined {
-  if (!health.heldSince || health.pausedSince) return undefined;
-  return {
-    since: health.heldSince,
-    afterMs,
-    what: `${name} is held: ${sentence(health.heldReason ?? 'no reason was kept')}`,
-    next: `Mend the destination. Nothing is lost: ${waiting(pending)}, and it is tried again by itself; \`leadsync resume ${name}\` tries now.`,
-  };
-}
-
-function paused({ name, health, pending }: ObservedSink, afterMs: number): Wrong | undefined {
-  if (!health.pausedSince) return undefined;
-  return {
-    since: health.pausedSince,
-    afterMs,
-    what: `${name} is paused: ${sentence(health.pausedReason || 'no reason was given')}`,
-    next: `\`leadsync resume ${name}\` goes on; ${waiting(pending)}.`,
-  };
-}
-
-function dead(
-  { name, lastDeadAt, dead }: ObservedSink,
-  afterMs: number,
-  { at }: Observed,
-): Wrong | undefined {
-  if (dead === 0 || !lastDeadAt || at.getTime() - lastDeadAt.getTime() > DYING_MS) return undefined;
-  return {
-    since: undefined,
-    afterMs,
-    what: `${name}: ${countOf(dead, 'lead')} died.`,
-    next: `\`leadsync deliveries --sink ${name} --state dead\` says why; \`leadsync retry --sink ${name} --state dead\` tries again, once the cause is mended.`,
   };
 }
 
@@ -231,28 +207,6 @@ function slow({ name, health, recentMs, batchWaitMs }: ObservedSink, limitMs: nu
   };
 }
 
-function exportFails({ name, lastMadeAt, failure }: ObservedExport, afterMs: number): Wrong | undefined {
-  if (!failure) return undefined;
-  const times = failure.times === 1 ? 'once' : `${failure.times} times in a row`;
-  const last = lastMadeAt ? `the last one is of ${printMinute(lastMadeAt)}` : 'none was ever made';
-  return {
-    since: undefined,
-    afterMs,
-    what: `Export ${name} has failed ${times}, and ${last}: ${failure.reason}`,
-    next: `${failure.hint} It is tried again by itself, at least once an hour; \`leadsync export --name ${name}\` makes it now.`,
-  };
-}
-
-function stale({ stale }: Observed, afterMs: number): Wrong | undefined {
-  if (!stale) return undefined;
-  return {
-    since: stale.since,
-    afterMs,
-    what: `leadsync keeps to an earlier configuration: the file is not valid. ${stale.faults[0] ?? ''}`,
-    next: '`leadsync validate` shows every fault; `leadsync reload` takes it over once they are mended.',
-  };
-}
-
 function carrierDown({ carrier }: Observed, afterMs: number): Wrong | undefined {
   if (carrier === undefined) return undefined;
   return {
@@ -271,9 +225,4 @@ function ledgerFails({ ledger }: Observed, afterMs: number): Wrong | undefined {
     what: `The ledger fails, so nothing is recorded or delivered: ${ledger.reason}`,
     next: ledger.hint || 'See what leadsync logs, and whether the disk is full.',
   };
-}
-
-function waiting(pending: number): string {
-  if (pending === 0) return 'nothing waits';
-  return `${countOf(pending, 'lead')} ${pending === 1 ? 'waits' : 'wait'}`;
 }

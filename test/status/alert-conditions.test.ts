@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { Wrong } from '../../src/alerts/book.ts';
 import { CONDITIONS, type Condition } from '../../src/alerts/condition.ts';
-import { judge, type Wrong } from '../../src/alerts/judge.ts';
-import type { Observed } from '../../src/alerts/observed.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
+import { judgeConditions } from '../../src/status/alert-conditions.ts';
+import type { Observed } from '../../src/status/observed.ts';
 import { ago, anExport, anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from './an-observation.ts';
 
 const MINUTE = 60_000;
@@ -10,13 +11,18 @@ const HOUR = 60 * MINUTE;
 
 function wrongs(observed: Observed, limits = DEFAULTS): Map<Condition, Wrong> {
   return new Map(
-    judge(observed, NAMES, limits).flatMap(({ condition, state }) =>
+    judgeConditions(observed, NAMES, limits).flatMap(({ condition, state }) =>
       typeof state === 'string' ? [] : [[condition, state] as const],
     ),
   );
 }
 
-const failure = { reason: 'It answered 401.', hint: 'Correct client_secret.', needsSomebody: true };
+const failure = {
+  code: 'credentials',
+  reason: 'It answered 401.',
+  hint: 'Correct client_secret.',
+  isPartial: false,
+};
 const silence = { since: ago(5 * HOUR), until: ago(MINUTE), probability: 0.0001 };
 
 const cases: [Condition, Observed, since: Date | undefined, afterMs: number][] = [
@@ -82,7 +88,9 @@ const cases: [Condition, Observed, since: Date | undefined, afterMs: number][] =
   [
     'export_fails',
     anObservation({
-      exports: [anExport({ failure: { reason: 'The disk is full.', hint: 'Make room.', times: 3 } })],
+      exports: [
+        anExport({ failure: { message: 'The disk is full.', hint: 'Make room.', times: 3, retryAt: NOW } }),
+      ],
     }),
     undefined,
     30 * MINUTE,
@@ -111,7 +119,7 @@ describe('judging', () => {
 
   test.each(cases)('%s is not looked at when it is switched off', (condition, observed) => {
     const limits = { ...DEFAULTS, [condition]: undefined };
-    expect(judge(observed, NAMES, limits).map((one) => one.condition)).not.toContain(condition);
+    expect(judgeConditions(observed, NAMES, limits).map((one) => one.condition)).not.toContain(condition);
   });
 
   test.each<[string, Observed]>([
@@ -125,7 +133,7 @@ describe('judging', () => {
     ],
     [
       'a failure that waiting mends',
-      anObservation({ sources: [aSource({ failure: { ...failure, needsSomebody: false } })] }),
+      anObservation({ sources: [aSource({ failure: { ...failure, code: 'server' } })] }),
     ],
     ['leads that died a day ago', anObservation({ sinks: [aSink({ dead: 2, lastDeadAt: ago(24 * HOUR) })] })],
     ['two slow leads', anObservation({ sinks: [aSink({ recentMs: [1, 6 * MINUTE, 6 * MINUTE] })] })],
@@ -146,10 +154,10 @@ describe('judging', () => {
   });
 
   test.each([
-    [1, ago(HOUR), 'Export nightly has failed once, and the last one is of 2026-11-20 09:00 UTC: No room.'],
-    [7, undefined, 'Export nightly has failed 7 times in a row, and none was ever made: No room.'],
+    [1, ago(HOUR), 'Export nightly failed, and the last one is of 2026-11-20 09:00 UTC: No room.'],
+    [7, undefined, 'Export nightly failed 7 times in a row, and none was ever made: No room.'],
   ])('an export that failed %i times is told of with how old the last one is', (times, lastMadeAt, what) => {
-    const failure = { reason: 'No room.', hint: 'Make room.', times };
+    const failure = { message: 'No room.', hint: 'Make room.', retryAt: NOW, times };
     const found = wrongs(anObservation({ exports: [anExport({ lastMadeAt, failure })] }));
     expect(found.get('export_fails')).toMatchObject({
       what,
@@ -158,7 +166,7 @@ describe('judging', () => {
   });
 
   test('an export is told of though the ledger cannot be read', () => {
-    const failure = { reason: 'No room.', hint: 'Make room.', times: 1 };
+    const failure = { message: 'No room.', hint: 'Make room.', retryAt: NOW, times: 1 };
     const unread = { sources: undefined, sinks: undefined };
     expect([...wrongs(anObservation({ ...unread, exports: [anExport({ failure })] })).keys()]).toEqual([
       'export_fails',
@@ -175,7 +183,9 @@ describe('judging', () => {
     const source = aSource({ failure, overdueSince: ago(20 * MINUTE) });
     const observed = anObservation({ sources: [source] });
     expect([...wrongs(observed).keys()]).toEqual(['source_refused']);
-    const noPoll = judge(observed, NAMES, DEFAULTS).find(({ condition }) => condition === 'no_poll');
+    const noPoll = judgeConditions(observed, NAMES, DEFAULTS).find(
+      ({ condition }) => condition === 'no_poll',
+    );
     expect(noPoll?.state).toBe('unknown');
     expect([...wrongs(observed, { ...DEFAULTS, source_refused: undefined }).keys()]).toEqual(['no_poll']);
   });
@@ -183,7 +193,7 @@ describe('judging', () => {
   test('while the ledger cannot be read, sources and sinks are unknown, and not well', () => {
     const ledger = { reason: 'The disk failed.', hint: 'Look at it.' };
     const observed = anObservation({ sources: undefined, sinks: undefined, ledger });
-    const judged = judge(observed, NAMES, DEFAULTS);
+    const judged = judgeConditions(observed, NAMES, DEFAULTS);
     expect(judged.find(({ condition }) => condition === 'sink_held')?.state).toBe('unknown');
     expect(judged.find(({ condition }) => condition === 'no_poll')?.state).toBe('unknown');
     expect([...wrongs(observed).keys()]).toEqual(['ledger_fails']);

@@ -1,8 +1,8 @@
 import type { Limits } from '../../src/alerts/condition.ts';
-import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../../src/alerts/observed.ts';
 import { alertOptions } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
+import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../../src/status/observed.ts';
 
 export const NOW = new Date('2026-11-20T10:00:00.000Z');
 
