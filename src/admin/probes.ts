@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { actor } from './contract/actor.ts';
 import { plain } from './http/answer.ts';
-import { sharedFor } from './http/shared-for.ts';
+import { cachedFor } from './http/cached-for.ts';
 
 /**
  * What the probes ask. An answer is shared by all who ask at about the same time; a `ready` that does not end is itself
@@ -26,8 +26,8 @@ export function addProbes(
   { ready, registry, onFault }: Probed,
   monotonicMs: () => number,
 ): void {
-  const metrics = sharedFor(SHARED_MS, () => registry.metrics(), monotonicMs);
-  const unready = sharedFor(SHARED_MS, () => reasonsOf(ready, onFault), monotonicMs);
+  const metrics = cachedFor(SHARED_MS, () => registry.metrics(), monotonicMs);
+  const unready = cachedFor(SHARED_MS, () => reasonsOf(ready, onFault), monotonicMs);
   const config = { open: true };
   app.get('/livez', { config }, (_request, reply) => plain(reply, 200, 'ok'));
   app.get('/readyz', { config }, async (_request, reply) => {

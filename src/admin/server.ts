@@ -11,10 +11,10 @@ import { type Audit, audited, noteIn } from './gate/audited.ts';
 import { addGate, refuseBadAddress } from './gate/gate.ts';
 import { addLogin } from './gate/login.ts';
 import { refusalFor, refuse } from './http/answer.ts';
-import { makeRoom } from './http/make-room.ts';
-import { keepPace } from './http/pace.ts';
+import { cachedFor } from './http/cached-for.ts';
+import { limitConnections } from './http/connection-limit.ts';
 import { trustIn } from './http/proxies.ts';
-import { sharedFor } from './http/shared-for.ts';
+import { throttleRequests } from './http/request-throttle.ts';
 import { registerPages } from './pages/register.ts';
 import { addProbes, type Probed } from './probes.ts';
 
@@ -107,8 +107,8 @@ function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) =>
     body === '' ? done(null) : parseJson(request, body as string, done),
   );
-  makeRoom(app.server, MAX_CONNECTIONS);
-  keepPace(app.server);
+  limitConnections(app.server, MAX_CONNECTIONS);
+  throttleRequests(app.server);
   app.setErrorHandler((error, request, reply) => refuse(request, reply, refusalFor(error, onFault)));
   return app;
 }
@@ -131,7 +131,7 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   }
   const operations: Operations = {
     ...audited(options.operations, note),
-    overview: sharedFor(OVERVIEW_MS, options.operations.overview, monotonicMs),
+    overview: cachedFor(OVERVIEW_MS, options.operations.overview, monotonicMs),
   };
   await addApi(app, operations, options.onFault);
   addDescription(app, options.version);

@@ -4,7 +4,7 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../ledger/contract/shown.ts';
 import { eraseAgain } from '../operations/erasure/erased-before.ts';
 import { exportOnSchedule, tellOfExports } from '../operations/exporting.ts';
-import { startAfterTheDead } from '../operations/opening/free-the-dead.ts';
+import { reclaimAtStart } from '../operations/opening/reclaim-leases.ts';
 import { Closers } from '../platform/process/closers.ts';
 import { processMemory } from '../platform/process/memory.ts';
 import { version } from '../platform/process/version.ts';
@@ -97,7 +97,7 @@ export class Daemon {
     if (changes.length > 0) this.#emit({ type: 'configured', changes });
     await this.#installation.declare();
     if (role.kind !== 'worker') {
-      await startAfterTheDead(ledger, this.config.dataDir, this.#parts.clock.now());
+      await reclaimAtStart(ledger, this.config.dataDir, this.#parts.clock.now());
       const leads = await eraseAgain(ledger, this.config);
       if (leads > 0) this.#emit({ type: 'erased-again', leads });
     }

@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../platform/time/clock.ts';
 import type { LedgerAmending } from './contract/ledger-amending.ts';
-import { inTurns } from './database/in-turns.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
+import { runInChunks } from './database/run-in-chunks.ts';
 import type { SinkRows } from './database/sink-rows.ts';
 import { Amending } from './delivering/amending.ts';
 import { ClockSetting, type Moved } from './delivering/clock-setting.ts';
@@ -37,7 +37,7 @@ export function amendingOf(
 
   const finishReplay = async (replay: number): Promise<number> => {
     let owed = 0;
-    await inTurns(async () => {
+    await runInChunks(async () => {
       const step = await access.write(() => replaying.step(replay));
       owed = step.owed;
       return step.done;
@@ -59,7 +59,7 @@ export function amendingOf(
       const by = Math.round(byMs);
       let moved = 0;
       let after: Moved | undefined;
-      await inTurns(async () => {
+      await runInChunks(async () => {
         const part = await access.write(() => clockSetting.movePart(by, after));
         moved += part.moved;
         after = part.next;
@@ -72,7 +72,7 @@ export function amendingOf(
     forget: async (sink) => {
       if (!(await access.read(() => declaring.isOrphan(sink)))) return undefined;
       let skipped = 0;
-      await inTurns(async () => {
+      await runInChunks(async () => {
         const some = await access.write(() => declaring.forgetSome(sink));
         skipped += some;
         return some === 0;
@@ -83,7 +83,7 @@ export function amendingOf(
     retry: async (filter) => {
       let retried = 0;
       let after = NEWEST;
-      await inTurns(async () => {
+      await runInChunks(async () => {
         const part = await access.read(() => amending.retriable(filter, RETRIED_AT_ONCE, after));
         if (part.rows.length > 0) retried += await access.write(() => amending.retry(part.rows));
         after = readPlace(part.next ?? undefined) ?? NEWEST;

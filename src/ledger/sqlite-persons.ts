@@ -2,8 +2,8 @@ import type Database from 'better-sqlite3';
 import type { Erased } from '../leads/person.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { LedgerPersons } from './contract/ledger-persons.ts';
-import { inTurns } from './database/in-turns.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
+import { runInChunks } from './database/run-in-chunks.ts';
 import type { SinkRows } from './database/sink-rows.ts';
 import { Erasing } from './privacy/erasing.ts';
 import { PersonSearch } from './privacy/person-search.ts';
@@ -20,7 +20,7 @@ export function personsOf(db: Database.Database, access: LedgerAccess, clock: Cl
   ): Promise<T[]> => {
     const all: T[] = [];
     let after = 0;
-    await inTurns(async () => {
+    await runInChunks(async () => {
       const { found, next } = await access.read(() => part(after));
       all.push(...found);
       after = next ?? after;

@@ -6,9 +6,9 @@ import type { Recovered } from '../ledger/recovery/build.ts';
 import { exchangeLedger } from '../ledger/recovery/exchange.ts';
 import { runBuild } from '../ledger/recovery/run-build.ts';
 import type { Clock } from '../platform/time/clock.ts';
-import { hasLivingProcess } from './opening/free-the-dead.ts';
 import { lacksLedger } from './opening/new-ledger.ts';
 import { DataDirHeld, holdDataDir, ledgerFile } from './opening/open-ledger.ts';
+import { hasLiveProcess } from './opening/reclaim-leases.ts';
 
 /** What a recovery found, and did. */
 export interface Recovery {
@@ -48,7 +48,7 @@ export async function recoverLedger(
   const target = recoveredFile(file);
   const held = holdDataDir(dataDir);
   try {
-    if (hasLivingProcess(dataDir)) throw new DataDirHeld(`A worker uses the data directory ${dataDir}.`);
+    if (hasLiveProcess(dataDir)) throw new DataDirHeld(`A worker uses the data directory ${dataDir}.`);
     const damage = await inspectFile(file, 'whole', signal);
     signal.throwIfAborted();
     const now = clock.now();

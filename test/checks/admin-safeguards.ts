@@ -47,8 +47,8 @@ export const adminSafeguards: readonly Safeguard[] = [
   {
     name: 'wrong tokens are counted',
     without: 'whoever reaches the address tries tokens as fast as they come',
-    file: 'src/admin/gate/guesses.ts',
-    text: 'tried.wrong.size >= MOST',
+    file: 'src/admin/gate/token-throttle.ts',
+    text: 'tried.wrong.size >= MAX_WRONG',
     instead: 'tried.wrong.size > 1e9',
     tests: ['test/admin/strangers.test.ts'],
   },

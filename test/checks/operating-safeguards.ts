@@ -91,12 +91,12 @@ export const operatingSafeguards: readonly Safeguard[] = [
     tests: ['test/cli/commands/erase.test.ts'],
   },
   {
-    name: 'signs of killed processes go',
-    without: 'a folder of signs grows with every kill, and each start reads it',
-    file: 'src/operations/opening/free-the-dead.ts',
-    text: 'if (!holders.has(name)) removeSign(folder, name);',
-    instead: 'if (!holders.has(name)) void removeSign;',
-    tests: ['test/operations/opening/free-the-dead.test.ts'],
+    name: 'lock files of killed processes are removed',
+    without: 'a folder of lock files grows with every kill, and each start reads it',
+    file: 'src/operations/opening/reclaim-leases.ts',
+    text: 'if (!holders.has(name)) removeProcessLock(folder, name);',
+    instead: 'if (!holders.has(name)) void removeProcessLock;',
+    tests: ['test/operations/opening/reclaim-leases.test.ts'],
   },
   {
     name: 'a block that an oversize element makes long is not held',

@@ -127,8 +127,8 @@ export const recoverySafeguards: readonly Safeguard[] = [
     name: 'recover waits for workers to end',
     without: 'a worker settles deliveries in the damaged ledger that the recovered one does not know of',
     file: 'src/operations/recover.ts',
-    text: 'if (hasLivingProcess(dataDir))',
-    instead: 'if (hasLivingProcess === undefined)',
+    text: 'if (hasLiveProcess(dataDir))',
+    instead: 'if (hasLiveProcess === undefined)',
     tests: ['test/cli/commands/recover.test.ts'],
   },
 ];

@@ -13,9 +13,9 @@ import type { Carrier } from '../../src/delivery/carrier.ts';
 import { InProcessCarrier } from '../../src/delivery/in-process-carrier.ts';
 import type { LeadEvent } from '../../src/leads/delivery.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
-import { freeTheDead, showOwnLife } from '../../src/operations/opening/free-the-dead.ts';
 import type { OpenSink } from '../../src/operations/opening/open-sinks.ts';
-import { isDead } from '../../src/platform/files/life-sign.ts';
+import { holdOwnProcessLock, reclaimLeases } from '../../src/operations/opening/reclaim-leases.ts';
+import { isProcessDead } from '../../src/platform/files/process-lock.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 import type { Clock } from '../../src/platform/time/clock.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
@@ -111,7 +111,7 @@ export class SimulatedProcess {
       shown: () => this.#shown,
       versions: new Versions(parts.store.observer),
     });
-    this.#sign = showOwnLife(parts.store.folder, parts.holder);
+    this.#sign = holdOwnProcessLock(parts.store.folder, parts.holder);
     this.#carrier = this.#openCarrier();
   }
 
@@ -127,7 +127,7 @@ export class SimulatedProcess {
     if (!this.duties.runs) return;
     const { sinks, store } = this.#parts;
     await this.#ledger.declareSinks(sinks);
-    await freeTheDead(this.#ledger, store.folder);
+    await reclaimLeases(this.#ledger, store.folder);
     this.#startDispatch();
     this.#loop((signal) => pollLoop(this.#pollParts(), signal));
   }
@@ -144,7 +144,7 @@ export class SimulatedProcess {
     this.#end();
     const signs = join(store.folder, 'processes');
     writeFileSync(join(signs, `${holder}.lock`), '');
-    if (!isDead(signs, holder)) throw new Error(`nobody could tell that ${this.life.name} is dead`);
+    if (!isProcessDead(signs, holder)) throw new Error(`nobody could tell that ${this.life.name} is dead`);
   }
 
   freeze(): void {
@@ -245,7 +245,7 @@ export class SimulatedProcess {
   async #watchProcesses(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#clock.sleep(WATCH_PROCESSES_MS, signal);
-      const freed = await freeTheDead(this.#ledger, this.#parts.store.folder);
+      const freed = await reclaimLeases(this.#ledger, this.#parts.store.folder);
       if (freed + (await this.#ledger.finishReplays()) > 0) this.#wakeAll();
     }
   }

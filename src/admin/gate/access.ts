@@ -4,8 +4,8 @@ import type { Actor } from '../contract/actor.ts';
 import { Refusal } from '../contract/refusal.ts';
 import { refuse, wantsPage } from '../http/answer.ts';
 import { addressOf } from '../http/proxies.ts';
-import { Guesses } from './guesses.ts';
 import { Sessions } from './sessions.ts';
+import { TokenThrottle } from './token-throttle.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -41,12 +41,12 @@ const NOTHING_SHOWN: Stranger = { guess: false, waitSeconds: 0 };
 export class Access {
   readonly #protection: Protection;
   readonly #sessions: Sessions;
-  readonly #guesses: Guesses;
+  readonly #throttle: TokenThrottle;
 
   constructor(protection: Protection) {
     this.#protection = protection;
     this.#sessions = new Sessions(protection.monotonicMs);
-    this.#guesses = new Guesses(protection.monotonicMs);
+    this.#throttle = new TokenThrottle(protection.monotonicMs);
   }
 
   /** Whether a credential has to be shown. */
@@ -70,10 +70,10 @@ export class Access {
 
   /** One who guesses learns nothing of a token that comes too soon, the right one neither. */
   #byToken(shown: string, token: string, address: string): Actor | Stranger {
-    const waitSeconds = this.#guesses.waitSeconds(address);
+    const waitSeconds = this.#throttle.waitSeconds(address);
     if (waitSeconds > 0) return { waitSeconds, guess: false };
     if (isSame(shown, token)) return { who: 'token', address };
-    return { waitSeconds, guess: this.#guesses.add(address, shown) };
+    return { waitSeconds, guess: this.#throttle.add(address, shown) };
   }
 
   /** The id of a new session for whoever shows the right token. */

@@ -5,9 +5,9 @@ import type { ConfigValue } from '../../config/effective-values.ts';
 import type { Carrier } from '../../delivery/carrier.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import { showOwnLife } from '../../operations/opening/free-the-dead.ts';
 import { holdDataDir, openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { OpenSinks } from '../../operations/opening/open-sinks.ts';
+import { holdOwnProcessLock } from '../../operations/opening/reclaim-leases.ts';
 import { removeWhereabouts } from '../../operations/opening/whereabouts.ts';
 import { disk } from '../../platform/files/files.ts';
 import type { Closers } from '../../platform/process/closers.ts';
@@ -170,7 +170,7 @@ async function openLedger(
     : await openThreadedLedger(config.dataDir, parts);
   closers.push(() => ledger.close());
   if (create) closers.push(() => ledger.noteProgress());
-  const life = showOwnLife(config.dataDir, holder);
+  const life = holdOwnProcessLock(config.dataDir, holder);
   closers.push(() => life.release());
   return ledger;
 }

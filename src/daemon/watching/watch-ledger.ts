@@ -1,5 +1,5 @@
-import { freeTheDead } from '../../operations/opening/free-the-dead.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
+import { reclaimLeases } from '../../operations/opening/reclaim-leases.ts';
 import { nextWrite } from '../../platform/files/next-write.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
 import type { Parts } from '../start/compose.ts';
@@ -35,7 +35,7 @@ export async function watchProcesses(
 ): Promise<void> {
   while (!signal.aborted) {
     await nextBeat(clock, WATCH_PROCESSES_MS, signal);
-    const freed = await freeTheDead(ledger, current.config.dataDir);
+    const freed = await reclaimLeases(ledger, current.config.dataDir);
     if (freed + (await ledger.finishReplays()) > 0) wakes.notifyAll();
   }
 }

@@ -5,9 +5,9 @@ import { reach } from '../../platform/process/failpoint.ts';
 import { countOf } from '../../platform/text/format.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { type Sink, SinkUnavailable } from '../../sinks/sink.ts';
-import { freeTheDead } from '../opening/free-the-dead.ts';
 import { isDataDirHeld } from '../opening/open-ledger.ts';
 import { openSink } from '../opening/open-sinks.ts';
+import { reclaimLeases } from '../opening/reclaim-leases.ts';
 import type { Certificate, Reached } from './certificate.ts';
 import { lookIntoExports } from './erase-exports.ts';
 import { noteErased } from './erased-before.ts';
@@ -98,7 +98,7 @@ export async function erase(
   parts: EraseParts,
 ): Promise<Certificate> {
   const { ledger, clock } = parts;
-  await freeTheDead(ledger, dataDir); // nobody waits for the end of an attempt whose process was killed
+  await reclaimLeases(ledger, dataDir); // nobody waits for the end of an attempt whose process was killed
   await noteErased(dataDir, person.leads);
   const { underWay, ...erased } = await eraseFromLedger(person, toldOfErasures(sinks), parts);
   reach('erased');

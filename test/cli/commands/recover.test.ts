@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { showOwnLife } from '../../../src/operations/opening/free-the-dead.ts';
 import { holdDataDir } from '../../../src/operations/opening/open-ledger.ts';
+import { holdOwnProcessLock } from '../../../src/operations/opening/reclaim-leases.ts';
 import { aUsedLedger, rowsOf, withLedger } from '../../ledger/recovery/a-used-ledger.ts';
 import { overwritePage, PageMap } from '../../ledger/recovery/damage.ts';
 import { Install } from '../an-install.ts';
@@ -99,7 +99,7 @@ test('refuses while a leadsync holds the data directory, or a worker lives', asy
   const held = holdDataDir(dataDir);
   expect(await install.run(['recover', '--yes'])).toMatchObject({ code: 75, stdout: '' });
   held.release();
-  const life = showOwnLife(dataDir, 'worker1');
+  const life = holdOwnProcessLock(dataDir, 'worker1');
   expect(await install.run(['recover', '--yes'])).toMatchObject({
     code: 75,
     stderr: expect.stringMatching(/worker/),

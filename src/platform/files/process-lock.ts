@@ -3,22 +3,22 @@ import { dirname, join } from 'node:path';
 import { makeFolderSync } from './files.ts';
 import { acquireLock, LockHeld } from './lock.ts';
 
-interface Sign {
+interface ProcessLock {
   readonly lock: { release(): void };
-  /** By which the file is known from one that somebody put in its place. */
+  /** Tells the file from another that replaced it. */
   readonly inode: number;
 }
 
-/** The signs that this process shows, by file: that it lives, it knows without the file, which somebody may delete. */
-const own = new Map<string, Sign>();
+/** The locks that this process holds, by file. They count even when somebody deleted the file. */
+const own = new Map<string, ProcessLock>();
 
 /**
- * Shows the other processes on this machine that this one lives: a lock under its name, which the operating system
- * drops when the process ends, however it ends. The name is letters and digits, and never used twice.
+ * Holds a lock file under a process's name, by which other processes on this machine see that it is alive. The operating system
+ * releases the lock when the process ends, however it ends. A name has letters and digits, and is never reused.
  */
-export function showLife(folder: string, name: string): { release(): void } {
+export function holdProcessLock(folder: string, name: string): { release(): void } {
   const file = fileOf(folder, name);
-  own.set(file, makeSign(file));
+  own.set(file, makeProcessLock(file));
   return {
     release: () => {
       own.get(file)?.lock.release();
@@ -28,20 +28,20 @@ export function showLife(folder: string, name: string): { release(): void } {
   };
 }
 
-/** Makes the signs anew that this process shows in a folder, where their files were deleted or replaced. */
-export function keepShowingLife(folder: string): void {
+/** Restores the lock files of this process in a folder that somebody deleted or replaced. */
+export function restoreProcessLocks(folder: string): void {
   for (const [file, { lock, inode }] of own) {
     if (dirname(file) !== folder || statSync(file, { throwIfNoEntry: false })?.ino === inode) continue;
-    own.set(file, makeSign(file));
+    own.set(file, makeProcessLock(file));
     lock.release();
   }
 }
 
 /**
- * Whether the process of that name is known to be dead: its file is there and nobody holds the lock. A file that is
- * missing proves nothing, for a process that lives may have lost it.
+ * Whether the process of that name is known to be dead: its lock file exists and nobody holds the lock. A missing file proves
+ * nothing: somebody may have deleted the file of a process that is alive.
  */
-export function isDead(folder: string, name: string): boolean {
+export function isProcessDead(folder: string, name: string): boolean {
   const file = fileOf(folder, name);
   if (own.has(file) || !existsSync(file)) return false;
   try {
@@ -53,38 +53,38 @@ export function isDead(folder: string, name: string): boolean {
   }
 }
 
-/** A sign that is younger may be one that its process is about to lock, in ms. */
+/** A lock file younger than this, in ms, may be one that its process is about to lock. */
 const SETTLED_MS = 60_000;
 
-/** The names of the processes that have left a sign and are known to be dead. */
-export function deadIn(folder: string, now: Date): readonly string[] {
+/** The names of the processes whose lock files are in a folder and that are known to be dead. */
+export function deadProcesses(folder: string, now: Date): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .filter((file) => file.endsWith('.lock'))
     .filter((file) => now.getTime() - (ageMark(join(folder, file)) ?? Number.POSITIVE_INFINITY) > SETTLED_MS)
     .map((file) => file.slice(0, -'.lock'.length))
-    .filter((name) => isDead(folder, name));
+    .filter((name) => isProcessDead(folder, name));
 }
 
-/** The names of the processes that show in a folder that they live. */
-export function livingIn(folder: string): readonly string[] {
+/** The names of the processes whose lock files are in a folder and that may be alive. */
+export function liveProcesses(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .filter((file) => file.endsWith('.lock'))
     .map((file) => file.slice(0, -'.lock'.length))
-    .filter((name) => !isDead(folder, name));
+    .filter((name) => !isProcessDead(folder, name));
 }
 
 function ageMark(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** Removes what a dead process left behind. */
-export function removeSign(folder: string, name: string): void {
+/** Removes the lock file of a dead process. */
+export function removeProcessLock(folder: string, name: string): void {
   rmSync(fileOf(folder, name), { force: true });
 }
 
-function makeSign(file: string): Sign {
+function makeProcessLock(file: string): ProcessLock {
   makeFolderSync(dirname(file), 0o700);
   const lock = acquireLock(file);
   return { lock, inode: statSync(file).ino };

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
-  freeTheDead,
-  showOwnLife,
-  startAfterTheDead,
-} from '../../../src/operations/opening/free-the-dead.ts';
+  holdOwnProcessLock,
+  reclaimAtStart,
+  reclaimLeases,
+} from '../../../src/operations/opening/reclaim-leases.ts';
 import { isLocked } from '../../../src/platform/files/lock.ts';
 import { Bench } from '../../daemon/joints/bench.ts';
 import { hanging } from '../../daemon/joints/fakes.ts';
@@ -28,7 +28,7 @@ async function underWay() {
 /** The same, of a process that shows that it lives: this one. */
 async function ownUnderWay() {
   const own = await underWay();
-  const life = showOwnLife(own.dataDir, HOLDER);
+  const life = holdOwnProcessLock(own.dataDir, HOLDER);
   onTestFinished(() => life.release());
   return own;
 }
@@ -38,7 +38,7 @@ describe('what this process attempts', () => {
     const { dataDir, folder, sign, bench } = await ownUnderWay();
     for (const lost of [folder, sign]) {
       rmSync(lost, { recursive: true });
-      expect(await freeTheDead(bench.ledger, dataDir)).toBe(0);
+      expect(await reclaimLeases(bench.ledger, dataDir)).toBe(0);
       expect(isLocked(sign)).toBe(true);
     }
     bench.wake.notify();
@@ -53,21 +53,21 @@ describe('what this process attempts', () => {
       writeFileSync(sign, '');
     };
     replace();
-    expect(await freeTheDead(bench.ledger, dataDir)).toBe(0);
+    expect(await reclaimLeases(bench.ledger, dataDir)).toBe(0);
     expect(isLocked(sign)).toBe(true);
     const looking = vi.spyOn(bench.ledger, 'holders').mockImplementationOnce(async () => {
       replace();
       return [HOLDER];
     });
     onTestFinished(() => looking.mockRestore());
-    expect(await freeTheDead(bench.ledger, dataDir)).toBe(0);
+    expect(await reclaimLeases(bench.ledger, dataDir)).toBe(0);
   });
 });
 
 describe('what another process attempts', () => {
   it('is not freed when its sign is missing: it may live', async () => {
     const { dataDir, bench } = await underWay();
-    expect(await freeTheDead(bench.ledger, dataDir)).toBe(0);
+    expect(await reclaimLeases(bench.ledger, dataDir)).toBe(0);
   });
 
   it('is freed once its sign is there and held by nobody; then the sign goes', async () => {
@@ -76,22 +76,22 @@ describe('what another process attempts', () => {
     writeFileSync(sign, '');
     const ending = vi.spyOn(bench.ledger, 'endLeasesOf').mockRejectedValueOnce(new Error('the disk is full'));
     onTestFinished(() => ending.mockRestore());
-    await expect(freeTheDead(bench.ledger, dataDir)).rejects.toThrow('the disk is full');
-    expect(await freeTheDead(bench.ledger, dataDir)).toBe(1);
+    await expect(reclaimLeases(bench.ledger, dataDir)).rejects.toThrow('the disk is full');
+    expect(await reclaimLeases(bench.ledger, dataDir)).toBe(1);
     expect(existsSync(sign)).toBe(false);
   });
 });
 
 it('at the start the signs of processes that were killed while idle go, and nobody else’s', async () => {
   const { dataDir, folder, bench } = await underWay();
-  const life = showOwnLife(dataDir, 'alive');
+  const life = holdOwnProcessLock(dataDir, 'alive');
   onTestFinished(() => life.release());
   const long = new Date(Date.now() - 3_600_000);
   for (const name of ['idle1', 'idle2', HOLDER, 'starting']) writeFileSync(join(folder, `${name}.lock`), '');
   for (const name of ['idle1', 'idle2', HOLDER, 'alive'])
     utimesSync(join(folder, `${name}.lock`), long, long);
   const ending = vi.spyOn(bench.ledger, 'endLeasesOf');
-  await startAfterTheDead(bench.ledger, dataDir, new Date());
+  await reclaimAtStart(bench.ledger, dataDir, new Date());
   expect(readdirSync(folder).toSorted()).toEqual(['alive.lock', 'starting.lock']);
   // The one that attempted something was freed first: its sign tells that it is dead.
   expect(ending).toHaveBeenCalledWith(HOLDER);
@@ -99,7 +99,7 @@ it('at the start the signs of processes that were killed while idle go, and nobo
 
 it('a sign that is released is gone', () => {
   const dataDir = tempDir();
-  const life = showOwnLife(dataDir, HOLDER);
+  const life = holdOwnProcessLock(dataDir, HOLDER);
   const sign = join(dataDir, 'processes', `${HOLDER}.lock`);
   expect(isLocked(sign)).toBe(true);
   life.release();

@@ -1,18 +1,18 @@
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { keepPace } from '../../src/admin/http/pace.ts';
+import { throttleRequests } from '../../src/admin/http/request-throttle.ts';
 import { until } from '../support/time/until.ts';
 
 /** A server that answers a few requests in a window of 100 ms, and how many it has. */
-async function aPacedServer() {
+async function aThrottledServer() {
   const seen = { requests: 0, handled: 0 };
   const server = createServer(({ socket }, response) => {
     seen.requests += 1;
     if (!socket.destroyed) seen.handled += 1;
     response.end('ok');
   });
-  keepPace(server, 100, 5);
+  throttleRequests(server, 100, 5);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.closeAllConnections());
   onTestFinished(() => void server.close());
@@ -35,8 +35,8 @@ function askOver(port: number): { answered: number; end: () => void } {
   return asking;
 }
 
-test('a flood is answered at the pace, every connection in its turn, and none is refused', async () => {
-  const { seen, port } = await aPacedServer();
+test('a flood is answered at the rate of the throttle, each connection in turn, and none is rejected', async () => {
+  const { seen, port } = await aThrottledServer();
   const startMs = performance.now();
   const flood = Array.from({ length: 20 }, () => askOver(port));
   await until('each was answered some times', () => flood.every(({ answered }) => answered >= 3), 20_000);
@@ -49,7 +49,7 @@ test('a flood is answered at the pace, every connection in its turn, and none is
 });
 
 test('a connection that asks again before it was answered is ended, however much comes in one read', async () => {
-  const { seen, port } = await aPacedServer();
+  const { seen, port } = await aThrottledServer();
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined).resume();
   socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(500));
@@ -57,8 +57,8 @@ test('a connection that asks again before it was answered is ended, however much
   expect(seen.handled).toBeLessThanOrEqual(1);
 });
 
-test('whoever keeps to the pace is answered at once', async () => {
-  const { port } = await aPacedServer();
+test('whoever keeps to the throttle is answered at once', async () => {
+  const { port } = await aThrottledServer();
   const one = await fetch(`http://127.0.0.1:${port}/`);
   expect(await one.text()).toBe('ok');
 });

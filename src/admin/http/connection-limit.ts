@@ -2,16 +2,16 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Keeps at most so many connections open. One more ends the one whose last answer, or whose beginning, is longest ago: whoever
- * holds connections open and asks nothing keeps no probe and no reader out.
+ * Limits a server to `max` open connections. When one more connects, closes the connection that has been idle longest (since its
+ * last response, or since it was opened), so that idle clients cannot keep probes and readers out.
  */
-export function makeRoom(server: FastifyInstance['server'], most: number): void {
+export function limitConnections(server: FastifyInstance['server'], max: number): void {
   const open = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     open.add(socket);
     socket.on('close', () => open.delete(socket));
     const [oldest] = open;
-    if (open.size <= most || oldest === undefined) return;
+    if (open.size <= max || oldest === undefined) return;
     open.delete(oldest);
     oldest.destroy();
   });

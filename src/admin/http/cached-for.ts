@@ -1,8 +1,8 @@
 /**
- * Runs work at most once per `ms`: callers in between share the answer, and callers while it is under way share the
- * wait. A failure is shared alike, so that asking often costs no more when it goes wrong.
+ * Returns a function that calls `work` at most once per `ms` and returns its cached result in between. Concurrent callers share
+ * one call. A rejection is cached as well, so that frequent callers cost no more while `work` fails.
  */
-export function sharedFor<Value>(
+export function cachedFor<Value>(
   ms: number,
   work: () => Promise<Value>,
   monotonicMs: () => number,

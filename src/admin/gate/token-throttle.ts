@@ -1,0 +1,56 @@
+import { hash } from 'node:crypto';
+
+/** How many different wrong tokens one address may send in a window. A person mistypes a few; guessing has no chance. */
+const MAX_WRONG = 10;
+const WINDOW_MS = 60_000;
+/** How many addresses are remembered. The oldest is forgotten first. */
+const MAX_ADDRESSES = 10_000;
+
+interface Attempts {
+  readonly untilMs: number;
+  /** SHA-256 of each, so that memory holds no token that is almost right. */
+  readonly wrong: Set<string>;
+}
+
+/**
+ * Limits how many different wrong tokens each address may send. Only different ones count: a client that repeats one wrong token
+ * is misconfigured and not guessing, and must not lock out others behind the same address.
+ */
+export class TokenThrottle {
+  readonly #now: () => number;
+  readonly #tried = new Map<string, Attempts>();
+
+  /** @param now a monotonic clock, in ms */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** @returns for how many more seconds tokens from this address are rejected unread; 0 when they are read */
+  waitSeconds(address: string): number {
+    const tried = this.#of(address);
+    return tried && tried.wrong.size >= MAX_WRONG ? Math.ceil((tried.untilMs - this.#now()) / 1000) : 0;
+  }
+
+  /** Records a wrong token. @returns whether this address sends it for the first time in this window */
+  add(address: string, token: string): boolean {
+    const tried = this.#of(address) ?? this.#startWindow(address);
+    const before = tried.wrong.size;
+    tried.wrong.add(hash('sha256', token, 'base64url'));
+    return tried.wrong.size > before;
+  }
+
+  #of(address: string): Attempts | undefined {
+    const tried = this.#tried.get(address);
+    if (!tried || tried.untilMs > this.#now()) return tried;
+    this.#tried.delete(address);
+    return undefined;
+  }
+
+  #startWindow(address: string): Attempts {
+    const [oldest] = this.#tried.keys();
+    if (oldest !== undefined && this.#tried.size >= MAX_ADDRESSES) this.#tried.delete(oldest);
+    const tried = { untilMs: this.#now() + WINDOW_MS, wrong: new Set<string>() };
+    this.#tried.set(address, tried);
+    return tried;
+  }
+}

@@ -1,0 +1,73 @@
+import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
+/** At most 25 requests are read in each window of 50 ms: 500 a second, which take about a tenth of a core. */
+const WINDOW_MS = 50;
+const MAX_PER_WINDOW = 25;
+
+/**
+ * Throttles the requests that a server reads, so that a flood of them leaves time for polls and deliveries. A request above the
+ * limit is not rejected: its connection is paused until a window has room, in order of arrival. A connection that pipelines
+ * (RFC 9112, section 9.3.2) is closed: a single read can hold a thousand pipelined requests, which pausing does not hold back.
+ */
+export function throttleRequests(
+  server: FastifyInstance['server'],
+  windowMs = WINDOW_MS,
+  max = MAX_PER_WINDOW,
+): void {
+  const throttle = new RequestThrottle(windowMs, max);
+  server.on('connection', (socket: Socket) => {
+    throttle.take(socket);
+    socket.on('close', () => throttle.forget(socket));
+  });
+  const answering = new WeakSet<Socket>();
+  server.prependListener('request', ({ socket }, response) => {
+    if (answering.has(socket)) return void socket.destroy();
+    answering.add(socket);
+    response.on('close', () => answering.delete(socket));
+    // Only after Node's own handlers: they resume the connection when its response is finished.
+    response.on('finish', () => setImmediate(() => throttle.take(socket)));
+  });
+}
+
+class RequestThrottle {
+  readonly #windowMs: number;
+  readonly #max: number;
+  readonly #waiting = new Set<Socket>();
+  #room: number;
+  #isOpen = false;
+
+  constructor(windowMs: number, max: number) {
+    this.#windowMs = windowMs;
+    this.#max = max;
+    this.#room = max;
+  }
+
+  /** Counts a request of this connection, and pauses the connection when the window is full. */
+  take(socket: Socket): void {
+    if (!this.#isOpen) this.#openWindow();
+    this.#room -= 1;
+    if (this.#room >= 0 || socket.destroyed) return;
+    socket.pause();
+    this.#waiting.add(socket);
+  }
+
+  forget(socket: Socket): void {
+    this.#waiting.delete(socket);
+  }
+
+  /** Opens a window. The next one opens when it ends if connections wait, otherwise with the next request. */
+  #openWindow(): void {
+    this.#isOpen = true;
+    const next = [...this.#waiting].slice(0, this.#max);
+    this.#room = this.#max - next.length;
+    for (const socket of next) {
+      this.#waiting.delete(socket);
+      socket.resume();
+    }
+    setTimeout(() => {
+      this.#isOpen = false;
+      if (this.#waiting.size > 0) this.#openWindow();
+    }, this.#windowMs).unref();
+  }
+}

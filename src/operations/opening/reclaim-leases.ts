@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import {
+  deadProcesses,
+  holdProcessLock,
+  isProcessDead,
+  liveProcesses,
+  removeProcessLock,
+  restoreProcessLocks,
+} from '../../platform/files/process-lock.ts';
+
+/** Where the processes that use a data directory hold their lock files. */
+const folderOf = (dataDir: string) => join(dataDir, 'processes');
+
+/** Holds the lock file of this process under the name by which the ledger knows its leases. */
+export function holdOwnProcessLock(dataDir: string, holder: string): { release(): void } {
+  return holdProcessLock(folderOf(dataDir), holder);
+}
+
+/** Whether any process that uses a data directory may be alive, including workers, which do not lock the directory itself. */
+export function hasLiveProcess(dataDir: string): boolean {
+  return liveProcesses(folderOf(dataDir)).length > 0;
+}
+
+/**
+ * Ends the leases of processes that were killed during an attempt, so that their batches are attempted again at once and not only
+ * when the leases expire. Keeps the leases of this process and of processes that may be alive. Restores this process's own lock
+ * file if somebody deleted it. @returns how many batches were reclaimed
+ */
+export async function reclaimLeases(ledger: Ledger, dataDir: string): Promise<number> {
+  const folder = folderOf(dataDir);
+  restoreProcessLocks(folder);
+  let reclaimed = 0;
+  for (const holder of await ledger.holders()) {
+    if (!isProcessDead(folder, holder)) continue;
+    reclaimed += await ledger.endLeasesOf(holder);
+    removeProcessLock(folder, holder); // only now: without the file nobody could tell that the process is dead
+  }
+  return reclaimed;
+}
+
+/** At the start, reclaims leases and removes the lock files of dead processes that hold none. */
+export async function reclaimAtStart(ledger: Ledger, dataDir: string, now: Date): Promise<void> {
+  await reclaimLeases(ledger, dataDir);
+  const folder = folderOf(dataDir);
+  const dead = deadProcesses(folder, now);
+  // Read afterwards: a dead process takes no new lease, and one that holds a lease needs its lock file to be reclaimed.
+  const holders = new Set(await ledger.holders());
+  for (const name of dead) if (!holders.has(name)) removeProcessLock(folder, name);
+}
