@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { uniqueName } from '../support/servers/services.ts';
 import { asReader } from './reading-store.ts';
 import { TwoStores } from './two-stores.ts';
 
@@ -32,5 +33,19 @@ describe('the user of deploy/postgres/reader-login.sql', () => {
       'permission denied to create temporary tables',
     );
     expect((await ask('SELECT count(*) AS n FROM v_leads_no_pii')).rows).toEqual([{ n: '0' }]);
+  });
+
+  it('is not taken for safe where another role still lets it create temporary tables', async () => {
+    const stores = await withSchema();
+    const { query } = stores.postgres;
+    const [role, user] = [uniqueName('analyst'), uniqueName('reader')];
+    const [database] = await query('SELECT quote_ident(current_database()) AS name');
+    await query(`CREATE ROLE ${role}; GRANT TEMPORARY ON DATABASE ${database?.['name']} TO ${role}`);
+    onTestFinished(async () => {
+      await query(`GRANT TEMPORARY ON DATABASE ${database?.['name']} TO PUBLIC`);
+      await query(`DROP OWNED BY ${role}; DROP ROLE ${role}; DROP ROLE IF EXISTS ${user}`);
+    });
+    const asked = asReader(stores, [`role=${role}`, `user=${user}`, 'no_temp=on']);
+    await expect(asked).rejects.toThrow('The user may still create temporary tables');
   });
 });

@@ -52,6 +52,14 @@ export const storeSafeguards: readonly Safeguard[] = [
     tests: ['test/exports/s3-answers.test.ts'],
   },
   {
+    name: 'the script of a reader looks whether temporary tables are refused',
+    without: 'a right that comes by another role lets a dashboard fill the disk, and nobody is told',
+    file: 'deploy/postgres/reader-login.sql',
+    text: '\\if :may_still',
+    instead: '\\if off',
+    tests: ['test/catalog/reader-login.test.ts'],
+  },
+  {
     name: 'every page of a bucket is read',
     without:
       'uploads with personal data that killed runs have left stay in the bucket, and `erase` does not see objects',
