@@ -98,8 +98,9 @@ class OpenSource implements HttpSource {
     return this.#tokens.loggedInSince(time);
   }
 
-  startLogin(): Promise<Login> {
-    return startLogin(this.#endpoint, this.#options.redirect_uri, (token) => this.#tokens.keep(token));
+  async startLogin(): Promise<Login> {
+    await this.#tokens.probe();
+    return await startLogin(this.#endpoint, this.#options.redirect_uri, (token) => this.#tokens.keep(token));
   }
 
   async close(graceMs = RENEWAL_GRACE_MS): Promise<void> {

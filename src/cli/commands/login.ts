@@ -102,6 +102,7 @@ async function answerTo(
     if (mistaken) giveUp('No address that was pasted answers this login.');
     else if (!redirected) giveUp('Nothing was pasted.');
   });
+  if (stop.aborted) stopped();
   stop.addEventListener('abort', stopped, { once: true });
   try {
     return await Promise.race([pasted.promise, ...(redirected ? [redirected] : [])]);

@@ -89,6 +89,13 @@ export class TokenFile {
     await this.#onDisk('made', () => makeFolderDurably(this.#files, this.#folder, 0o700));
   }
 
+  /** Makes the folder, and tries whether a token can be read and written there. @throws SourceError `token-file` */
+  async probe(): Promise<void> {
+    await this.prepare();
+    await this.#onDisk('written', () => this.#files.probeFolder(this.#folder));
+    await this.read();
+  }
+
   /** @throws SourceError `token-file` when the disk refuses; what is wrong with the content is no error */
   read(): Promise<StoredToken> {
     return this.#read(this.#path);

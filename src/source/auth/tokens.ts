@@ -81,6 +81,11 @@ export class Tokens {
     await this.#renewal?.catch(() => undefined); // its waiters hear of it
   }
 
+  /** Tries whether a login's token could be kept: a code is redeemed only once. @throws SourceError `token-file` */
+  probe(): Promise<void> {
+    return this.#parts.file.probe();
+  }
+
   /** Keeps a token that a login brought. @throws SourceError `token-file` */
   async keep(token: Token): Promise<void> {
     const { file } = this.#parts;

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startStub } from '../../stub/stub.ts';
@@ -108,6 +108,29 @@ describe('leadsync login', () => {
     await until('the address is printed', () => addressIn(login.stdout));
     expect(await login.kill('SIGINT')).toEqual({ code: 1, signal: null });
     expect(login.stderr).toContain('The login was stopped.');
+  });
+
+  test('ends on a Ctrl-C that comes while the address is printed', async () => {
+    const { install } = await anInstall();
+    const onStdout = () => void process.emit('SIGINT');
+    const { code, stderr } = await install.run(['login', 'main'], { stdin: new PassThrough(), onStdout });
+    expect(stderr).toContain('The login was stopped.');
+    expect(code).toBe(1);
+  });
+
+  test.each([
+    ['is no folder', 'tokens', 'made'],
+    ['cannot be read', join('tokens', 'main.json', 'x'), 'read'],
+  ])('says that what the tokens are kept in %s, before a browser is opened', async (_, path, step) => {
+    const { install, stub } = await anInstall();
+    const file = join(install.folder, 'data', path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, '');
+    const { code, stdout, stderr } = await install.run(['login', 'main'], { stdin: new PassThrough() });
+    expect(stderr).toContain(`The token file of source main cannot be ${step}`);
+    expect(stdout).toBe('');
+    expect(code).not.toBe(0);
+    expect(stub.requests).toEqual([]);
   });
 
   test('says at Ctrl-C that the tokens are on their way, and ends at the next signal', async () => {
