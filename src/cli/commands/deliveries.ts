@@ -5,6 +5,7 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { DeliveryRow } from '../../ledger/contract/shown.ts';
 import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
+import { deliveryJson } from '../../status/json.ts';
 import { allSinks, type SinkState, type SinkView } from '../../status/status-view.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
@@ -157,22 +158,4 @@ function explanation(
   if (state === 'delivered' && settledAt) why.push(`delivered ${printMomentAndAge(settledAt, now)}`);
   if (reason) why.push(printable(reason)); // last, since it is a sentence with its full stop
   return why.join('; ');
-}
-
-function deliveryJson(row: DeliveryRow) {
-  return {
-    delivery_id: row.delivery,
-    source: row.source,
-    lead_id: row.lead,
-    lead_version: row.version,
-    event: row.event,
-    sink: row.sink,
-    state: row.state,
-    reason: row.reason ?? null,
-    attempts: row.attempts,
-    owed_at: row.owedAt,
-    next_attempt_at: row.nextAttemptAt ?? null,
-    settled_at: row.settledAt ?? null,
-    replay: row.replay,
-  };
 }

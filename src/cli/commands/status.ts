@@ -1,6 +1,7 @@
 import { formatFault } from '../../config/contract/config-error.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
+import { statusJson } from '../../status/json.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askTheHolder } from '../running/holder.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -9,7 +10,6 @@ import { commandShown, despiteFaults, exportStatesOf, widthOf, withLedger } from
 import { ExitCode } from '../shell/exit-code.ts';
 import { explainFailure } from '../shell/failure.ts';
 import { statusReport } from '../views/status-report.ts';
-import { statusJson } from '../views/status-view.ts';
 
 /** `leadsync status`: sources, sinks, backlog, dead letters, and what needs attention. */
 export const command = defineCommand<{ json?: boolean }>({

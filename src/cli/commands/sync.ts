@@ -5,6 +5,7 @@ import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
+import { statusJson } from '../../status/json.ts';
 import { defineCommand } from '../shell/command.ts';
 import {
   commandShown,
@@ -15,7 +16,6 @@ import {
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { Progress } from '../shell/progress.ts';
-import { statusJson } from '../views/status-view.ts';
 import { SyncResult } from '../views/sync-result.ts';
 
 /** `leadsync sync`: polls every source once and delivers all that is due. Exit 0 when nothing is pending or dead. */

@@ -5,6 +5,7 @@ import { describeConfig } from '../../config/load-config.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import { viewExports } from '../../status/export-view.ts';
+import { statusJson } from '../../status/json.ts';
 import { askDaemon, whomToAsk } from '../running/ask-daemon.ts';
 import { askTheHolder } from '../running/holder.ts';
 import { buildInfo } from '../shell/build-info.ts';
@@ -16,7 +17,6 @@ import {
   withLedger,
 } from '../shell/context.ts';
 import { explainFailure } from '../shell/failure.ts';
-import { statusJson } from '../views/status-view.ts';
 import { readLogTail } from './log-tail.ts';
 
 /** One file of a support bundle: its content, or why it was left out. */

@@ -1,8 +1,8 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import type { LedgerStatus } from '../../ledger/contract/shown.ts';
 import type { ExportView } from '../../status/export-view.ts';
+import { statusJson } from '../../status/json.ts';
 import type { Pace } from './pace.ts';
-import { statusJson } from './status-view.ts';
 
 /** Returns what `top` shows, for scripts: the status, with the pace of each sink. What is absent is null. */
 export function topJson(

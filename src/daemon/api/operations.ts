@@ -15,22 +15,22 @@ import { LedgerBusy, type LedgerReader } from '../../ledger/queries/reader.ts';
 import { testSink } from '../../operations/test-sink.ts';
 import { version } from '../../platform/process/version.ts';
 import { viewExports } from '../../status/export-view.ts';
+import {
+  contentJson,
+  deliveryJson,
+  exportOverview,
+  historyJson,
+  leadJson,
+  pollJson,
+  sinkOverview,
+  sourceOverview,
+  speedJson,
+} from '../../status/json.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import { commandInText } from '../../status/trouble.ts';
 import { troublesOf } from '../../status/troubles.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloading, ReloadResult } from '../units/reloading.ts';
-import {
-  shownContent,
-  shownDelivery,
-  shownExport,
-  shownHistory,
-  shownLead,
-  shownPoll,
-  shownSink,
-  shownSource,
-  shownSpeed,
-} from './shown.ts';
 
 /** Hours of which new leads are counted. */
 const HOURS = 48;
@@ -61,30 +61,30 @@ export function operationsOf(given: OperationParts): Operations {
     leads: async (search, page) => {
       await requireNames(given, asked, search);
       const { rows, next } = await asked('leads', searchOf(search), checked(page));
-      return { rows: rows.map(shownLead), next };
+      return { rows: rows.map(leadJson), next };
     },
     lead: async (source, lead) => {
       const history = await asked('lead', source, leadIdOf(lead));
-      return history && shownHistory(history);
+      return history && historyJson(history);
     },
     reveal: async (source, lead, version) => {
       const content = await asked('content', source, leadIdOf(lead), version);
-      return content && { source, lead_id: lead, ...shownContent(content) };
+      return content && { source, lead_id: lead, ...contentJson(content) };
     },
     deliveries: async (filter, page) => {
       await requireNames(given, asked, filter);
       const { rows, next } = await asked('deliveries', filterOf(filter), checked(page));
-      return { rows: rows.map(shownDelivery), next };
+      return { rows: rows.map(deliveryJson), next };
     },
     countDeliveries: async (filter) => {
       await requireNames(given, asked, filter);
       return asked('countDeliveries', filterOf(filter), MOST_COUNTED);
     },
-    sinks: async () => viewSinks(parts.current.config, await asked('status')).map(shownSink),
+    sinks: async () => viewSinks(parts.current.config, await asked('status')).map(sinkOverview),
     polls: async (filter: PollFilter, page) => {
       await requireNames(given, asked, filter);
       const { rows, next } = await asked('polls', filter, checked(page));
-      return { rows: rows.map(shownPoll), next };
+      return { rows: rows.map(pollJson), next };
     },
     configuration,
     retry: async (filter) => {
@@ -168,11 +168,11 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
       what: parts.asTyped(what),
       next: parts.asTyped(next),
     })),
-    sources: sources.map((source) => shownSource(source, now)),
-    sinks: sinks.map(shownSink),
-    exports: exports.map(shownExport),
+    sources: sources.map((source) => sourceOverview(source, now)),
+    sinks: sinks.map(sinkOverview),
+    exports: exports.map(exportOverview),
     leads_per_hour: hours.map(({ hour, leads }) => ({ hour: hour.toISOString(), leads })),
-    speed_to_lead: speeds.map(shownSpeed),
+    speed_to_lead: speeds.map(speedJson),
   };
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { shownSink } from '../../../src/daemon/api/shown.ts';
-import { HEALTHY } from '../../../src/leads/sink-health.ts';
-import type { SinkView } from '../../../src/status/status-view.ts';
+import { HEALTHY } from '../../src/leads/sink-health.ts';
+import { sinkOverview } from '../../src/status/json.ts';
+import type { SinkView } from '../../src/status/status-view.ts';
 
 const probeAt = new Date('2026-11-20T10:01:00.000Z');
 const nextAttemptAt = new Date('2026-11-20T10:05:00.000Z');
@@ -30,5 +30,5 @@ test.each([
   ['disabled', false, undefined],
   ['orphaned', true, undefined],
 ] as const)('the next attempt of a sink that is %s is when there is one (held: %s)', (state, isHeld, at) => {
-  expect(shownSink(aView(state, isHeld)).next_attempt_at).toBe(at?.toISOString() ?? null);
+  expect(sinkOverview(aView(state, isHeld)).next_attempt_at).toBe(at?.toISOString() ?? null);
 });
