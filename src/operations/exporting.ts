@@ -181,10 +181,10 @@ async function namesOfOthers(exports: readonly ExportConfig[], states: ExportSta
   return (await states.names()).filter((name) => !names.has(name));
 }
 
-/** A time to come that is further off than any schedule has it was noted before the clock was set back. */
+/** What is noted of a time to come was noted before the clock was set back: nobody waits for that to come again. */
 function isDue(config: ExportConfig, state: ExportState, now: Date): boolean {
   if (state.failed) return state.failed.retryAt <= now || state.failed.at > now;
-  return dueAt(config, state) <= now || (state.done !== undefined && state.done.startedAt > now);
+  return dueAt(config, state) <= now || (state.done?.startedAt ?? state.since) > now;
 }
 
 /** A copy of a row with a later time replaces one with an earlier time, so the times of runs must grow even if the clock was set back. */

@@ -290,6 +290,18 @@ describe('the daemon', () => {
     expect(filesOf(install)).toHaveLength(2);
   });
 
+  test('does not put its first export off when the clock is set back before it', async () => {
+    const { every: _, ...rest } = nightly;
+    const install = new Install({ exports: { nightly: { ...rest, at: '03:00', timezone: 'UTC' } } });
+    await install.listed(1);
+    const { pass } = scheduler(install);
+    await pass(HOUR_MS);
+    expect(existsSync(join(install.folder, 'out'))).toBe(false);
+    install.clock.setBack(365 * 24 * HOUR_MS);
+    await pass(24 * HOUR_MS);
+    expect(filesOf(install)).toHaveLength(1);
+  });
+
   test('tries again with growing pauses, and at once when the configuration was mended', async () => {
     const install = withExport();
     await install.listed(1);
