@@ -37,7 +37,7 @@ export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; 
 
     inspect: async (signal) => {
       const damage = await inspectFile(file, 'quick', signal);
-      if (damage) engine.noteDamage(damage);
+      if (damage?.code === 'damaged') engine.noteDamage(damage);
       return damage;
     },
 

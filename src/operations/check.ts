@@ -56,9 +56,9 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
     lookAt(kind, name, look, signal);
   const looks = [
     checked('data_dir', '', () => checkDataDir(config.dataDir)),
-    ...(lacksLedger(config.dataDir)
-      ? []
-      : [checked('ledger', '', () => checkLedger(ledgerFile(config.dataDir), signal))]),
+    ...(mayHaveLedger(config.dataDir)
+      ? [checked('ledger', '', () => checkLedger(config.dataDir, signal))]
+      : []),
     ...config.sources.map((source) =>
       checked('source', source.name, () => checkSource(source, config, parts, signal)),
     ),
@@ -121,9 +121,19 @@ async function checkDataDir(dataDir: string): Promise<string> {
   }
 }
 
+/** Whether there is a ledger to look at, or something else in its place. */
+function mayHaveLedger(dataDir: string): boolean {
+  try {
+    return !lacksLedger(dataDir);
+  } catch {
+    return true; // the look at it says what is wrong
+  }
+}
+
 /** Whether the whole ledger is undamaged, each index compared with its table. */
-async function checkLedger(file: string, signal: AbortSignal): Promise<string> {
-  const damage = await inspectFile(file, 'whole', signal);
+async function checkLedger(dataDir: string, signal: AbortSignal): Promise<string> {
+  lacksLedger(dataDir); // throws where it cannot be reached
+  const damage = await inspectFile(ledgerFile(dataDir), 'whole', signal);
   if (damage) throw damage;
   signal.throwIfAborted();
   return 'It is whole.';

@@ -51,6 +51,7 @@ export async function recoverLedger(
     if (hasLiveProcess(dataDir)) throw new DataDirHeld(`A worker uses the data directory ${dataDir}.`);
     const damage = await inspectFile(file, 'whole', signal);
     signal.throwIfAborted();
+    if (damage && damage.code !== 'damaged') throw damage; // a ledger that could not be looked at may be sound
     const now = clock.now();
     const recovered = await runBuild(file, target, now, onCopied ? { signal, onCopied } : { signal });
     const found = { file, damage, recovered, aside: undefined };

@@ -1,15 +1,43 @@
 import { fork } from 'node:child_process';
+import { type Stats, statSync } from 'node:fs';
 import { extname } from 'node:path';
+import { codeOf } from '../../platform/failures/error-code.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
-import { LedgerError, RECOVER } from '../contract/ledger-error.ts';
+import { LedgerError, RECOVER, toLedgerError } from '../contract/ledger-error.ts';
 
 /** Texts of SQLite may have several lines. */
 const LINE_BREAKS = /\s*\n\s*/g;
 
+/** Returns the size in bytes of a ledger's file, or undefined where there is none. @throws LedgerError when it is no file, or nobody may know */
+export function ledgerSize(file: string): number | undefined {
+  let found: Stats;
+  try {
+    found = statSync(file);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new LedgerError(
+      'unwritable',
+      `The ledger ${file} cannot be reached (${code}).`,
+      'Run this as the user that leadsync runs as, or let this user into data_dir.',
+      error,
+    );
+  }
+  if (found.isFile()) return found.size;
+  throw new LedgerError(
+    'foreign',
+    `${file} is ${found.isDirectory() ? 'a folder' : 'a pipe or a device'}, and not a ledger.`,
+    'Move it away. A container engine makes a folder where a file is missing that it has to mount: mount the folder data_dir.',
+  );
+}
+
+/** What the process that looks has found: faults in SQLite's words, or the code of the error that kept it from looking. */
+export type Inspected = { readonly faults: readonly string[] } | { readonly code: string };
+
 /**
  * Looks for damage in a ledger's file, in a process of its own, which ends with the signal and with this one: a large file takes minutes, and neither
  * polls nor deliveries wait for it. `whole` also compares each index with its table. Returns undefined when nothing was found, or
- * the process was ended before it was done.
+ * the signal ended it; what kept it from looking is an error with another code than `damaged`.
  */
 export function inspectFile(
   file: string,
@@ -21,17 +49,28 @@ export function inspectFile(
   const child = fork(program, [file, how, String(process.pid)], { stdio: 'ignore', execArgv: [] });
   const end = () => child.kill('SIGKILL');
   signal.addEventListener('abort', end, { once: true });
-  let found: readonly string[] = [];
+  let found: Inspected | undefined;
   child.once('message', (message) => {
-    found = message as readonly string[];
+    found = message as Inspected;
   });
   const done = Promise.withResolvers<LedgerError | undefined>();
-  child.once('error', () => done.resolve(undefined)); // no process could be started: nothing is known
-  child.once('close', () => done.resolve(found.length === 0 ? undefined : damaged(file, found)));
+  child.once('error', () => done.resolve(unknown(file)));
+  child.once('close', () => done.resolve(signal.aborted ? undefined : failureOf(file, found)));
   return done.promise.finally(() => signal.removeEventListener('abort', end));
 }
 
-function damaged(file: string, found: readonly string[]): LedgerError {
-  const what = found.map((one) => one.replaceAll(LINE_BREAKS, ' ')).join('; ');
+function failureOf(file: string, found: Inspected | undefined): LedgerError | undefined {
+  if (found === undefined) return unknown(file);
+  if ('code' in found) return toLedgerError(found, file);
+  if (found.faults.length === 0) return undefined;
+  const what = found.faults.map((one) => one.replaceAll(LINE_BREAKS, ' ')).join('; ');
   return new LedgerError('damaged', `The ledger ${file} is damaged: ${what}.`, RECOVER);
+}
+
+function unknown(file: string): LedgerError {
+  return new LedgerError(
+    'unexpected',
+    `Whether the ledger ${file} is damaged could not be found out: the process that looks was ended, or could not be started.`,
+    'The machine may have run out of memory or processes. Free some, and look again with `leadsync check`.',
+  );
 }

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { makePrivateFile } from '../../platform/files/private-file.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
+import { ledgerSize } from './inspect-file.ts';
 import { isBehindMark } from './progress-mark.ts';
 
 /** How long a write waits for another process's transaction, in ms. */
@@ -18,23 +19,12 @@ export function connect(file: string): Database.Database {
 
 /** @throws LedgerError when there is no such file, or nobody may know */
 export function requireFile(file: string): void {
-  try {
-    statSync(file);
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    if (code !== 'ENOENT' && code !== 'ENOTDIR')
-      throw new LedgerError(
-        'unwritable',
-        `The ledger ${file} cannot be reached (${String(code)}).`,
-        'Run this as the user that leadsync runs as, or let this user into data_dir.',
-        error,
-      );
-    throw new LedgerError(
-      'missing',
-      `There is no ledger at ${file}.`,
-      'Check data_dir; the ledger is made by the first `leadsync run` or `leadsync sync`.',
-    );
-  }
+  if (ledgerSize(file) !== undefined) return;
+  throw new LedgerError(
+    'missing',
+    `There is no ledger at ${file}.`,
+    'Check data_dir; the ledger is made by the first `leadsync run` or `leadsync sync`.',
+  );
 }
 
 /** How every connection works on the file. */

@@ -1,5 +1,6 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { Config } from '../../config/contract/config.ts';
+import { ledgerSize } from '../../ledger/database/inspect-file.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { tracesOf } from './installation-traces.ts';
 import { ledgerFile } from './open-ledger.ts';
@@ -34,10 +35,9 @@ export class StoppedBeforeStart extends Error {
   readonly hint = '';
 }
 
-/** Whether there is no ledger yet: no file, or an empty one. */
+/** Whether there is no ledger yet: no file, or an empty one. @throws LedgerError when it is no file, or nobody may know */
 export function lacksLedger(dataDir: string): boolean {
-  const { size = 0 } = statSync(ledgerFile(dataDir), { throwIfNoEntry: false }) ?? {};
-  return size === 0;
+  return (ledgerSize(ledgerFile(dataDir)) ?? 0) === 0;
 }
 
 /** How the places that could tell are waited for. */
