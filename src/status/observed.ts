@@ -1,6 +1,7 @@
+import type { ExportState } from '../exports/export-states.ts';
 import type { ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
-import type { ExportFailure, PollFailure } from './problems.ts';
+import type { PollFailure } from './problems.ts';
 
 /** How things are at one moment: what the conditions are judged by. Holds nothing of a lead. */
 export interface Observed {
@@ -23,13 +24,7 @@ interface Reason {
 }
 
 /** A configured export, as its last runs left it. */
-export interface ObservedExport {
-  readonly name: string;
-  /** When the last one that was made began. */
-  readonly lastMadeAt: Date | undefined;
-  /** Why the last run failed, and how many in a row; undefined when it did not. */
-  readonly failure: ExportFailure | undefined;
-}
+export type ObservedExport = Pick<ExportState, 'done' | 'failed'> & { readonly name: string };
 
 /** A configured source, by its polls and by when its leads came in the last weeks. */
 export interface ObservedSource {

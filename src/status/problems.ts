@@ -1,3 +1,4 @@
+import type { ExportState } from '../exports/export-states.ts';
 import { fallenFrom, type ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import { countOf, printAge, printMinute, printMomentAndAge, sentence } from '../platform/text/format.ts';
@@ -121,23 +122,16 @@ export function shrunkListing(name: string, listing: ListingSize, { command }: T
   return trouble('listing_shrunk', name, what, next);
 }
 
-/** Why an export could not be made, and how many times in a row. */
-export interface ExportFailure {
-  readonly message: string;
-  readonly hint: string;
-  readonly times: number;
-  readonly retryAt: Date;
-}
-
-/** A scheduled export could not be made; `lastMadeAt`: when the last one that was made began. */
+/** A scheduled export could not be made; `isRetried`: a leadsync is running that tries again. */
 export function failedExport(
   name: string,
-  { message, hint, times, retryAt }: ExportFailure,
-  lastMadeAt: Date | undefined,
+  { done, failed: failure }: Pick<ExportState, 'done' | 'failed'>,
   isRetried: boolean,
   { command, now }: Telling,
-): Trouble {
-  const made = lastMadeAt && (now ? printMomentAndAge(lastMadeAt, now) : printMinute(lastMadeAt));
+): Found {
+  if (!failure) return undefined;
+  const { message, hint, times, retryAt } = failure;
+  const made = done && (now ? printMomentAndAge(done.startedAt, now) : printMinute(done.startedAt));
   const failed = times === 1 ? 'failed' : `failed ${times} times in a row`;
   const when = now ? printAge(retryAt, now) : 'by itself, at least once an hour';
   const again = isRetried && !(now && retryAt <= now) ? `It is tried again ${when}; ` : '';

@@ -143,6 +143,5 @@ function likelyCause({ running, queued, command }: Circumstances): string {
 }
 
 function exportTroubles({ config: { name }, state }: ExportView, given: Circumstances): Trouble[] {
-  const { failed, done } = state ?? {};
-  return failed ? [failedExport(name, failed, done?.startedAt, given.running, given)] : [];
+  return listOf(failedExport(name, state ?? {}, given.running, given));
 }

@@ -4,7 +4,17 @@ import { CONDITIONS, type Condition } from '../../src/alerts/condition.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { judgeConditions } from '../../src/status/alert-conditions.ts';
 import type { Observed } from '../../src/status/observed.ts';
-import { ago, anExport, anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from './an-observation.ts';
+import {
+  ago,
+  anExport,
+  anObservation,
+  aSink,
+  aSource,
+  DEFAULTS,
+  MADE,
+  NAMES,
+  NOW,
+} from './an-observation.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -89,7 +99,9 @@ const cases: [Condition, Observed, since: Date | undefined, afterMs: number][] =
     'export_fails',
     anObservation({
       exports: [
-        anExport({ failure: { message: 'The disk is full.', hint: 'Make room.', times: 3, retryAt: NOW } }),
+        anExport({
+          failed: { at: NOW, message: 'The disk is full.', hint: 'Make room.', times: 3, retryAt: NOW },
+        }),
       ],
     }),
     undefined,
@@ -154,11 +166,11 @@ describe('judging', () => {
   });
 
   test.each([
-    [1, ago(HOUR), 'Export nightly failed, and the last one is of 2026-11-20 09:00 UTC: No room.'],
+    [1, MADE, 'Export nightly failed, and the last one is of 2026-11-20 09:00 UTC: No room.'],
     [7, undefined, 'Export nightly failed 7 times in a row, and none was ever made: No room.'],
-  ])('an export that failed %i times is told of with how old the last one is', (times, lastMadeAt, what) => {
-    const failure = { message: 'No room.', hint: 'Make room.', retryAt: NOW, times };
-    const found = wrongs(anObservation({ exports: [anExport({ lastMadeAt, failure })] }));
+  ])('an export that failed %i times is told of with how old the last one is', (times, done, what) => {
+    const failed = { at: NOW, message: 'No room.', hint: 'Make room.', retryAt: NOW, times };
+    const found = wrongs(anObservation({ exports: [anExport({ done, failed })] }));
     expect(found.get('export_fails')).toMatchObject({
       what,
       next: expect.stringContaining('--name nightly'),
@@ -166,9 +178,9 @@ describe('judging', () => {
   });
 
   test('an export is told of though the ledger cannot be read', () => {
-    const failure = { message: 'No room.', hint: 'Make room.', retryAt: NOW, times: 1 };
+    const failed = { at: NOW, message: 'No room.', hint: 'Make room.', retryAt: NOW, times: 1 };
     const unread = { sources: undefined, sinks: undefined };
-    expect([...wrongs(anObservation({ ...unread, exports: [anExport({ failure })] })).keys()]).toEqual([
+    expect([...wrongs(anObservation({ ...unread, exports: [anExport({ failed })] })).keys()]).toEqual([
       'export_fails',
     ]);
   });

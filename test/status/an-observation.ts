@@ -39,9 +39,19 @@ export function aSink(more: Partial<ObservedSink> = {}): ObservedSink {
   };
 }
 
+/** An export that was made an hour ago. */
+export const MADE = {
+  startedAt: ago(3_600_000),
+  finishedAt: ago(3_590_000),
+  place: '/srv/exports/nightly.parquet',
+  rows: 3,
+  bytes: 812,
+  config: '{}',
+};
+
 /** An export that is well, but for what is given. */
 export function anExport(more: Partial<ObservedExport> = {}): ObservedExport {
-  return { name: 'nightly', lastMadeAt: ago(3_600_000), failure: undefined, ...more };
+  return { name: 'nightly', done: MADE, ...more };
 }
 
 /** One source, one sink and one export, all well, but for what is given. */

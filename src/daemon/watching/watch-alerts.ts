@@ -7,7 +7,6 @@ import type { Vitals } from '../../ledger/contract/shown.ts';
 import { disk } from '../../platform/files/files.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
 import { judgeConditions } from '../../status/alert-conditions.ts';
-import { viewExports } from '../../status/export-view.ts';
 import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../../status/observed.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
 import type { Reloading } from '../units/reloading.ts';
@@ -114,9 +113,7 @@ class Look {
 
   #exports(): ObservedExport[] {
     const { current, exportStates } = this.#parts;
-    return viewExports(current.config.exports, exportStates).map(({ config: { name }, state }) => {
-      return { name, lastMadeAt: state?.done?.startedAt, failure: state?.failed };
-    });
+    return current.config.exports.map(({ name }) => ({ ...exportStates.read(name), name }));
   }
 
   /** Reads the polls since the last look; at first, a thousand at a time, those of the last weeks. */
