@@ -5,6 +5,7 @@ import { recoveredFile, removeLedger } from '../ledger/database/leftovers.ts';
 import type { Recovered } from '../ledger/recovery/build.ts';
 import { exchangeLedger } from '../ledger/recovery/exchange.ts';
 import { runBuild } from '../ledger/recovery/run-build.ts';
+import { printStamp } from '../platform/text/format.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { lacksLedger } from './opening/new-ledger.ts';
 import { DataDirHeld, holdDataDir, ledgerFile } from './opening/open-ledger.ts';
@@ -56,7 +57,7 @@ export async function recoverLedger(
     const recovered = await runBuild(file, target, now, onCopied ? { signal, onCopied } : { signal });
     const found = { file, damage, recovered, aside: undefined };
     if (!exchange || isSound(found)) return found;
-    const aside = `${file}.damaged-${now.toISOString().replaceAll(/[-:]/g, '')}`;
+    const aside = `${file}.damaged-${printStamp(now)}`;
     exchangeLedger(file, target, aside);
     return { ...found, aside };
   } finally {

@@ -131,8 +131,3 @@ export class FileDrop {
     }
   }
 }
-
-/** `20261120T100000.000Z`: when a batch was put together; sorts by time, and is good for every file system. */
-export function printedTime({ createdAt }: { readonly createdAt: Date }): string {
-  return createdAt.toISOString().replaceAll(/[-:]/g, '');
-}

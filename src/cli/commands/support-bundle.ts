@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { tar } from '../../platform/files/tar.ts';
-import { printBytes } from '../../platform/text/format.ts';
+import { printBytes, printStamp } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { ExitCode } from '../shell/exit-code.ts';
@@ -28,7 +28,7 @@ export const command = defineCommand<Options>({
   run: async (options, surroundings) => {
     const { clock, stdout } = surroundings;
     const now = clock.now();
-    const name = `leadsync-support-${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
+    const name = `leadsync-support-${printStamp(now).replace(/\.\d+/, '')}`;
     const files = await supportFiles(options, surroundings);
     const contents = files.map(summaryLine).join('');
     const entries = [{ name: 'CONTENTS.txt', content: contents }, ...files].flatMap(

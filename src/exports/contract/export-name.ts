@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
+import { printStamp } from '../../platform/text/format.ts';
 
 /** What the files of one export are called: `nightly-20261122T030000Z.parquet`, a folder without an ending. */
 
 /** The name of what is made at a time. */
 export function fileNameOf(name: string, at: Date, ending: string): string {
-  const stamp = at.toISOString().replace(/\.\d+Z$/, 'Z');
-  return `${name}-${stamp.replaceAll(/[-:]/g, '')}${ending}`;
+  return `${name}-${printStamp(at).replace(/\.\d+/, '')}${ending}`;
 }
 
 /** Whether it is the name of one of this export, complete. */

@@ -1,5 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
 import type { LedgerConfig } from '../../config/contract/config.ts';
+import { printStamp } from '../../platform/text/format.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { lacksLedger } from './new-ledger.ts';
 import { holdDataDir, ledgerFile, openConfiguredLedger } from './open-ledger.ts';
@@ -25,11 +26,10 @@ export function acceptNewLedger(
 
 /** SQLite would remove a log that has no file. */
 function setAside(file: string, now: Date): string[] {
-  const time = now.toISOString().replaceAll(/[-:]/g, '');
   return ['-wal', '-shm']
     .filter((end) => existsSync(`${file}${end}`))
     .map((end) => {
-      const aside = `${file}.left-${time}${end}`;
+      const aside = `${file}.left-${printStamp(now)}${end}`;
       renameSync(`${file}${end}`, aside);
       return aside;
     });

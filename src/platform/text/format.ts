@@ -20,6 +20,11 @@ export function printDate(at: Date): string {
   return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year}, ${time} UTC`;
 }
 
+/** The same for file names, to the ms: `20261120T100000.000Z`. Sorts by time, and is good for every file system. */
+export function printStamp(at: Date): string {
+  return at.toISOString().replaceAll(/[-:]/g, '');
+}
+
 /** The moment with how long ago it was: `2026-11-20T10:00:00Z (3 min ago)`. */
 export function printMomentAndAge(at: Date, now: Date): string {
   return `${printMoment(at)} (${printAge(at, now)})`;

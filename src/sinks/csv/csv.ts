@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import { disk, type Files } from '../../platform/files/files.ts';
-import { FileDrop, printedTime } from '../file-drop.ts';
+import { printStamp } from '../../platform/text/format.ts';
+import { FileDrop } from '../file-drop.ts';
 import { heldInFiles } from '../held-files.ts';
 import {
   type AttemptUnderWay,
@@ -93,7 +94,7 @@ export class CsvSink implements Sink {
 
   /** Leaves a file that readers of `leads-*.csv` pass by, and those of `*.csv` as well. */
   async test(batch: Batch, signal: AbortSignal): Promise<Tested> {
-    const name = `test-${printedTime(batch)}.csv.test`;
+    const name = `test-${printStamp(batch.createdAt)}.csv.test`;
     await this.#drop.write(name, this.#contentOf(batch), signal);
     const path = join(this.#options.directory, name);
     return { arrived: true, what: `${path} was written in the way that leads are. It can be removed.` };
@@ -121,5 +122,5 @@ export class CsvSink implements Sink {
 
 /** `leads-20261120T100000.000Z-b17.csv`: sorts by time, and is good for every file system. */
 function fileName(batch: Batch): string {
-  return `leads-${printedTime(batch)}-${batch.id}.csv`;
+  return `leads-${printStamp(batch.createdAt)}-${batch.id}.csv`;
 }

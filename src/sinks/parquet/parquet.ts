@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import { disk, type Files } from '../../platform/files/files.ts';
-import { FileDrop, printedTime } from '../file-drop.ts';
+import { printStamp } from '../../platform/text/format.ts';
+import { FileDrop } from '../file-drop.ts';
 import { heldInFiles } from '../held-files.ts';
 import {
   type AttemptUnderWay,
@@ -82,7 +83,7 @@ export class ParquetSink implements Sink {
 
   /** Leaves a file that readers of `*.parquet` pass by. */
   async test(batch: Batch, signal: AbortSignal): Promise<Tested> {
-    const name = `test-${printedTime(batch)}.parquet.test`;
+    const name = `test-${printStamp(batch.createdAt)}.parquet.test`;
     await this.#drop.write(name, await contentOf(batch), signal);
     const path = join(this.#directory, name);
     return { arrived: true, what: `${path} was written in the way that leads are. It can be removed.` };
@@ -106,7 +107,7 @@ export class ParquetSink implements Sink {
 /** `day=2026-11-20/leads-20261120T100000.000Z-b17.parquet`: the day on which the batch was put together, in UTC. */
 function fileName(batch: Batch): string {
   const day = batch.createdAt.toISOString().slice(0, 10);
-  return join(`day=${day}`, `leads-${printedTime(batch)}-${batch.id}.parquet`);
+  return join(`day=${day}`, `leads-${printStamp(batch.createdAt)}-${batch.id}.parquet`);
 }
 
 async function contentOf({ deliveries }: Batch): Promise<Buffer> {
