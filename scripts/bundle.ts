@@ -12,7 +12,7 @@ const PROGRAMS = [
   'exports/export-process.ts',
   'exports/files/piece-thread.ts',
   'ledger/database/inspect-process.ts',
-  'ledger/queries/reader-thread.ts',
+  'ledger/queries/query-thread.ts',
   'ledger/recovery/build-process.ts',
   'platform/process/watch-thread.ts',
 ];

@@ -1,7 +1,7 @@
 import type { Config } from '../config/contract/config.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
-import type { LedgerStatus } from '../ledger/contract/shown.ts';
+import type { LedgerStatus } from '../ledger/contract/status-rows.ts';
 import { eraseAgain } from '../operations/erasure/erased-before.ts';
 import { exportOnSchedule, tellOfExports } from '../operations/exporting.ts';
 import { reclaimAtStart } from '../operations/opening/reclaim-leases.ts';

@@ -3,7 +3,7 @@ import type { ListedBlock, ListedElement } from '../leads/listed-lead.ts';
 import type { Claimed, ClaimRequest } from './contract/claim.ts';
 import type { Ledger } from './contract/ledger.ts';
 import type { BegunAttempt } from './contract/ledger-delivering.ts';
-import type { PollId } from './contract/shown.ts';
+import type { PollId } from './contract/status-rows.ts';
 import type { Begun } from './delivering/settling.ts';
 
 /** What claiming gave, and those of its batches whose attempts began in the same commit. */

@@ -11,7 +11,7 @@ import type { Owing } from './delivering/owing.ts';
 import { Replaying } from './delivering/replaying.ts';
 import { ClientKeys } from './privacy/client-keys.ts';
 import { Retaining } from './privacy/retaining.ts';
-import { NEWEST, readPlace } from './queries/browsing.ts';
+import { FROM_NEWEST, parseCursor } from './queries/keyset-page.ts';
 
 /** How many deliveries are made due in one transaction. */
 const RETRIED_AT_ONCE = 500;
@@ -82,11 +82,11 @@ export function amendingOf(
 
     retry: async (filter) => {
       let retried = 0;
-      let after = NEWEST;
+      let after = FROM_NEWEST;
       await runInChunks(async () => {
         const part = await access.read(() => amending.retriable(filter, RETRIED_AT_ONCE, after));
         if (part.rows.length > 0) retried += await access.write(() => amending.retry(part.rows));
-        after = readPlace(part.next ?? undefined) ?? NEWEST;
+        after = parseCursor(part.next ?? undefined) ?? FROM_NEWEST;
         return part.next === null;
       });
       return retried;

@@ -2,12 +2,12 @@ import type Database from 'better-sqlite3';
 import type { LedgerAsking } from './contract/ledger-asking.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import type { SinkRows } from './database/sink-rows.ts';
-import { anatomyOf, lastPolls } from './queries/anatomy.ts';
+import { ChangeFeed } from './queries/change-feed.ts';
 import { Comparing } from './queries/comparing.ts';
+import { databaseStats, lastPolls } from './queries/database-stats.ts';
 import { History } from './queries/history.ts';
 import { Inspection } from './queries/inspection.ts';
 import { LeadTrace } from './queries/lead-trace.ts';
-import { NewsReader } from './queries/news.ts';
 import { UpcomingDeliveries } from './queries/upcoming.ts';
 import { VitalSigns } from './queries/vital-signs.ts';
 
@@ -17,7 +17,7 @@ export function askingOf(db: Database.Database, access: LedgerAccess, rows: Sink
   const traces = new LeadTrace(db, rows);
   const vitals = new VitalSigns(db, inspection);
   const upcoming = new UpcomingDeliveries(db);
-  const news = new NewsReader(db);
+  const news = new ChangeFeed(db);
   const history = new History(db);
   const comparing = new Comparing(db);
   return {
@@ -28,11 +28,11 @@ export function askingOf(db: Database.Database, access: LedgerAccess, rows: Sink
     vitals: (recent) => access.read(() => vitals.all(recent)),
     polledHours: (source, from) => access.read(() => vitals.polledHours(source, from)),
     upcoming: (sink, lead, source) => access.read(() => upcoming.of(sink, lead, source)),
-    newsMark: () => access.read(() => news.now()),
-    news: (since, withData) => access.read(() => news.since(since, withData)),
+    feedCursor: () => access.read(() => news.now()),
+    feed: (since, withData) => access.read(() => news.since(since, withData)),
     recentAttempts: (limit) => access.read(() => news.recentAttempts(limit)),
     lastPolls: (limit) => access.read(() => lastPolls(db, limit)),
-    anatomy: () => access.read(() => anatomyOf(db)),
+    databaseStats: () => access.read(() => databaseStats(db)),
     historyAfter: (table, no, limit) => access.read(() => history.after(table, no, limit)),
     historyNow: (table, numbers) => access.read(() => history.now(table, numbers)),
     overview: () => access.read(() => history.overview()),

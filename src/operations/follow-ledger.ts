@@ -1,8 +1,8 @@
 import type { SinkHealth } from '../leads/sink-health.ts';
+import type { FeedCursor, FeedEntry } from '../ledger/contract/feed-entries.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
-import type { NewsEntry, NewsMark } from '../ledger/contract/news-entries.ts';
-import type { Backlog } from '../ledger/contract/shown.ts';
+import type { Backlog } from '../ledger/contract/status-rows.ts';
 import type { Clock } from '../platform/time/clock.ts';
 
 /** A sink is held, paused, or neither any more. */
@@ -23,7 +23,7 @@ export interface LedgerChange {
 }
 
 /** Something that has happened, `at` a time; `kind` says what. */
-export type Happening = NewsEntry | SinkChange | LedgerChange;
+export type Happening = FeedEntry | SinkChange | LedgerChange;
 
 /**
  * What following works with. `open` is called at the start, and each time the ledger was away or replaced; what it
@@ -78,11 +78,11 @@ class Followed {
   readonly #parts: FollowParts;
   readonly #id: string;
   #ledger: Ledger;
-  #mark: NewsMark;
+  #mark: FeedCursor;
   #sinks: readonly Backlog[];
   #more = true;
 
-  private constructor(ledger: Ledger, mark: NewsMark, sinks: readonly Backlog[], parts: FollowParts) {
+  private constructor(ledger: Ledger, mark: FeedCursor, sinks: readonly Backlog[], parts: FollowParts) {
     this.#parts = parts;
     this.#ledger = ledger;
     this.#id = ledger.id;
@@ -91,7 +91,7 @@ class Followed {
   }
 
   static async begin(ledger: Ledger, parts: FollowParts): Promise<Followed> {
-    return new Followed(ledger, await ledger.newsMark(), await ledger.backlog(), parts);
+    return new Followed(ledger, await ledger.feedCursor(), await ledger.backlog(), parts);
   }
 
   isReplaced(): Promise<boolean> {
@@ -110,7 +110,7 @@ class Followed {
   async look(): Promise<readonly Happening[]> {
     if (!(await this.#ledger.changedElsewhere()) && !this.#more) return [];
     const { clock, withData } = this.#parts;
-    const { entries, mark, more } = await this.#ledger.news(this.#mark, withData);
+    const { entries, mark, more } = await this.#ledger.feed(this.#mark, withData);
     const sinks = await this.#ledger.backlog();
     const changes = sinkChanges(this.#sinks, sinks, clock.now());
     this.#mark = mark;

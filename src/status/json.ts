@@ -8,8 +8,8 @@ import type {
   LeadHistory,
   LeadRow,
   Speed,
-} from '../ledger/contract/answers.ts';
-import type { DeliveryRow, LedgerStatus, PollRow } from '../ledger/contract/shown.ts';
+} from '../ledger/contract/page-rows.ts';
+import type { DeliveryRow, LedgerStatus, PollRow } from '../ledger/contract/status-rows.ts';
 import type { ExportView } from './export-view.ts';
 import { readPollError } from './poll-error.ts';
 import { type SinkView, type SourceView, viewSinks, viewSources } from './status-view.ts';

@@ -1,4 +1,4 @@
-import type { PollRow } from '../ledger/contract/shown.ts';
+import type { PollRow } from '../ledger/contract/status-rows.ts';
 import { countOf, printLength, printMoment, printMomentAndAge } from '../platform/text/format.ts';
 import { nextCronTime } from './cron-times.ts';
 import { nextPollAfter } from './next-poll.ts';

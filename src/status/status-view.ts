@@ -1,5 +1,5 @@
 import type { LedgerConfig } from '../config/contract/config.ts';
-import type { LedgerStatus, SinkStatus, SourceStatus } from '../ledger/contract/shown.ts';
+import type { LedgerStatus, SinkStatus, SourceStatus } from '../ledger/contract/status-rows.ts';
 
 /**
  * How a sink is: `healthy`; `held` while its destination does not take leads; `paused` by somebody; `disabled` in the

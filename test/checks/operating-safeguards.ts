@@ -157,10 +157,10 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a page that meets damage reports it to the ledger',
     without: 'readiness stays green while pages fail over damage',
-    file: 'src/ledger/queries/reader.ts',
+    file: 'src/ledger/queries/query-worker.ts',
     text: "if (code === 'damaged') this.#onDamage(failure);",
     instead: '',
-    tests: ['test/ledger/reader.test.ts'],
+    tests: ['test/ledger/query-worker.test.ts'],
   },
   {
     name: 'an oversize configuration or secret is not read',

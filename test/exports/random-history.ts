@@ -1,5 +1,5 @@
 import { retainOnce } from '../../src/daemon/upkeep/retain.ts';
-import type { PollId } from '../../src/ledger/contract/shown.ts';
+import type { PollId } from '../../src/ledger/contract/status-rows.ts';
 import {
   aSink,
   delivered,

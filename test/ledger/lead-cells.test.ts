@@ -7,7 +7,7 @@ import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import { leadRows } from '../../src/ledger/database/views.ts';
 import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
 import { completing } from '../../src/ledger/extraction/lead-cells.ts';
-import type { Cell } from '../../src/ledger/extraction/reading.ts';
+import type { Cell } from '../../src/ledger/extraction/run-sql.ts';
 import { oddLeads } from '../catalog/odd-leads.ts';
 import { aLead, aListedLead, listedAs } from '../support/scene/a-lead.ts';
 import { HOUR, LedgerUnderTest } from './ledger-under-test.ts';

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { Questions } from '../../src/ledger/queries/questions.ts';
+import { PageQueries } from '../../src/ledger/queries/page-queries.ts';
 import { aSink, changedLead, delivered, LedgerUnderTest, refused, unavailable } from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
 
@@ -100,7 +100,7 @@ async function usedLedger(): Promise<{ statements: readonly string[]; connection
     aSink('mirror', { events: ['created', 'updated'] }),
   );
   await use(on);
-  askForPages(new Questions(disk.connection), on.clock.now());
+  askForPages(new PageQueries(disk.connection), on.clock.now());
   const asked = [...statements].filter((sql) => /^(WITH|SELECT|INSERT|UPDATE|DELETE)\b/.test(sql));
   return { statements: asked, connection: disk.connection };
 }
@@ -123,7 +123,7 @@ async function use(on: LedgerUnderTest): Promise<void> {
   await ledger.trace(1n);
   await ledger.vitals(clock.in(-1000));
   await ledger.upcoming('crm', 1n);
-  await ledger.news(await ledger.newsMark(), true);
+  await ledger.feed(await ledger.feedCursor(), true);
   await ledger.recentAttempts(3);
   await ledger.lastPolls(3);
   await ledger.overview();
@@ -136,7 +136,7 @@ async function use(on: LedgerUnderTest): Promise<void> {
 }
 
 /** Asks whatever pages and API ask, with every filter. */
-function askForPages(questions: Questions, now: Date): void {
+function askForPages(questions: PageQueries, now: Date): void {
   const page = { limit: 2 };
   questions.status();
   questions.newLeads(now, 24);

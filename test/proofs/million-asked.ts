@@ -10,7 +10,7 @@ import { operationsOf } from '../../src/daemon/api/operations.ts';
 import { Wakes } from '../../src/daemon/joints/wake.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { ExportStates } from '../../src/exports/export-states.ts';
-import { LedgerReader } from '../../src/ledger/queries/reader.ts';
+import { QueryWorker } from '../../src/ledger/queries/query-worker.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { disk } from '../../src/platform/files/files.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
@@ -74,7 +74,7 @@ const QUESTIONS = [
   '/polls?status=partial',
 ].map((path) => `/api/v1${path}`);
 
-/** The pages, each at the address that a reader has. What one shows of a lead's content is posted for. */
+/** The pages, each at the address that a queries has. What one shows of a lead's content is posted for. */
 const PAGES = [
   '/',
   '/leads',
@@ -113,8 +113,8 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     async () => openLedger({ file, clock: systemClock, random: Math.random, judge, create: false }),
     (one) => one.close(),
   );
-  const reader = await opened.add(
-    async () => new LedgerReader(file),
+  const queries = await opened.add(
+    async () => new QueryWorker(file),
     (one) => one.close(),
   );
   const config = parseConfig(configText(), join(folder, 'leadsync.yaml'), { sinkTypes, env: {} });
@@ -127,7 +127,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
       wakes: new Wakes(systemClock),
       exportStates: new ExportStates(disk, folder),
     },
-    reader,
+    queries,
     unready: async () => [],
     state: () => ({ generation: 1, loadedAt: new Date(), stale: undefined, values: [] }),
     configuration: openOptions.configuration,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
-import type { PollRow } from '../../src/ledger/contract/shown.ts';
+import type { PollRow } from '../../src/ledger/contract/status-rows.ts';
 import { judgeConditions } from '../../src/status/alert-conditions.ts';
 import { commandInText } from '../../src/status/trouble.ts';
 import { troublesOf } from '../../src/status/troubles.ts';

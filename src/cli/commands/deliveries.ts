@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import { HELD_BACK } from '../../leads/sink-health.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import type { DeliveryRow } from '../../ledger/contract/shown.ts';
+import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { deliveryJson } from '../../status/json.ts';

@@ -1,6 +1,6 @@
 import type { SinkConfig } from '../../config/contract/config.ts';
 import type { LeadId } from '../../leads/lead.ts';
-import type { Upcoming } from '../../ledger/contract/shown.ts';
+import type { Upcoming } from '../../ledger/contract/status-rows.ts';
 import { preview as previewOf } from '../../operations/preview.ts';
 import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable, printableLines, printJson } from '../../platform/text/printable.ts';

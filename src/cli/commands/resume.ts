@@ -1,4 +1,4 @@
-import type { SinkStatus } from '../../ledger/contract/shown.ts';
+import type { SinkStatus } from '../../ledger/contract/status-rows.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandShown, ledgerConfigOf, withLedger } from '../shell/context.ts';

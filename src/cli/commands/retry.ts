@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { DeliveryFilter } from '../../ledger/contract/ledger-asking.ts';
-import type { DeliveryRow } from '../../ledger/contract/shown.ts';
+import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/contract/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
 import type { PollFailure } from '../../daemon/joints/poll.ts';
-import type { LedgerStatus } from '../../ledger/contract/shown.ts';
+import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';

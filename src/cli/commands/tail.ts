@@ -6,7 +6,7 @@ import { defineCommand } from '../shell/command.ts';
 import { readableConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { requireName, sinkNames, sourceNames } from '../shell/names.ts';
-import { happeningJson, happeningLine, isAbout, isWorthTelling } from '../views/happening.ts';
+import { happeningJson, happeningLine, isAbout, isWorthTelling } from '../views/feed-entry.ts';
 
 interface Options {
   readonly sink?: string;

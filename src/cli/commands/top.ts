@@ -2,7 +2,7 @@ import type { LedgerConfig } from '../../config/contract/config.ts';
 import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import type { LedgerStatus } from '../../ledger/contract/shown.ts';
+import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printJson } from '../../platform/text/printable.ts';

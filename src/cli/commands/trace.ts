@@ -1,6 +1,6 @@
 import { Argument } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
-import type { TraceEntry } from '../../ledger/contract/shown.ts';
+import type { TraceEntry } from '../../ledger/contract/status-rows.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandShown, readableConfigOf, widthOf, withLedger } from '../shell/context.ts';

@@ -1,4 +1,4 @@
-import { type Answer, type Cell, QueryRefused } from '../../ledger/extraction/reading.ts';
+import { type Cell, QueryRefused, type QueryResult } from '../../ledger/extraction/run-sql.ts';
 import { csvLine } from '../../platform/text/csv-line.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { table } from '../shell/table.ts';
@@ -21,7 +21,7 @@ export interface OutputOptions {
 
 /** Writes an answer. Gives how many rows were written, and whether there are more. */
 export function writeAnswer(
-  { columns, rows }: Answer,
+  { columns, rows }: QueryResult,
   options: OutputOptions,
   write: (text: string) => void,
 ): { rows: number; more: boolean } {

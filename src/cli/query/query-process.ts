@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { ask, QueryRefused } from '../../ledger/extraction/reading.ts';
+import { QueryRefused, runSql } from '../../ledger/extraction/run-sql.ts';
 import { endWithParent } from '../../platform/process/end-with-parent.ts';
 import { explainFailure } from '../shell/failure.ts';
 import { writeAnswer } from './query-output.ts';
@@ -24,7 +24,7 @@ function answer({ file, sql, values, output }: QueryJob): QueryResult {
     waiting = '';
   };
   try {
-    ask(file, sql, values, (found) => {
+    runSql(file, sql, values, (found) => {
       const written = writeAnswer(found, output, (text) => {
         waiting += text;
         if (waiting.length > AT_ONCE) flush();

@@ -1,5 +1,5 @@
 import type { Parameter, Query } from '../../catalog/query.ts';
-import type { QueryValue, QueryValues } from '../../ledger/extraction/reading.ts';
+import type { QueryValue, QueryValues } from '../../ledger/extraction/run-sql.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { ExitCode } from '../shell/exit-code.ts';

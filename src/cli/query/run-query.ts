@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { Writable } from 'node:stream';
 import { relations } from '../../catalog/documented.ts';
 import { didYouMean } from '../../config/faults/suggest.ts';
-import type { QueryValues } from '../../ledger/extraction/reading.ts';
+import type { QueryValues } from '../../ledger/extraction/run-sql.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import type { Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
@@ -137,6 +137,6 @@ function ended(): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
     'The process of the query was ended from outside.',
-    'The machine may have run out of memory: ask for less.',
+    'The machine may have run out of memory: runSql for less.',
   );
 }

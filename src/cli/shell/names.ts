@@ -1,6 +1,6 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { didYouMean } from '../../config/faults/suggest.ts';
-import type { LedgerStatus } from '../../ledger/contract/shown.ts';
+import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { ShowCommand } from './context.ts';

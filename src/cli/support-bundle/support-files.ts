@@ -76,7 +76,7 @@ export async function supportFiles(
     await file(
       'ledger.json',
       "the ledger's schema, size and numbers of rows",
-      ofLedger((ledger) => ledger.anatomy()),
+      ofLedger((ledger) => ledger.databaseStats()),
     ),
     await file('in-force.json', 'the configuration that it runs with, which may be another', () =>
       answerOf(config(), '/api/v1/configuration'),

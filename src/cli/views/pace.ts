@@ -1,4 +1,4 @@
-import type { RecentAttempt } from '../../ledger/contract/news-entries.ts';
+import type { RecentAttempt } from '../../ledger/contract/feed-entries.ts';
 
 /** How deliveries to one sink go at this moment. */
 export interface Pace {

@@ -1,5 +1,5 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
-import type { LedgerStatus } from '../../ledger/contract/shown.ts';
+import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import type { ExportView } from '../../status/export-view.ts';
 import { statusJson } from '../../status/json.ts';
 import type { Pace } from './pace.ts';

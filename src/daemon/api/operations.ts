@@ -10,8 +10,8 @@ import { Refusal } from '../../admin/contract/refusal.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
 import type { DeliveryFilter } from '../../ledger/contract/ledger-asking.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import type { LedgerStatus } from '../../ledger/contract/shown.ts';
-import { LedgerBusy, type LedgerReader } from '../../ledger/queries/reader.ts';
+import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
+import { LedgerBusy, type QueryWorker } from '../../ledger/queries/query-worker.ts';
 import { testSink } from '../../operations/test-sink.ts';
 import { version } from '../../platform/process/version.ts';
 import { viewExports } from '../../status/export-view.ts';
@@ -37,25 +37,22 @@ const HOURS = 48;
 /** Leads of the last so many ms are measured for their speed. */
 const SPEED_MS = 24 * 3_600_000;
 
-/**
- * What the operations stand on. Questions go to `reader`, a thread of its own; the ledger of `parts` is for changes
- * alone.
- */
+/** What the operations use: `queries`, a thread of its own, for every read, and the ledger of `parts` for changes only. */
 export interface OperationParts {
   readonly parts: Pick<Parts, 'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'asTyped'>;
-  readonly reader: LedgerReader;
-  /** Why leadsync cannot do its work now. */
+  readonly queries: QueryWorker;
+  /** Returns why leadsync cannot do its work now; empty when it can. */
   readonly unready: () => Promise<readonly string[]>;
   readonly state: () => Reloading['state'];
   readonly configuration: () => Promise<Configuration>;
   readonly reload: () => Promise<ReloadResult>;
 }
 
-/** What pages and API show and do, on a leadsync that runs: reads by the reader's thread, changes by the daemon's own ledger. */
+/** What pages and API show and do in a running leadsync: the query thread reads, and the daemon's own ledger makes the changes. */
 export function operationsOf(given: OperationParts): Operations {
-  const { parts, reader, configuration, reload } = given;
+  const { parts, queries, configuration, reload } = given;
   const { ledger, wakes } = parts;
-  const asked = explained(reader);
+  const asked = explained(queries);
   return {
     overview: () => overview(given, asked),
     leads: async (search, page) => {
@@ -119,13 +116,13 @@ export function operationsOf(given: OperationParts): Operations {
   };
 }
 
-type Ask = LedgerReader['ask'];
+type Ask = QueryWorker['ask'];
 
-/** What the reader cannot answer, said for whoever asks over HTTP. */
-function explained(reader: LedgerReader): Ask {
+/** Queries whose failures become HTTP errors. */
+function explained(queries: QueryWorker): Ask {
   return async (name, ...args) => {
     try {
-      return await reader.ask(name, ...args);
+      return await queries.ask(name, ...args);
     } catch (error) {
       if (error instanceof LedgerBusy) throw new Refusal(503, 'too-slow', error.message, error.hint);
       if (error instanceof LedgerError)

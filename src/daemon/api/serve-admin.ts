@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { startAdmin } from '../../admin/server.ts';
-import { LedgerReader } from '../../ledger/queries/reader.ts';
+import { QueryWorker } from '../../ledger/queries/query-worker.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { noteWhereabouts, removeWhereabouts } from '../../operations/opening/whereabouts.ts';
 import { isLoopback } from '../../platform/http/loopback.ts';
@@ -21,8 +21,8 @@ export async function serveAdmin(
   const { dataDir } = current.config;
   const audit = new AuditLog(dataDir, clock);
   closers.push(() => audit.close());
-  const reader = new LedgerReader(ledgerFile(dataDir), { onDamage: (damage) => ledger.noteDamage(damage) });
-  closers.push(() => reader.close());
+  const queries = new QueryWorker(ledgerFile(dataDir), { onDamage: (damage) => ledger.noteDamage(damage) });
+  closers.push(() => queries.close());
   const configuration = async () => {
     const { generation, loadedAt, stale, values } = of.state();
     return {
@@ -46,7 +46,7 @@ export async function serveAdmin(
     registry: telemetry.registry,
     configuration,
     reload: of.reload,
-    operations: role.kind === 'worker' ? undefined : operationsOf({ ...of, parts, reader, configuration }),
+    operations: role.kind === 'worker' ? undefined : operationsOf({ ...of, parts, queries, configuration }),
     boardQueues: current.config.queue.board ? carrier.boardQueues : undefined,
     asTyped: parts.asTyped,
     audit: (entry) => audit.write(entry),

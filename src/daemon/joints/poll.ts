@@ -3,7 +3,7 @@ import type { ListedBlock, ListedElement, ListedItem } from '../../leads/listed-
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { PollSummary } from '../../ledger/contract/ledger-polling.ts';
-import type { PollId } from '../../ledger/contract/shown.ts';
+import type { PollId } from '../../ledger/contract/status-rows.ts';
 import { requireOrigin } from '../../operations/require-origin.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';

@@ -3,7 +3,7 @@ import { Alerts } from '../../alerts/alerts.ts';
 import { Arrivals } from '../../alerts/arrivals.ts';
 import type { SourceConfig } from '../../config/contract/config.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import type { Vitals } from '../../ledger/contract/shown.ts';
+import type { Vitals } from '../../ledger/contract/status-rows.ts';
 import { disk } from '../../platform/files/files.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
 import { judgeConditions } from '../../status/alert-conditions.ts';

@@ -1,5 +1,5 @@
 import type { Column, ColumnType } from '../../catalog/relation.ts';
-import type { Cell } from '../../ledger/extraction/reading.ts';
+import type { Cell } from '../../ledger/extraction/run-sql.ts';
 
 /** A row as a line of JSON: integers to the last digit, answers as JSON in its place, and a lead's own JSON as the text it is. */
 export function jsonLine(columns: readonly Column[], row: readonly Cell[]): string {

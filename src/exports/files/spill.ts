@@ -1,7 +1,7 @@
 import { appendFileSync, closeSync, openSync, readSync, rmSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
 import { inParts, type Rows } from '../../ledger/extraction/extracting.ts';
-import type { Cell } from '../../ledger/extraction/reading.ts';
+import type { Cell } from '../../ledger/extraction/run-sql.ts';
 
 /** Personal data: for this user alone. */
 const FILE_MODE = 0o600;

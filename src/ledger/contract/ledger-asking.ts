@@ -3,10 +3,10 @@ import type { DeliveredLead, HeldState } from '../../leads/held.ts';
 import type { HistoryText, Overview } from '../../leads/history.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { LeadKey } from '../../leads/person.ts';
-import type { News, NewsMark, RecentAttempt } from './news-entries.ts';
+import type { FeedCursor, FeedPage, RecentAttempt } from './feed-entries.ts';
 import type {
-  Anatomy,
   Backlog,
+  DatabaseStats,
   DeliveryRow,
   LedgerStatus,
   PolledHours,
@@ -15,7 +15,7 @@ import type {
   TraceEntry,
   Upcoming,
   Vitals,
-} from './shown.ts';
+} from './status-rows.ts';
 
 /** Which deliveries a command means. All that are given must hold. */
 export interface DeliveryFilter {
@@ -52,15 +52,15 @@ export interface LedgerAsking {
   /** Of each source that has a lead of that id: what the sink gets next of it. Holds the lead's content. */
   upcoming(sink: string, lead: LeadId, source?: string): Promise<readonly Upcoming[]>;
   /** How far things have come at this moment: for `news`. */
-  newsMark(): Promise<NewsMark>;
+  feedCursor(): Promise<FeedCursor>;
   /** What has happened since a mark. `withData`: with leads' contents and destinations' answers, which are personal data. */
-  news(since: NewsMark, withData: boolean): Promise<News>;
+  feed(since: FeedCursor, withData: boolean): Promise<FeedPage>;
   /** The last attempts, the latest first. */
   recentAttempts(limit: number): Promise<readonly RecentAttempt[]>;
   /** The last polls of all sources, the latest first. */
   lastPolls(limit: number): Promise<readonly PollRow[]>;
   /** What it is made of; counts every row, which takes a moment where there are millions. */
-  anatomy(): Promise<Anatomy>;
+  databaseStats(): Promise<DatabaseStats>;
   /**
    * Rows of a table that is mirrored (catalog/mirrored.ts) with greater numbers, in order, at most `limit`; fewer where they are
    * large, and none only when there is none.

@@ -1,6 +1,6 @@
 import type { ListedBlock, ListedElement, ListedItem } from '../../leads/listed-lead.ts';
 import type { ListingMark } from '../../leads/listing-mark.ts';
-import type { PollId } from './shown.ts';
+import type { PollId } from './status-rows.ts';
 
 /** What was recorded of a listing, or of a part of it. */
 export interface Recorded {

@@ -2,11 +2,11 @@ import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import { HEALTHY } from '../../leads/sink-health.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { Rows } from '../contract/answers.ts';
 import type { DeliveryFilter } from '../contract/ledger-asking.ts';
+import type { Rows } from '../contract/page-rows.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
-import type { Place } from '../queries/browsing.ts';
 import { DeliveryList } from '../queries/delivery-list.ts';
+import type { Cursor } from '../queries/keyset-page.ts';
 import { OVERTAKEN } from './order-sql.ts';
 
 /** What people change by hand. Runs inside its caller's transaction. */
@@ -24,7 +24,7 @@ export class Amending {
   }
 
   /** The next deliveries that a retry means; what is being attempted at this moment is left alone. Only reads. */
-  retriable(filter: DeliveryFilter, limit: number, after: Place): Rows<number> {
+  retriable(filter: DeliveryFilter, limit: number, after: Cursor): Rows<number> {
     return this.#deliveries.numbers(
       { ...filter, states: filter.states ?? ['dead', 'pending'] },
       limit,

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import type { Cell } from './reading.ts';
+import type { Cell } from './run-sql.ts';
 
 /** A table of an SQLite file: its columns, and its rows in that order. */
 export interface CopiedTable {

@@ -6,7 +6,7 @@ import { requireFile } from '../database/ledger-file.ts';
 import { requireThisShape } from '../database/upgrading.ts';
 import { leadRows } from '../database/views.ts';
 import { completing } from './lead-cells.ts';
-import type { Cell } from './reading.ts';
+import type { Cell } from './run-sql.ts';
 
 /**
  * A part ends after so many cells, or so much text, in UTF-16 units: what is held of it in memory is bounded by both. In Parquet a part is a row

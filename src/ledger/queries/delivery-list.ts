@@ -1,13 +1,13 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
-import type { Rows } from '../contract/answers.ts';
 import type { DeliveryFilter } from '../contract/ledger-asking.ts';
-import type { DeliveryRow } from '../contract/shown.ts';
+import type { Rows } from '../contract/page-rows.ts';
+import type { DeliveryRow } from '../contract/status-rows.ts';
 import { deliveryId } from '../database/views.ts';
-import { beginningAt, newestOf, type Place } from './browsing.ts';
 import { type RawDelivery, toDeliveryRow } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
+import { type Cursor, newestRows, startingAt } from './keyset-page.ts';
 import { type Period, periodOf } from './period.ts';
 
 /** Which index has the deliveries of a sink in a state, by the time they were owed. */
@@ -22,7 +22,7 @@ const STATES = Object.keys(INDEXES) as DeliveryState[];
 /** One lead has hardly more; those beyond are older. */
 const MOST_OF_ONE_LEAD = 1_000;
 
-type Row = RawDelivery & Place;
+type Row = RawDelivery & Cursor;
 
 /** Deliveries as people look for them, newest first by when they were owed. Each sink and state is a list of its own, by index. */
 export class DeliveryList {
@@ -40,14 +40,14 @@ export class DeliveryList {
     };
   }
 
-  page(filter: DeliveryFilter, limit: number, after: Place): Rows<DeliveryRow> {
-    const { rows, next } = newestOf(this.#listsOf(filter, after), limit, this.#sourceTest(filter));
+  page(filter: DeliveryFilter, limit: number, after: Cursor): Rows<DeliveryRow> {
+    const { rows, next } = newestRows(this.#listsOf(filter, after), limit, this.#sourceTest(filter));
     return { rows: rows.map(toDeliveryRow), next };
   }
 
   /** The same rows, by their numbers in the ledger. */
-  numbers(filter: DeliveryFilter, limit: number, after: Place): Rows<number> {
-    const { rows, next } = newestOf(this.#listsOf(filter, after), limit, this.#sourceTest(filter));
+  numbers(filter: DeliveryFilter, limit: number, after: Cursor): Rows<number> {
+    const { rows, next } = newestRows(this.#listsOf(filter, after), limit, this.#sourceTest(filter));
     return { rows: rows.map(({ no }) => no), next };
   }
 
@@ -69,14 +69,14 @@ export class DeliveryList {
     return counted;
   }
 
-  #listsOf(filter: DeliveryFilter, { at, no }: Place): Iterator<Row>[] {
+  #listsOf(filter: DeliveryFilter, { at, no }: Cursor): Iterator<Row>[] {
     if (namesOne(filter))
       return [
         this.#ofOne(filter)
           .filter((row) => row.at < at || (row.at === at && row.no < no))
           .values(),
       ];
-    const begin = beginningAt({ at, no }, filter.until);
+    const begin = startingAt({ at, no }, filter.until);
     const { since } = periodOf(filter);
     return this.#sinksOf(filter).flatMap((sinkNo) =>
       // A statement for each: one cannot be read from twice at a time.
@@ -119,7 +119,7 @@ export class DeliveryList {
   }
 }
 
-type Range = Place & { sinkNo: number; since: number };
+type Range = Cursor & { sinkNo: number; since: number };
 type CountRange = Period & { sinkNo: number; source: string | null; most: number };
 
 const COLUMNS = `d.*, d.owed_at AS at, d.delivery_no AS no, ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, s.sink`;

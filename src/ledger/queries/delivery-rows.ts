@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { DeliveryRow } from '../contract/shown.ts';
+import type { DeliveryRow } from '../contract/status-rows.ts';
 import { deliveryId } from '../database/views.ts';
 import type { FilterSql } from './filter-sql.ts';
 

@@ -9,7 +9,7 @@ import type {
   Retrying,
   SinkStatus,
   SourceStatus,
-} from '../contract/shown.ts';
+} from '../contract/status-rows.ts';
 import { DAYS_COMPARED, dayOf } from '../database/day.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { DELIVERIES, dateOf, selectDeliveries } from './delivery-rows.ts';

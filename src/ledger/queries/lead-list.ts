@@ -1,11 +1,11 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
-import type { LeadRow, LeadSearch, Rows } from '../contract/answers.ts';
-import { beginningAt, newestOf, type Place } from './browsing.ts';
+import type { LeadRow, LeadSearch, Rows } from '../contract/page-rows.ts';
+import { type Cursor, newestRows, startingAt } from './keyset-page.ts';
 import { type Period, periodOf } from './period.ts';
 
-type Row = LeadRow & Place;
-type Range = Place & { source: string; since: number };
+type Row = LeadRow & Cursor;
+type Range = Cursor & { source: string; since: number };
 type ServiceRange = Period & { service: string; to: number; from: number; after: number; no: number };
 
 /** Leads as people look for them, newest first. */
@@ -18,8 +18,8 @@ export class LeadList {
     this.#sql = prepare(db);
   }
 
-  page(search: LeadSearch, limit: number, after: Place): Rows<LeadRow> {
-    const { rows, next } = newestOf(this.#listsOf(search, after), limit, (row) => fits(row, search));
+  page(search: LeadSearch, limit: number, after: Cursor): Rows<LeadRow> {
+    const { rows, next } = newestRows(this.#listsOf(search, after), limit, (row) => fits(row, search));
     return { rows: rows.map(shown), next };
   }
 
@@ -28,12 +28,12 @@ export class LeadList {
     return row && shown(row);
   }
 
-  #listsOf(search: LeadSearch, after: Place): Iterator<Row>[] {
+  #listsOf(search: LeadSearch, after: Cursor): Iterator<Row>[] {
     const { lead, service } = search;
     if (lead !== undefined) return [this.#named(search.source, lead, after).values()];
     if (search.listing === 'gone') return this.#gone(search, after);
     if (service !== undefined) return [this.#ofService(service, search, after)];
-    const begin = beginningAt(after, search.until);
+    const begin = startingAt(after, search.until);
     const { since } = periodOf(search);
     return this.#sources(search.source).map((source) =>
       // A statement for each: one cannot be read from twice at a time.
@@ -41,20 +41,20 @@ export class LeadList {
     );
   }
 
-  #gone({ source }: LeadSearch, { no }: Place): Iterator<Row>[] {
+  #gone({ source }: LeadSearch, { no }: Cursor): Iterator<Row>[] {
     return this.#sources(source).map((one) =>
       this.#db.prepare<[{ source: string; no: number }], Row>(GONE).iterate({ source: one, no }),
     );
   }
 
-  #named(source: string | undefined, lead: LeadId, after: Place): Row[] {
+  #named(source: string | undefined, lead: LeadId, after: Cursor): Row[] {
     const rows = this.#sources(source).flatMap((one) => this.#sql.one.get(one, lead) ?? []);
     const left = rows.filter(({ at, no }) => at < after.at || (at === after.at && no < after.no));
     return left.sort((a, b) => b.at - a.at || b.no - a.no);
   }
 
   /** Versions are numbered in order of time, so that a stretch of time is one of numbers. */
-  #ofService(service: string, search: LeadSearch, after: Place): Iterator<Row> {
+  #ofService(service: string, search: LeadSearch, after: Cursor): Iterator<Row> {
     const { since, until } = periodOf(search);
     const range = { from: this.#firstNoSince(since), to: this.#firstNoSince(until) };
     return this.#sql.ofService.iterate({ service, ...range, after: after.at, no: after.no, since, until });

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import { HELD_BACK } from '../../leads/sink-health.ts';
-import type { DeliveryRow, TraceEntry } from '../contract/shown.ts';
+import type { DeliveryRow, TraceEntry } from '../contract/status-rows.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { deliveryId } from '../database/views.ts';
 import { DELIVERIES, selectDeliveries } from './delivery-rows.ts';

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Percentiles, Speed } from '../contract/answers.ts';
+import type { Percentiles, Speed } from '../contract/page-rows.ts';
 
 const HOUR_MS = 3_600_000;
 /** Of more leads, so many that are spread evenly over the time are measured. */

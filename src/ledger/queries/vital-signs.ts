@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { PolledHours, PollId, Vitals } from '../contract/shown.ts';
+import type { PolledHours, PollId, Vitals } from '../contract/status-rows.ts';
 import { dateOf } from './delivery-rows.ts';
 import type { Inspection } from './inspection.ts';
 

@@ -1,4 +1,4 @@
-import type { PollId } from '../contract/shown.ts';
+import type { PollId } from '../contract/status-rows.ts';
 import type { IdSet } from './id-set.ts';
 import type { PollBlocks } from './poll-blocks.ts';
 

@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import type { ListingMark } from '../../leads/listing-mark.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { PollEnd, PollSummary } from '../contract/ledger-polling.ts';
-import type { PollId } from '../contract/shown.ts';
+import type { PollId } from '../contract/status-rows.ts';
 import { DAYS_COMPARED, dayOf } from '../database/day.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { IdSet } from './id-set.ts';

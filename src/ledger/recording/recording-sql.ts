@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { ContentFacts } from '../../leads/content-facts.ts';
-import type { PollId } from '../contract/shown.ts';
+import type { PollId } from '../contract/status-rows.ts';
 
 /** A lead as it is known, with its current version. */
 export interface LeadRow {

@@ -10,7 +10,7 @@ export type Question = Exclude<keyof LedgerEngine, AtHand>;
 /** Each question, so that the compiler finds one that is missing. */
 const QUESTIONS: Readonly<Record<Question, true>> = {
   activity: true,
-  anatomy: true,
+  databaseStats: true,
   backfill: true,
   backlog: true,
   beginBlock: true,
@@ -45,8 +45,8 @@ const QUESTIONS: Readonly<Record<Question, true>> = {
   lastDeclared: true,
   lastPolls: true,
   listingMark: true,
-  news: true,
-  newsMark: true,
+  feed: true,
+  feedCursor: true,
   noteProgress: true,
   overview: true,
   pause: true,

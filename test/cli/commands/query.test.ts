@@ -250,8 +250,8 @@ describe('leadsync query', () => {
 
   it.each([
     ['SELECT * FROM nowhere', 'SQLite says: no such table: nowhere.'],
-    ['SELEC 1', 'This is no query.'],
-    ['', 'This is no query.'],
+    ['SELEC 1', 'This is not a query.'],
+    ['', 'This is not a query.'],
     ['SELECT 1; SELECT 2', 'more than one statement'],
     ['SELECT :x', 'Missing named parameter "x"'],
     ["SELECT load_extension('x')", 'not authorized'],

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { paceOf } from '../../../src/cli/views/pace.ts';
-import type { RecentAttempt } from '../../../src/ledger/contract/news-entries.ts';
+import type { RecentAttempt } from '../../../src/ledger/contract/feed-entries.ts';
 import { attemptDue, Install } from '../an-install.ts';
 
 const NOW = new Date('2026-11-20T10:00:00.000Z');

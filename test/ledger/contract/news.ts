@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NewsEntry, NewsMark } from '../../../src/ledger/contract/news-entries.ts';
+import type { FeedCursor, FeedEntry } from '../../../src/ledger/contract/feed-entries.ts';
 import { aLead, hashOf } from '../../support/scene/a-lead.ts';
 import {
   changedLead,
@@ -19,13 +19,13 @@ export function newsContract(store: () => OpenLedger): void {
     const begin = async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
-      return { on, mark: await on.ledger.newsMark() };
+      return { on, mark: await on.ledger.feedCursor() };
     };
     /** Everything since a mark, in as many parts as it takes. */
-    const all = async ({ ledger }: LedgerUnderTest, since: NewsMark, withData = false) => {
-      const entries: NewsEntry[] = [];
+    const all = async ({ ledger }: LedgerUnderTest, since: FeedCursor, withData = false) => {
+      const entries: FeedEntry[] = [];
       for (let mark = since; ; ) {
-        const news = await ledger.news(mark, withData);
+        const news = await ledger.feed(mark, withData);
         entries.push(...news.entries);
         mark = news.mark;
         if (!news.more) return { entries, mark };
@@ -34,7 +34,7 @@ export function newsContract(store: () => OpenLedger): void {
 
     it('are none where nothing has happened since', async () => {
       const { on, mark } = await begin();
-      expect(await on.ledger.news(mark, true)).toEqual({ entries: [], mark, more: false });
+      expect(await on.ledger.feed(mark, true)).toEqual({ entries: [], mark, more: false });
     });
 
     it('are leads, then the poll that found them, then their attempts, each told once', async () => {
@@ -115,7 +115,7 @@ export function newsContract(store: () => OpenLedger): void {
     it('come in parts where there are many, and none is left out or told twice', async () => {
       const { on, mark } = await begin();
       await on.list(ids(1, 1300));
-      expect((await on.ledger.news(mark, false)).more).toBe(true);
+      expect((await on.ledger.feed(mark, false)).more).toBe(true);
       await on.attemptAll('crm', delivered, { max: 1300 });
       const { entries } = await all(on, mark);
       const leads = entries.flatMap((entry) => (entry.kind === 'lead' ? [entry.lead] : []));

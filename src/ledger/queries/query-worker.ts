@@ -2,19 +2,19 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
-import type { Questions } from './questions.ts';
-import type { Answered, Asked } from './reader-thread.ts';
+import type { PageQueries } from './page-queries.ts';
+import type { QueryRequest, QueryResponse } from './query-thread.ts';
 
-/** A thread that nobody asks anything ends after this time, in ms: it takes memory. */
+/** An idle thread ends after this time, in ms, to free its memory. */
 const IDLE_MS = 60_000;
-/** How long an answer may take, the questions before it included, in ms. */
-const ANSWER_MS = 5_000;
-/** Questions that may wait. */
-const MOST_WAITING = 200;
+/** How long a query may take, including the queries before it, in ms. */
+const TIMEOUT_MS = 5_000;
+/** Maximum of queries that wait. */
+const MAX_WAITING = 200;
 
-type Answer<Name extends keyof Questions> = ReturnType<Questions[Name]>;
+type Result<Name extends keyof PageQueries> = ReturnType<PageQueries[Name]>;
 
-/** The answer takes too long, or too many questions wait. */
+/** A query took too long, or too many queries wait. */
 export class LedgerBusy extends Error {
   override readonly name = 'LedgerBusy';
   readonly hint: string;
@@ -35,56 +35,59 @@ interface Waiting {
 }
 
 /**
- * Asks the ledger what pages and API show, on a thread and a connection of its own: however heavy a question is, neither polls nor
- * deliveries wait for it. The thread starts with the first question and ends when none has come for a minute.
+ * Runs the queries of pages and API on a thread and a connection of their own, so that polls and deliveries never wait for one.
+ * The thread starts with the first query and ends after a minute without any.
  */
-export class LedgerReader {
+export class QueryWorker {
   readonly #file: string;
   readonly #idleMs: number;
-  readonly #answerMs: number;
+  readonly #timeoutMs: number;
   readonly #onDamage: (damage: LedgerError) => void;
   readonly #waiting = new Map<number, Waiting>();
   #thread: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
-  #asked = 0;
+  #lastId = 0;
 
-  /** `onDamage` is told each time that an answer fails because the file is damaged. */
+  /** @param onDamage called each time that a query fails because the file is damaged */
   constructor(
     file: string,
     {
       idleMs = IDLE_MS,
-      answerMs = ANSWER_MS,
+      timeoutMs = TIMEOUT_MS,
       onDamage = () => undefined,
-    }: { idleMs?: number; answerMs?: number; onDamage?: (damage: LedgerError) => void } = {},
+    }: { idleMs?: number; timeoutMs?: number; onDamage?: (damage: LedgerError) => void } = {},
   ) {
     this.#file = file;
     this.#onDamage = onDamage;
     this.#idleMs = idleMs;
-    this.#answerMs = answerMs;
+    this.#timeoutMs = timeoutMs;
   }
 
-  /** Whether there is a thread at present. */
+  /** Whether the thread is running. */
   get awake(): boolean {
     return this.#thread !== undefined;
   }
 
-  /** Asks one of the `Questions`. @throws LedgerError, LedgerBusy */
-  ask<Name extends keyof Questions>(name: Name, ...args: Parameters<Questions[Name]>): Promise<Answer<Name>> {
-    if (this.#waiting.size >= MOST_WAITING)
-      return Promise.reject(new LedgerBusy('Too many questions wait for an answer from the ledger.'));
+  /** Runs one of the `PageQueries` and returns its result. @throws LedgerError, LedgerBusy */
+  ask<Name extends keyof PageQueries>(
+    name: Name,
+    ...args: Parameters<PageQueries[Name]>
+  ): Promise<Result<Name>> {
+    if (this.#waiting.size >= MAX_WAITING)
+      return Promise.reject(new LedgerBusy('Too many queries wait for the ledger.'));
     const replaced = this.#thread ? undefined : replacedProgram();
     if (replaced) return Promise.reject(new LedgerBusy(replaced.message, replaced.hint));
     const thread = this.#wake();
-    this.#asked += 1;
-    const asked: Asked = { id: this.#asked, name, args };
+    this.#lastId += 1;
+    const request: QueryRequest = { id: this.#lastId, name, args };
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const timer = setTimeout(() => this.#giveUp(), this.#answerMs);
-    this.#waiting.set(asked.id, { resolve, reject, timer });
-    thread.postMessage(asked);
-    return promise as Promise<Answer<Name>>;
+    const timer = setTimeout(() => this.#giveUp(), this.#timeoutMs);
+    this.#waiting.set(request.id, { resolve, reject, timer });
+    thread.postMessage(request);
+    return promise as Promise<Result<Name>>;
   }
 
-  /** Ends the thread; what waits for an answer is refused. */
+  /** Ends the thread and rejects the queries that wait. */
   async close(): Promise<void> {
     await this.#end(new LedgerBusy('leadsync is stopping.'));
   }
@@ -92,36 +95,36 @@ export class LedgerReader {
   #wake(): Worker {
     clearTimeout(this.#idle);
     if (this.#thread) return this.#thread;
-    const program = new URL(`./reader-thread${extname(import.meta.filename)}`, import.meta.url);
+    const program = new URL(`./query-thread${extname(import.meta.filename)}`, import.meta.url);
     const thread = new Worker(program, {
       workerData: { file: this.#file },
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 128 },
     });
     thread.unref();
-    thread.on('message', (answered: Answered) => this.#settle(answered));
+    thread.on('message', (response: QueryResponse) => this.#settle(response));
     thread.on('error', () => {
-      if (this.#thread === thread) void this.#end(new LedgerBusy('The ledger could not be asked.'));
+      if (this.#thread === thread) void this.#end(new LedgerBusy('The ledger could not be queried.'));
     });
     this.#thread = thread;
     return thread;
   }
 
-  #settle(answered: Answered): void {
-    const waiting = this.#waiting.get(answered.id);
+  #settle(response: QueryResponse): void {
+    const waiting = this.#waiting.get(response.id);
     if (!waiting) return;
-    this.#waiting.delete(answered.id);
+    this.#waiting.delete(response.id);
     clearTimeout(waiting.timer);
-    if ('failure' in answered) {
-      const { code, message, hint } = answered.failure;
+    if ('failure' in response) {
+      const { code, message, hint } = response.failure;
       const failure = new LedgerError(code, message, hint);
       if (code === 'damaged') this.#onDamage(failure);
       waiting.reject(failure);
-    } else waiting.resolve(answered.value);
+    } else waiting.resolve(response.value);
     if (this.#waiting.size > 0) return;
     this.#idle = setTimeout(() => void this.#end(new LedgerBusy('')), this.#idleMs).unref();
   }
 
-  /** Whoever asked later waits behind the same question, and has no better answer to hope for. */
+  /** Rejects every query: those that came later wait behind the one that is stuck. */
   #giveUp(): void {
     void this.#end(new LedgerBusy('The ledger did not answer in time.'));
   }

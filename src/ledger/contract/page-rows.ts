@@ -1,49 +1,49 @@
 import type { LeadId } from '../../leads/lead.ts';
-import type { DeliveryRow, PollStatus } from './shown.ts';
+import type { DeliveryRow, PollStatus } from './status-rows.ts';
 
-/* What a `LedgerReader` is asked and answers, as values that can go from thread to thread. */
+/* Requests to and results of the query worker: values that can be passed between threads. */
 
-/** Rows of a list, newest first; the list goes on after `next`, which is null at its end. */
+/** A page of a list, newest first. `next` is the cursor of the following page, null on the last one. */
 export interface Rows<Row> {
   readonly rows: readonly Row[];
   readonly next: string | null;
 }
 
-/** Which rows of a list. */
+/** Which page of a list. */
 export interface Page {
   readonly limit: number;
   /** The `next` of the page before. */
   readonly after?: string | undefined;
 }
 
-/** Which leads are looked for. All that are given must hold. */
+/** A filter of leads. A lead matches when it meets every given condition. */
 export interface LeadSearch {
   readonly source?: string | undefined;
   readonly lead?: LeadId | undefined;
   readonly service?: string | undefined;
-  /** Whether the source still lists them. `gone`: those that vanished last come first. */
+  /** Whether the source still lists the lead. `gone` sorts by when a lead vanished, newest first. */
   readonly listing?: 'current' | 'gone' | undefined;
-  /** First seen at or after, and before; with a service: first seen in that service; of leads that are gone: when they vanished. */
+  /** The lead was first seen at or after `since`, and before `until`; with `service`, first seen in that service; with `gone`, it vanished then. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
 }
 
-/** A lead as it is now, without its content. Times are ms since 1970. */
+/** The present state of a lead, without its content. Times are ms since 1970. */
 export interface LeadRow {
   readonly source: string;
   readonly lead: string;
   readonly service: string | null;
   readonly version: number;
-  /** When the client asked; null where the text does not tell. */
+  /** When the client sent the request; null where the service's text is not a time. */
   readonly createdAt: number | null;
   readonly firstSeenAt: number;
   readonly changedAt: number;
-  /** When a complete listing last had the lead, and when one was first without it; null while it is listed. */
+  /** When a complete listing last contained the lead, and when one first did not; null while it is listed. */
   readonly lastListedAt: number | null;
   readonly goneAt: number | null;
 }
 
-/** One content that a lead has had, from `validFrom` on, in ms since 1970; the first has no changed fields. */
+/** A version of a lead, valid from `validFrom`, in ms since 1970. The first version has no changed fields. */
 export interface KeptVersion {
   readonly version: number;
   readonly validFrom: number;
@@ -51,7 +51,7 @@ export interface KeptVersion {
   readonly changedFields: readonly string[] | null;
 }
 
-/** One attempt, or several that failed alike one after another. Times are ms since 1970. */
+/** An attempt, or several in a row that failed the same way. Times are ms since 1970. */
 export interface KeptAttempt {
   readonly startedAt: number;
   readonly durationMs: number;
@@ -62,7 +62,7 @@ export interface KeptAttempt {
   readonly lastAt: number | null;
 }
 
-/** What a lead says in one of its versions, what the version before said, and what destinations answered to it, the newest first: personal data. */
+/** The content of a version of a lead, that of the version before, and what destinations answered, newest first. Personal data. */
 export interface LeadContent extends KeptVersion {
   readonly raw: string;
   /** Null for the first version. */
@@ -70,7 +70,7 @@ export interface LeadContent extends KeptVersion {
   readonly answers: readonly KeptAnswer[];
 }
 
-/** What a destination answered to an attempt that began at `startedAt`, in ms since 1970; as much as is kept of it. */
+/** What a destination answered to the attempt that began at `startedAt`, in ms since 1970; truncated as stored. */
 export interface KeptAnswer {
   readonly delivery: string;
   readonly sink: string;
@@ -80,14 +80,14 @@ export interface KeptAnswer {
   readonly answer: string;
 }
 
-/** What became of one lead: its versions and deliveries, the newest first, and each delivery's attempts, the oldest first. */
+/** The history of a lead: its versions and deliveries, newest first, and the attempts of each delivery, oldest first. */
 export interface LeadHistory {
   readonly lead: LeadRow;
   readonly versions: readonly KeptVersion[];
   readonly deliveries: readonly (DeliveryRow & { readonly attemptRows: readonly KeptAttempt[] })[];
 }
 
-/** A poll as it is kept; times are text. */
+/** A poll as stored. Times are ISO 8601 text. */
 export interface KeptPoll {
   readonly poll_id: number;
   readonly source: string;
@@ -103,16 +103,16 @@ export interface KeptPoll {
   readonly error: string | null;
 }
 
-/** How fast leads arrived at a sink, in ms; undefined where there is nothing to tell from. */
+/** How fast leads arrived at a sink, in ms; undefined without measurements. */
 export interface Speed {
   readonly sink: string;
-  /** Leads that were measured. */
+  /** The number of leads measured. */
   readonly leads: number;
   readonly seenToDelivered: Percentiles | undefined;
   readonly createdToDelivered: Percentiles | undefined;
 }
 
-/** The median, and what only one in twenty exceeds, in ms. */
+/** The median and the 95th percentile, in ms. */
 export interface Percentiles {
   readonly p50: number;
   readonly p95: number;

@@ -1,21 +1,21 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
-import { LedgerReader } from '../../src/ledger/queries/reader.ts';
+import { QueryWorker } from '../../src/ledger/queries/query-worker.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
 import { until } from '../support/time/until.ts';
 import { delivered, HOUR, ids, LedgerUnderTest, MINUTE, refused } from './ledger-under-test.ts';
 import { PageMap } from './recovery/damage.ts';
 import { SqliteFile } from './sqlite-store.ts';
 
-type Options = ConstructorParameters<typeof LedgerReader>[1];
+type Options = ConstructorParameters<typeof QueryWorker>[1];
 
 async function opened(options: Options = {}, ...sinks: string[]) {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open, ...(sinks.length > 0 ? sinks : ['crm']));
   // A machine that has much else to do is no fault here.
-  const reader = new LedgerReader(disk.file, { answerMs: 60_000, ...options });
-  onTestFinished(() => reader.close());
-  return { disk, on, reader };
+  const queries = new QueryWorker(disk.file, { timeoutMs: 60_000, ...options });
+  onTestFinished(() => queries.close());
+  return { disk, on, queries };
 }
 
 /** Every row of a list, page by page. */
@@ -33,17 +33,17 @@ async function all<Row>(
 }
 
 test('damage that only a page meets is noted by the ledger', async () => {
-  const { disk, on, reader: sound } = await opened();
+  const { disk, on, queries: sound } = await opened();
   await on.list(ids(1, 200));
   await sound.close();
   disk.other((db) => db.pragma('wal_checkpoint(TRUNCATE)'));
   const map = new PageMap(disk.file);
   map.overwrite(map.of('_versions', 'leaf').map(({ pageno }) => pageno));
   const onDamage = (damage: LedgerError) => on.ledger.noteDamage(damage);
-  const reader = new LedgerReader(disk.file, { answerMs: 60_000, onDamage });
-  onTestFinished(() => reader.close());
+  const queries = new QueryWorker(disk.file, { timeoutMs: 60_000, onDamage });
+  onTestFinished(() => queries.close());
   expect(on.ledger.failing()).toBeUndefined();
-  await expect(reader.ask('leads', {}, { limit: 100 })).rejects.toMatchObject({ code: 'damaged' });
+  await expect(queries.ask('leads', {}, { limit: 100 })).rejects.toMatchObject({ code: 'damaged' });
   expect(on.ledger.failing()).toMatchObject({
     code: 'damaged',
     hint: expect.stringContaining('leadsync recover'),
@@ -53,7 +53,7 @@ test('damage that only a page meets is noted by the ledger', async () => {
 const inService = (service_slug: string) => (id: number) => aListedLead({ id, service_slug });
 
 test('leads come newest first, page by page, each once, over several sources', async () => {
-  const { on, reader } = await opened();
+  const { on, queries } = await opened();
   for (const [source, from] of [
     ['a', 1],
     ['b', 11],
@@ -62,7 +62,7 @@ test('leads come newest first, page by page, each once, over several sources', a
     await on.list(ids(source === 'a' ? 1 : from, from + 9), source);
     on.clock.jump(MINUTE);
   }
-  const leads = await all((after) => reader.ask('leads', {}, { limit: 7, after }));
+  const leads = await all((after) => queries.ask('leads', {}, { limit: 7, after }));
   const named = leads.map(({ source, lead }) => `${source}${lead}`);
   expect(named).toEqual([
     ...ids(11, 30)
@@ -78,15 +78,15 @@ test('leads come newest first, page by page, each once, over several sources', a
 });
 
 test('leads are found by id, source, service and time', async () => {
-  const { on, reader } = await opened();
+  const { on, queries } = await opened();
   const before = on.clock.now();
   await on.list([...ids(1, 3).map(inService('cleaning')), ...ids(4, 6).map(inService('moving'))]);
   on.clock.jump(HOUR);
   const later = on.clock.now();
   await on.list([1, 2, 3].map(inService('cleaning')).concat([4, 5, 6, 7].map(inService('moving'))));
   await on.list([aListedLead({ id: 7 })], 'other');
-  const found = async (search: Parameters<typeof reader.ask<'leads'>>[1]) =>
-    (await reader.ask('leads', search, { limit: 100 })).rows.map(({ source, lead }) => `${source} ${lead}`);
+  const found = async (search: Parameters<typeof queries.ask<'leads'>>[1]) =>
+    (await queries.ask('leads', search, { limit: 100 })).rows.map(({ source, lead }) => `${source} ${lead}`);
   expect(await found({ lead: 7n })).toEqual(['other 7', 'main 7']);
   expect(await found({ lead: 7n, source: 'main' })).toEqual(['main 7']);
   expect(await found({ lead: 7n, service: 'cleaning' })).toEqual([]);
@@ -100,7 +100,7 @@ test('leads are found by id, source, service and time', async () => {
 });
 
 test('leads that are no longer listed are found, those that vanished last first, with the time', async () => {
-  const { on, reader } = await opened();
+  const { on, queries } = await opened();
   await on.list([...ids(1, 4).map(inService('cleaning')), ...ids(5, 9).map(inService('moving'))]);
   await on.list(ids(1, 3), 'other');
   on.clock.jump(HOUR);
@@ -111,8 +111,8 @@ test('leads that are no longer listed are found, those that vanished last first,
   const later = on.clock.now();
   await on.list([...ids(1, 3).map(inService('cleaning')), ...moving.slice(1)]);
   await on.list(ids(2, 3), 'other');
-  const found = async (search: Parameters<typeof reader.ask<'leads'>>[1]) =>
-    (await all((after) => reader.ask('leads', search, { limit: 2, after }))).map(
+  const found = async (search: Parameters<typeof queries.ask<'leads'>>[1]) =>
+    (await all((after) => queries.ask('leads', search, { limit: 2, after }))).map(
       ({ source, lead }) => `${source} ${lead}`,
     );
   // 3 has come back.
@@ -125,17 +125,18 @@ test('leads that are no longer listed are found, those that vanished last first,
   expect(await found({ listing: 'gone', lead: 3n })).toEqual([]);
   expect(await found({ listing: 'current', source: 'other' })).toEqual(['other 3', 'other 2']);
   expect(await found({ listing: 'current', service: 'cleaning' })).toEqual(['main 3', 'main 2', 'main 1']);
-  const [row] = (await reader.ask('leads', { lead: 4n, source: 'main' }, { limit: 1 })).rows;
+  const [row] = (await queries.ask('leads', { lead: 4n, source: 'main' }, { limit: 1 })).rows;
   expect(row).toMatchObject({ goneAt: listedAt + HOUR, lastListedAt: listedAt });
-  expect((await reader.ask('lead', 'main', 3n))?.lead).toMatchObject({ goneAt: null, lastListedAt: null });
+  expect((await queries.ask('lead', 'main', 3n))?.lead).toMatchObject({ goneAt: null, lastListedAt: null });
 });
 
 test('a lead whose service changes is found under the one that it is in', async () => {
-  const { on, reader } = await opened();
+  const { on, queries } = await opened();
   await on.list([inService('cleaning')(1)]);
   on.clock.jump(MINUTE);
   await on.list([inService('moving')(1)]);
-  const found = async (service: string) => (await reader.ask('leads', { service }, { limit: 9 })).rows.length;
+  const found = async (service: string) =>
+    (await queries.ask('leads', { service }, { limit: 9 })).rows.length;
   expect(await found('cleaning')).toBe(0);
   expect(await found('moving')).toBe(1);
   on.clock.jump(MINUTE);
@@ -144,14 +145,14 @@ test('a lead whose service changes is found under the one that it is in', async 
 });
 
 test('deliveries of several sinks and states come newest first, each once, and are counted', async () => {
-  const { on, reader } = await opened({}, 'crm', 'drop');
+  const { on, queries } = await opened({}, 'crm', 'drop');
   await on.list(ids(1, 5));
   await on.attemptAll('crm');
   on.clock.jump(MINUTE);
   await on.list(ids(1, 8));
   await on.attemptAll('crm', refused);
-  const page = (filter: Parameters<typeof reader.ask<'deliveries'>>[1]) =>
-    all((after) => reader.ask('deliveries', filter, { limit: 3, after }));
+  const page = (filter: Parameters<typeof queries.ask<'deliveries'>>[1]) =>
+    all((after) => queries.ask('deliveries', filter, { limit: 3, after }));
   const everything = await page({});
   expect(everything).toHaveLength(16);
   expect(new Set(everything.map(({ delivery }) => delivery)).size).toBe(16);
@@ -168,8 +169,8 @@ test('deliveries of several sinks and states come newest first, each once, and a
     'drop pending',
     'crm dead',
   ]);
-  const counted = (filter: Parameters<typeof reader.ask<'deliveries'>>[1], most = 10_000) =>
-    reader.ask('countDeliveries', filter, most);
+  const counted = (filter: Parameters<typeof queries.ask<'deliveries'>>[1], most = 10_000) =>
+    queries.ask('countDeliveries', filter, most);
   expect(await counted({})).toBe(16);
   expect(await counted({}, 10)).toBe(10);
   expect(await counted({ sink: 'crm', states: ['dead'] })).toBe(3);
@@ -180,12 +181,12 @@ test('deliveries of several sinks and states come newest first, each once, and a
 });
 
 test('a lead is told with its versions, its deliveries and each attempt', async () => {
-  const { on, reader } = await opened();
+  const { on, queries } = await opened();
   await on.list([1]);
   await on.attemptAll('crm', refused);
   on.clock.jump(MINUTE);
   await on.list([aListedLead({ id: 1, client_name: 'Otherwise' })]);
-  const history = await reader.ask('lead', 'main', 1n);
+  const history = await queries.ask('lead', 'main', 1n);
   expect(history?.lead).toMatchObject({ source: 'main', lead: '1', service: 'house-cleaning', version: 2 });
   expect(history?.versions.map(({ version, changedFields }) => [version, changedFields])).toEqual([
     [2, ['client_name']],
@@ -198,88 +199,88 @@ test('a lead is told with its versions, its deliveries and each attempt', async 
   expect(
     JSON.stringify(history, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
   ).not.toContain('Anna');
-  expect(await reader.ask('lead', 'main', 2n)).toBeUndefined();
-  expect((await reader.ask('content', 'main', 1n))?.raw).toContain('Otherwise');
-  expect(await reader.ask('content', 'main', 1n, 2)).toMatchObject({
+  expect(await queries.ask('lead', 'main', 2n)).toBeUndefined();
+  expect((await queries.ask('content', 'main', 1n))?.raw).toContain('Otherwise');
+  expect(await queries.ask('content', 'main', 1n, 2)).toMatchObject({
     version: 2,
     changedFields: ['client_name'],
     raw: expect.stringContaining('Otherwise'),
     rawBefore: expect.stringContaining('Anna'),
     answers: [],
   });
-  const first = await reader.ask('content', 'main', 1n, 1);
+  const first = await queries.ask('content', 'main', 1n, 1);
   expect(first).toMatchObject({ version: 1, changedFields: null, rawBefore: null });
   expect(first?.raw).toContain('Anna');
-  for (const version of [0, 3]) expect(await reader.ask('content', 'main', 1n, version)).toBeUndefined();
+  for (const version of [0, 3]) expect(await queries.ask('content', 'main', 1n, version)).toBeUndefined();
 });
 
 test('polls come newest first and are found by source and status', async () => {
-  const { on, reader } = await opened();
+  const { on, queries } = await opened();
   await on.list([1]);
   await on.list([1], 'other', { status: 'failed', httpStatus: 503, error: 'server: It is down.' });
   await on.list([1, 2]);
-  const rows = await all((after) => reader.ask('polls', {}, { limit: 1, after }));
+  const rows = await all((after) => queries.ask('polls', {}, { limit: 1, after }));
   expect(rows.map(({ poll_id }) => poll_id)).toEqual([3, 2, 1]);
-  expect((await reader.ask('polls', { status: 'failed' }, { limit: 9 })).rows).toMatchObject([
+  expect((await queries.ask('polls', { status: 'failed' }, { limit: 9 })).rows).toMatchObject([
     { poll_id: 2, http_status: 503, error: 'server: It is down.' },
   ]);
   expect(
-    (await reader.ask('polls', { source: 'main' }, { limit: 9 })).rows.map(({ poll_id }) => poll_id),
+    (await queries.ask('polls', { source: 'main' }, { limit: 9 })).rows.map(({ poll_id }) => poll_id),
   ).toEqual([3, 1]);
 });
 
 test('new leads are counted by the hour, and the time until they arrived is measured without a first sync', async () => {
-  const { on, reader } = await opened({}, 'crm', 'drop');
+  const { on, queries } = await opened({}, 'crm', 'drop');
   await on.list([5]); // it was there before leadsync was
   on.clock.jump(MINUTE);
   const created_at = on.clock.now().toISOString();
   await on.list([5, ...ids(1, 4).map((id) => aListedLead({ id, created_at }))]);
   on.clock.jump(10_000);
   await on.attemptAll('crm', delivered);
-  const hours = await reader.ask('newLeads', on.clock.now(), 48);
+  const hours = await queries.ask('newLeads', on.clock.now(), 48);
   expect(hours).toHaveLength(48);
   expect(hours.slice(0, -1).every(({ leads }) => leads === 0)).toBe(true);
   expect(hours.at(-1)?.leads).toBe(5);
-  const [crm, drop] = await reader.ask('speed', on.clock.in(-HOUR));
+  const [crm, drop] = await queries.ask('speed', on.clock.in(-HOUR));
   expect(crm).toMatchObject({ sink: 'crm', leads: 4, seenToDelivered: { p50: 10_000, p95: 10_000 } });
   expect(drop).toMatchObject({ sink: 'drop', leads: 0, seenToDelivered: undefined });
-  expect(await reader.ask('speed', on.clock.in(HOUR))).toMatchObject([{ leads: 0 }, { leads: 0 }]);
+  expect(await queries.ask('speed', on.clock.in(HOUR))).toMatchObject([{ leads: 0 }, { leads: 0 }]);
 });
 
-test('what is no page is refused, and the reader goes on', async () => {
-  const { reader } = await opened();
-  await expect(reader.ask('leads', {}, { limit: 5, after: "0' OR 1" })).rejects.toMatchObject({
+test('what is not a cursor is rejected, and the thread goes on', async () => {
+  const { queries } = await opened();
+  await expect(queries.ask('leads', {}, { limit: 5, after: "0' OR 1" })).rejects.toMatchObject({
     name: 'LedgerError',
     hint: expect.stringContaining('after'),
   });
-  expect(await reader.ask('leads', {}, { limit: 5 })).toEqual({ rows: [], next: null });
+  expect(await queries.ask('leads', {}, { limit: 5 })).toEqual({ rows: [], next: null });
 });
 
-test('the thread ends when nobody asks, and is there again for the next question', async () => {
-  const { reader } = await opened({ idleMs: 20 });
-  expect(reader.awake).toBe(false);
-  await reader.ask('status');
-  expect(reader.awake).toBe(true);
-  await until('the thread has ended', () => !reader.awake);
-  expect((await reader.ask('status')).sinks).toHaveLength(1);
+test('the thread ends when it is idle, and starts again for the next query', async () => {
+  const { queries } = await opened({ idleMs: 20 });
+  expect(queries.awake).toBe(false);
+  await queries.ask('status');
+  expect(queries.awake).toBe(true);
+  await until('the thread has ended', () => !queries.awake);
+  expect((await queries.ask('status')).sinks).toHaveLength(1);
 });
 
-test('a question that takes too long is given up, and the next one is answered', async () => {
-  const { reader } = await opened({ answerMs: 1 });
-  const asked = reader.ask('status'); // the thread takes longer than that to start
+test('a query that takes too long is rejected, and the next one is answered', async () => {
+  const { queries } = await opened({ timeoutMs: 1 });
+  const asked = queries.ask('status'); // the thread takes longer than that to start
   await expect(asked).rejects.toMatchObject({ name: 'LedgerBusy', hint: expect.stringContaining('less') });
   await until('a question is answered', async () =>
-    reader.ask('status').then(
+    queries.ask('status').then(
       () => true,
-      () => !reader.awake,
+      () => !queries.awake,
     ),
   );
 });
 
-test('no more questions wait than a few hundred', async () => {
-  const { reader } = await opened();
+test('at most a few hundred queries wait', async () => {
+  const { queries } = await opened();
   const asked = Array.from({ length: 201 }, () =>
-    reader.ask('status').then(
+    queries.ask('status').then(
       () => 'answered',
       (error) => error.name,
     ),
@@ -287,38 +288,38 @@ test('no more questions wait than a few hundred', async () => {
   expect((await Promise.all(asked)).filter((outcome) => outcome === 'LedgerBusy')).toHaveLength(1);
 });
 
-test('a reader cannot write', async () => {
-  const { disk, reader } = await opened();
+test('the query thread cannot write', async () => {
+  const { disk, queries } = await opened();
   const before = disk.contents();
-  await reader.ask('status');
+  await queries.ask('status');
   expect(disk.contents()).toEqual(before);
 });
 
-test('while a question is answered, the process goes on with other work', async () => {
-  const { on, reader } = await opened();
+test('while a query runs, the process goes on with other work', async () => {
+  const { on, queries } = await opened();
   for (const start of [1, 501, 1001, 1501]) await on.list(ids(1, start + 499));
   let turns = 0;
   const timer = setInterval(() => {
     turns += 1;
   }, 1);
-  await Promise.all(Array.from({ length: 20 }, () => reader.ask('speed', new Date(0))));
+  await Promise.all(Array.from({ length: 20 }, () => queries.ask('speed', new Date(0))));
   clearInterval(timer);
   expect(turns).toBeGreaterThan(10);
 });
 
 test('what destinations answered to a lead is given with its content, the newest first, and nowhere else', async () => {
-  const { on, reader } = await opened();
+  const { on, queries } = await opened();
   await on.list(ids(1, 2));
   await on.attemptAll('crm', { ...refused, answer: 'no agent for Anna' });
   on.clock.jump(MINUTE);
   await on.ledger.retry({ lead: 1n });
   await on.attemptAll('crm', { ...refused, answer: 'still none' });
-  expect((await reader.ask('content', 'main', 1n))?.answers).toMatchObject([
+  expect((await queries.ask('content', 'main', 1n))?.answers).toMatchObject([
     { sink: 'crm', outcome: 'refused', answer: 'still none' },
     { sink: 'crm', outcome: 'refused', answer: 'no agent for Anna' },
   ]);
   expect(
-    JSON.stringify([await reader.ask('lead', 'main', 1n)], (_, value) =>
+    JSON.stringify([await queries.ask('lead', 'main', 1n)], (_, value) =>
       typeof value === 'bigint' ? `${value}` : value,
     ),
   ).not.toContain('Anna');

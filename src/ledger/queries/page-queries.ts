@@ -1,5 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
+import type { DeliveryFilter } from '../contract/ledger-asking.ts';
+import { LedgerError } from '../contract/ledger-error.ts';
 import type {
   KeptAnswer,
   KeptAttempt,
@@ -12,25 +14,28 @@ import type {
   Page,
   Rows,
   Speed,
-} from '../contract/answers.ts';
-import type { DeliveryFilter } from '../contract/ledger-asking.ts';
-import { LedgerError } from '../contract/ledger-error.ts';
-import { type DeliveryRow, type LedgerStatus, POLL_STATUSES, type PollStatus } from '../contract/shown.ts';
+} from '../contract/page-rows.ts';
+import {
+  type DeliveryRow,
+  type LedgerStatus,
+  POLL_STATUSES,
+  type PollStatus,
+} from '../contract/status-rows.ts';
 import { SinkRows } from '../database/sink-rows.ts';
-import { newestOf, type Place, readPlace } from './browsing.ts';
 import { DeliveryList } from './delivery-list.ts';
 import { Inspection } from './inspection.ts';
+import { type Cursor, newestRows, parseCursor } from './keyset-page.ts';
 import { LeadList } from './lead-list.ts';
 import { Measures } from './measures.ts';
 
-/** So many of one lead's versions, and of one delivery's attempts, are shown, the newest; there are hardly ever more. */
-const MOST_VERSIONS = 1_000;
-const MOST_ATTEMPTS = 100;
-/** So many answers of destinations are shown, the newest: of each some kilobytes are kept. */
-const MOST_ANSWERS = 20;
+/** Maximum of versions shown of a lead, and of attempts shown of a delivery: the newest. There are hardly ever more. */
+const MAX_VERSIONS = 1_000;
+const MAX_ATTEMPTS = 100;
+/** Maximum of answers of destinations shown of a lead: the newest. Each is up to some kilobytes. */
+const MAX_ANSWERS = 20;
 
-/** What pages and API ask the ledger. Each answer is of one state of the ledger, and takes bounded work. */
-export class Questions {
+/** The queries of pages and API. Each reads one snapshot of the ledger and does a bounded amount of work. */
+export class PageQueries {
   readonly #db: Database.Database;
   readonly #inspection: Inspection;
   readonly #leads: LeadList;
@@ -60,7 +65,7 @@ export class Questions {
   }
 
   leads(search: LeadSearch, page: Page): Rows<LeadRow> {
-    return this.#leads.page(search, page.limit, placeOf(page));
+    return this.#leads.page(search, page.limit, cursorOf(page));
   }
 
   lead(source: string, lead: LeadId): LeadHistory | undefined {
@@ -79,7 +84,7 @@ export class Questions {
     };
   }
 
-  /** What a lead says now, with all that was answered; of a version that is given, that one, with what was answered to it. */
+  /** Returns the present content of a lead and what destinations answered; with `version`, that version and the answers to it. */
   content(source: string, lead: LeadId, version?: number): LeadContent | undefined {
     const content = this.#sql.content.get({ source, lead, version: version ?? null });
     if (!content) return undefined;
@@ -101,11 +106,11 @@ export class Questions {
         ...row,
       })),
     );
-    return answers.sort((one, other) => other.startedAt - one.startedAt).slice(0, MOST_ANSWERS);
+    return answers.sort((one, other) => other.startedAt - one.startedAt).slice(0, MAX_ANSWERS);
   }
 
   deliveries(filter: DeliveryFilter, page: Page): Rows<DeliveryRow> {
-    return this.#deliveries.page(filter, page.limit, placeOf(page));
+    return this.#deliveries.page(filter, page.limit, cursorOf(page));
   }
 
   countDeliveries(filter: DeliveryFilter, most: number): number {
@@ -116,13 +121,13 @@ export class Questions {
     { source, status }: { source?: string | undefined; status?: PollStatus | undefined },
     page: Page,
   ): Rows<KeptPoll> {
-    const { no } = placeOf(page);
+    const { no } = cursorOf(page);
     const lists = this.#sources(source).flatMap((one) =>
       (status ? [status] : POLL_STATUSES).map((state) =>
-        this.#db.prepare<[string, string, number], KeptPoll & Place>(POLLS).iterate(one, state, no),
+        this.#db.prepare<[string, string, number], KeptPoll & Cursor>(POLLS).iterate(one, state, no),
       ),
     );
-    const { rows, next } = newestOf(lists, page.limit, () => true);
+    const { rows, next } = newestRows(lists, page.limit, () => true);
     return { rows: rows.map(({ at: _, no: __, ...poll }) => poll), next };
   }
 
@@ -133,9 +138,9 @@ export class Questions {
 }
 
 /** @throws LedgerError when `after` is not the `next` of a page */
-function placeOf({ after }: Partial<Page>): Place {
-  const place = readPlace(after);
-  if (place) return place;
+function cursorOf({ after }: Partial<Page>): Cursor {
+  const cursor = parseCursor(after);
+  if (cursor) return cursor;
   throw new LedgerError(
     'unexpected',
     'There is no such page.',
@@ -154,7 +159,7 @@ function prepare(db: Database.Database) {
       [string, bigint],
       Omit<KeptVersion, 'changedFields'> & { changedFields: string | null }
     >(
-      `SELECT ${VERSION} FROM _versions v WHERE source = ? AND id = ? ORDER BY version DESC LIMIT ${MOST_VERSIONS}`,
+      `SELECT ${VERSION} FROM _versions v WHERE source = ? AND id = ? ORDER BY version DESC LIMIT ${MAX_VERSIONS}`,
     ),
     content: db.prepare<
       [{ source: string; lead: bigint; version: number | null }],
@@ -167,11 +172,11 @@ function prepare(db: Database.Database) {
     ),
     answers: db.prepare<[number], Omit<KeptAnswer, 'delivery' | 'sink'>>(
       `SELECT started_at AS startedAt, outcome, http_status AS httpStatus, answer FROM _attempts
-       WHERE delivery_no = ? AND answer <> '' ORDER BY attempt_no DESC LIMIT ${MOST_ANSWERS}`,
+       WHERE delivery_no = ? AND answer <> '' ORDER BY attempt_no DESC LIMIT ${MAX_ANSWERS}`,
     ),
     attempts: db.prepare<[number], KeptAttempt>(
       `SELECT started_at AS startedAt, duration_ms AS durationMs, outcome, http_status AS httpStatus, error, times,
-       last_at AS lastAt FROM _attempts WHERE delivery_no = ? ORDER BY attempt_no DESC LIMIT ${MOST_ATTEMPTS}`,
+       last_at AS lastAt FROM _attempts WHERE delivery_no = ? ORDER BY attempt_no DESC LIMIT ${MAX_ATTEMPTS}`,
     ),
   };
 }

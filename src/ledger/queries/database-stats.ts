@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
-import type { Anatomy, PollRow } from '../contract/shown.ts';
+import type { DatabaseStats, PollRow } from '../contract/status-rows.ts';
 import { pollRow } from './inspection.ts';
 
-/** What the ledger is made of, for whoever looks for a fault from afar. Holds nobody's data. */
-export function anatomyOf(db: Database.Database): Anatomy {
+/** Returns version, sizes, row counts and schema of the ledger, for a support bundle. Contains no personal data. */
+export function databaseStats(db: Database.Database): DatabaseStats {
   const tables = db
     .prepare<[], string>(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
@@ -25,7 +25,7 @@ export function anatomyOf(db: Database.Database): Anatomy {
   };
 }
 
-/** The last polls of all sources, the latest first. */
+/** Returns the last `limit` polls of all sources, newest first. */
 export function lastPolls(db: Database.Database, limit: number): PollRow[] {
   return db
     .prepare<[number], Record<string, string | number | null>>(

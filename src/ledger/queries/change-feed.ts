@@ -2,19 +2,19 @@ import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type {
-  AttemptNews,
-  LeadNews,
-  News,
-  NewsMark,
-  PollNews,
+  AttemptEntry,
+  FeedCursor,
+  FeedPage,
+  LeadEntry,
+  PollEntry,
   RecentAttempt,
-  RejectionNews,
-} from '../contract/news-entries.ts';
+  RejectionEntry,
+} from '../contract/feed-entries.ts';
 import { deliveryId } from '../database/views.ts';
 import { pollRow } from './inspection.ts';
 
-/** At most so many rows of a kind are read at once: nobody waits for the rest. */
-const AT_ONCE = 500;
+/** Maximum of rows of each kind in one page. */
+const MAX_ROWS = 500;
 
 interface LeadRow {
   no: number;
@@ -58,24 +58,25 @@ interface AttemptRow {
   next_attempt_at: number | null;
 }
 
-/** What has happened since somebody last asked, found by the numbers of rows: they only grow. Reads only. */
-export class NewsReader {
+/** Finds what has happened since a cursor, by row numbers, which only grow. Reads only. */
+export class ChangeFeed {
   readonly #sql;
 
   constructor(db: Database.Database) {
     this.#sql = prepare(db);
   }
 
-  /** How far things have come at this moment. */
-  now(): NewsMark {
-    const last = this.#sql.last.get() as Omit<NewsMark, 'polls'>;
+  /** Returns the cursor after everything that has happened so far. */
+  now(): FeedCursor {
+    const last = this.#sql.last.get() as Omit<FeedCursor, 'polls'>;
     return { ...last, polls: Object.fromEntries(this.#sql.lastPolls.all()) };
   }
 
-  since(mark: NewsMark, withData: boolean): News {
-    const leads = this.#sql.leads.all(Number(withData), mark.lead, AT_ONCE);
-    const rejections = this.#sql.rejections.all(mark.rejection, AT_ONCE);
-    const attempts = this.#sql.attempts.all(mark.attempt, AT_ONCE);
+  /** Returns what has happened after a cursor, at most 500 rows of each kind; `withData` adds leads' content and answers. */
+  since(mark: FeedCursor, withData: boolean): FeedPage {
+    const leads = this.#sql.leads.all(Number(withData), mark.lead, MAX_ROWS);
+    const rejections = this.#sql.rejections.all(mark.rejection, MAX_ROWS);
+    const attempts = this.#sql.attempts.all(mark.attempt, MAX_ROWS);
     const polls = this.#sql.sources.all().flatMap((source) => this.#pollsOf(source, mark));
     return {
       entries: [
@@ -90,11 +91,11 @@ export class NewsReader {
         rejection: rejections.at(-1)?.no ?? mark.rejection,
         attempt: attempts.at(-1)?.no ?? mark.attempt,
       },
-      more: [leads, rejections, attempts].some(({ length }) => length === AT_ONCE),
+      more: [leads, rejections, attempts].some(({ length }) => length === MAX_ROWS),
     };
   }
 
-  /** The last attempts that were made, the latest first. */
+  /** Returns the last `limit` attempts, newest first. */
   recentAttempts(limit: number): RecentAttempt[] {
     return this.#sql.recent.all(limit).map(({ sink, at, outcome, speed_ms }) => ({
       sink,
@@ -104,25 +105,25 @@ export class NewsReader {
     }));
   }
 
-  /** A source has one poll under way, and those before it have ended. */
-  #pollsOf(source: string, { polls }: NewsMark): PollNews[] {
-    return this.#sql.polls.all(source, polls[source] ?? 0, AT_ONCE).map((row) => {
+  /** Only finished polls: a source has at most one poll running, and that is its newest. */
+  #pollsOf(source: string, { polls }: FeedCursor): PollEntry[] {
+    return this.#sql.polls.all(source, polls[source] ?? 0, MAX_ROWS).map((row) => {
       const { startedAt, finishedAt, ...poll } = pollRow(row);
       return { kind: 'poll', at: finishedAt ?? startedAt, ...poll };
     });
   }
 }
 
-function toLead({ source, lead, version, at, changed_fields, raw }: LeadRow): LeadNews {
+function toLead({ source, lead, version, at, changed_fields, raw }: LeadRow): LeadEntry {
   const changedFields = changed_fields === null ? [] : JSON.parse(changed_fields);
   return { kind: 'lead', at: new Date(at), source, lead, version, changedFields, raw: raw ?? undefined };
 }
 
-function toRejection({ source, lead, path, reason, at }: RejectionRow): RejectionNews {
+function toRejection({ source, lead, path, reason, at }: RejectionRow): RejectionEntry {
   return { kind: 'rejection', at: new Date(at), source, lead: lead ?? undefined, path, reason };
 }
 
-function toAttempt(row: AttemptRow, withData: boolean): AttemptNews {
+function toAttempt(row: AttemptRow, withData: boolean): AttemptEntry {
   const { sink, source, lead, delivery, duration_ms: durationMs, outcome, state } = row;
   return {
     kind: 'attempt',

@@ -1,13 +1,13 @@
-/* What the ledger tells of itself: for status, pages and commands. */
+/* What the ledger reports of itself to status, pages and commands. */
 
 import type { Delivery, DeliveryState, LeadEvent } from '../../leads/delivery.ts';
 import type { ListingSize } from '../../leads/listing-fall.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 
-/** Identifies a poll in this ledger; grows with time. */
+/** Identifies a poll in this ledger. Later polls have larger numbers. */
 export type PollId = number;
 
-/** A delivery as it is shown to people; holds none of the lead's text. */
+/** A delivery as people see it; contains nothing of the lead's content. */
 export interface DeliveryRow {
   readonly delivery: string;
   readonly source: string;
@@ -29,22 +29,20 @@ export interface SourceStatus {
   readonly source: string;
   readonly leads: number;
   readonly listed: number;
-  /** Elements of the last complete listing that broke the service's description. */
+  /** How many elements of the last complete listing did not match the service's schema. */
   readonly rejected: number;
-  /** The most leads that a complete listing had in the last week. */
+  /** The size of the largest complete listing of the last week, in leads. */
   readonly listedLately: number;
   readonly lastPoll: PollRow | undefined;
   readonly lastSuccessAt: Date | undefined;
 }
 
-/** How a poll ended, or that it has not. */
+/** The states of a poll. */
 export const POLL_STATUSES = ['running', 'success', 'unchanged', 'partial', 'failed'] as const;
-/**
- * `unchanged` found the last listing again; `partial` broke off after some of the listing was read, `failed` before.
- */
+/** `unchanged`: the listing was the same as before. `partial`: the poll broke off after part of the listing was recorded. `failed`: it broke off before. */
 export type PollStatus = (typeof POLL_STATUSES)[number];
 
-/** A poll as it is shown to people. */
+/** A poll as people see it. */
 export interface PollRow {
   readonly poll: PollId;
   readonly source: string;
@@ -58,7 +56,7 @@ export interface PollRow {
   readonly error: string | undefined;
 }
 
-/** What a sink is owed, and how it is; cheap to ask for. */
+/** What a sink is owed, and its health. Cheap to query. */
 export interface Backlog {
   readonly sink: string;
   readonly pending: number;
@@ -66,7 +64,7 @@ export interface Backlog {
   /** When the oldest pending delivery was owed. */
   readonly oldestOwedAt: Date | undefined;
   readonly health: SinkHealth;
-  /** False for a sink that the configuration no longer has; its pending deliveries are kept. */
+  /** False for a sink that is no longer configured; its pending deliveries are kept. */
   readonly active: boolean;
 }
 
@@ -74,86 +72,86 @@ export interface Backlog {
 export interface SinkStatus extends Backlog {
   readonly delivered: number;
   readonly skipped: number;
-  /** When the longest due of the pending deliveries became due, or the first of them will; undefined when none is pending. */
+  /** When the earliest pending delivery became due, or will; undefined when none is pending. */
   readonly dueSince: Date | undefined;
-  /** Pending deliveries whose last attempt failed; undefined when there is none. */
+  /** The pending deliveries whose last attempt failed; undefined when there are none. */
   readonly retrying: Retrying | undefined;
 }
 
 /** Deliveries that failed and will be tried again. */
 export interface Retrying {
   readonly deliveries: number;
-  /** When the first attempt of the one that has failed for longest was made. */
+  /** The first attempt of the delivery that has been failing for longest. */
   readonly since: Date;
-  /** Why the one that is tried next failed the last time. */
+  /** Why the delivery that is next in line failed last. */
   readonly reason: string;
-  /** When the first of them is tried again. */
+  /** When the next of them is attempted. */
   readonly nextAttemptAt: Date;
 }
 
-/** What alerts are judged by; cheap to ask for, however much the ledger holds. */
+/** The inputs of alerts. Cheap to query, however large the ledger is. */
 export interface Vitals {
   readonly sources: readonly (ListingSize & {
     readonly source: string;
     readonly lastSuccessAt: Date | undefined;
   })[];
   readonly sinks: readonly (Backlog & {
-    /** When the delivery was given up that was given up last, of those that are dead now. */
+    /** When the newest of the deliveries that are dead now became dead. */
     readonly lastDeadAt: Date | undefined;
-    /** Owed → delivered, in ms, of leads that were new since `recent` and owed when they were first seen; of the last few thousand. */
+    /** Times from owed to delivered, in ms, of the last few thousand leads that are new since `recent` and were owed when first seen. */
     readonly recentMs: readonly number[];
   })[];
 }
 
-/** What some polls of a source found, that came to their end. */
+/** What a range of finished polls of a source found. */
 export interface PolledHours {
   readonly hours: readonly { readonly hour: Date; readonly leads: number }[];
-  /** When the last of them began that found a new lead. */
+  /** When the last poll that found a new lead began. */
   readonly lastNewAt: Date | undefined;
-  /** When the last of them began that read the listing to its end. */
+  /** When the last poll that read the complete listing began. */
   readonly until: Date | undefined;
-  /** To ask for those after them; undefined when there were none. */
+  /** The last of these polls, to continue after it; undefined when there were none. */
   readonly through: PollId | undefined;
 }
 
-/** Every source and sink that there ever was. */
+/** Every source and sink that was ever configured. */
 export interface LedgerStatus {
   readonly sources: readonly SourceStatus[];
   readonly sinks: readonly SinkStatus[];
-  /** When the ledger was found to be a copy, or restored from one; undefined when it never was. */
+  /** When leadsync noticed that the ledger is a copy or was restored from a backup; undefined when it never was. */
   readonly restoredAt: Date | undefined;
 }
 
-/** What a sink gets next of a lead: what it is owed, else what it got last; what it would be owed where there is neither. */
+/** The next delivery of a lead to a sink: the pending one, else the last one, else the one that a replay would make. */
 export interface Upcoming {
   readonly delivery: Delivery;
-  /** Undefined where it was never owed. */
+  /** Undefined when the lead was never owed to the sink. */
   readonly state: DeliveryState | undefined;
   readonly reason: string | undefined;
   readonly settledAt: Date | undefined;
 }
 
-/** What a ledger is made of. */
-export interface Anatomy {
+/** Version, sizes and schema of a ledger file. */
+export interface DatabaseStats {
   /** The version of SQLite. */
   readonly sqlite: string;
-  /** How many steps of its schema were taken. */
+  /** The number of schema migrations applied. */
   readonly shape: number;
   readonly bytes: number;
-  /** Of these, what is used again for what is written next. */
+  /** Of these, free pages that SQLite will reuse. */
   readonly freeBytes: number;
-  /** How many rows each table has. */
+  /** The number of rows of each table. */
   readonly rows: Readonly<Record<string, number>>;
   readonly schema: readonly string[];
 }
 
-/** One thing that happened to a lead. */
+/** One event in the history of a lead. */
 export interface TraceEntry {
   readonly at: Date;
   readonly what: string;
   readonly sink: string | undefined;
   readonly delivery: string | undefined;
   readonly detail: string | undefined;
-  /** What a destination answered. May repeat the lead's text: shown only when asked for. */
+  /** What a destination answered. It may repeat the lead's text, and is shown only on request. */
   readonly answer: string | undefined;
 }

@@ -3,38 +3,43 @@ import { LedgerError, toReadingError } from '../contract/ledger-error.ts';
 import { requireFile } from '../database/ledger-file.ts';
 import { requireThisShape } from '../database/upgrading.ts';
 
-/** How long a query waits for somebody's lock, in ms. Writers hold none against readers; recovery after a crash does. */
+/** How long a query waits for a lock, in ms. Writers do not lock out readers, but recovery after a crash does. */
 const BUSY_MS = 5_000;
 
-/** What SQLite gives: integers as bigint, so that ids are exact. */
+/** A value from SQLite. Integers are bigint, so that ids are exact. */
 export type Cell = string | bigint | number | Buffer | null;
 
-/** What a parameter of a query may be bound to: an integer as bigint, a decimal as number. */
+/** A value to bind to a parameter: an integer as bigint, a decimal as number. */
 export type QueryValue = string | bigint | number;
 
-/** A query's values by the names of its parameters. */
+/** Values by parameter name. */
 export type QueryValues = Readonly<Record<string, QueryValue>>;
 
-/** The answer to a query, row by row as it is found. */
-export interface Answer {
+/** The result of a query; rows are read as they are iterated. */
+export interface QueryResult {
   readonly columns: readonly string[];
   readonly rows: IterableIterator<readonly Cell[]>;
 }
 
-/** The SQL cannot be run, in SQLite's words or ours. They may repeat the SQL, and nothing of the ledger. */
+/** The SQL cannot be run. The message may repeat the SQL, but nothing that the ledger holds. */
 export class QueryRefused extends Error {
   override readonly name = 'QueryRefused';
 }
 
-/** The words that a query may begin with. None of them can attach a file, or change how the connection works. */
+/** The keywords that a query may begin with. None of them can attach a file or change the connection. */
 const QUERY = /^(\s|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/|\()*(SELECT|WITH|VALUES|EXPLAIN)\b/i;
 
 /**
- * Runs one query on a ledger through a connection that cannot write: SQLite opens the file for reading alone. Blocks for as
- * long as SQLite takes to find a row, so it wants a process of its own, which can be ended.
+ * Runs one query on a ledger over a read-only connection, and passes its result to `use`. Blocks while SQLite looks for the next
+ * row, so it belongs in a process of its own, which can be killed.
  * @throws QueryRefused, LedgerError
  */
-export function ask(file: string, sql: string, values: QueryValues, use: (answer: Answer) => void): void {
+export function runSql(
+  file: string,
+  sql: string,
+  values: QueryValues,
+  use: (answer: QueryResult) => void,
+): void {
   requireFile(file);
   let db: Database.Database | undefined;
   try {
@@ -55,17 +60,19 @@ export function ask(file: string, sql: string, values: QueryValues, use: (answer
   }
 }
 
-function prepare(db: Database.Database, sql: string, values: QueryValues): Answer {
+function prepare(db: Database.Database, sql: string, values: QueryValues): QueryResult {
   if (!QUERY.test(sql))
-    throw new QueryRefused('This is no query. A query begins with SELECT, WITH, VALUES or EXPLAIN.');
+    throw new QueryRefused('This is not a query. A query begins with SELECT, WITH, VALUES or EXPLAIN.');
   const statement = db.prepare<[QueryValues], Cell[]>(sql);
   if (!statement.reader)
-    throw new QueryRefused('This gives no rows: it would write, and the ledger is opened for reading alone.');
+    throw new QueryRefused(
+      'This statement returns no rows: it would write, and the ledger is opened read-only.',
+    );
   statement.safeIntegers().raw();
   return { columns: statement.columns().map(({ name }) => name), rows: statement.iterate(values) };
 }
 
-/** What SQLite answers with when it is the query that is at fault. */
+/** The error codes by which SQLite says that the query is at fault. */
 const WRONG: ReadonlySet<string> = new Set([
   'SQLITE_ERROR',
   'SQLITE_READONLY',
@@ -76,7 +83,7 @@ const WRONG: ReadonlySet<string> = new Set([
 
 function explained(error: unknown, file: string): Error {
   if (error instanceof QueryRefused || error instanceof LedgerError) return error;
-  // The driver's words for what is no single statement, or lacks a value.
+  // The driver's errors for several statements in one text, or for a missing value.
   if (error instanceof RangeError || error instanceof TypeError) return new QueryRefused(`${error.message}.`);
   const { code, message } = error as { code?: unknown; message: string };
   return WRONG.has(String(code)) ? new QueryRefused(`SQLite says: ${message}.`) : toReadingError(error, file);

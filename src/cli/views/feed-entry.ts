@@ -1,4 +1,4 @@
-import type { AttemptNews, LeadNews, PollNews } from '../../ledger/contract/news-entries.ts';
+import type { AttemptEntry, LeadEntry, PollEntry } from '../../ledger/contract/feed-entries.ts';
 import type { Happening, SinkChange } from '../../operations/follow-ledger.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { readPollError } from '../../status/poll-error.ts';
@@ -55,16 +55,16 @@ const LEDGER_WORDS = {
   another: 'is another one now, which is followed from here on',
 } as const;
 
-function pollWords({ source, status, listed, new: found, changed, error }: PollNews): Words {
+function pollWords({ source, status, listed, new: found, changed, error }: PollEntry): Words {
   const counts = `${listed} listed, ${found} new, ${changed} changed`;
   return ['poll', source, status, counts, error && readPollError(error).reason];
 }
 
-function leadWords({ source, lead, version, changedFields, raw }: LeadNews): Words {
+function leadWords({ source, lead, version, changedFields, raw }: LeadEntry): Words {
   return [version === 1 ? 'new' : 'changed', `${source} ${lead}`, changedFields.join(', '), raw];
 }
 
-function attemptWords(attempt: AttemptNews): Words {
+function attemptWords(attempt: AttemptEntry): Words {
   const { outcome, sink, source, lead, durationMs, httpStatus, error, state, nextAttemptAt, answer } =
     attempt;
   return [
@@ -114,7 +114,7 @@ export function happeningJson(happening: Happening): Record<string, unknown> {
   }
 }
 
-function attemptJson(attempt: AttemptNews): Record<string, unknown> {
+function attemptJson(attempt: AttemptEntry): Record<string, unknown> {
   const { at, kind, sink, source, lead, delivery, outcome, durationMs, state, answer } = attempt;
   return {
     at,

@@ -1,0 +1,62 @@
+import type { Rows } from '../contract/page-rows.ts';
+
+/** A position in a list that is sorted newest first: a time in ms since 1970, and the number of the row, which orders rows of one time. */
+export interface Cursor {
+  readonly at: number;
+  readonly no: number;
+}
+
+/** Maximum of rows that one page reads. When few of them match, the page is short but has a `next`. */
+const MAX_ROWS_READ = 50_000;
+
+/** The cursor of the first page. */
+export const FROM_NEWEST: Cursor = { at: Number.MAX_SAFE_INTEGER, no: Number.MAX_SAFE_INTEGER };
+
+/** Parses the `next` of a page. Returns `FROM_NEWEST` for no text, and undefined for a text that is not a cursor. */
+export function parseCursor(text: string | undefined): Cursor | undefined {
+  if (text === undefined) return FROM_NEWEST;
+  const [, at, no] = /^(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
+  return at === undefined ? undefined : { at: Number(at), no: Number(no) };
+}
+
+/** Combines "after this cursor" with "before this time" into one bound, because SQLite seeks an index by one. */
+export function startingAt(after: Cursor, until: Date | undefined): Cursor {
+  const end = until?.getTime() ?? Number.MAX_SAFE_INTEGER;
+  return end <= after.at ? { at: end, no: 0 } : after;
+}
+
+/** Merges lists that are each sorted newest first, and returns the first `limit` rows that match `fits`. Reads of each list only what it needs. */
+export function newestRows<Row extends Cursor>(
+  lists: readonly Iterator<Row>[],
+  limit: number,
+  fits: (row: Row) => boolean,
+): Rows<Row> {
+  const heads = lists.map((list) => ({ list, row: take(list) }));
+  const rows: Row[] = [];
+  try {
+    for (let read = 0; ; read += 1) {
+      const head = heads.reduce((first, one) => (isNewer(one.row, first?.row) ? one : first), heads.at(0));
+      if (head?.row === undefined) return { rows, next: null };
+      if (rows.length === limit) return { rows, next: cursorText(rows.at(-1)) };
+      if (read === MAX_ROWS_READ) return { rows, next: cursorText({ at: head.row.at, no: head.row.no + 1 }) };
+      if (fits(head.row)) rows.push(head.row);
+      head.row = take(head.list);
+    }
+  } finally {
+    for (const { list } of heads) list.return?.();
+  }
+}
+
+function take<Row>(list: Iterator<Row>): Row | undefined {
+  const { done, value } = list.next();
+  return done ? undefined : value;
+}
+
+function isNewer(one: Cursor | undefined, other: Cursor | undefined): boolean {
+  if (one === undefined || other === undefined) return one !== undefined;
+  return one.at === other.at ? one.no > other.no : one.at > other.at;
+}
+
+function cursorText(cursor: Cursor | undefined): string | null {
+  return cursor ? `${cursor.at}.${cursor.no}` : null;
+}

@@ -1,0 +1,42 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { toReadingError } from '../contract/ledger-error.ts';
+import { PageQueries } from './page-queries.ts';
+
+/** The thread of a `QueryWorker`: runs one query after the other on a connection that cannot write. */
+
+/** A call of a method of `PageQueries`. */
+export interface QueryRequest {
+  readonly id: number;
+  readonly name: keyof PageQueries;
+  readonly args: readonly unknown[];
+}
+
+/** Its result, or the parts of its error: a class cannot be passed between threads. */
+export type QueryResponse = { readonly id: number } & (
+  | { readonly value: unknown }
+  | { readonly failure: Pick<ReturnType<typeof toReadingError>, 'code' | 'message' | 'hint'> }
+);
+
+/** How long a query waits while SQLite recovers the ledger after a crash, in ms. */
+const BUSY_MS = 1_000;
+
+const { file } = workerData as { file: string };
+let queries: PageQueries | undefined;
+let db: Database.Database | undefined;
+
+parentPort?.on('message', (request: QueryRequest) => parentPort?.postMessage(answer(request)));
+
+function answer({ id, name, args }: QueryRequest): QueryResponse {
+  try {
+    db ??= new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
+    queries ??= new PageQueries(db);
+    const query = queries[name].bind(queries) as (...given: readonly unknown[]) => unknown;
+    // One snapshot for each query. It ends with the result, so that it does not hold up a checkpoint of the write-ahead log.
+    const value = db.transaction(() => query(...args)).deferred();
+    return { id, value };
+  } catch (error) {
+    const { code, message, hint } = toReadingError(error, file);
+    return { id, failure: { code, message, hint } };
+  }
+}
