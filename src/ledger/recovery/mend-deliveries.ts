@@ -30,6 +30,7 @@ export function mendDeliveries(
   const isWhole = (name: string) => tables.find(({ table }) => table === name)?.whole ?? false;
   const run = (sql: string) => db.prepare<[{ now: number }]>(sql).run({ now }).changes;
   const sinks = db.prepare<[], string>(LOST_SINKS).pluck().all();
+  if (sinks.length > 0) db.prepare(ASKED_FOR).run(JSON.stringify(sinks));
   const contradicted = db.prepare(CONTRADICTED).run().changes;
   const orphaned = db.prepare(ORPHANED).run().changes;
   const settled = complete.has('said_pending') && complete.has('said_dead') ? 1 : 0;
@@ -50,11 +51,17 @@ export function giveUpLostTexts(db: Database.Database, now: number): void {
   db.exec(EMPTY_BATCHES);
 }
 
-/** The next declaration says what else such a sink is. */
+/** What such a sink asks for is told by its deliveries; the next declaration says what else it is. */
 const LOST_SINKS = `
   INSERT OR IGNORE INTO _sinks (sink_no, sink, active, events, backfill, owed_through, backfill_to, health)
   SELECT sink_no, sink, 1, 'created', 1, (SELECT coalesce(max(version_no), 0) FROM _versions), (SELECT coalesce(max(version_no), 0) FROM _versions), '{}'
   FROM said_sinks WHERE typeof(sink) = 'text' AND sink_no > 0 RETURNING sink`;
+
+const ASKED_FOR = `
+  UPDATE _sinks AS k SET events = asked.events
+  FROM (SELECT sink_no, group_concat(event) AS events
+    FROM (SELECT DISTINCT sink_no, event FROM _deliveries WHERE event <> 'erased' ORDER BY sink_no, event) GROUP BY sink_no) AS asked
+  WHERE k.sink_no = asked.sink_no AND k.sink IN (SELECT value FROM json_each(?))`;
 
 /** The index says something else of the same number: one of both is wrong. */
 const CONTRADICTED = `

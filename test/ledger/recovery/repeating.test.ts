@@ -106,6 +106,20 @@ test.each(['created,erased', 'created,updated,erased'])(
   },
 );
 
+test('a sink whose row is lost is still told of a change as a change', async () => {
+  const used = await aUsedLedger();
+  const asks = "SELECT sink, events FROM _sinks WHERE sink IN ('crm', 'updates') ORDER BY sink";
+  const events =
+    "SELECT delivery_no, event FROM _deliveries JOIN _sinks USING (sink_no) WHERE sink = 'updates' ORDER BY delivery_no";
+  const before = { asks: rowsOf(used.file, asks), events: rowsOf(used.file, events) };
+  const map = new PageMap(used.file);
+  const pages = [...map.of('_sinks', 'leaf'), ...map.of('_deliveries', 'leaf').slice(0, 1)];
+  map.overwrite(pages.map(({ pageno }) => pageno));
+  expect(recover(used).sinksRestored).toContain('updates');
+  expect(rowsOf(targetOf(used.file), asks)).toEqual(before.asks);
+  expect(rowsOf(targetOf(used.file), events)).toEqual(before.events);
+});
+
 test('an operator cannot send a lead that has lost its text', async () => {
   const used = await aUsedLedger();
   const map = new PageMap(used.file);
