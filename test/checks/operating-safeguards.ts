@@ -3,6 +3,14 @@ import type { Safeguard } from './safeguard.ts';
 /** What keeps an operator from harm, or tells of it, rests on. */
 export const operatingSafeguards: readonly Safeguard[] = [
   {
+    name: 'a secret that is not at hand keeps nobody from the ledger',
+    without: 'status and retry want every secret of the daemon in the environment',
+    file: 'src/config/reading/needs.ts',
+    text: 'return !isSecret(path);',
+    instead: 'return true;',
+    tests: ['test/config/absent-secrets.test.ts'],
+  },
+  {
     name: 'a listing that has fallen is told',
     without: 'a login that sees nothing any more stays green',
     file: 'src/leads/listing-fall.ts',
