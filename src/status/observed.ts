@@ -2,6 +2,7 @@ import type { ExportState } from '../exports/export-states.ts';
 import type { ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { PollFailure } from './problems.ts';
+import type { StaleConfig } from './trouble.ts';
 
 /** How things are at one moment: what the conditions are judged by. Holds nothing of a lead. */
 export interface Observed {
@@ -10,8 +11,7 @@ export interface Observed {
   readonly sources: readonly ObservedSource[] | undefined;
   readonly sinks: readonly ObservedSink[] | undefined;
   readonly exports: readonly ObservedExport[];
-  /** The file is not valid since then, and an earlier configuration stays in force. */
-  readonly stale: { readonly since: Date; readonly faults: readonly string[] } | undefined;
+  readonly stale: StaleConfig | undefined;
   /** Why no delivery can travel. */
   readonly carrier: string | undefined;
   /** Why nothing can be recorded, or read. */

@@ -3,7 +3,7 @@ import { fallenFrom, type ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import { countOf, printAge, printMinute, printMomentAndAge, sentence } from '../platform/text/format.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
-import { type Telling, type Trouble, trouble } from './trouble.ts';
+import { type StaleConfig, type Telling, type Trouble, trouble } from './trouble.ts';
 
 /**
  * What the status, the pages and the alerts all tell of: when it holds, in which words, and what to do. Each finds its facts and
@@ -147,10 +147,7 @@ export function failedExport(
 const FAULTS_SAID = 3;
 
 /** The file is not valid, and an earlier configuration stays in force. */
-export function staleConfig(
-  stale: { readonly since: Date; readonly faults: readonly string[] },
-  telling: Telling,
-): Trouble {
+export function staleConfig(stale: StaleConfig, telling: Telling): Trouble {
   const faults = stale.faults.length > 0 ? `: ${stale.faults.slice(0, FAULTS_SAID).join('; ')}` : '.';
   const { command } = telling;
   return trouble(

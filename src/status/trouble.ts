@@ -42,6 +42,12 @@ export interface Telling {
   readonly now?: Date;
 }
 
+/** The file is not valid since then, and an earlier configuration stays in force. */
+export interface StaleConfig {
+  readonly since: Date;
+  readonly faults: readonly string[];
+}
+
 /** What is known beside the ledger. */
 export interface Circumstances extends Telling {
   readonly now: Date;
@@ -51,8 +57,7 @@ export interface Circumstances extends Telling {
   readonly answers: boolean;
   /** Why the running leadsync cannot do its work, as it says itself; when it does not answer, that it does not. */
   readonly unready: readonly string[];
-  /** It keeps to an earlier configuration: since when the file is not valid, and each fault. */
-  readonly stale: { readonly since: Date; readonly faults: readonly string[] } | undefined;
+  readonly stale: StaleConfig | undefined;
   /** Deliveries travel through Redis, or may do so. */
   readonly queued: boolean;
   readonly exports: readonly ExportView[];

@@ -3,6 +3,7 @@ import type { LedgerConfig } from '../../config/contract/config.ts';
 import { whereaboutsOf } from '../../operations/opening/whereabouts.ts';
 import { hostAndPort } from '../../platform/http/host-and-port.ts';
 import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
+import type { StaleConfig } from '../../status/trouble.ts';
 import type { Address } from '../shell/address.ts';
 
 /** How long the running leadsync may take to answer, in ms; it waits for its own parts for less than that. */
@@ -116,10 +117,7 @@ function reasonsIn(body: string): readonly string[] | undefined {
 }
 
 /** Why the running leadsync keeps to an earlier configuration: since when its file is not valid, and each fault; undefined when it does not. */
-export async function staleConfig(
-  asked: Asked,
-  token: Token,
-): Promise<{ readonly since: Date; readonly faults: readonly string[] } | undefined> {
+export async function staleConfig(asked: Asked, token: Token): Promise<StaleConfig | undefined> {
   const answer = await askDaemon(asked, '/api/v1/configuration', { token });
   if ('failure' in answer) return undefined;
   try {

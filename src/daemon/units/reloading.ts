@@ -6,6 +6,7 @@ import type { ConfigValue } from '../../config/effective-values.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import type { Clock } from '../../platform/time/clock.ts';
+import type { StaleConfig } from '../../status/trouble.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { Installation } from './installation.ts';
 
@@ -18,7 +19,7 @@ interface ConfigState {
   readonly generation: number;
   readonly loadedAt: Date;
   /** The file, or what it names, is no valid configuration since then, and why; undefined when it is. */
-  readonly stale: { readonly since: Date; readonly faults: readonly string[] } | undefined;
+  readonly stale: StaleConfig | undefined;
   /** Every value in force, with where it comes from; secrets are masked. */
   readonly values: readonly ConfigValue[];
 }
