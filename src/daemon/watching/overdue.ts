@@ -17,7 +17,8 @@ export class Overdue {
   since(source: string, schedule: PollSchedule, last: Date, now: Date): Date | undefined {
     if ('everyMs' in schedule) return nextPollAfter(schedule, last, now);
     const before = this.#looked.get(source);
-    const goesOn = before?.schedule === schedule && before.lastMs === last.getTime();
+    // What was looked at by a clock that was ahead says nothing of the times that come again.
+    const goesOn = before?.schedule === schedule && before.lastMs === last.getTime() && before.until <= now;
     if (goesOn && before.found) return before.found;
     const found = nextPollAfter(schedule, goesOn ? before.until : last, now);
     this.#looked.set(source, { schedule, lastMs: last.getTime(), until: now, found });

@@ -20,6 +20,16 @@ test('what was found by another schedule, or of another source, says nothing', (
   expect(overdue.since('other', hourly, at('12:05'), at('12:40'))).toBeUndefined();
 });
 
+test('what was found while the clock was ahead says nothing once it was set back', () => {
+  const overdue = new Overdue();
+  expect(overdue.since('main', hourly, at('10:05'), at('10:50'))).toBeUndefined();
+  expect(overdue.since('main', hourly, at('10:05'), at('10:20'))).toBeUndefined();
+  expect(overdue.since('main', hourly, at('10:05'), at('11:20'))).toEqual(at('11:00'));
+  expect(overdue.since('main', hourly, at('10:05'), at('10:30'))).toBeUndefined();
+  expect(overdue.since('main', late, at('10:05'), at('12:20'))).toBeUndefined();
+  expect(overdue.since('main', late, at('10:05'), at('12:10'))).toBeUndefined();
+});
+
 test('an interval is counted from the last complete poll', () => {
   const overdue = new Overdue();
   expect(overdue.since('main', { everyMs: 60_000 }, at('10:05'), at('10:05'))).toBeUndefined();
