@@ -68,7 +68,7 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['catalog', 'leads', 'platform'],
     doors: [
       'contract/ledger.ts',
-      'contract/ledger-asking.ts',
+      'contract/ledger-queries.ts',
       'contract/ledger-delivering.ts',
       'contract/ledger-polling.ts',
       'contract/claim.ts',

@@ -2,7 +2,7 @@ import type { Config } from '../config/contract/config.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../ledger/contract/status-rows.ts';
-import { eraseAgain } from '../operations/erasure/erased-before.ts';
+import { reapplyErasures } from '../operations/erasure/erasure-journal.ts';
 import { exportOnSchedule, tellOfExports } from '../operations/exporting.ts';
 import { reclaimAtStart } from '../operations/opening/reclaim-leases.ts';
 import { Closers } from '../platform/process/closers.ts';
@@ -98,7 +98,7 @@ export class Daemon {
     await this.#installation.declare();
     if (role.kind !== 'worker') {
       await reclaimAtStart(ledger, this.config.dataDir, this.#parts.clock.now());
-      const leads = await eraseAgain(ledger, this.config);
+      const leads = await reapplyErasures(ledger, this.config);
       if (leads > 0) this.#emit({ type: 'erased-again', leads });
     }
     await this.#installation.start();

@@ -12,11 +12,11 @@ import { migrate, recognise, requireThisShape } from './database/upgrading.ts';
 import { Owing } from './delivering/owing.ts';
 import type { LedgerEngine } from './engine.ts';
 import { ledgerOf } from './ledger-of.ts';
-import { amendingOf } from './sqlite-amending.ts';
-import { askingOf } from './sqlite-asking.ts';
+import { controlOf } from './sqlite-control.ts';
 import { deliveringOf } from './sqlite-delivering.ts';
 import { personsOf } from './sqlite-persons.ts';
 import { pollingOf } from './sqlite-polling.ts';
+import { queriesOf } from './sqlite-queries.ts';
 import { upkeepOf } from './sqlite-upkeep.ts';
 
 /** Where the ledger is, and what it decides by: `judge` says what an attempt's outcomes mean, `random` makes leases. */
@@ -72,8 +72,8 @@ function compose(db: Database.Database, options: LedgerOptions, opening: Opening
     ...upkeepOf(db, access, opening),
     ...pollingOf(db, access, clock, owing),
     ...deliveringOf(db, access, { clock, random, judge, rows, owing, holder }),
-    ...askingOf(db, access, rows),
-    ...amendingOf(db, access, { clock, rows, owing }),
+    ...queriesOf(db, access, rows),
+    ...controlOf(db, access, { clock, rows, owing }),
     ...personsOf(db, access, clock, rows),
   };
 }

@@ -45,7 +45,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'a step of the clock in whole milliseconds',
     without: 'a clock that is set back holds up every sink for as long as one lead waits beyond it',
-    file: 'src/ledger/sqlite-amending.ts',
+    file: 'src/ledger/sqlite-control.ts',
     text: 'const by = Math.round(byMs);',
     instead: 'const by = byMs;',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/daemon/joints/delivering.test.ts'],

@@ -78,7 +78,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'a lead without its text is sent to nobody',
     without: 'retry sends a receiver an empty lead',
-    file: 'src/ledger/delivering/amending.ts',
+    file: 'src/ledger/delivering/operator-actions.ts',
     text: "(d.event = 'erased' OR v.raw <> json_object('id', v.id))",
     instead: '1',
     tests: ['test/ledger/recovery'],

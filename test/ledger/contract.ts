@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { amendingContract } from './contract/amending.ts';
+import { controlContract } from './contract/control.ts';
 import { backfillContract } from './contract/backfill.ts';
 import { blocksContract } from './contract/blocks.ts';
 import { claimingContract } from './contract/claiming.ts';
@@ -27,7 +27,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     backfillContract(store);
     newestContentContract(store);
     claimingContract(store);
-    amendingContract(store);
+    controlContract(store);
     clockSettingContract(store);
     erasingContract(store);
     retainingContract(store);

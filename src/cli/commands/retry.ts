@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import type { DeliveryFilter } from '../../ledger/contract/ledger-asking.ts';
+import type { DeliveryFilter } from '../../ledger/contract/ledger-queries.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';

@@ -8,8 +8,8 @@ import type {
 import { MOST_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
 import { Refusal } from '../../admin/contract/refusal.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
-import type { DeliveryFilter } from '../../ledger/contract/ledger-asking.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import type { DeliveryFilter } from '../../ledger/contract/ledger-queries.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { LedgerBusy, type QueryWorker } from '../../ledger/queries/query-worker.ts';
 import { testSink } from '../../operations/test-sink.ts';

@@ -1,8 +1,8 @@
-import type { LedgerAmending } from './ledger-amending.ts';
-import type { LedgerAsking } from './ledger-asking.ts';
+import type { LedgerControl } from './ledger-control.ts';
 import type { LedgerDelivering } from './ledger-delivering.ts';
 import type { LedgerPersons } from './ledger-persons.ts';
 import type { LedgerPolling } from './ledger-polling.ts';
+import type { LedgerQueries } from './ledger-queries.ts';
 import type { LedgerUpkeep } from './ledger-upkeep.ts';
 
 /**
@@ -14,8 +14,8 @@ export interface Ledger
   extends LedgerUpkeep,
     LedgerPolling,
     LedgerDelivering,
-    LedgerAsking,
-    LedgerAmending,
+    LedgerQueries,
+    LedgerControl,
     LedgerPersons {
   /** Frees the file; no method may be called after it. */
   close(): Promise<void>;

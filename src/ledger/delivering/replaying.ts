@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { LeadChoice } from '../contract/ledger-amending.ts';
+import type { LeadChoice } from '../contract/ledger-control.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 import { type Period, periodOf } from '../queries/period.ts';

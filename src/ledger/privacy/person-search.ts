@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
-import { isOfPerson } from '../../leads/is-of-person.ts';
 import type { LeadId } from '../../leads/lead.ts';
+import { matchesPerson } from '../../leads/match-person.ts';
 import type { LeadKey, RejectedKey, Subject } from '../../leads/person.ts';
 
 /** So many texts are read in one part, and fewer where they are megabytes long. */
@@ -48,13 +48,13 @@ export class PersonSearch {
 
   leads(subject: Subject, source: string | undefined, after: number): Part<LeadKey> {
     const { rows, next } = some(this.#sql.versions.iterate({ after, of: source ?? null, limit: AT_ONCE }));
-    const found = rows.filter(({ raw }) => isOfPerson(raw, subject));
+    const found = rows.filter(({ raw }) => matchesPerson(raw, subject));
     return { found: found.map((row) => ({ source: row.source, leadId: BigInt(row.id) })), next };
   }
 
   rejected(subject: Subject, source: string | undefined, after: number): Part<RejectedFound> {
     const { rows, next } = some(this.#sql.rejected.iterate({ after, of: source ?? null, limit: AT_ONCE }));
-    const found = rows.filter(({ raw }) => isOfPerson(raw, subject));
+    const found = rows.filter(({ raw }) => matchesPerson(raw, subject));
     return {
       found: found.map(({ source, hash, id }) => ({
         key: { source, hash },

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
-import type { DeliveryFilter } from '../contract/ledger-asking.ts';
+import type { DeliveryFilter } from '../contract/ledger-queries.ts';
 import type { Rows } from '../contract/page-rows.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
 import { deliveryId } from '../database/views.ts';

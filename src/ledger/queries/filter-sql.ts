@@ -1,4 +1,4 @@
-import type { DeliveryFilter } from '../contract/ledger-asking.ts';
+import type { DeliveryFilter } from '../contract/ledger-queries.ts';
 import { ERASURE } from '../privacy/erasing.ts';
 
 /** A filter as a condition, with the values of its parameters in order. */

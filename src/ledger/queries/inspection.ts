@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { DeliveryFilter } from '../contract/ledger-asking.ts';
+import type { DeliveryFilter } from '../contract/ledger-queries.ts';
 import type {
   Backlog,
   DeliveryRow,

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
-import type { DeliveryFilter } from '../contract/ledger-asking.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
+import type { DeliveryFilter } from '../contract/ledger-queries.ts';
 import type {
   KeptAnswer,
   KeptAttempt,

@@ -10,8 +10,14 @@ import { openSink } from '../opening/open-sinks.ts';
 import { reclaimLeases } from '../opening/reclaim-leases.ts';
 import type { Certificate, Reached } from './certificate.ts';
 import { lookIntoExports } from './erase-exports.ts';
-import { noteErased } from './erased-before.ts';
-import { formerPlaces, leftPlaces, toldOfErasures, toldPlace, withoutFiles } from './tell-erasure.ts';
+import { recordErasures } from './erasure-journal.ts';
+import {
+  destinationReport,
+  folderReport,
+  formerDestinationsReport,
+  removedSinksReport,
+  sinksToldOfErasures,
+} from './erasure-report.ts';
 
 /** How long is waited for attempts that are under way, and for readers of the ledger, in ms. */
 const PATIENCE_MS = 60_000;
@@ -99,8 +105,8 @@ export async function erase(
 ): Promise<Certificate> {
   const { ledger, clock } = parts;
   await reclaimLeases(ledger, dataDir); // nobody waits for the end of an attempt whose process was killed
-  await noteErased(dataDir, person.leads);
-  const { underWay, ...erased } = await eraseFromLedger(person, toldOfErasures(sinks), parts);
+  await recordErasures(dataDir, person.leads);
+  const { underWay, ...erased } = await eraseFromLedger(person, sinksToldOfErasures(sinks), parts);
   reach('erased');
   const reached: (Reached | undefined)[] = [];
   for (const sink of sinks) reached.push(await eraseFromSink(sink, person, parts));
@@ -108,10 +114,12 @@ export async function erase(
   const scrubbed = await untilTrue(() => ledger.scrub(), parts);
   reach('scrubbed');
   const told = await untilTold(person, isDataDirHeld(dataDir) ? TELL_MS : 0, parts);
-  const places = sinks.map((sink, at) => reached[at] ?? { ...placeOf(sink), ...toldPlace(sink, told) });
+  const places = sinks.map(
+    (sink, at) => reached[at] ?? { ...placeOf(sink), ...destinationReport(sink, told) },
+  );
   const ledgerPlace = { place: 'ledger', type: 'ledger', ...ledgerSays(underWay, scrubbed) };
-  const left = leftPlaces(await ledger.formerPlaces(person.leads));
-  const all = [ledgerPlace, ...places, ...left, ...formerPlaces(sinks, told), ...exported];
+  const left = formerDestinationsReport(await ledger.formerPlaces(person.leads));
+  const all = [ledgerPlace, ...places, ...left, ...removedSinksReport(sinks, told), ...exported];
   if (!all.some(({ again }) => again)) await ledger.finishErasing(person.leads);
   return { at: clock.now(), leads: person.leads, rejected: person.rejected.length, erased, places: all };
 }
@@ -224,7 +232,7 @@ async function eraseAt(
     return {
       reached: true,
       again: false,
-      what: withoutFiles(config, await ledger.toldErasure(person.leads)),
+      what: folderReport(config, await ledger.toldErasure(person.leads)),
     };
   return {
     reached: false,

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { isOfPerson } from '../../leads/is-of-person.ts';
+import { matchesPerson } from '../../leads/match-person.ts';
 import type { Person, Subject } from '../../leads/person.ts';
 import { quoted } from './identifier.ts';
 
@@ -81,7 +81,7 @@ export async function findIn(
     ) p WHERE bytes_before < ${BYTES_AT_ONCE} ORDER BY place`,
     key.map(([, type], at) => after?.[at] ?? (type === 'text' ? null : '0')),
   );
-  const found = rows.filter((row) => isOfPerson(row.raw, subject));
+  const found = rows.filter((row) => matchesPerson(row.raw, subject));
   const ofLeads = found.flatMap(({ source, lead }) =>
     lead === null ? [] : { source, leadId: BigInt(lead) },
   );

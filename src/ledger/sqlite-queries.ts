@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { LedgerAsking } from './contract/ledger-asking.ts';
+import type { LedgerQueries } from './contract/ledger-queries.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import type { SinkRows } from './database/sink-rows.ts';
 import { ChangeFeed } from './queries/change-feed.ts';
@@ -11,13 +11,13 @@ import { LeadTrace } from './queries/lead-trace.ts';
 import { UpcomingDeliveries } from './queries/upcoming.ts';
 import { VitalSigns } from './queries/vital-signs.ts';
 
-/** What is asked to know: how things are, what has happened, and what a mirror or a comparison needs. Changes nothing. */
-export function askingOf(db: Database.Database, access: LedgerAccess, rows: SinkRows) {
+/** Returns the reads of the ledger over SQLite. */
+export function queriesOf(db: Database.Database, access: LedgerAccess, rows: SinkRows) {
   const inspection = new Inspection(db, rows);
   const traces = new LeadTrace(db, rows);
   const vitals = new VitalSigns(db, inspection);
   const upcoming = new UpcomingDeliveries(db);
-  const news = new ChangeFeed(db);
+  const changes = new ChangeFeed(db);
   const history = new History(db);
   const comparing = new Comparing(db);
   return {
@@ -28,9 +28,9 @@ export function askingOf(db: Database.Database, access: LedgerAccess, rows: Sink
     vitals: (recent) => access.read(() => vitals.all(recent)),
     polledHours: (source, from) => access.read(() => vitals.polledHours(source, from)),
     upcoming: (sink, lead, source) => access.read(() => upcoming.of(sink, lead, source)),
-    feedCursor: () => access.read(() => news.now()),
-    feed: (since, withData) => access.read(() => news.since(since, withData)),
-    recentAttempts: (limit) => access.read(() => news.recentAttempts(limit)),
+    feedCursor: () => access.read(() => changes.now()),
+    feed: (since, withData) => access.read(() => changes.since(since, withData)),
+    recentAttempts: (limit) => access.read(() => changes.recentAttempts(limit)),
     lastPolls: (limit) => access.read(() => lastPolls(db, limit)),
     databaseStats: () => access.read(() => databaseStats(db)),
     historyAfter: (table, no, limit) => access.read(() => history.after(table, no, limit)),
@@ -39,5 +39,5 @@ export function askingOf(db: Database.Database, access: LedgerAccess, rows: Sink
     heldStates: (sink, leads) => access.read(() => comparing.states(sink, leads)),
     deliveredLeads: (sink, butFor, after, limit) =>
       access.read(() => comparing.delivered(sink, butFor, after, limit)),
-  } satisfies LedgerAsking;
+  } satisfies LedgerQueries;
 }

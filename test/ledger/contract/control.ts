@@ -14,7 +14,7 @@ import {
 } from '../ledger-under-test.ts';
 
 /** What every ledger promises to people: what they change by hand, and what they can ask. */
-export function amendingContract(store: () => OpenLedger): void {
+export function controlContract(store: () => OpenLedger): void {
   describe('a delivery’s id', () => {
     it('stays the same over attempts, restarts and a ledger that was made anew', async () => {
       const [one, other] = [

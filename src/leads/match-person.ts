@@ -1,8 +1,8 @@
 import { isSamePhone, normalisedEmail, normalisedPhone } from './client.ts';
 import type { Subject } from './person.ts';
 
-/** Whether a lead's JSON, as received, is of that person. One that was set aside may be anything, or not JSON at all: then all that it says is searched. */
-export function isOfPerson(raw: string, subject: Subject): boolean {
+/** Whether the JSON of a lead, as received, is about that person. Of a rejected lead, which may be any JSON or none, searches all text. */
+export function matchesPerson(raw: string, subject: Subject): boolean {
   if (subject.kind === 'lead' || raw === '') return false;
   const parsed = parsedOf(raw);
   const { client_email: email, client_phone_number: phone } = Object(parsed);
@@ -21,7 +21,7 @@ function mentionsEmail(one: unknown, contact: string): boolean {
   return typeof one === 'string' && one.toLowerCase().includes(normalisedEmail(contact));
 }
 
-/** Amid other words a number is known by its digits, however they are set apart, with `+` or `00` before them. */
+/** Finds a phone number within other text, however its digits are grouped, with `+` or `00` in front. */
 function mentionsPhone(one: unknown, contact: string): boolean {
   if (typeof one !== 'string') return false;
   const wanted = normalisedPhone(contact);
@@ -31,12 +31,12 @@ function mentionsPhone(one: unknown, contact: string): boolean {
   return texts.some((text) => text.includes(wanted) || text.includes(wanted.replace(/^\+/, '00')));
 }
 
-/** JSON's numbers have neither a plus nor zeros before them. */
+/** A JSON number has neither a plus sign nor leading zeros. */
 function isPhoneAsNumber(one: unknown, contact: string): boolean {
   return typeof one === 'number' && String(one) === normalisedPhone(contact).replace(/^[+0]+/, '');
 }
 
-/** Whether something holds for a text or number in a value, however deep it lies: a lead may be set aside for being too deep. */
+/** Whether any text or number in a value satisfies `holds`. Does not recurse: a lead can be rejected for being nested too deeply. */
 function anyOf(value: unknown, holds: (one: unknown) => boolean): boolean {
   const left = [value];
   while (left.length > 0) {
@@ -47,7 +47,7 @@ function anyOf(value: unknown, holds: (one: unknown) => boolean): boolean {
   return false;
 }
 
-/** What is not JSON, such as one that was cut off, is one text; escapes in it are read all the same. */
+/** Parses JSON. Text that is not JSON, such as a truncated lead, is returned as text with its escapes decoded. */
 function parsedOf(raw: string): unknown {
   try {
     return JSON.parse(raw);

@@ -2,15 +2,15 @@ import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import { HEALTHY } from '../../leads/sink-health.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { DeliveryFilter } from '../contract/ledger-asking.ts';
+import type { DeliveryFilter } from '../contract/ledger-queries.ts';
 import type { Rows } from '../contract/page-rows.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { DeliveryList } from '../queries/delivery-list.ts';
 import type { Cursor } from '../queries/keyset-page.ts';
 import { OVERTAKEN } from './order-sql.ts';
 
-/** What people change by hand. Runs inside its caller's transaction. */
-export class Amending {
+/** What operators do by hand: retry, pause, resume. Runs inside its caller's transaction. */
+export class OperatorActions {
   readonly #clock: Clock;
   readonly #rows: SinkRows;
   readonly #deliveries: DeliveryList;
@@ -23,7 +23,7 @@ export class Amending {
     this.#sql = prepare(db);
   }
 
-  /** The next deliveries that a retry means; what is being attempted at this moment is left alone. Only reads. */
+  /** Returns the next deliveries that match a retry, except those that are being attempted. Only reads. */
   retriable(filter: DeliveryFilter, limit: number, after: Cursor): Rows<number> {
     return this.#deliveries.numbers(
       { ...filter, states: filter.states ?? ['dead', 'pending'] },
@@ -32,7 +32,7 @@ export class Amending {
     );
   }
 
-  /** Makes some of them due now, as far as they still may be. Gives how many. */
+  /** Makes deliveries due now, unless they changed in the meantime. Returns how many. */
   retry(deliveries: readonly number[]): number {
     const now = this.#clock.now().getTime();
     const retried = deliveries.flatMap((delivery) => {
@@ -63,7 +63,7 @@ export class Amending {
     return true;
   }
 
-  /** Also ends a hold: whoever resumes a sink expects it to be tried now, with those that waited for the next probe. */
+  /** Also ends a hold, and makes deliveries that wait for the next probe due now, as an operator expects. */
   resume(name: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;

@@ -6,16 +6,16 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { disk } from '../../platform/files/files.ts';
 import { giveToFolderOwner } from '../../platform/files/folder-owner.ts';
 import { DataDirUnusable } from '../opening/open-ledger.ts';
-import { toldOfErasures } from './tell-erasure.ts';
+import { sinksToldOfErasures } from './erasure-report.ts';
 
-/** So many leads are looked up at a time. */
-const AT_ONCE = 500;
+/** How many leads are looked up at a time. */
+const CHUNK = 500;
 
 /**
- * Notes, beside the ledger, which leads are erased: a backup of the ledger that takes its place still has them. On disk when it
+ * Appends erased leads to a journal beside the ledger, because a backup from before the erasure still has them. On disk when it
  * resolves. @throws DataDirUnusable
  */
-export async function noteErased(dataDir: string, leads: readonly LeadKey[]): Promise<void> {
+export async function recordErasures(dataDir: string, leads: readonly LeadKey[]): Promise<void> {
   const noted = await read(dataDir);
   const lines = leads.map(lineOf).filter((line) => !noted.has(line));
   if (lines.length === 0) return;
@@ -23,7 +23,7 @@ export async function noteErased(dataDir: string, leads: readonly LeadKey[]): Pr
     const file = await open(fileOf(dataDir), 'a', 0o600);
     try {
       if (noted.size === 0) giveToFolderOwner(file.fd, fileOf(dataDir));
-      // The first ends a line that a power cut left without its end.
+      // The leading newline ends a line that a power failure truncated.
       await file.appendFile(`\n${lines.join('\n')}\n`);
       await file.sync();
     } finally {
@@ -34,18 +34,18 @@ export async function noteErased(dataDir: string, leads: readonly LeadKey[]): Pr
 }
 
 /**
- * Erases once more whom an erasure took that this ledger does not know of: it was restored from before. Gives how many leads that
- * were. @throws DataDirUnusable, LedgerError
+ * Erases the leads of the journal that this ledger still has because it was restored from a backup. Returns how many.
+ * @throws DataDirUnusable, LedgerError
  */
-export async function eraseAgain(ledger: Ledger, { dataDir, sinks }: Config): Promise<number> {
+export async function reapplyErasures(ledger: Ledger, { dataDir, sinks }: Config): Promise<number> {
   const noted = [...(await read(dataDir)).values()];
   const leads: LeadKey[] = [];
-  for (let at = 0; at < noted.length; at += AT_ONCE) {
-    const part = noted.slice(at, at + AT_ONCE);
+  for (let at = 0; at < noted.length; at += CHUNK) {
+    const part = noted.slice(at, at + CHUNK);
     const states = await ledger.heldStates('', part);
     leads.push(...part.filter((_, index) => !states[index]?.erased));
   }
-  if (leads.length > 0) await ledger.erase({ leads, rejected: [] }, toldOfErasures(sinks));
+  if (leads.length > 0) await ledger.erase({ leads, rejected: [] }, sinksToldOfErasures(sinks));
   return leads.length;
 }
 
@@ -57,7 +57,7 @@ function lineOf({ source, leadId }: LeadKey): string {
   return JSON.stringify({ source, lead: String(leadId) });
 }
 
-/** By their lines. A line that somebody has spoilt stands for nobody. */
+/** Returns the leads of the journal by their lines. Ignores lines that cannot be parsed. */
 async function read(dataDir: string): Promise<Map<string, LeadKey>> {
   const text = await onDisk(dataDir, () => disk.read(fileOf(dataDir)));
   const lines = String(text ?? '').split('\n');
@@ -69,7 +69,7 @@ function keyIn(line: string): LeadKey[] {
     const { source, lead } = JSON.parse(line);
     return typeof source === 'string' ? [{ source, leadId: BigInt(lead) }] : [];
   } catch {
-    return []; // spoilt: whose it was nobody can tell
+    return [];
   }
 }
 

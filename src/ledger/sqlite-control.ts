@@ -1,12 +1,12 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../platform/time/clock.ts';
-import type { LedgerAmending } from './contract/ledger-amending.ts';
+import type { LedgerControl } from './contract/ledger-control.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import { runInChunks } from './database/run-in-chunks.ts';
 import type { SinkRows } from './database/sink-rows.ts';
-import { Amending } from './delivering/amending.ts';
 import { ClockSetting, type Moved } from './delivering/clock-setting.ts';
 import { Declaring } from './delivering/declaring.ts';
+import { OperatorActions } from './delivering/operator-actions.ts';
 import type { Owing } from './delivering/owing.ts';
 import { Replaying } from './delivering/replaying.ts';
 import { ClientKeys } from './privacy/client-keys.ts';
@@ -14,22 +14,18 @@ import { Retaining } from './privacy/retaining.ts';
 import { FROM_NEWEST, parseCursor } from './queries/keyset-page.ts';
 
 /** How many deliveries are made due in one transaction. */
-const RETRIED_AT_ONCE = 500;
+const RETRY_CHUNK = 500;
 
-interface AmendingParts {
+interface ControlParts {
   readonly clock: Clock;
   readonly rows: SinkRows;
   readonly owing: Owing;
 }
 
-/** What the configuration and operators ask to change: who is owed what, since when, and for how long it is kept. */
-export function amendingOf(
-  db: Database.Database,
-  access: LedgerAccess,
-  { clock, rows, owing }: AmendingParts,
-) {
+/** Returns what the configuration and operators change in the ledger, over SQLite. */
+export function controlOf(db: Database.Database, access: LedgerAccess, { clock, rows, owing }: ControlParts) {
   const declaring = new Declaring(db, clock, rows);
-  const amending = new Amending(db, clock, rows);
+  const actions = new OperatorActions(db, clock, rows);
   const clockSetting = new ClockSetting(db, clock, rows);
   const replaying = new Replaying(db, clock, rows, owing);
   const clientKeys = new ClientKeys(db, clock);
@@ -50,12 +46,12 @@ export function amendingOf(
     declareSources: (sources) => access.write(() => declaring.sources(sources)),
     lastDeclared: () => access.read(() => declaring.last()),
     backfill: (sink) => access.write(() => owing.backfill(sink, clock.now().getTime())),
-    pause: (sink, reason) => access.write(() => amending.pause(sink, reason)),
-    resume: (sink) => access.write(() => amending.resume(sink)),
+    pause: (sink, reason) => access.write(() => actions.pause(sink, reason)),
+    resume: (sink) => access.write(() => actions.resume(sink)),
     clockAt: () => access.read(() => clockSetting.clockAt()),
 
     clockWentBack: async (byMs) => {
-      // The clocks of a machine are read to fractions of a millisecond, and the ledger keeps whole ones.
+      // Clocks are read to fractions of a millisecond; the ledger stores whole ones.
       const by = Math.round(byMs);
       let moved = 0;
       let after: Moved | undefined;
@@ -84,8 +80,8 @@ export function amendingOf(
       let retried = 0;
       let after = FROM_NEWEST;
       await runInChunks(async () => {
-        const part = await access.read(() => amending.retriable(filter, RETRIED_AT_ONCE, after));
-        if (part.rows.length > 0) retried += await access.write(() => amending.retry(part.rows));
+        const part = await access.read(() => actions.retriable(filter, RETRY_CHUNK, after));
+        if (part.rows.length > 0) retried += await access.write(() => actions.retry(part.rows));
         after = parseCursor(part.next ?? undefined) ?? FROM_NEWEST;
         return part.next === null;
       });
@@ -115,5 +111,5 @@ export function amendingOf(
       const removed = rows.length > 0 ? await access.write(() => retaining.remove(kind, rows)) : 0;
       return { removed, next };
     },
-  } satisfies LedgerAmending;
+  } satisfies LedgerControl;
 }

@@ -3,13 +3,13 @@ import type { FormerPlace, ToldErasure } from '../../leads/person.ts';
 import { countOf } from '../../platform/text/format.ts';
 import type { Reached } from './certificate.ts';
 
-/** Sinks that are told of erased leads, by every name that the ledger may still know them under. */
-export function toldOfErasures(sinks: readonly SinkConfig[]): string[] {
+/** Returns the sinks that take `erased` events, by every name under which the ledger may know them. */
+export function sinksToldOfErasures(sinks: readonly SinkConfig[]): string[] {
   return sinks.filter(({ events }) => events.includes('erased')).flatMap(namesOf);
 }
 
-/** What a certificate says of a destination that leadsync cannot take anything back from. */
-export function toldPlace(
+/** What a certificate says of a destination from which leadsync cannot delete. */
+export function destinationReport(
   sink: SinkConfig,
   all: readonly ToldErasure[],
 ): Pick<Reached, 'reached' | 'again' | 'what'> {
@@ -42,15 +42,15 @@ export function toldPlace(
   };
 }
 
-/** What a certificate says of a folder in which no file holds the leads: whoever takes the files away is out of reach. */
-export function withoutFiles(sink: SinkConfig, all: readonly ToldErasure[]): string {
+/** What a certificate says of a folder whose files do not contain the leads. Files that were moved away cannot be reached. */
+export function folderReport(sink: SinkConfig, all: readonly ToldErasure[]): string {
   const told = all.find((one) => namesOf(sink).includes(one.sink));
   if (!told) return 'None of its files holds these leads.';
   return `${itGot(told)}, and none of the files that are there holds any. Whoever took others away may hold them.`;
 }
 
-/** Sinks that got the leads, or may have, and are not in the configuration any more. */
-export function formerPlaces(sinks: readonly SinkConfig[], all: readonly ToldErasure[]): Reached[] {
+/** What a certificate says of sinks that are no longer configured, and got the leads or may have. */
+export function removedSinksReport(sinks: readonly SinkConfig[], all: readonly ToldErasure[]): Reached[] {
   const configured = new Set(sinks.flatMap(namesOf));
   return all
     .filter(({ sink }) => !configured.has(sink))
@@ -63,8 +63,8 @@ export function formerPlaces(sinks: readonly SinkConfig[], all: readonly ToldEra
     }));
 }
 
-/** Where sinks brought the leads before they were configured to bring them elsewhere: nobody reaches that any more. */
-export function leftPlaces(former: readonly FormerPlace[]): Reached[] {
+/** What a certificate says of former destinations of sinks that are configured with another destination now. */
+export function formerDestinationsReport(former: readonly FormerPlace[]): Reached[] {
   return former.map(({ sink, place, until, had }) => ({
     place: sink,
     type: 'as it was before',
@@ -74,14 +74,14 @@ export function leftPlaces(former: readonly FormerPlace[]): Reached[] {
   }));
 }
 
-/** An attempt whose outcome nobody knows, or that failed, may have brought a lead all the same. */
+/** An attempt that failed, or whose outcome is unknown, may have delivered the lead all the same. */
 function itGot({ had, certain }: ToldErasure): string {
   if (certain === had) return `It got ${countOf(had, 'lead')}`;
   const leads = countOf(had, 'lead');
   return certain === 0 ? `It may have got ${leads}` : `It got, or may have got, ${leads}`;
 }
 
-/** Until leadsync has run once with a new name, its ledger knows the sink by the one before. */
+/** The ledger knows a renamed sink by its former name until leadsync has run once with the new one. */
 function namesOf({ name, formerly }: SinkConfig): string[] {
   return formerly === undefined ? [name] : [name, formerly];
 }
