@@ -327,7 +327,7 @@ describe('the token endpoint', () => {
     const { error } = await failureOf(aSource(stub).source);
     expect(error.message).toBe(`The token endpoint at ${new URL(stub.url).host} ${said}`);
     expect(error.hint).toBe(
-      'leadsync asks again. If it stays so, see whether a proxy cuts answers off, or ask those who run the service.',
+      'If it stays so, see whether a proxy cuts answers off, or ask those who run the service.',
     );
     expect(JSON.stringify([error.message, error.cause])).not.toContain('canary');
   });

@@ -2,8 +2,9 @@ import { createInterface } from 'node:readline';
 import type { SourceConfig } from '../../config/contract/config.ts';
 import { withLogin } from '../../operations/login.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
+import { printMoment } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
-import type { Login } from '../../source/auth/login.ts';
+import type { LoggedIn, Login } from '../../source/auth/login.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
@@ -28,7 +29,7 @@ export const command = defineCommand({
     if (!source) return ExitCode.usage;
     requireWanted(source);
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
-    await withLogin(config, source, surroundings, async (login) => {
+    const loggedIn = await withLogin(config, source, surroundings, async (login) => {
       stderr.write('Open this address in a browser, and agree there:\n');
       stdout.write(`${printable(login.address)}\n`);
       if (login.unheard)
@@ -36,13 +37,19 @@ export const command = defineCommand({
       stderr.write(login.redirected ? ON_THIS_MACHINE : ELSEWHERE);
       const answer = await answerTo(login, stdin, stderr, stop.signal);
       stop.signal.addEventListener('abort', () => void stderr.write(EXCHANGING), { once: true });
-      await login.finish(answer);
+      return await login.finish(answer);
     }).finally(stop.release);
-    stderr.write(`${name} is logged in. Its tokens are stored; leadsync uses and renews them from now on.\n`);
+    stderr.write(`${name} is logged in. Its tokens are stored; ${whatFollows(name, loggedIn)}\n`);
     if (source.options.grant === undefined) stderr.write(TO_BE_SURE);
     return ExitCode.done;
   },
 });
+
+function whatFollows(name: string, { renewable, expiresAt }: LoggedIn): string {
+  if (renewable) return 'leadsync uses and renews them from now on.';
+  const end = expiresAt ? `ends at ${printMoment(expiresAt)}` : 'ends when the service says so';
+  return `leadsync uses them from now on.\nThe service gave no refresh token, so the login ${end}. Then run \`leadsync login ${name}\` again, or have the service give refresh tokens to this client.`;
+}
 
 const EXCHANGING =
   'leadsync is getting the tokens from the service, and to end now would lose them. Ctrl-C again ends it all the same.\n';

@@ -5,6 +5,14 @@ import { listenForRedirect, type RedirectListener } from './redirect-listener.ts
 import type { Token } from './token.ts';
 import type { LoginSecrets, TokenEndpoint } from './token-endpoint.ts';
 
+/** What a login brought. */
+export interface LoggedIn {
+  /** leadsync can renew it by itself; else somebody has to log in again when it has ended. */
+  readonly renewable: boolean;
+  /** When the access token ends; undefined: the service did not say. */
+  readonly expiresAt: Date | undefined;
+}
+
 /** A login under way: a person opens `address`, agrees, and the browser comes back to `redirectUri`. */
 export interface Login {
   /** The address to open in a browser. */
@@ -23,7 +31,7 @@ export interface Login {
    * Exchanges the code in that address for tokens and stores them. Works once.
    * @throws SourceError: not an answer to this login, refused, expired, or the tokens cannot be stored
    */
-  finish(redirectedTo: string): Promise<void>;
+  finish(redirectedTo: string): Promise<LoggedIn>;
   /** Stops waiting for the browser. */
   close(): Promise<void>;
 }
@@ -100,16 +108,35 @@ class StartedLogin implements Login {
     return undefined;
   }
 
-  async finish(redirectedTo: string): Promise<void> {
-    const { endpoint, keep, secrets } = this.#parts;
+  async finish(redirectedTo: string): Promise<LoggedIn> {
     const wrong = this.wrongWith(redirectedTo);
     if (wrong) throw new SourceError('credentials', wrong.message, { hint: wrong.hint });
-    await keep(await endpoint.redeem(answerIn(redirectedTo) as URLSearchParams, secrets));
+    const { refreshToken, expiresAt } = await this.#obtain(answerIn(redirectedTo) as URLSearchParams);
+    return { renewable: refreshToken !== undefined, expiresAt };
+  }
+
+  async #obtain(answer: URLSearchParams): Promise<Token> {
+    const { endpoint, keep, secrets } = this.#parts;
+    try {
+      const token = await endpoint.redeem(answer, secrets);
+      await keep(token);
+      return token;
+    } catch (error) {
+      throw error instanceof SourceError ? nothingStored(error) : error;
+    }
   }
 
   async close(): Promise<void> {
     await this.#parts.listener?.close();
   }
+}
+
+/** Unlike a poll, a login is not tried again: its code may be used up. What a refused login needs, its own hint says. */
+function nothingStored(error: SourceError): SourceError {
+  const { code, message, hint, httpStatus } = error;
+  if (code === 'credentials') return error;
+  const next = `${hint} Nothing was stored: start the login again once that is mended.`;
+  return new SourceError(code, message, { hint: next, httpStatus, cause: error });
 }
 
 function answerIn(text: string): URLSearchParams | undefined {

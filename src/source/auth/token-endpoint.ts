@@ -195,8 +195,7 @@ function isCutOff(text: string): boolean {
   return trimmed.startsWith('{') && !trimmed.endsWith('}');
 }
 
-const ENDS_EARLY =
-  'leadsync asks again. If it stays so, see whether a proxy cuts answers off, or ask those who run the service.';
+const ENDS_EARLY = 'If it stays so, see whether a proxy cuts answers off, or ask those who run the service.';
 
 function brokenOff(url: string, cause: unknown): SourceError {
   const message = `${SUBJECT} at ${new URL(url).host} closed the connection in the middle of its answer.`;

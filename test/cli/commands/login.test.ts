@@ -148,6 +148,35 @@ describe('leadsync login', () => {
     expect(existsSync(tokenFile)).toBe(false);
   });
 
+  test('says when it ends where the service gives no refresh token', async () => {
+    const { install, stub } = await anInstall({ redirect_uri: 'https://example.com/callback' });
+    stub.misbehave({ token: 'no-refresh-token' });
+    const stdin = new PassThrough();
+    const onStdout = async (address: string) => stdin.write(`${await sentTo(address.trim())}\n`);
+    const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
+    expect(stderr).toMatch(
+      /no refresh token, so the login ends at \d{4}-\d\d-\d\dT.*`leadsync login main` again/,
+    );
+    expect(stderr).not.toContain('renews them');
+    expect(code).toBe(0);
+  });
+
+  test.each(['rate-limited', 'cut-off', 'server-error', 'no-token-type'] as const)(
+    'that the token endpoint ends (%s) is not tried again, and says so',
+    async (token) => {
+      const { install, stub, tokenFile } = await anInstall({ redirect_uri: 'https://example.com/callback' });
+      stub.misbehave({ token });
+      const stdin = new PassThrough();
+      const onStdout = async (address: string) => stdin.write(`${await sentTo(address.trim())}\n`);
+      const { code, stderr } = await install.run(['login', 'main'], { stdin, onStdout });
+      expect(stderr).toContain('Nothing was stored: start the login again once that is mended.');
+      expect(stderr).not.toContain('asks again');
+      expect(code).not.toBe(0);
+      expect(existsSync(tokenFile)).toBe(false);
+      expect(stub.tokenRequests).toBe(1);
+    },
+  );
+
   test('says how to be sure that a login is always needed, where the configuration does not', async () => {
     for (const [more, said] of [
       [{}, true],
