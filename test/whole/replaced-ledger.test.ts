@@ -28,6 +28,29 @@ test('a daemon whose write-ahead log was removed ends, and the next one knows al
   expect(faultsOf(await accountOf(scene), { repeats: false })).toEqual([]);
 });
 
+test('a daemon under which a backup was put in place says what to remove, and the next one goes on with the backup', async () => {
+  const scene = await aScene('in-process', { stub: { leads: 3 } });
+  const daemon = await scene.start();
+  await until('the first are delivered', () => scene.complete());
+  const file = join(scene.dataDir, 'ledger.db');
+  const backup = `${file}.backup`;
+  expect(await scene.run('ledger', 'backup', backup)).toMatchObject({ code: 0 });
+  scene.stub.addLeads(300);
+  await until('all are delivered', () => scene.complete());
+  copyFileSync(backup, `${file}.copy`);
+  renameSync(`${file}.copy`, file);
+  expect(await daemon.exited).toMatchObject({ code: 1 });
+  const told = daemon.log.find(({ event }) => event === 'ledger-replaced');
+  expect(told).toMatchObject({
+    msg: expect.stringMatching(/backup, remove ledger\.db-wal and ledger\.db-shm first/),
+  });
+  for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+  copyFileSync(backup, file);
+  await scene.start();
+  await until('what came since the backup is delivered again', () => scene.receiver.received.length >= 603);
+  expect((await scene.run('check')).stdout).toMatch(/ok +ledger: It is whole/);
+});
+
 test('a worker that was left running over a restore of the ledger ends, and a new one delivers', async () => {
   const scene = await aScene('bullmq', { stub: { leads: 3 } });
   const work = () => scene.start({ args: ['worker', '--listen', '127.0.0.1:0'] });

@@ -15,7 +15,7 @@ export const ledgerEvents = {
     level: 'error',
     fields: ['dataDir'],
     message: ({ dataDir }) =>
-      `The ledger in ${dataDir} was removed or replaced while leadsync ran. What is recorded now would be in no file that the next start finds, so leadsync ends. Put the ledger back, and start leadsync again.`,
+      `The ledger in ${dataDir} was removed or replaced while leadsync ran. What is recorded now would be in no file that the next start finds, so leadsync ends. Put the same file back, and start leadsync again. To go on with a backup, remove ledger.db-wal and ledger.db-shm first, which belong to the former ledger and would damage another, and copy the backup to ledger.db once more.`,
   }),
 
   /** `copy`: the file with the ledger as it was before; or `reason`: why there is none. */
