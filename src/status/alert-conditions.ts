@@ -137,7 +137,11 @@ const WHOLE: readonly Rule<Observed>[] = [
 ];
 
 /** What is wrong, and how long it may be so; `since` is told where it is known. */
-function wrong(found: Trouble | undefined, afterMs: number, since?: Date): Wrong | undefined {
+function wrong(
+  found: Pick<Trouble, 'what' | 'next'> | undefined,
+  afterMs: number,
+  since?: Date,
+): Wrong | undefined {
   return found && { since, afterMs, what: found.what, next: found.next };
 }
 
@@ -161,24 +165,21 @@ function noPoll(
   if (isRefused(failure) && limits.source_refused !== undefined) return 'unknown';
   const before = lastSuccessAt ? '' : ' since leadsync runs';
   const why = failure ? ` The last one failed: ${failure.reason}` : '';
-  return {
-    since: undefined, // after a long stop the first poll gets as much time as any other
-    afterMs,
-    what: `${name}: no poll has come to its end${before}, so new leads are not seen.${why}`,
-    next: failure?.hint || '`leadsync check` tries now and says why; `leadsync status` shows the last poll.',
-  };
+  const what = `${name}: no poll has come to its end${before}, so new leads are not seen.${why}`;
+  const next =
+    failure?.hint || '`leadsync check` tries now and says why; `leadsync status` shows the last poll.';
+  // After a long stop the first poll gets as much time as any other: no time is told since when.
+  return wrong({ what, next }, afterMs);
 }
 
 function silent({ name, silence }: ObservedSource, limitMs: number): Wrong | undefined {
   if (!silence || silence.probability >= IMPLAUSIBLE) return undefined;
   const lengthMs = silence.until.getTime() - silence.since.getTime();
   if (lengthMs < limitMs) return undefined;
-  return {
-    since: silence.since,
-    afterMs: 0,
-    what: `${name}: polls work, and no lead has been new for ${printSpan(lengthMs)}. By its last weeks that happens less than once in 1,000 times.`,
-    next: 'Ask whoever runs the service whether that can be, and compare with what the account shows. A holiday looks the same.',
-  };
+  const what = `${name}: polls work, and no lead has been new for ${printSpan(lengthMs)}. By its last weeks that happens less than once in 1,000 times.`;
+  const next =
+    'Ask whoever runs the service whether that can be, and compare with what the account shows. A holiday looks the same.';
+  return wrong({ what, next }, 0, silence.since);
 }
 
 function backlogOld(sink: ObservedSink, limitMs: number, { at }: Observed): Wrong | undefined {
@@ -186,42 +187,30 @@ function backlogOld(sink: ObservedSink, limitMs: number, { at }: Observed): Wron
   if (!oldestOwedAt || health.heldSince || health.pausedSince) return undefined;
   const ageMs = at.getTime() - oldestOwedAt.getTime();
   if (ageMs <= limitMs + batchWaitMs) return undefined;
-  return {
-    since: undefined,
-    afterMs: DRAINING_MS,
-    what: `${name}: the oldest of ${countOf(pending, 'pending lead')} has waited for ${printSpan(ageMs)}, and the sink is neither held nor paused.`,
-    next: `\`leadsync deliveries --sink ${name} --state pending\` says whether some are tried again; if all wait, the sink is too slow: raise concurrency or batch.max.`,
-  };
+  const what = `${name}: the oldest of ${countOf(pending, 'pending lead')} has waited for ${printSpan(ageMs)}, and the sink is neither held nor paused.`;
+  const next = `\`leadsync deliveries --sink ${name} --state pending\` says whether some are tried again; if all wait, the sink is too slow: raise concurrency or batch.max.`;
+  return wrong({ what, next }, DRAINING_MS);
 }
 
 function slow({ name, health, recentMs, batchWaitMs }: ObservedSink, limitMs: number): Wrong | undefined {
   if (health.heldSince || health.pausedSince) return undefined;
   const late = recentMs.filter((ms) => ms > limitMs + batchWaitMs).length;
   if (late < SLOW_LEADS || late <= recentMs.length * SLOW_PART) return undefined;
-  return {
-    since: undefined,
-    afterMs: SLOW_FOR_MS,
-    what: `${name}: ${late} of the last ${recentMs.length} new leads took longer than ${printSpan(limitMs + batchWaitMs)} to arrive.`,
-    next: `See how long its attempts take (\`leadsync trace LEAD\`); raise the concurrency of ${name} if the destination bears it.`,
-  };
+  const what = `${name}: ${late} of the last ${recentMs.length} new leads took longer than ${printSpan(limitMs + batchWaitMs)} to arrive.`;
+  const next = `See how long its attempts take (\`leadsync trace LEAD\`); raise the concurrency of ${name} if the destination bears it.`;
+  return wrong({ what, next }, SLOW_FOR_MS);
 }
 
 function carrierDown({ carrier }: Observed, afterMs: number): Wrong | undefined {
   if (carrier === undefined) return undefined;
-  return {
-    since: undefined,
-    afterMs,
-    what: `The queue cannot be used; leads are recorded and wait. ${carrier}`,
-    next: '`leadsync check` says what Redis answers. Nothing is lost, even when Redis comes back empty.',
-  };
+  const what = `The queue cannot be used; leads are recorded and wait. ${carrier}`;
+  const next = '`leadsync check` says what Redis answers. Nothing is lost, even when Redis comes back empty.';
+  return wrong({ what, next }, afterMs);
 }
 
 function ledgerFails({ ledger }: Observed, afterMs: number): Wrong | undefined {
   if (!ledger) return undefined;
-  return {
-    since: undefined,
-    afterMs,
-    what: `The ledger fails, so nothing is recorded or delivered: ${ledger.reason}`,
-    next: ledger.hint || 'See what leadsync logs, and whether the disk is full.',
-  };
+  const what = `The ledger fails, so nothing is recorded or delivered: ${ledger.reason}`;
+  const next = ledger.hint || 'See what leadsync logs, and whether the disk is full.';
+  return wrong({ what, next }, afterMs);
 }
