@@ -17,11 +17,13 @@ test('how far the ledger has come is noted every 30 s, for whoever is killed', a
     stop.abort();
     await noting;
   });
+  const asleep = on.clock.sleeping;
   const marked = () => existsSync(`${file}.mark`) && JSON.parse(readFileSync(`${file}.mark`, 'utf8'));
   for (const polls of [1, 2]) {
     await on.list([polls]);
     await on.clock.pass(30 * SECOND);
-    await until('it is noted', () => marked()[on.ledger.id] === polls);
+    // It sleeps again only some time after the note can be read.
+    await until('it is noted', () => marked()[on.ledger.id] === polls && on.clock.sleeping === asleep);
   }
   expect(marked()).toEqual({ [on.ledger.id]: 2 });
 });
