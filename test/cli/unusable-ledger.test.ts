@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { toReadingError } from '../../src/ledger/contract/ledger-error.ts';
 import { Install, type Said } from './an-install.ts';
 
 const COMMANDS = ['status', 'check', 'sync', 'recover', 'query @stuck', 'export leads.csv', 'ledger accept'];
@@ -59,5 +60,14 @@ test.each([['check'], ['recover', '--yes']])(
     const said = await install.run(words);
     expect(said.code).not.toBe(0);
     expect(all(said)).toMatch(/Whether the ledger \S+ is damaged could not be found out/);
+  },
+);
+
+test.each(['SQLITE_CANTOPEN', 'SQLITE_READONLY_DIRECTORY', 'SQLITE_PERM'])(
+  'who only reads is not told of writing the ledger: %s',
+  (code) => {
+    const { message, hint } = toReadingError({ code }, '/backups/ledger.db');
+    expect(message).toBe(`The ledger /backups/ledger.db cannot be opened (${code}).`);
+    expect(hint).toContain('ledger.db-shm');
   },
 );

@@ -1,9 +1,9 @@
 import { describe } from 'vitest';
-import { controlContract } from './contract/control.ts';
 import { backfillContract } from './contract/backfill.ts';
 import { blocksContract } from './contract/blocks.ts';
 import { claimingContract } from './contract/claiming.ts';
 import { clockSettingContract } from './contract/clock-setting.ts';
+import { controlContract } from './contract/control.ts';
 import { declaringContract } from './contract/declaring.ts';
 import { erasingContract } from './contract/erasing.ts';
 import { newestContentContract } from './contract/newest-content.ts';

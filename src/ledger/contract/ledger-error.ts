@@ -34,10 +34,17 @@ export class LedgerError extends Error {
 export const RECOVER =
   'Stop leadsync and its workers. `leadsync recover` shows what can still be read, and with --yes makes a new ledger of it. A recent backup may have more: restore it after removing ledger.db-wal and ledger.db-shm.';
 
-/** As `toLedgerError`, of a connection that only reads: all that it writes are the temporary files of a query. */
+/** As `toLedgerError`, of a connection that only reads: all that it writes are the temporary files of a query, and what readers share. */
 export function toReadingError(error: unknown, file: string): LedgerError {
-  if (!String((error as { code?: unknown }).code ?? '').startsWith('SQLITE_FULL'))
-    return toLedgerError(error, file);
+  const code = String((error as { code?: unknown }).code ?? '');
+  if (/^SQLITE_(CANTOPEN|READONLY|PERM)/.test(code))
+    return new LedgerError(
+      'unwritable',
+      `The ledger ${file} cannot be opened (${code}).`,
+      'Reading needs the right to read it and to write ledger.db-shm beside it. Run this as the user that leadsync runs as, or copy a backup to a folder of your own.',
+      error,
+    );
+  if (!code.startsWith('SQLITE_FULL')) return toLedgerError(error, file);
   return new LedgerError(
     'full',
     'There is no room for the temporary files of a query that sorts or groups much.',

@@ -3,7 +3,7 @@ import { type Stats, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
-import { LedgerError, RECOVER, toLedgerError } from '../contract/ledger-error.ts';
+import { LedgerError, RECOVER, toReadingError } from '../contract/ledger-error.ts';
 
 /** Texts of SQLite may have several lines. */
 const LINE_BREAKS = /\s*\n\s*/g;
@@ -61,7 +61,7 @@ export function inspectFile(
 
 function failureOf(file: string, found: Inspected | undefined): LedgerError | undefined {
   if (found === undefined) return unknown(file);
-  if ('code' in found) return toLedgerError(found, file);
+  if ('code' in found) return toReadingError(found, file);
   if (found.faults.length === 0) return undefined;
   const what = found.faults.map((one) => one.replaceAll(LINE_BREAKS, ' ')).join('; ');
   return new LedgerError('damaged', `The ledger ${file} is damaged: ${what}.`, RECOVER);
