@@ -94,8 +94,8 @@ class OpenSource implements HttpSource {
     return this.#tokens.expiresAt;
   }
 
-  loggedInSince(time: Date): Promise<boolean> {
-    return this.#tokens.loggedInSince(time);
+  lastLoginAt(): Promise<Date | undefined> {
+    return this.#tokens.lastLoginAt();
   }
 
   async startLogin(): Promise<Login> {

@@ -82,7 +82,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'a login ends the wait of the poll that needs it',
     without: 'leads come up to five minutes after somebody has logged in again',
     file: 'src/daemon/joints/poll-loop.ts',
-    text: 'if (await source.loggedInSince(startedAt)) return;',
+    text: 'if (loginAt && loginAt.getTime() !== lastLoginAt?.getTime()) return;',
     instead: '',
     tests: ['test/daemon/joints/polling.test.ts', 'test/faults/service/login-ended.test.ts'],
   },

@@ -43,30 +43,32 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
   let failures = 0;
   while (!over.aborted) {
     const startMs = clock.monotonicMs();
-    const startedAt = clock.now();
-    timer?.restart(startedAt);
+    const lastLoginAt = await parts.source.lastLoginAt();
+    timer?.restart(clock.now());
     const failure = await poll(parts, signal);
     if (signal.aborted) return;
     failures = failure ? failures + 1 : 0;
     if (failure)
-      await backOff(failure, report(failure, failures, parts.random, emit), startedAt, parts, over);
+      await backOff(failure, report(failure, failures, parts.random, emit), lastLoginAt, parts, over);
     else if (timer) await timer.due(over);
     else if ('everyMs' in schedule)
       await clock.sleep(Math.max(0, schedule.everyMs - (clock.monotonicMs() - startMs)), over);
   }
 }
 
-/** Waits for the next try. A login since `startedAt` ends the wait of a poll that failed for its credentials. */
+/** Waits for the next try. Another login than that of `lastLoginAt` ends the wait of a poll that failed for its credentials. */
 async function backOff(
   { code }: PollFailure,
   waitMs: number,
-  startedAt: Date,
+  lastLoginAt: Date | undefined,
   { clock, source }: PollLoopParts,
   signal: AbortSignal,
 ): Promise<void> {
   if (!LOGIN_HELPS.has(code)) return clock.sleep(waitMs, signal);
   for (let leftMs = waitMs; leftMs > 0 && !signal.aborted; leftMs -= LOOK_FOR_LOGIN_MS) {
-    if (await source.loggedInSince(startedAt)) return;
+    const loginAt = await source.lastLoginAt();
+    // Not "later": by a clock that was set since, a login may lie in the future, or another one before it.
+    if (loginAt && loginAt.getTime() !== lastLoginAt?.getTime()) return;
     await clock.sleep(Math.min(leftMs, LOOK_FOR_LOGIN_MS), signal);
   }
 }

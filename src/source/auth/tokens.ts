@@ -103,11 +103,11 @@ export class Tokens {
     );
   }
 
-  /** Whether a login's token was stored that was received then or later. A file that cannot be read holds none. */
-  async loggedInSince(time: Date): Promise<boolean> {
+  /** When the stored token of a login was received. A file that cannot be read holds none. */
+  async lastLoginAt(): Promise<Date | undefined> {
     const stored = await this.#parts.file.read().catch(() => undefined);
-    if (stored?.kind !== 'token' || stored.token.origin !== 'authorization_code') return false;
-    return stored.token.receivedAt >= time;
+    if (stored?.kind !== 'token' || stored.token.origin !== 'authorization_code') return undefined;
+    return stored.token.receivedAt;
   }
 
   /** Somebody has logged in while this process runs, or another process has renewed. */

@@ -36,8 +36,11 @@ export interface Source {
   list(previous: ListingMark | undefined, signal: AbortSignal): Promise<Listing>;
   /** When the token in hand ends, by the local clock; undefined without one or when the service did not say. */
   tokenExpiresAt(): Date | undefined;
-  /** Whether somebody has logged in since then, in whatever process: what failed for want of a login may work now. Never rejects. */
-  loggedInSince(time: Date): Promise<boolean>;
+  /**
+   * When the stored token of a login was received, in whatever process; undefined without one that can be used. What failed for want of
+   * a login may work once this has changed. Never rejects.
+   */
+  lastLoginAt(): Promise<Date | undefined>;
   /** Ends what is under way; a token that is being renewed gets `graceMs` to arrive and be stored. */
   close(graceMs?: number): Promise<void>;
 }

@@ -90,8 +90,8 @@ export class ScriptedSource implements Source {
   /** When somebody logged in last. */
   loggedInAt: Date | undefined;
 
-  async loggedInSince(time: Date): Promise<boolean> {
-    return this.loggedInAt !== undefined && this.loggedInAt >= time;
+  async lastLoginAt(): Promise<Date | undefined> {
+    return this.loggedInAt;
   }
 
   tokenExpiresAt(): undefined {

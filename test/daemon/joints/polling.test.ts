@@ -254,6 +254,24 @@ describe('a poll that fails', () => {
     expect(third).toBe(4 * MINUTE);
   });
 
+  it.each(['credentials', 'login-needed', 'login-refused'] as const)(
+    '(%s) does not hammer where somebody has logged in by a clock that was ahead',
+    async (code) => {
+      const polling = await Polling.start(every30s, (polling) => {
+        polling.source.loggedInAt = polling.clock.in(24 * HOUR);
+        failsWith(code, MINUTE)(polling);
+      });
+      await polling.clock.pass(HOUR);
+      expect(polling.source.waits.slice(0, 2)).toEqual([MINUTE, expect.any(Number)]);
+      expect(Math.min(...polling.source.waits)).toBeGreaterThanOrEqual(MINUTE);
+      polling.clock.setBack(48 * HOUR);
+      const asked = polling.source.asked.length;
+      polling.source.loggedInAt = polling.clock.now();
+      await polling.clock.pass(2 * SECOND);
+      expect(polling.source.asked.length).toBe(asked + 1);
+    },
+  );
+
   it('for a ledger without room is tried again within seconds, without the service being asked', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       vi.spyOn(polling.ledger, 'startPoll').mockRejectedValue(

@@ -130,7 +130,7 @@ export class SimulatedService {
       origin: 'simulated',
       list: (previous) => life.act(() => this.#list(previous, life, onListing)),
       tokenExpiresAt: () => undefined,
-      loggedInSince: async () => false,
+      lastLoginAt: async () => undefined,
       close: async () => undefined,
     };
   }
