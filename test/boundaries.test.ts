@@ -128,7 +128,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'sink.ts',
       'registry.ts',
       'attempt-parts.ts',
-      'held-files.ts',
+      'stored-files.ts',
       'file-drop.ts',
       'lead-row.ts',
       'test-batch.ts',

@@ -66,7 +66,7 @@ export class Daemon {
     );
   }
 
-  /** Starts a leadsync. When starting fails, what was opened is closed again. @throws DataDirHeld, DataDirUnusable, LedgerError, AdminAddressError */
+  /** Starts a leadsync. When starting fails, what was opened is closed again. @throws DataDirInUse, DataDirUnusable, LedgerError, AdminAddressError */
   static async start(options: DaemonOptions): Promise<Daemon> {
     const closers = new Closers();
     const sources = new Map<string, SourceUnit>();

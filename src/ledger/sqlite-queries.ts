@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { LedgerQueries } from './contract/ledger-queries.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import type { SinkRows } from './database/sink-rows.ts';
+import { AlertQueries } from './queries/alert-queries.ts';
 import { ChangeFeed } from './queries/change-feed.ts';
 import { Comparing } from './queries/comparing.ts';
 import { databaseStats, lastPolls } from './queries/database-stats.ts';
@@ -9,13 +10,12 @@ import { History } from './queries/history.ts';
 import { Inspection } from './queries/inspection.ts';
 import { LeadTrace } from './queries/lead-trace.ts';
 import { UpcomingDeliveries } from './queries/upcoming.ts';
-import { VitalSigns } from './queries/vital-signs.ts';
 
 /** Returns the reads of the ledger over SQLite. */
 export function queriesOf(db: Database.Database, access: LedgerAccess, rows: SinkRows) {
   const inspection = new Inspection(db, rows);
   const traces = new LeadTrace(db, rows);
-  const vitals = new VitalSigns(db, inspection);
+  const vitals = new AlertQueries(db, inspection);
   const upcoming = new UpcomingDeliveries(db);
   const changes = new ChangeFeed(db);
   const history = new History(db);
@@ -36,7 +36,7 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
     historyAfter: (table, no, limit) => access.read(() => history.after(table, no, limit)),
     historyNow: (table, numbers) => access.read(() => history.now(table, numbers)),
     overview: () => access.read(() => history.overview()),
-    heldStates: (sink, leads) => access.read(() => comparing.states(sink, leads)),
+    leadsAtSink: (sink, leads) => access.read(() => comparing.states(sink, leads)),
     deliveredLeads: (sink, butFor, after, limit) =>
       access.read(() => comparing.delivered(sink, butFor, after, limit)),
   } satisfies LedgerQueries;

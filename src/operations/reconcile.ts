@@ -1,8 +1,8 @@
-import type { HeldState } from '../leads/held.ts';
+import type { LeadAtSink } from '../leads/lead-at-sink.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
 import { IdSet } from '../ledger/recording/id-set.ts';
 import type { Clock } from '../platform/time/clock.ts';
-import type { HeldLead } from '../sinks/sink.ts';
+import type { StoredLead } from '../sinks/sink.ts';
 
 /** Leads in one look at the ledger. */
 const AT_ONCE = 500;
@@ -48,7 +48,7 @@ export interface ReconcileParts {
  * missing. Keeps one bit of each lead in memory. What is delivered while it goes on is left out of it.
  * @throws SinkUnavailable, LedgerError
  */
-export async function reconcile(held: AsyncIterable<HeldLead>, parts: ReconcileParts): Promise<Reconciled> {
+export async function reconcile(held: AsyncIterable<StoredLead>, parts: ReconcileParts): Promise<Reconciled> {
   const from = parts.clock.now();
   const present = new IdSet();
   const { rows, foreign } = await readHeld(held, present, parts);
@@ -57,15 +57,15 @@ export async function reconcile(held: AsyncIterable<HeldLead>, parts: ReconcileP
 }
 
 async function readHeld(
-  held: AsyncIterable<HeldLead>,
+  held: AsyncIterable<StoredLead>,
   present: IdSet,
   { sink, ledger, onDifference }: ReconcileParts,
 ): Promise<{ rows: number; foreign: number }> {
   let [rows, foreign] = [0, 0];
   for await (const part of inParts(held)) {
-    const states = await ledger.heldStates(sink, part);
+    const states = await ledger.leadsAtSink(sink, part);
     for (const [at, { source, leadId, version, file }] of part.entries()) {
-      const state = states[at] as HeldState;
+      const state = states[at] as LeadAtSink;
       rows += 1;
       if (state.lead !== undefined && version >= (state.delivered ?? 0)) present.add(state.lead);
       const why = whyForeign(state);
@@ -78,7 +78,7 @@ async function readHeld(
 }
 
 /** What is owed may have arrived already, without that being known. */
-function whyForeign({ lead, erased, delivered, owed }: HeldState): string | undefined {
+function whyForeign({ lead, erased, delivered, owed }: LeadAtSink): string | undefined {
   if (lead === undefined) return 'The ledger does not know it.';
   if (erased) return 'It was erased.';
   return delivered === undefined && !owed ? 'The ledger never delivered it there.' : undefined;
@@ -116,8 +116,8 @@ async function findMissing(
   }
 }
 
-async function* inParts(held: AsyncIterable<HeldLead>): AsyncIterable<HeldLead[]> {
-  let part: HeldLead[] = [];
+async function* inParts(held: AsyncIterable<StoredLead>): AsyncIterable<StoredLead[]> {
+  let part: StoredLead[] = [];
   for await (const lead of held) {
     part.push(lead);
     if (part.length < AT_ONCE) continue;

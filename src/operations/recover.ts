@@ -8,7 +8,7 @@ import { runBuild } from '../ledger/recovery/run-build.ts';
 import { printStamp } from '../platform/text/format.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { lacksLedger } from './opening/new-ledger.ts';
-import { DataDirHeld, holdDataDir, ledgerFile } from './opening/open-ledger.ts';
+import { DataDirInUse, holdDataDir, ledgerFile } from './opening/open-ledger.ts';
 import { hasLiveProcess } from './opening/reclaim-leases.ts';
 
 /** What a recovery found, and did. */
@@ -37,7 +37,7 @@ export function isSound({ damage, recovered }: Recovery): boolean {
  * Makes a new ledger of what can be read of a damaged one and, if `exchange` says so, puts it in the place of the old one, which is kept.
  * Otherwise nothing is changed. Only while no leadsync and no worker runs.
  * Nothing is changed once the signal has aborted.
- * @throws DataDirHeld, DataDirUnusable, LedgerError, or the signal's reason
+ * @throws DataDirInUse, DataDirUnusable, LedgerError, or the signal's reason
  */
 export async function recoverLedger(
   { dataDir }: Pick<LedgerConfig, 'dataDir'>,
@@ -49,7 +49,7 @@ export async function recoverLedger(
   const target = recoveredFile(file);
   const held = holdDataDir(dataDir);
   try {
-    if (hasLiveProcess(dataDir)) throw new DataDirHeld(`A worker uses the data directory ${dataDir}.`);
+    if (hasLiveProcess(dataDir)) throw new DataDirInUse(`A worker uses the data directory ${dataDir}.`);
     const damage = await inspectFile(file, 'whole', signal);
     signal.throwIfAborted();
     if (damage && damage.code !== 'damaged') throw damage; // a ledger that could not be looked at may be sound

@@ -31,39 +31,39 @@ export interface Sink {
   /** Where the destination can hold more than leads. */
   readonly mirror?: Mirror | undefined;
   /**
-   * Every lead that the destination holds, in bounded memory and in any order; where it can be asked.
+   * Returns every lead that the destination stores, in any order and in bounded memory. Absent where it cannot be read.
    * @throws SinkUnavailable
    */
-  holds?(signal: AbortSignal): AsyncIterable<HeldLead>;
+  storedLeads?(signal: AbortSignal): AsyncIterable<StoredLead>;
   /**
-   * What the destination holds, in any content, of whoever has this email address or phone number; where it can be asked.
-   * A lead may be named more than once. @throws SinkUnavailable
+   * Returns what the destination stores, in any version, of the person with this email address or phone number. A lead may be
+   * returned more than once. Absent where the destination cannot be searched. @throws SinkUnavailable
    */
   findPerson?(subject: Subject, signal: AbortSignal): Promise<Person>;
-  /** Removes all that the destination holds of them; where it can. Returns how many rows that took. @throws SinkUnavailable */
+  /** Deletes everything that the destination stores of a person, and returns the number of rows. Absent where that is impossible. @throws SinkUnavailable */
   erase?(person: Person, signal: AbortSignal): Promise<number>;
 }
 
-/** What a sink is told of the attempt that it makes. */
+/** The attempt that a sink makes. */
 export interface AttemptUnderWay {
-  /** Names the attempt in a trace, for destinations that take it (W3C Trace Context); undefined without tracing. */
+  /** The `traceparent` header of the attempt (W3C Trace Context), for destinations that take it; undefined without tracing. */
   readonly traceparent?: string | undefined;
-  /** How long the attempt may still take, in ms. */
+  /** Returns how long the attempt may still take, in ms. */
   timeLeftMs(): number;
-  /** Throws once the lease of the attempt is over: the batch may be another process's by now, or settled. @throws LeaseOver */
+  /** @throws LeaseOver once the lease of the attempt has expired: another process may have the batch by now, or it may be settled */
   confirmLease(): void;
 }
 
-/** Something that is sent without a lease and with all the time that it takes: a test event, say. */
+/** For what is sent without a lease or time limit, such as a test event. */
 export const WITHOUT_LEASE: AttemptUnderWay = {
   timeLeftMs: () => Number.POSITIVE_INFINITY,
   confirmLease: () => undefined,
 };
 
-/** A lead at a destination. */
-export interface HeldLead extends LeadKey {
+/** A lead that a destination stores. */
+export interface StoredLead extends LeadKey {
   readonly version: number;
-  /** The file that it is in, where there are several. */
+  /** The file that contains it, for destinations of several files. */
   readonly file?: string;
 }
 

@@ -11,7 +11,7 @@ const NEVER = new AbortController().signal;
 async function compared(stores: TwoStores, repair = false) {
   const differences: string[] = [];
   const onDifference = ({ kind, leadId }: Difference) => void differences.push(`${kind} ${leadId}`);
-  const held = stores.sink.holds?.(NEVER);
+  const held = stores.sink.storedLeads?.(NEVER);
   if (!held) throw new Error('it cannot tell');
   const { ledger, clock } = stores.on;
   const found = await reconcile(held, { sink: 'warehouse', ledger, clock, repair, onDifference });
@@ -52,7 +52,7 @@ it('leaves out what is delivered while it goes on, and what is owed', async () =
 it('says that PostgreSQL cannot be reached, and finds nothing missing', async () => {
   const sink = openPostgres({ url: 'postgresql://nobody@127.0.0.1:9/none' });
   await expect(async () => {
-    for await (const _ of sink.holds?.(NEVER) ?? []);
+    for await (const _ of sink.storedLeads?.(NEVER) ?? []);
   }).rejects.toThrow(SinkUnavailable);
   await sink.close();
 });
@@ -62,7 +62,7 @@ it('makes nothing where it only asks: a schema that is not there holds nobody', 
   await stores.list(ids(1, 3));
   const schema = `${stores.postgres.schema}_misspelt`;
   const sink = openPostgres({ url: stores.postgres.url, schema });
-  for await (const lead of sink.holds?.(NEVER) ?? []) expect(lead).toBeUndefined();
+  for await (const lead of sink.storedLeads?.(NEVER) ?? []) expect(lead).toBeUndefined();
   expect(await sink.findPerson?.({ kind: 'email', contact: 'ada@example.com' }, NEVER)).toEqual({
     leads: [],
     rejected: [],

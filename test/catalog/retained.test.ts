@@ -72,7 +72,7 @@ it('a repair says of a lead that is missing and has no content that it cannot be
   await stores.postgres.query('DELETE FROM leads');
   const said: string[] = [];
   const { ledger, clock } = stores.on;
-  const held = stores.sink.holds?.(NEVER) ?? expect.fail();
+  const held = stores.sink.storedLeads?.(NEVER) ?? expect.fail();
   const onDifference = ({ leadId, why, owed }: { leadId: bigint; why: string; owed: boolean }) =>
     void said.push(`${leadId} ${owed} ${why}`);
   await reconcile(held, { sink: 'warehouse', ledger, clock, repair: true, onDifference });

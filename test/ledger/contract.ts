@@ -1,18 +1,18 @@
 import { describe } from 'vitest';
+import { alertQueriesContract } from './contract/alert-queries.ts';
 import { backfillContract } from './contract/backfill.ts';
 import { blocksContract } from './contract/blocks.ts';
+import { changeFeedContract } from './contract/change-feed.ts';
 import { claimingContract } from './contract/claiming.ts';
 import { clockSettingContract } from './contract/clock-setting.ts';
 import { controlContract } from './contract/control.ts';
 import { declaringContract } from './contract/declaring.ts';
 import { erasingContract } from './contract/erasing.ts';
 import { newestContentContract } from './contract/newest-content.ts';
-import { newsContract } from './contract/news.ts';
 import { recordingContract } from './contract/recording.ts';
 import { retainingContract } from './contract/retaining.ts';
 import { twoSourcesContract } from './contract/two-sources.ts';
 import { upcomingContract } from './contract/upcoming.ts';
-import { vitalSignsContract } from './contract/vital-signs.ts';
 import type { OpenLedger } from './ledger-under-test.ts';
 
 /**
@@ -33,7 +33,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     retainingContract(store);
     twoSourcesContract(store);
     upcomingContract(store);
-    newsContract(store);
-    vitalSignsContract(store);
+    changeFeedContract(store);
+    alertQueriesContract(store);
   });
 }

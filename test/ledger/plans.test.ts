@@ -127,7 +127,7 @@ async function use(on: LedgerUnderTest): Promise<void> {
   await ledger.recentAttempts(3);
   await ledger.lastPolls(3);
   await ledger.overview();
-  await ledger.heldStates('crm', [{ source: 'main', leadId: 1n }]);
+  await ledger.leadsAtSink('crm', [{ source: 'main', leadId: 1n }]);
   await ledger.deliveredLeads('crm', { from: clock.in(-1000), to: clock.now() }, 0, 10);
   await ledger.clockWentBack(1000);
   await ledger.pause('crm', 'for a test');

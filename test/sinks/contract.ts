@@ -255,25 +255,26 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
 
     test('what it holds is told by source, id and version, once and to the last digit', async () => {
       const sink = opened(destination.open());
-      if (!sink.holds) return;
+      if (!sink.storedLeads) return;
       const ids = [1n, 9_223_372_036_854_775_807n];
       const held = ids.map((leadId) =>
         aDelivery({ leadId, version: 3, id: `sink:main:${leadId}:3:0123abcd` }),
       );
       await sink.deliver(aBatch(held), NEVER);
       const told: unknown[] = [];
-      for await (const { source, leadId, version } of sink.holds(NEVER)) told.push([source, leadId, version]);
+      for await (const { source, leadId, version } of sink.storedLeads(NEVER))
+        told.push([source, leadId, version]);
       expect(told).toHaveLength(ids.length);
       expect(told).toEqual(expect.arrayContaining(ids.map((leadId) => ['main', leadId, 3])));
     });
 
     test('what it holds is read until an abort, which ends that as it ends an attempt', async () => {
       const sink = opened(destination.open());
-      if (!sink.holds) return expect(sink.erase).toBeUndefined();
+      if (!sink.storedLeads) return expect(sink.erase).toBeUndefined();
       const held = [1n, 2n].map((leadId) => aDelivery({ leadId, id: `sink:main:${leadId}:1:0123abcd` }));
       await sink.deliver(aBatch(held), NEVER);
       const abort = new AbortController();
-      const reading = sink.holds(abort.signal)[Symbol.asyncIterator]();
+      const reading = sink.storedLeads(abort.signal)[Symbol.asyncIterator]();
       expect((await reading.next()).done).toBe(false);
       abort.abort();
       const failed = (async () => {

@@ -43,7 +43,7 @@ export const command = defineCommand<Options>({
     const sink = openSink(configured, clock);
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     try {
-      const held = sink.holds?.(stop.signal);
+      const held = sink.storedLeads?.(stop.signal);
       if (!held) throw cannotTell(options.sink, configured.type.type);
       return await withLedger(config, surroundings, async (ledger) => {
         if (!(await ledger.status()).sinks.some((one) => one.sink === options.sink))

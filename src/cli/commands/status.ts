@@ -3,7 +3,7 @@ import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { statusJson } from '../../status/json.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
-import { askTheHolder } from '../running/holder.ts';
+import { askRunningDaemon } from '../running/running-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandShown, despiteFaults, exportStatesOf, widthOf, withLedger } from '../shell/context.ts';
@@ -26,7 +26,7 @@ export const command = defineCommand<{ json?: boolean }>({
         ? error
         : new CommandFailure(ExitCode.configuration, faults.join('\n'), explainFailure(error).message);
     });
-    const holder = await askTheHolder(config);
+    const holder = await askRunningDaemon(config);
     const exports = viewExports(config.exports, exportStatesOf(config));
     const { running, unready, stale } = holder;
     const text = options.json

@@ -8,7 +8,7 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
-import { askTheHolder, type Holder, NOBODY } from '../running/holder.ts';
+import { askRunningDaemon, NOT_RUNNING, type RunningDaemon } from '../running/running-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {
@@ -117,7 +117,7 @@ class Watch {
   readonly #surroundings: Surroundings;
   #config: LedgerConfig;
   #ledger: Ledger | undefined;
-  #holder: Holder = NOBODY;
+  #holder: RunningDaemon = NOT_RUNNING;
   #read: Read = { sources: [], sinks: [], attempts: [], status: undefined };
   #unread: string | undefined;
   #frames = 0;
@@ -130,7 +130,7 @@ class Watch {
 
   /** @throws LedgerError */
   async read(): Promise<void> {
-    if (this.#frames++ % ASK_EVERY === 0) this.#holder = await askTheHolder(this.#config);
+    if (this.#frames++ % ASK_EVERY === 0) this.#holder = await askRunningDaemon(this.#config);
     if (await this.#ledger?.isReplaced()) await this.close();
     this.#ledger ??= openConfiguredLedger(this.#config, { ...this.#surroundings, create: false });
     const [status, attempts] = [await this.#ledger.status(), await this.#ledger.recentAttempts(ATTEMPTS)];

@@ -6,7 +6,7 @@ export const ExitCode = {
   /** EX_UNAVAILABLE: something could not be reached. */
   unreachable: 69,
   /** EX_TEMPFAIL: another leadsync holds the data directory. */
-  held: 75,
+  inUse: 75,
   /** EX_CONFIG: the configuration is wrong. */
   configuration: 78,
 } as const;
@@ -17,6 +17,6 @@ export const EXIT_CODE_MEANINGS: ReadonlyMap<number, string> = new Map([
   [ExitCode.notDone, 'not done'],
   [ExitCode.usage, 'wrong usage'],
   [ExitCode.unreachable, 'something could not be reached'],
-  [ExitCode.held, 'another leadsync holds the data directory'],
+  [ExitCode.inUse, 'another leadsync holds the data directory'],
   [ExitCode.configuration, 'the configuration is wrong'],
 ]);

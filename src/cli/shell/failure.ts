@@ -6,7 +6,7 @@ import {
   NewLedgerRefused,
   StoppedBeforeStart,
 } from '../../operations/opening/new-ledger.ts';
-import { DataDirHeld, DataDirUnusable } from '../../operations/opening/open-ledger.ts';
+import { DataDirInUse, DataDirUnusable } from '../../operations/opening/open-ledger.ts';
 import { SourceError, type SourceErrorCode } from '../../source/contract/source.ts';
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
@@ -36,7 +36,7 @@ const UNREACHABLE: ReadonlySet<SourceErrorCode> = new Set(['unreachable', 'rate-
 
 function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof CommandFailure) return error.exitCode;
-  if (error instanceof DataDirHeld) return ExitCode.held;
+  if (error instanceof DataDirInUse) return ExitCode.inUse;
   if (error instanceof NewLedgerRefused) return ExitCode.configuration;
   if (error instanceof InstallationUnknown) return ExitCode.unreachable;
   if (error instanceof StoppedBeforeStart) return ExitCode.notDone;

@@ -7,7 +7,7 @@ import { sinkTypes } from '../../sinks/registry.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { statusJson } from '../../status/json.ts';
 import { askDaemon, whomToAsk } from '../running/ask-daemon.ts';
-import { askTheHolder } from '../running/holder.ts';
+import { askRunningDaemon } from '../running/running-daemon.ts';
 import { buildInfo } from '../shell/build-info.ts';
 import {
   despiteFaults,
@@ -59,7 +59,7 @@ export async function supportFiles(
       json(describeConfig(options.config, { sinkTypes, env })),
     ),
     await file('daemon.json', 'whether leadsync runs, and what it says of itself', async () =>
-      json(await askTheHolder(config())),
+      json(await askRunningDaemon(config())),
     ),
     await file(
       'status.json',

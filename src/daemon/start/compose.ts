@@ -88,7 +88,7 @@ export function enabledSinks({ sinks }: Config): readonly SinkConfig[] {
 
 /**
  * Opens every lasting part and wires them: what is opened is pushed to `closers` at once. No connection is needed for it.
- * `tokenExpiresAt` tells of a source at work when the token in hand ends. @throws DataDirHeld, DataDirUnusable,
+ * `tokenExpiresAt` tells of a source at work when the token in hand ends. @throws DataDirInUse, DataDirUnusable,
  * NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError, LedgerError
  */
 export async function compose(

@@ -1,7 +1,7 @@
 import type { DeliveryState } from '../../leads/delivery.ts';
-import type { DeliveredLead, HeldState } from '../../leads/held.ts';
 import type { HistoryText, Overview } from '../../leads/history.ts';
 import type { LeadId } from '../../leads/lead.ts';
+import type { DeliveredLead, LeadAtSink } from '../../leads/lead-at-sink.ts';
 import type { LeadKey } from '../../leads/person.ts';
 import type { FeedCursor, FeedPage, RecentAttempt } from './feed-entries.ts';
 import type {
@@ -71,7 +71,7 @@ export interface LedgerQueries {
   /** Returns the present state of sinks and sources. */
   overview(): Promise<Overview>;
   /** Returns, in the given order, what the ledger knows of leads that a sink holds. */
-  heldStates(sink: string, leads: readonly LeadKey[]): Promise<readonly HeldState[]>;
+  leadsAtSink(sink: string, leads: readonly LeadKey[]): Promise<readonly LeadAtSink[]>;
   /** Returns up to `limit` leads with numbers above `after`, with what was delivered to the sink outside the period `butFor`. Empty at the end. */
   deliveredLeads(
     sink: string,

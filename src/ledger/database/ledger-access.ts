@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { Clock } from '../../platform/time/clock.ts';
 import { LedgerError, toLedgerError } from '../contract/ledger-error.ts';
 import { GroupCommit } from './group-commit.ts';
-import { type Held, Transactions } from './transactions.ts';
+import { Transactions, type WriteBehind } from './transactions.ts';
 
 /** How what is asked of the ledger reaches its file. Whatever SQLite throws is thrown as a `LedgerError`. */
 export class LedgerAccess {
@@ -13,9 +13,9 @@ export class LedgerAccess {
   /** Never over: the file does not mend itself. */
   #damage: LedgerError | undefined;
 
-  constructor(db: Database.Database, held: Held, clock: Clock) {
+  constructor(db: Database.Database, writeBehind: WriteBehind, clock: Clock) {
     this.#db = db;
-    this.transactions = new Transactions(db, held, clock);
+    this.transactions = new Transactions(db, writeBehind, clock);
     this.#commits = new GroupCommit(this.transactions);
   }
 

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
 import { HEALTHY, type SinkHealth } from '../../leads/sink-health.ts';
 import type { DeclaredSink } from '../contract/declared.ts';
-import type { Held } from './transactions.ts';
+import type { WriteBehind } from './transactions.ts';
 
 /** A sink as a row. */
 export interface SinkRow {
@@ -46,7 +46,7 @@ interface OpenRow {
  * Reads and writes the sinks' rows: which there are, how each is doing, and how many deliveries it has in each state.
  * Inside a transaction, in which nobody else can change it, a row is read once and written once.
  */
-export class SinkRows implements Held {
+export class SinkRows implements WriteBehind {
   readonly #db: Database.Database;
   readonly #open = new Map<string, OpenRow>();
   readonly #get: Database.Statement<[string], RawRow>;

@@ -2,27 +2,27 @@ import type Database from 'better-sqlite3';
 import type { Clock } from '../../platform/time/clock.ts';
 import { BUSY_MS } from './ledger-file.ts';
 
-/** The longest pause between two attempts to take the write lock, in ms: whoever gives it up may take it again soon. */
-const LOOK_AGAIN_MS = 10;
+/** Maximum pause between two attempts to take the write lock, in ms. It is short because whoever releases it may take it again soon. */
+const RETRY_MS = 10;
 
-/** What is kept in memory while a transaction is open: written with it, and forgotten with it. */
-export interface Held {
-  /** Writes what was changed. */
+/** A write-behind cache of one transaction: written before the commit, and dropped with the transaction. */
+export interface WriteBehind {
+  /** Writes the changed rows. */
   flush(): void;
-  /** Forgets everything: it is read anew. */
+  /** Drops everything, so that it is read again. */
   forget(): void;
 }
 
-/** The transactions of one connection. What `held` keeps in memory never outlives one, so it cannot disagree with the disk. */
+/** The transactions of one connection. The write-behind cache never outlives one, so it cannot disagree with the disk. */
 export class Transactions {
   readonly #db: Database.Database;
-  readonly #held: Held;
+  readonly #writeBehind: WriteBehind;
   readonly #clock: Clock;
   readonly #sql;
 
-  constructor(db: Database.Database, held: Held, clock: Clock) {
+  constructor(db: Database.Database, writeBehind: WriteBehind, clock: Clock) {
     this.#db = db;
-    this.#held = held;
+    this.#writeBehind = writeBehind;
     this.#clock = clock;
     this.#sql = {
       begin: db.prepare('BEGIN IMMEDIATE'),
@@ -47,7 +47,7 @@ export class Transactions {
    */
   async write<T>(work: () => T): Promise<T> {
     const untilMs = this.#clock.monotonicMs() + BUSY_MS;
-    for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, LOOK_AGAIN_MS)) {
+    for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, RETRY_MS)) {
       const busy = this.#takeLock();
       if (!busy) return this.#finish(work); // in the same turn, so that nothing comes between BEGIN and COMMIT
       if (this.#clock.monotonicMs() >= untilMs) throw busy;
@@ -66,11 +66,11 @@ export class Transactions {
     this.#sql.savepoint.run();
     try {
       const result = work();
-      this.#held.flush();
+      this.#writeBehind.flush();
       this.#sql.release.run();
       return result;
     } catch (error) {
-      this.#held.forget();
+      this.#writeBehind.forget();
       if (this.#db.inTransaction) {
         this.#sql.rollbackTo.run();
         this.#sql.release.run();
@@ -96,14 +96,14 @@ export class Transactions {
   #finish<T>(work: () => T): T {
     try {
       const result = work();
-      this.#held.flush();
+      this.#writeBehind.flush();
       this.#sql.commit.run();
       return result;
     } catch (error) {
       if (this.#db.inTransaction) this.#sql.rollback.run();
       throw error;
     } finally {
-      this.#held.forget();
+      this.#writeBehind.forget();
     }
   }
 }

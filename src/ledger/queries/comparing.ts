@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { DeliveredLead, HeldState } from '../../leads/held.ts';
+import type { DeliveredLead, LeadAtSink } from '../../leads/lead-at-sink.ts';
 import type { LeadKey } from '../../leads/person.ts';
 
 /** What the ledger knows of leads at a sink, to be compared with what the sink holds. Reads only. */
@@ -10,7 +10,7 @@ export class Comparing {
     this.#sql = prepare(db);
   }
 
-  states(sink: string, leads: readonly LeadKey[]): HeldState[] {
+  states(sink: string, leads: readonly LeadKey[]): LeadAtSink[] {
     return leads.map(({ source, leadId: id }) => {
       const row = this.#sql.state.get({ sink, source, id });
       return {

@@ -34,7 +34,7 @@ const QUESTIONS: Readonly<Record<Question, true>> = {
   forgetOrigin: true,
   formerPlaces: true,
   giveBack: true,
-  heldStates: true,
+  leadsAtSink: true,
   historyAfter: true,
   historyNow: true,
   holders: true,

@@ -5,7 +5,7 @@ import { reach } from '../../platform/process/failpoint.ts';
 import { countOf } from '../../platform/text/format.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { type Sink, SinkUnavailable } from '../../sinks/sink.ts';
-import { isDataDirHeld } from '../opening/open-ledger.ts';
+import { isDataDirInUse } from '../opening/open-ledger.ts';
 import { openSink } from '../opening/open-sinks.ts';
 import { reclaimLeases } from '../opening/reclaim-leases.ts';
 import type { Certificate, Reached } from './certificate.ts';
@@ -113,7 +113,7 @@ export async function erase(
   const exported = await lookIntoExports({ exports, dataDir }, person, parts);
   const scrubbed = await untilTrue(() => ledger.scrub(), parts);
   reach('scrubbed');
-  const told = await untilTold(person, isDataDirHeld(dataDir) ? TELL_MS : 0, parts);
+  const told = await untilTold(person, isDataDirInUse(dataDir) ? TELL_MS : 0, parts);
   const places = sinks.map(
     (sink, at) => reached[at] ?? { ...placeOf(sink), ...destinationReport(sink, told) },
   );
@@ -226,8 +226,8 @@ async function eraseAt(
     const rows = await sink.erase(person, signal);
     return { reached: true, again: false, what: erasedRows(rows) };
   }
-  if (!sink.holds) return undefined;
-  const files = await filesWith(sink.holds(signal), person.leads);
+  if (!sink.storedLeads) return undefined;
+  const files = await filesWith(sink.storedLeads(signal), person.leads);
   if (files.length === 0)
     return {
       reached: true,

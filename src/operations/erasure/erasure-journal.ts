@@ -42,7 +42,7 @@ export async function reapplyErasures(ledger: Ledger, { dataDir, sinks }: Config
   const leads: LeadKey[] = [];
   for (let at = 0; at < noted.length; at += CHUNK) {
     const part = noted.slice(at, at + CHUNK);
-    const states = await ledger.heldStates('', part);
+    const states = await ledger.leadsAtSink('', part);
     leads.push(...part.filter((_, index) => !states[index]?.erased));
   }
   if (leads.length > 0) await ledger.erase({ leads, rejected: [] }, sinksToldOfErasures(sinks));

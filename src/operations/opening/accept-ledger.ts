@@ -7,7 +7,7 @@ import { holdDataDir, ledgerFile, openConfiguredLedger } from './open-ledger.ts'
 
 /**
  * Makes a new, empty ledger where there is none, so that leadsync starts with it unasked. What is left of an old one is set aside.
- * @throws DataDirHeld, DataDirUnusable, LedgerError
+ * @throws DataDirInUse, DataDirUnusable, LedgerError
  */
 export function acceptNewLedger(
   config: LedgerConfig,

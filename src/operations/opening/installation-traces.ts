@@ -71,7 +71,7 @@ async function heldBy(
 ): Promise<string | undefined> {
   const sink = openSink(config, clock);
   try {
-    for await (const { source, leadId, file } of sink.holds?.(signal) ?? []) {
+    for await (const { source, leadId, file } of sink.storedLeads?.(signal) ?? []) {
       heard();
       if (sources.has(source))
         return `sink ${config.name} holds lead ${leadId} of ${source}${file ? ` in ${file}` : ''}`;

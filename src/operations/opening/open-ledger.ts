@@ -12,8 +12,8 @@ import { acquireLock, isLocked, LockHeld } from '../../platform/files/lock.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 
 /** Another leadsync holds the data directory. */
-export class DataDirHeld extends Error {
-  override readonly name = 'DataDirHeld';
+export class DataDirInUse extends Error {
+  override readonly name = 'DataDirInUse';
   readonly hint =
     'Stop the other one first, or give this one a data_dir of its own. To deliver with more processes, start `leadsync worker`.';
 }
@@ -45,7 +45,7 @@ export function ledgerFile(dataDir: string): string {
 
 /**
  * Makes the data directory where it is missing, and takes it for this process alone until the release.
- * @throws DataDirHeld, DataDirUnusable
+ * @throws DataDirInUse, DataDirUnusable
  */
 export function holdDataDir(dataDir: string): { release(): void } {
   try {
@@ -53,13 +53,13 @@ export function holdDataDir(dataDir: string): { release(): void } {
     return acquireLock(lockFile(dataDir), LOOK_MS);
   } catch (error) {
     if (error instanceof LockHeld)
-      throw new DataDirHeld(`Another leadsync holds the data directory ${dataDir}.`);
+      throw new DataDirInUse(`Another leadsync holds the data directory ${dataDir}.`);
     throw unusable(dataDir, error);
   }
 }
 
 /** Whether a leadsync (`run` or `sync`) holds the data directory at this moment. Takes nothing. @throws DataDirUnusable */
-export function isDataDirHeld(dataDir: string): boolean {
+export function isDataDirInUse(dataDir: string): boolean {
   try {
     return isLocked(lockFile(dataDir));
   } catch (error) {

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDataDirHeld } from './open-ledger.ts';
+import { isDataDirInUse } from './open-ledger.ts';
 
 /** Where the leadsync that holds a data directory answers, and the id that stands in its answers. */
 export interface Whereabouts {
@@ -22,7 +22,7 @@ export function removeWhereabouts(dataDir: string): void {
 
 /** Returns what the leadsync that holds the data directory has written; undefined when none holds it, or it answers nowhere. */
 export function whereaboutsOf(dataDir: string): Whereabouts | undefined {
-  if (!isDataDirHeld(dataDir)) return undefined;
+  if (!isDataDirInUse(dataDir)) return undefined;
   try {
     const { host, port, instance } = JSON.parse(readFileSync(fileOf(dataDir), 'utf8'));
     return { host: String(host), port: Number(port), instance: String(instance) };

@@ -5,19 +5,19 @@ import type { Outcome } from '../../leads/outcome.ts';
 import { disk, type Files } from '../../platform/files/files.ts';
 import { printStamp } from '../../platform/text/format.ts';
 import { FileDrop } from '../file-drop.ts';
-import { heldInFiles } from '../held-files.ts';
 import {
   type AttemptUnderWay,
   defineSink,
-  type HeldLead,
   type Preview,
   type Sink,
   type SinkParts,
+  type StoredLead,
   type Tested,
 } from '../sink.ts';
+import { leadsInFiles } from '../stored-files.ts';
 import { neutraliseCell } from './formulas.ts';
-import { heldFormat } from './held.ts';
 import { csvFile } from './rows.ts';
+import { storedFormat } from './stored-leads.ts';
 
 /**
  * What a csv sink has beside the options of every sink. A relative `directory` is taken from the configuration's
@@ -105,8 +105,8 @@ export class CsvSink implements Sink {
     return [{ target, fields: {}, content: this.#contentOf(batch).toString() }];
   }
 
-  holds(signal: AbortSignal): AsyncIterable<HeldLead> {
-    return heldInFiles(this.#files, this.#options.directory, heldFormat, signal);
+  storedLeads(signal: AbortSignal): AsyncIterable<StoredLead> {
+    return leadsInFiles(this.#files, this.#options.directory, storedFormat, signal);
   }
 
   async close(): Promise<void> {

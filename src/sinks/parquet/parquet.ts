@@ -5,18 +5,18 @@ import type { Outcome } from '../../leads/outcome.ts';
 import { disk, type Files } from '../../platform/files/files.ts';
 import { printStamp } from '../../platform/text/format.ts';
 import { FileDrop } from '../file-drop.ts';
-import { heldInFiles } from '../held-files.ts';
 import {
   type AttemptUnderWay,
   defineSink,
-  type HeldLead,
   type Preview,
   type Sink,
   type SinkParts,
+  type StoredLead,
   type Tested,
 } from '../sink.ts';
-import { heldFormat } from './held.ts';
+import { leadsInFiles } from '../stored-files.ts';
 import { columns, shownRow, tableRow } from './rows.ts';
+import { storedFormat } from './stored-leads.ts';
 
 /**
  * What a parquet sink has beside the options of every sink. A relative `directory` is taken from the configuration's
@@ -95,8 +95,8 @@ export class ParquetSink implements Sink {
     return [{ target, fields: {}, content: batch.deliveries.map(shownRow).join('') }];
   }
 
-  holds(signal: AbortSignal): AsyncIterable<HeldLead> {
-    return heldInFiles(this.#files, this.#directory, heldFormat, signal);
+  storedLeads(signal: AbortSignal): AsyncIterable<StoredLead> {
+    return leadsInFiles(this.#files, this.#directory, storedFormat, signal);
   }
 
   async close(): Promise<void> {

@@ -8,22 +8,22 @@ import { rowOf } from '../lead-row.ts';
 import {
   type AttemptUnderWay,
   defineSink,
-  type HeldLead,
   type Mirror,
   type Preview,
   type Sink,
   type SinkParts,
+  type StoredLead,
   type Tested,
   WITHOUT_LEASE,
 } from '../sink.ts';
 import { Database } from './database.ts';
 import { eraseLeads, eraseRejected } from './erase.ts';
 import { findIn, received } from './find-person.ts';
-import { heldAfter } from './held.ts';
 import { isSchemaName, quoted } from './identifier.ts';
 import { PostgresMirror } from './postgres-mirror.ts';
 import { staleComments, writeComments } from './refresh-comments.ts';
 import { checkSchema, isOlder, madeOf, migrate } from './schema.ts';
+import { storedAfter } from './stored-leads.ts';
 import { partsOf, upsert } from './upsert.ts';
 
 /** Ten million deliveries are rewritten in some minutes. */
@@ -146,10 +146,10 @@ class PostgresSink implements Sink {
     return deliveries.map(rowOf).map((row) => ({ target: `row of ${schema}.leads`, fields: row.columns }));
   }
 
-  async *holds(signal: AbortSignal): AsyncIterable<HeldLead> {
+  async *storedLeads(signal: AbortSignal): AsyncIterable<StoredLead> {
     if ((await this.#made(['leads'], signal)).length === 0) return;
-    for (let last: HeldLead | undefined; ; ) {
-      const rows = await this.#database.read(signal, (client) => heldAfter(client, this.#schema, last));
+    for (let last: StoredLead | undefined; ; ) {
+      const rows = await this.#database.read(signal, (client) => storedAfter(client, this.#schema, last));
       yield* rows;
       last = rows.at(-1);
       if (!last) return;

@@ -22,7 +22,7 @@ export async function inTransaction<T>(
   work: (client: ClientBase) => Promise<T>,
 ): Promise<T> {
   return withinDeadline(timeoutMs, stop, async (signal) => {
-    const client = new Held(await pool.connect());
+    const client = new PooledConnection(await pool.connect());
     const cut = () => client.release('broken');
     if (signal.aborted) cut();
     else signal.addEventListener('abort', cut, { once: true });
@@ -59,8 +59,8 @@ function begin(mode: string, timeoutMs: number): string {
     SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`;
 }
 
-/** A connection taken from the pool, given back once. */
-class Held {
+/** A connection from the pool, which is released exactly once. */
+class PooledConnection {
   readonly client: PoolClient;
   #released = false;
 
@@ -73,14 +73,14 @@ class Held {
     await this.client.query(sql);
   }
 
-  /** Leaves the connection as it was, or closes it when that cannot be. */
+  /** Rolls back, or closes the connection when that fails. */
   async rollBack(): Promise<void> {
     if (this.#released) return;
     try {
       await this.client.query('ROLLBACK');
       this.release('good');
     } catch {
-      // The failure that led here is the one to report; the server rolls back when the connection ends.
+      // Report the first failure, not this one. The server rolls back when the connection ends.
       this.release('broken');
     }
   }
@@ -88,11 +88,11 @@ class Held {
   release(state: 'good' | 'broken'): void {
     if (this.#released) return;
     this.#released = true;
-    // A connection that is cut may still say so.
+    // A broken connection may still emit an error.
     if (state === 'good') this.client.off('error', brokenMeanwhile);
     this.client.release(state === 'broken');
   }
 }
 
-/** Without a listener Node would end the process; the next query on the connection fails and says why. */
+/** Without a listener Node would end the process. The next query on the connection fails and says why. */
 function brokenMeanwhile(): void {}

@@ -289,7 +289,7 @@ describe('the folder', () => {
     const writer = spawn('sh', ['-c', 'cat "$0" > "$1"', join(directory, NAME), pipe]);
     onTestFinished(() => void writer.kill());
     const held = [];
-    for await (const { leadId } of sink.holds(NEVER)) held.push(leadId);
+    for await (const { leadId } of sink.storedLeads(NEVER)) held.push(leadId);
     expect(held).toEqual([1n]);
   });
 });

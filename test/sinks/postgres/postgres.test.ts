@@ -297,7 +297,7 @@ describe('the schema', () => {
       () => deliver(open(), aDelivery()),
       async () => open().mirror?.lastNumber('a-ledger', 'polls', NEVER),
       async () => open().erase?.(person, NEVER),
-      async () => open().holds?.(NEVER)[Symbol.asyncIterator]().next(),
+      async () => open().storedLeads?.(NEVER)[Symbol.asyncIterator]().next(),
     ]) {
       const error = await failure(work());
       expect(error.message).toContain('newer leadsync (schema 1000');

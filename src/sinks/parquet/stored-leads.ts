@@ -1,12 +1,12 @@
-import type { HeldFormat } from '../held-files.ts';
-import type { HeldLead } from '../sink.ts';
+import type { StoredLead } from '../sink.ts';
+import type { StoredFormat } from '../stored-files.ts';
 
 const COLUMNS = ['source', 'id', '_leadsync_version'] as const;
 
-/** How the sink's own files are read back. */
-export const heldFormat: HeldFormat = { name: 'Parquet', ending: '.parquet', leadsOf };
+/** Reads back the files of this sink. */
+export const storedFormat: StoredFormat = { name: 'Parquet', ending: '.parquet', leadsOf };
 
-async function* leadsOf(file: string, content: Buffer): AsyncIterable<HeldLead> {
+async function* leadsOf(file: string, content: Buffer): AsyncIterable<StoredLead> {
   const { readParquet } = await import('../../parquet/read-parquet.ts');
   for await (const { source, id, _leadsync_version: version } of readParquet(content, COLUMNS)) {
     if (typeof source !== 'string' || typeof id !== 'bigint' || typeof version !== 'number') continue;

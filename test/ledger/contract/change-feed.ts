@@ -14,7 +14,7 @@ import {
 const broken = { status: 'failed', httpStatus: 500, error: 'server: it broke' } as const;
 
 /** What every ledger promises those who want to hear what happens. */
-export function newsContract(store: () => OpenLedger): void {
+export function changeFeedContract(store: () => OpenLedger): void {
   describe('the news', () => {
     const begin = async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');

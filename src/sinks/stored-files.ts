@@ -2,34 +2,34 @@ import { join } from 'node:path';
 import { codeOf } from '../platform/failures/error-code.ts';
 import type { Files } from '../platform/files/files.ts';
 import { readingFailure } from './folder-failure.ts';
-import { type HeldLead, SinkUnavailable } from './sink.ts';
+import { SinkUnavailable, type StoredLead } from './sink.ts';
 
 const DAY_FOLDER = /^day=/;
 
-/** Files that a sink drops, and how they are read back. */
-export interface HeldFormat {
-  /** What it is called: `CSV`. */
+/** A file format of a drop, and how to read it back. */
+export interface StoredFormat {
+  /** The name of the format in messages, such as `CSV`. */
   readonly name: string;
-  /** With the dot. */
+  /** The file extension, with the dot. */
   readonly ending: string;
-  /** The leads in one file; none where another hand wrote it, with other columns. Throws for what is not of the format. */
-  readonly leadsOf: (file: string, content: Buffer) => AsyncIterable<HeldLead>;
+  /** Returns the leads in a file; none in a file that something else wrote, with other columns. Throws for what is not of the format. */
+  readonly leadsOf: (file: string, content: Buffer) => AsyncIterable<StoredLead>;
 }
 
 /**
- * The leads in the files of a drop and of its days, one file in memory at a time: none where nothing was written yet.
- * @throws SinkUnavailable for whatever fails, a file that cannot be read and the stop included
+ * Returns the leads in the files of a drop and its day folders, with one file in memory at a time. Empty before the first file.
+ * @throws SinkUnavailable for any failure, including an unreadable file and an aborted `signal`
  */
-export async function* heldInFiles(
+export async function* leadsInFiles(
   files: Files,
   directory: string,
-  format: HeldFormat,
+  format: StoredFormat,
   signal: AbortSignal,
-): AsyncGenerator<HeldLead> {
+): AsyncGenerator<StoredLead> {
   try {
     for await (const file of droppedFiles(files, directory, format)) {
       const content = await files.read(file);
-      // Taken away since it was listed: whoever reads the files may remove them.
+      // Removed since it was listed: consumers may remove files that they have read.
       if (!content) continue;
       for await (const lead of readable(format, file, content)) {
         signal.throwIfAborted();
@@ -47,7 +47,7 @@ export async function* heldInFiles(
 async function* droppedFiles(
   files: Files,
   directory: string,
-  { ending }: HeldFormat,
+  { ending }: StoredFormat,
 ): AsyncGenerator<string> {
   const names = [...(await files.list(directory))].sort();
   const days = names.filter((name) => DAY_FOLDER.test(name)).map((name) => join(directory, name));
@@ -56,7 +56,7 @@ async function* droppedFiles(
       if (name.startsWith('leads-') && name.endsWith(ending)) yield join(folder, name);
 }
 
-/** Nothing where the folder of a day was taken away meanwhile. */
+/** Returns nothing for a day folder that was removed in the meantime. */
 async function listed(files: Files, folder: string): Promise<readonly string[]> {
   try {
     return await files.list(folder);
@@ -67,10 +67,10 @@ async function listed(files: Files, folder: string): Promise<readonly string[]> 
 }
 
 async function* readable(
-  { name, leadsOf }: HeldFormat,
+  { name, leadsOf }: StoredFormat,
   file: string,
   content: Buffer,
-): AsyncGenerator<HeldLead> {
+): AsyncGenerator<StoredLead> {
   try {
     yield* leadsOf(file, content);
   } catch (cause) {

@@ -3,10 +3,10 @@ import type { PolledHours, PollId, Vitals } from '../contract/status-rows.ts';
 import { dateOf } from './delivery-rows.ts';
 import type { Inspection } from './inspection.ts';
 
-/** As many of the newest deliveries are looked at for how long leads take. */
+/** How many of the newest deliveries are measured. */
 const NEWEST_DELIVERIES = 5_000;
-/** As many polls are read at once. */
-const POLLS_AT_ONCE = 1_000;
+/** Maximum of polls in one call of `polledHours`. */
+const MAX_POLLS = 1_000;
 
 interface RawPoll {
   readonly poll_id: number;
@@ -15,8 +15,8 @@ interface RawPoll {
   readonly leads_new: number;
 }
 
-/** What alerts ask the ledger, again and again: each answer reads an index's first entries, or a bounded number of rows. */
-export class VitalSigns {
+/** The frequent queries of alerts. Each reads only the first entries of an index, or a bounded number of rows. */
+export class AlertQueries {
   readonly #sql;
   readonly #inspection: Inspection;
 
@@ -44,18 +44,18 @@ export class VitalSigns {
     const first = this.#sql.firstSuccess.get(source);
     if (first === undefined) return { hours: [], lastNewAt: undefined, until: undefined, through: undefined };
     const after = Math.max(first, from instanceof Date ? this.#pollBefore(from) : from);
-    const polls = this.#sql.polls.all(source, after, POLLS_AT_ONCE);
+    const polls = this.#sql.polls.all(source, after, MAX_POLLS);
     const complete = polls.filter(({ status }) => status !== 'running');
     return {
       hours: hoursOf(complete),
       lastNewAt: startOf(complete.findLast((poll) => poll.leads_new > 0)),
       until: startOf(complete.findLast(({ status }) => status === 'success' || status === 'unchanged')),
-      // One that is under way is asked for again.
+      // A running poll is returned again by the next call.
       through: complete.at(-1)?.poll_id,
     };
   }
 
-  /** The last poll before a time, by halving: polls are numbered in the order of time. */
+  /** Finds the last poll before a time by binary search: polls are numbered in order of time. */
   #pollBefore(time: Date): PollId {
     let [before, from] = [0, (this.#sql.lastPoll.get() ?? 0) + 1];
     while (from - before > 1) {

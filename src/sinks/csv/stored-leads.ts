@@ -1,13 +1,13 @@
-import type { HeldFormat } from '../held-files.ts';
-import type { HeldLead } from '../sink.ts';
+import type { StoredLead } from '../sink.ts';
+import type { StoredFormat } from '../stored-files.ts';
 
-/** The end of a delivery's id: its version, the hash, and when it was replayed. */
+/** The end of a delivery id: version, hash and, for a replay, its time. */
 const VERSION = /:(\d+):[0-9a-f]+(?::r\d+)?$/;
 
-/** How the sink's own files are read back. */
-export const heldFormat: HeldFormat = { name: 'CSV', ending: '.csv', leadsOf };
+/** Reads back the files of this sink. */
+export const storedFormat: StoredFormat = { name: 'CSV', ending: '.csv', leadsOf };
 
-async function* leadsOf(file: string, content: Buffer): AsyncIterable<HeldLead> {
+async function* leadsOf(file: string, content: Buffer): AsyncIterable<StoredLead> {
   let at: { readonly id: number; readonly source: number; readonly delivery: number } | undefined;
   const { csvRecords } = await import('../../platform/text/csv-records.ts');
   for await (const record of csvRecords(content)) {

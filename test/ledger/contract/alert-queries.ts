@@ -5,7 +5,7 @@ const failed = { status: 'failed', httpStatus: 500, error: 'server: it failed' }
 const unchanged = { status: 'unchanged', bytes: 1, httpStatus: 304 } as const;
 
 /** What every ledger promises to whoever watches it. */
-export function vitalSignsContract(store: () => OpenLedger): void {
+export function alertQueriesContract(store: () => OpenLedger): void {
   describe('its vital signs', () => {
     it('say how long new leads took, without those that were listed first, retried or replayed', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');

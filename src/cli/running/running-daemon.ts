@@ -1,0 +1,30 @@
+import type { LedgerConfig } from '../../config/contract/config.ts';
+import { isDataDirInUse } from '../../operations/opening/open-ledger.ts';
+import { askReadiness, type Readiness, staleConfig, whomToAsk } from './ask-daemon.ts';
+
+/** The leadsync that uses a data directory, and its state. */
+export interface RunningDaemon extends Readiness {
+  readonly running: boolean;
+  /** Set while it runs an earlier configuration: since when the file is invalid, and its faults. */
+  readonly stale: Awaited<ReturnType<typeof staleConfig>>;
+}
+
+/** No leadsync uses the data directory. */
+export const NOT_RUNNING: RunningDaemon = { running: false, answers: true, unready: [], stale: undefined };
+
+/** Returns whether a leadsync uses the data directory, and its state. One without an admin address counts as running. */
+export async function askRunningDaemon({
+  dataDir,
+  admin,
+  adminToken,
+  faults = [],
+}: Pick<LedgerConfig, 'dataDir' | 'admin' | 'adminToken' | 'faults'>): Promise<RunningDaemon> {
+  if (!isDataDirInUse(dataDir)) return NOT_RUNNING;
+  const address = whomToAsk({ dataDir, admin });
+  if (!address) return { ...NOT_RUNNING, running: true };
+  const readiness = await askReadiness(address, adminToken, faults.length > 0);
+  // It was stopping, and is gone by now.
+  if (!readiness.answers && !isDataDirInUse(dataDir)) return NOT_RUNNING;
+  const stale = readiness.answers ? await staleConfig(address, adminToken) : undefined;
+  return { running: true, ...readiness, stale };
+}
