@@ -19,7 +19,7 @@ export const pollOptions = z
       .refine((text) => isCron(text), 'must be a cron expression such as "*/5 8-18 * * 1-5"')
       .optional()
       .describe(
-        'When to poll, as five cron fields, or six with seconds first; in place of `every`. A time that passed while leadsync was away is made up for at its start.',
+        'When to poll, as five cron fields, or six with seconds first; in place of `every`. A day has to match both its day of the month and its day of the week. A time that passed while leadsync was away is made up for at its start.',
       ),
     timezone: z
       .string()
