@@ -126,7 +126,7 @@ export const tables: readonly Relation[] = [
     notes: 'Freshness is measured here and not on leads: a quiet hour is not a fault.',
     columns: [
       always('poll_id', 'bigint', 'Grows with time; unique within one ledger.'),
-      source,
+      always('source', 'text', "The source in leadsync's configuration that was read."),
       always('started_at', 'time', 'When the poll began.'),
       maybe('finished_at', 'time', 'When the poll ended; null while it runs.'),
       oneOf(
@@ -228,7 +228,7 @@ export const tables: readonly Relation[] = [
     notes: 'One that stands in many listings is one row.',
     columns: [
       always('rejected_id', 'bigint', 'Its number in the ledger.'),
-      source,
+      always('source', 'text', "The source in leadsync's configuration that listed the element."),
       always('poll_id', 'bigint', 'The first poll that listed it so.'),
       always('last_poll_id', 'bigint', 'The last poll that listed it so.'),
       always('position', 'integer', 'Its place in that listing, from 0.'),

@@ -67,6 +67,11 @@ describe.each(relations)('$name', (relation) => {
   });
 });
 
+it.each(['polls', 'rejected_leads'])('the source in %s is not described as that of a lead', (name) => {
+  const columns = relations.find((one) => one.name === name)?.columns ?? [];
+  expect(columns.find((column) => column.name === 'source')?.means).not.toContain('lead.');
+});
+
 describe.each(queries)('the query $name', (query) => {
   it('gives the same answer from both stores', async () => {
     const stores = await eventful();
