@@ -104,8 +104,8 @@ export const storeSafeguards: readonly Safeguard[] = [
     name: 'a query blames the disk of its temporary files',
     without: 'the operator makes room for the ledger, whose disk is not full',
     file: 'src/ledger/contract/ledger-error.ts',
-    text: "if (!String((error as { code?: unknown }).code ?? '').startsWith('SQLITE_FULL'))",
-    instead: 'if (file.length > 0)',
+    text: "if (!code.startsWith('SQLITE_FULL')) return toLedgerError(error, file);",
+    instead: 'if (file.length > 0) return toLedgerError(error, file);',
     tests: ['test/cli/commands/query.test.ts'],
   },
   {

@@ -80,7 +80,7 @@ test('every program that is started in a process or a thread of its own is in a 
     const text = readFileSync(join(ROOT, 'src', file), 'utf8');
     return [...text.matchAll(/new URL\(`\.\/([\w-]+)\$\{extname/g)].map(([, name = '']) => name);
   });
-  expect(started).toContain('reader-thread');
+  expect(started).toContain('query-thread');
   const programs = globSync('*.js', { cwd: join(built, 'dist') }).map((file) => basename(file, '.js'));
   expect(programs).toEqual(expect.arrayContaining(['main', ...started]));
 });
