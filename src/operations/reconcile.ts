@@ -1,5 +1,6 @@
 import type { LeadAtSink } from '../leads/lead-at-sink.ts';
-import type { Ledger } from '../ledger/contract/ledger.ts';
+import type { LedgerControl } from '../ledger/contract/ledger-control.ts';
+import type { LedgerQueries } from '../ledger/contract/ledger-queries.ts';
 import { IdSet } from '../ledger/recording/id-set.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { StoredLead } from '../sinks/sink.ts';
@@ -37,7 +38,7 @@ export interface Reconciled {
  */
 export interface ReconcileParts {
   readonly sink: string;
-  readonly ledger: Ledger;
+  readonly ledger: LedgerQueries & LedgerControl;
   readonly clock: Clock;
   readonly repair: boolean;
   readonly onDifference: (difference: Difference) => void;

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import { HELD_BACK } from '../../leads/sink-health.ts';
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerQueries } from '../../ledger/contract/ledger-queries.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { printMomentAndAge } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
@@ -59,7 +59,7 @@ export const command = defineCommand<Options>({
   },
 });
 
-async function requireDelivery(delivery: string, ledger: Ledger): Promise<void> {
+async function requireDelivery(delivery: string, ledger: LedgerQueries): Promise<void> {
   if ((await ledger.deliveries({ delivery }, { limit: 1 })).length > 0) return;
   throw new CommandFailure(
     ExitCode.usage,

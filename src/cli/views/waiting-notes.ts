@@ -1,5 +1,5 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerQueries } from '../../ledger/contract/ledger-queries.ts';
 import { viewSinks } from '../../status/status-view.ts';
 import { stateTroubles } from '../../status/troubles.ts';
 import { commandShown, type GlobalOptions, type Surroundings } from '../shell/context.ts';
@@ -11,7 +11,7 @@ import { troubleLines } from './status-report.ts';
  */
 export async function sayWhatWaits(
   config: LedgerConfig,
-  ledger: Ledger,
+  ledger: LedgerQueries,
   options: GlobalOptions,
   surroundings: Surroundings,
   sinks: readonly string[] | undefined,

@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerControl } from '../../ledger/contract/ledger-control.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { Wake } from './wake.ts';
 
 /** Owes a sink that is new, or back, what was listed while it was not there; or records it as skipped. */
 export async function backfill(
   sink: string,
-  parts: { ledger: Ledger; emit: Emit; wake: Wake },
+  parts: { ledger: LedgerControl; emit: Emit; wake: Wake },
   signal: AbortSignal,
 ): Promise<void> {
   const { ledger, emit, wake } = parts;

@@ -1,8 +1,7 @@
 import type { AttemptBatch } from '../../delivery/carrier.ts';
 import type { Batch, BatchRef } from '../../leads/delivery.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
-import type { Ledger } from '../../ledger/contract/ledger.ts';
-import type { Attempt, Settled } from '../../ledger/contract/ledger-delivering.ts';
+import type { Attempt, LedgerDelivering, Settled } from '../../ledger/contract/ledger-delivering.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import { reach } from '../../platform/process/failpoint.ts';
@@ -21,7 +20,7 @@ export interface SinkChoice {
 
 /** What all attempts of a process share. Sinks come and go with the configuration, the rest lasts. */
 export interface DeliverParts {
-  readonly ledger: Ledger;
+  readonly ledger: LedgerDelivering;
   /** What is open to be delivered to. */
   readonly sinks: SinkChoice;
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 import { type Carrier, CarrierUnavailable } from '../../delivery/carrier.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { ClaimRequest } from '../../ledger/contract/claim.ts';
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerDelivering } from '../../ledger/contract/ledger-delivering.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -10,7 +10,7 @@ import type { Wake } from './wake.ts';
 
 /** What one sink's dispatch works with: ledger and carrier are those of all sinks, the wake is its own. */
 export interface DispatchParts {
-  readonly ledger: Ledger;
+  readonly ledger: LedgerDelivering;
   readonly carrier: Carrier;
   readonly clock: Clock;
   readonly emit: Emit;

@@ -1,6 +1,7 @@
 import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts';
 import { type HistoryRow, type Overview, rowsOf } from '../../leads/history.ts';
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerQueries } from '../../ledger/contract/ledger-queries.ts';
+import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { type Mirror, SinkUnavailable } from '../../sinks/sink.ts';
 import type { Emit } from '../../telemetry/events.ts';
@@ -17,7 +18,7 @@ const AFTER_FAILURE_MS = 30_000;
 /** What one sink's mirror is brought from, and who is told of rows that it refuses. */
 export interface MirrorParts {
   readonly sink: string;
-  readonly ledger: Ledger;
+  readonly ledger: LedgerQueries & Pick<LedgerUpkeep, 'id'>;
   readonly clock: Clock;
   readonly emit: Emit;
   /** Whether it rests between its parts, for deliveries to come first. */
@@ -115,7 +116,7 @@ async function bringNew(
     });
 }
 
-async function readNew(ledger: Ledger, table: string, after: number): Promise<HistoryRow[]> {
+async function readNew(ledger: LedgerQueries, table: string, after: number): Promise<HistoryRow[]> {
   return rowsOf(await ledger.historyAfter(table, after, AT_ONCE));
 }
 
@@ -161,7 +162,7 @@ async function bringUnsettled(
  */
 async function lastCommon(
   mirror: Mirror,
-  ledger: Ledger,
+  ledger: MirrorParts['ledger'],
   name: string,
   signal: AbortSignal,
 ): Promise<number> {

@@ -1,8 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ListedBlock, ListedElement, ListedItem } from '../../leads/listed-lead.ts';
-import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import type { PollSummary } from '../../ledger/contract/ledger-polling.ts';
+import type { LedgerPolling, PollSummary } from '../../ledger/contract/ledger-polling.ts';
 import type { PollId } from '../../ledger/contract/status-rows.ts';
 import { requireOrigin } from '../../operations/require-origin.ts';
 import { reach } from '../../platform/process/failpoint.ts';
@@ -14,7 +13,7 @@ import type { Emit, Event, EventOf } from '../../telemetry/events.ts';
 /** What every poll of one source works with, as long as its configuration is the same. */
 export interface PollParts {
   readonly source: Source;
-  readonly ledger: Ledger;
+  readonly ledger: LedgerPolling;
   readonly clock: Clock;
   readonly emit: Emit;
   /** Told after a block in which something new is owed. */

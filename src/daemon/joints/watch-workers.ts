@@ -1,12 +1,12 @@
 import { type Carrier, CarrierUnavailable, type Workers } from '../../delivery/carrier.ts';
 import type { BatchRef } from '../../leads/delivery.ts';
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerDelivering } from '../../ledger/contract/ledger-delivering.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 /** What a watchdog looks at: what the ledger has waiting, and what the workers of this process begin. */
 export interface WatchedParts {
-  readonly ledger: Pick<Ledger, 'waiting'>;
+  readonly ledger: Pick<LedgerDelivering, 'waiting'>;
   readonly carrier: Pick<Carrier, 'offer' | 'unready' | 'workers'>;
   readonly clock: Clock;
   readonly emit: Emit;

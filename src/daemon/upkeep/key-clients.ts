@@ -1,4 +1,4 @@
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerControl } from '../../ledger/contract/ledger-control.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -9,7 +9,7 @@ const REST_MS = 5;
 
 /** Gives each new lead the key of its client, and all of them once the key in the configuration is another one. */
 export async function keyClients(
-  ledger: Ledger,
+  ledger: LedgerControl,
   keyNow: () => Secret | undefined,
   clock: Clock,
   signal: AbortSignal,
@@ -22,7 +22,7 @@ export async function keyClients(
 
 /** Does so once, without a rest. */
 export async function keyClientsOnce(
-  ledger: Ledger,
+  ledger: LedgerControl,
   key: Secret | undefined,
   signal: AbortSignal,
 ): Promise<void> {

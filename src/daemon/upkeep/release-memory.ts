@@ -1,4 +1,4 @@
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
 import type { Memory } from '../../platform/process/memory.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -16,7 +16,7 @@ const REST_MS = 600_000;
  * need it again. Only while the process is idle, since it stands still for a moment. Until the signal aborts.
  */
 export async function releaseMemory(
-  ledger: Pick<Ledger, 'releaseMemory'>,
+  ledger: Pick<LedgerUpkeep, 'releaseMemory'>,
   memory: Memory,
   clock: Clock,
   signal: AbortSignal,

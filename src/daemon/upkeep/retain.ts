@@ -1,5 +1,6 @@
 import { RETAINED, type Retained, type Retention } from '../../leads/retention.ts';
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerControl } from '../../ledger/contract/ledger-control.ts';
+import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
@@ -11,7 +12,7 @@ const UPGRADE_COPY_MS = 7 * 24 * 3_600_000;
 
 /** What removing works with. One event tells of a whole round; of one that removed nothing there is none. */
 export interface RetainParts {
-  readonly ledger: Ledger;
+  readonly ledger: LedgerControl & LedgerUpkeep;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -53,7 +54,7 @@ export async function retainOnce(
 }
 
 /** The copy holds all that the ledger held at the upgrade, so it is kept no longer than any of that. */
-async function removeUpgradeCopies(retention: Retention, ledger: Ledger, clock: Clock): Promise<void> {
+async function removeUpgradeCopies(retention: Retention, ledger: LedgerUpkeep, clock: Clock): Promise<void> {
   const times = RETAINED.map((kind) => retention[kind] ?? UPGRADE_COPY_MS);
   const keptMs = Math.min(UPGRADE_COPY_MS, ...times);
   await ledger.removeUpgradeCopies(new Date(clock.now().getTime() - keptMs));

@@ -1,4 +1,4 @@
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
@@ -10,7 +10,7 @@ const MUCH_BYTES = 256 * 1024 * 1024;
 const INSPECTING_MS = 10 * 60_000;
 
 /** Looks once for damage in the ledger, beside polls and deliveries. What is found stays the reason why leadsync is not ready. */
-export async function inspectLedger(ledger: Ledger, emit: Emit, signal: AbortSignal): Promise<void> {
+export async function inspectLedger(ledger: LedgerUpkeep, emit: Emit, signal: AbortSignal): Promise<void> {
   const damage = await ledger.inspect(AbortSignal.any([signal, AbortSignal.timeout(INSPECTING_MS)]));
   if (!damage) return;
   const { message: reason, hint } = damage;
@@ -19,7 +19,7 @@ export async function inspectLedger(ledger: Ledger, emit: Emit, signal: AbortSig
 
 /** Keeps the ledger's log short, and says when a query of somebody else's, left open, makes it grow. */
 export async function tidyLedger(
-  ledger: Ledger,
+  ledger: LedgerUpkeep,
   clock: Clock,
   emit: Emit,
   signal: AbortSignal,
@@ -33,7 +33,7 @@ export async function tidyLedger(
 }
 
 /** Notes again and again how far the ledger has come, so that an older copy of it is noticed after a kill as well. */
-export async function noteProgress(ledger: Ledger, clock: Clock, signal: AbortSignal): Promise<void> {
+export async function noteProgress(ledger: LedgerUpkeep, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(EVERY_MS, signal);
     if (!signal.aborted) await ledger.noteProgress();

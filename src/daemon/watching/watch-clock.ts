@@ -1,4 +1,4 @@
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerControl } from '../../ledger/contract/ledger-control.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -15,7 +15,7 @@ const LONGEST_PAUSE_MS = 3_600_000;
  * at a time that now lies ahead would wait for it. A clock that is set ahead makes leads due early, which harms nobody; claiming sees to the leases then.
  */
 export async function watchClock(
-  ledger: Ledger,
+  ledger: LedgerControl,
   clock: Clock,
   emit: Emit,
   signal: AbortSignal,
@@ -34,7 +34,7 @@ export async function watchClock(
 }
 
 /** Gives why the ledger does not know it yet; undefined when it does, or when there is nothing to tell. */
-async function pullBack(byMs: number, ledger: Ledger, emit: Emit): Promise<LedgerError | undefined> {
+async function pullBack(byMs: number, ledger: LedgerControl, emit: Emit): Promise<LedgerError | undefined> {
   if (byMs < STEP_MS) return undefined;
   try {
     const moved = await ledger.clockWentBack(byMs);

@@ -1,6 +1,8 @@
 import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import type { Erased, LeadKey, Person, RejectedKey, Subject, ToldErasure } from '../../leads/person.ts';
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerDelivering } from '../../ledger/contract/ledger-delivering.ts';
+import type { LedgerPersons } from '../../ledger/contract/ledger-persons.ts';
+import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import { countOf } from '../../platform/text/format.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -34,7 +36,7 @@ const NOBODY: Person = { leads: [], rejected: [] };
  * What an erasure works with. The signal ends every wait; what was not done by then stays noted for a later erasure.
  */
 export interface EraseParts {
-  readonly ledger: Ledger;
+  readonly ledger: LedgerPersons & LedgerUpkeep & LedgerDelivering;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }

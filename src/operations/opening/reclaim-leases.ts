@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { LedgerDelivering } from '../../ledger/contract/ledger-delivering.ts';
 import {
   deadProcesses,
   holdProcessLock,
@@ -27,7 +27,7 @@ export function hasLiveProcess(dataDir: string): boolean {
  * when the leases expire. Keeps the leases of this process and of processes that may be alive. Restores this process's own lock
  * file if somebody deleted it. @returns how many batches were reclaimed
  */
-export async function reclaimLeases(ledger: Ledger, dataDir: string): Promise<number> {
+export async function reclaimLeases(ledger: LedgerDelivering, dataDir: string): Promise<number> {
   const folder = folderOf(dataDir);
   restoreProcessLocks(folder);
   let reclaimed = 0;
@@ -40,7 +40,7 @@ export async function reclaimLeases(ledger: Ledger, dataDir: string): Promise<nu
 }
 
 /** At the start, reclaims leases and removes the lock files of dead processes that hold none. */
-export async function reclaimAtStart(ledger: Ledger, dataDir: string, now: Date): Promise<void> {
+export async function reclaimAtStart(ledger: LedgerDelivering, dataDir: string, now: Date): Promise<void> {
   await reclaimLeases(ledger, dataDir);
   const folder = folderOf(dataDir);
   const dead = deadProcesses(folder, now);
