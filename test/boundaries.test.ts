@@ -414,8 +414,8 @@ function roomOf(path: string): string {
 
 /** `queries` of `src/ledger/queries/lead-list.ts`; `.` for a file of the room itself. */
 function innerRoomOf(path: string): string {
-  const [, , ...rest] = path.split('/');
-  return rest.length > 1 ? (rest[0] ?? '.') : '.';
+  const [first = '.', ...rest] = path.slice(`src/${roomOf(path)}/`.length).split('/');
+  return rest.length > 0 ? first : '.';
 }
 
 function ruleOf(room: string): Room | undefined {

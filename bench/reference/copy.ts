@@ -6,8 +6,8 @@ import { Client } from 'pg';
 import { request } from 'undici';
 import { readLead } from '../../src/leads/lead.ts';
 import { rowOf } from '../../src/sinks/lead-row.ts';
-import { migrations } from '../../src/sinks/postgres/migrations.ts';
-import { leadColumns } from '../../src/sinks/postgres/rows.ts';
+import { leadColumns } from '../../src/sinks/postgres/leads/lead-columns.ts';
+import { migrations } from '../../src/sinks/postgres/schema/migrations.ts';
 import { CopyIn } from './copy-in.ts';
 import { eachLine } from './each-line.ts';
 

@@ -120,6 +120,13 @@ export const mirrored: readonly Mirrored[] = [
   },
 ];
 
+/** How a mirrored table is described. @throws Error for a table that is not mirrored */
+export function mirroredTable(table: string): Mirrored {
+  const found = [...mirrored, leadContents].find(({ name }) => name === table);
+  if (!found) throw new Error(`the table ${table} is not mirrored`);
+  return found;
+}
+
 function table(name: string): Pick<Mirrored, 'name' | 'key' | 'columns'> {
   const found = tables.find((one) => one.name === name);
   if (!found) throw new Error(`there is no table ${name}`);

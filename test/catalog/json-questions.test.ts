@@ -3,7 +3,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
 import { relations } from '../../src/catalog/documented.ts';
 import { exportTables } from '../../src/exports/files/export.ts';
-import { migrations } from '../../src/sinks/postgres/migrations.ts';
+import { migrations } from '../../src/sinks/postgres/schema/migrations.ts';
 import { openPostgres, startDatabase } from '../sinks/postgres/database.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { migrations } from '../../src/sinks/postgres/migrations.ts';
+import { migrations } from '../../src/sinks/postgres/schema/migrations.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import { type Database, openPostgres, startDatabase } from '../sinks/postgres/database.ts';
 import { aBatch, aDelivery } from '../support/scene/a-delivery.ts';

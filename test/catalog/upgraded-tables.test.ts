@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { migrations } from '../../src/sinks/postgres/migrations.ts';
+import { migrations } from '../../src/sinks/postgres/schema/migrations.ts';
 import { openPostgres, startDatabase } from '../sinks/postgres/database.ts';
 import { aBatch } from '../support/scene/a-delivery.ts';
 import { uniqueName } from '../support/servers/services.ts';

@@ -54,7 +54,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a delivery that another ledger brings takes the place of its row in PostgreSQL',
     without: 'a ledger that was made anew shows every delivery twice',
-    file: 'src/sinks/postgres/written-deliveries.ts',
+    file: 'src/sinks/postgres/mirror/write-deliveries.ts',
     text: 'if (isOneOfSeveral) await takeOver(client, ledgerNo, rows);',
     instead: 'void isOneOfSeveral;',
     tests: ['test/catalog/mirror.test.ts'],
@@ -62,7 +62,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'an upgrade of PostgreSQL’s tables makes the views of others again',
     without: 'what analysts made over a table that becomes a view is gone after the upgrade',
-    file: 'src/sinks/postgres/schema.ts',
+    file: 'src/sinks/postgres/schema/schema.ts',
     text: '    await giveBack();\n',
     instead: '',
     tests: ['test/catalog/upgraded-tables.test.ts'],
@@ -110,7 +110,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'the leads of a part in one transaction of PostgreSQL',
     without: 'rows that are taken back after the lease was lost stay in PostgreSQL',
-    file: 'src/sinks/postgres/transaction.ts',
+    file: 'src/sinks/postgres/connection/transaction.ts',
     text: '    BEGIN ISOLATION LEVEL READ COMMITTED ${mode};\n',
     instead: '    SELECT 1;\n',
     tests: ['test/sinks/postgres', 'test/faults/sinks/postgres.test.ts'],
@@ -118,11 +118,11 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'an erasure waits for who is overwriting the lead',
     without: 'a former content of an erased person stays in PostgreSQL',
-    file: 'src/sinks/postgres/erase.ts',
+    file: 'src/sinks/postgres/leads/erase.ts',
     text: '    `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,\n    `DELETE FROM _contents t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,\n',
     instead:
       '    `DELETE FROM _contents t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,\n    `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,\n',
-    tests: ['test/sinks/postgres/answers.test.ts'],
+    tests: ['test/sinks/postgres/leads/answers.test.ts'],
   },
   {
     name: 'a content comes from the ledger where PostgreSQL does not have it',
@@ -135,7 +135,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'delivered only after the COMMIT',
     without: 'rows are reported that PostgreSQL then does not have',
-    file: 'src/sinks/postgres/transaction.ts',
+    file: 'src/sinks/postgres/connection/transaction.ts',
     text: "mode === 'TRY' ? CHECK_AND_ROLL_BACK : 'COMMIT'",
     instead: 'CHECK_AND_ROLL_BACK',
     tests: ['test/sinks/postgres'],
@@ -192,10 +192,10 @@ export const deliverySafeguards: readonly Safeguard[] = [
     name: 'rows are committed with synchronous_commit on',
     without:
       'a crash of PostgreSQL takes back rows that were reported as delivered, where its default is "off"',
-    file: 'src/sinks/postgres/transaction.ts',
+    file: 'src/sinks/postgres/connection/transaction.ts',
     text: "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'",
     instead: 'SELECT 1',
-    tests: ['test/sinks/postgres/durable-commit.test.ts'],
+    tests: ['test/sinks/postgres/connection/durable-commit.test.ts'],
   },
   {
     name: 'few batches of a sink are on their way in Redis',

@@ -37,7 +37,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'messages that may hold a value are left out',
     without: 'a trigger of PostgreSQL puts personal data into log and alerts',
-    file: 'src/sinks/postgres/judge-error.ts',
+    file: 'src/sinks/postgres/connection/judge-error.ts',
     text: 'if (where !== undefined) return false;',
     instead: '',
     tests: ['test/sinks/postgres/postgres.test.ts'],
@@ -133,7 +133,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a message about a name in the statement needs a position in it',
     without: 'PostgreSQL takes a lead’s value for a name, and the log shows it',
-    file: 'src/sinks/postgres/judge-error.ts',
+    file: 'src/sinks/postgres/connection/judge-error.ts',
     text: '(NAMES_IN_STATEMENT.test(code) && position !== undefined);',
     instead: "(NAMES_IN_STATEMENT.test(code) || position === '');",
     tests: ['test/sinks/postgres/postgres.test.ts'],

@@ -13,10 +13,10 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'the mirror looks up rows by their index',
     without: 'a first round takes time in proportion to the square of its rows',
-    file: 'src/sinks/postgres/rows-by-index.ts',
+    file: 'src/sinks/postgres/mirror/write-versions.ts',
     text: 'WHERE ${condition} OFFSET 0) found',
     instead: 'WHERE ${condition}) found',
-    tests: ['test/sinks/postgres/mirrored-rows.test.ts'],
+    tests: ['test/sinks/postgres/mirror/mirrored-rows.test.ts'],
   },
   {
     name: 'a changed lead reads its own deliveries',
@@ -127,7 +127,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'blanks are no address',
     without: 'a tab counts as an email address, in one store and not in the other',
-    file: 'src/sinks/postgres/answering-views.ts',
+    file: 'src/sinks/postgres/schema/presence-step.ts',
     text: 'btrim(l.${column}, ${BLANKS})',
     instead: "btrim(l.${column}, ' ')",
     tests: ['test/catalog/speed-to-lead.test.ts'],
@@ -159,7 +159,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'a client’s first time is that of the lead to the microsecond',
     without: 'a join of v_clients with its leads by time loses rows in PostgreSQL',
-    file: 'src/sinks/postgres/answering-views.ts',
+    file: 'src/sinks/postgres/schema/presence-step.ts',
     text: 'min(coalesce(l.created_at, k.created_at)) AS first',
     instead: 'min(k.created_at) AS first',
     tests: ['test/catalog/far-times.test.ts'],
@@ -175,7 +175,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'PostgreSQL no longer shows a lead as gone once it is back',
     without: 'analysts write off leads that the service lists',
-    file: 'src/sinks/postgres/answering-views.ts',
+    file: 'src/sinks/postgres/schema/presence-step.ts',
     text: 'WHERE p.last_listed_at IS NOT NULL AND p.noted_at',
     instead: 'WHERE p.noted_at',
     tests: ['test/catalog/speed-to-lead.test.ts'],

@@ -16,15 +16,15 @@ import {
   type Tested,
   WITHOUT_LEASE,
 } from '../sink.ts';
-import { Database } from './database.ts';
-import { eraseLeads, eraseRejected } from './erase.ts';
-import { findIn, received } from './find-person.ts';
-import { isSchemaName, quoted } from './identifier.ts';
-import { PostgresMirror } from './postgres-mirror.ts';
-import { staleComments, writeComments } from './refresh-comments.ts';
-import { checkSchema, isOlder, madeOf, migrate } from './schema.ts';
-import { storedAfter } from './stored-leads.ts';
-import { partsOf, upsert } from './upsert.ts';
+import { Database } from './connection/database.ts';
+import { eraseLeads, eraseRejected } from './leads/erase.ts';
+import { findIn, received } from './leads/find-person.ts';
+import { storedAfter } from './leads/stored-leads.ts';
+import { partsOf, upsert } from './leads/upsert.ts';
+import { PostgresMirror } from './mirror/postgres-mirror.ts';
+import { staleComments, writeComments } from './schema/refresh-comments.ts';
+import { checkSchema, isOlder, madeOf, migrate } from './schema/schema.ts';
+import { isSchemaName, quoted } from './sql/identifier.ts';
 
 /** Ten million deliveries are rewritten in some minutes. */
 const UPGRADE_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/leads/delivery.ts';
 import type { Refused } from '../../../src/leads/outcome.ts';
-import { migrations } from '../../../src/sinks/postgres/migrations.ts';
+import { migrations } from '../../../src/sinks/postgres/schema/migrations.ts';
 import { LeaseOver, type Sink, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
 import { aLead } from '../../support/scene/a-lead.ts';

@@ -1,0 +1,208 @@
+import type { ClientBase } from 'pg';
+import { relations } from '../../../catalog/documented.ts';
+import { type Mirrored, mirroredTable } from '../../../catalog/mirrored.ts';
+import type { FormerName, HistoryRow, Overview, Renamed, StoredValue } from '../../../leads/history.ts';
+import { eraseLeads, type Key } from '../leads/erase.ts';
+import { quoted } from '../sql/identifier.ts';
+import { givenAs, heldAs, parameter, placeOf, TYPES, valuesOf } from './mirrored-columns.ts';
+import { storedAs } from './table-storage.ts';
+import { writeDeliveries } from './write-deliveries.ts';
+import { writeContents, writeVersions } from './write-versions.ts';
+
+/** The greatest number that has been brought of a ledger's table; 0 when nothing has. */
+export async function lastNumber(
+  client: ClientBase,
+  schema: string,
+  table: string,
+  ledger: string,
+): Promise<number> {
+  const { rows: stored, number, ofLedger } = storedAs(schema, table);
+  const { rows } = await client.query(
+    `SELECT coalesce(max(${number}), 0) AS no FROM ${stored} WHERE ${ofLedger}`,
+    [ledger],
+  );
+  return Number(rows[0].no);
+}
+
+/** Whether the row that a ledger has brought under that number is this one, in what never changes of it. */
+export async function hasRow(
+  client: ClientBase,
+  schema: string,
+  table: string,
+  ledger: string,
+  row: HistoryRow,
+): Promise<boolean> {
+  const { number, fixed, columns, timesInMs = false } = mirroredTable(table);
+  const conditions = fixed.map((name, at) => {
+    const type = TYPES[columns[placeOf(table, name)]?.type ?? 'text'];
+    const given = (as: string) => `($${at + 3}::${as}[])[1]`;
+    return `${name} IS NOT DISTINCT FROM ${timesInMs ? heldAs(type, given(givenAs(type))) : given(type)}`;
+  });
+  const { rowCount } = await client.query(
+    `SELECT FROM ${storedAs(schema, table).shown} WHERE _leadsync_ledger = $1 AND ${number} = $2 AND ${conditions.join(' AND ')}`,
+    [ledger, row.no, ...valuesOf(table, fixed, [row])],
+  );
+  return rowCount === 1;
+}
+
+/** Makes the last rows that a ledger has brought those of another one, which was lost; what is derived is removed. */
+export async function disownRows(
+  client: ClientBase,
+  schema: string,
+  table: string,
+  ledger: string,
+  count: number,
+): Promise<void> {
+  const { rows, number, ofLedger, lose } = storedAs(schema, table);
+  const first = `SELECT min(${number}) AS no FROM (SELECT ${number} FROM ${rows} WHERE ${ofLedger} ORDER BY ${number} DESC LIMIT $2) last`;
+  const lost = lose === undefined ? undefined : await lose(client, first, [ledger, count]);
+  const change = mirroredTable(table).derived
+    ? `DELETE FROM ${rows}`
+    : `UPDATE ${rows} SET ${lost ?? "_leadsync_ledger = $1 || '-lost'"}`;
+  await client.query(`${change} WHERE ${ofLedger} AND ${number} >= (${first})`, [ledger, count]);
+}
+
+/** The numbers of rows that may have changed since they were brought, in order. */
+export async function unsettledNumbers(
+  client: ClientBase,
+  schema: string,
+  table: string,
+  { ledger, after, limit }: { ledger: string; after: number; limit: number },
+): Promise<number[]> {
+  const { rows: stored, number, ofLedger, unsettled } = storedAs(schema, table);
+  if (unsettled === undefined) return [];
+  await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
+  const { rows } = await client.query(
+    `SELECT ${number} AS no FROM ${stored} WHERE ${ofLedger} AND ${number} > $2 AND ${unsettled}
+    ORDER BY ${number} LIMIT $3`,
+    [ledger, after, limit],
+  );
+  return rows.map(({ no }) => Number(no));
+}
+
+/** Writes rows as they are now, in place of what was brought of them before. Writing the same again changes nothing. */
+export async function writeRows(
+  client: ClientBase,
+  schema: string,
+  table: string,
+  ledger: string,
+  rows: readonly HistoryRow[],
+): Promise<void> {
+  await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
+  if (table === 'deliveries') return writeDeliveries(client, ledger, rows);
+  if (table === 'lead_versions') return writeVersions(client, ledger, rows);
+  if (table === 'lead_contents') return writeContents(client, rows);
+  const { columns, key } = mirroredTable(table);
+  const places = key.map((name) => placeOf(table, name));
+  const keyOf = ({ values }: HistoryRow) => places.map((at) => values[at]).join('\0');
+  const unique = [...new Map(rows.map((row) => [keyOf(row), row])).values()];
+  await client.query(upsertSql(storedAs(schema, table).rows, mirroredTable(table), columns.length), [
+    ...valuesOf(
+      table,
+      columns.map(({ name }) => name),
+      unique,
+    ),
+    ledger,
+  ]);
+  if (table === '_erased') await eraseLeads(client, schema, erasedKeys(unique));
+}
+
+/**
+ * Of sinks that are not there by their names the names that they are there by. Those that are were seen to; else every delivery would
+ * be looked at each time.
+ */
+export async function formerNames(
+  client: ClientBase,
+  schema: string,
+  ledger: string,
+  renamed: readonly Renamed[],
+): Promise<FormerName[]> {
+  await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
+  const { rows } = await client.query<FormerName>(
+    `WITH missing AS MATERIALIZED (
+      SELECT r.* FROM unnest($2::text[], $3::text[]) AS r (sink, named) WHERE NOT EXISTS (SELECT FROM _sinks s WHERE s.sink = r.sink)
+    )
+    SELECT m.sink, f.sink AS former FROM missing m CROSS JOIN LATERAL (
+      SELECT m.named AS sink
+      UNION SELECT n.sink FROM _sink_names n WHERE n.named = m.named AND EXISTS (
+        SELECT FROM _deliveries d JOIN _ledgers g ON g.ledger_no = d.ledger_no
+        WHERE d.sink_no = n.sink_no AND g.ledger = $1 AND NOT g.lost)
+    ) f WHERE f.sink <> m.sink`,
+    [ledger, renamed.map(({ sink }) => sink), renamed.map(({ named }) => named)],
+  );
+  return rows;
+}
+
+/** Another sink may have the former name by now: then that row is its own. */
+async function renameSinks(
+  client: ClientBase,
+  schema: string,
+  sinks: Overview['sinks'],
+  former: readonly FormerName[],
+): Promise<void> {
+  const names = sinks.map(([name]) => name);
+  for (const one of former)
+    if (!names.includes(one.former))
+      await client.query(
+        `UPDATE ${quoted(schema)}._sinks SET sink = $1 WHERE sink = $2 AND NOT EXISTS (SELECT FROM ${quoted(schema)}._sinks WHERE sink = $1)`,
+        [one.sink, one.former],
+      );
+}
+
+/** Writes how sinks and sources are, and removes client keys that no longer hold. */
+export async function writeOverview(
+  client: ClientBase,
+  schema: string,
+  ledger: string,
+  { sinks, sources, firstClientKey }: Overview,
+  former: readonly FormerName[],
+): Promise<void> {
+  await renameSinks(client, schema, sinks, former);
+  await writePresent(client, `${quoted(schema)}._sinks`, 'v_sink_health', sinks);
+  await writePresent(client, `${quoted(schema)}._sources`, 'v_freshness', sources);
+  await client.query(
+    `DELETE FROM ${quoted(schema)}._client_keys WHERE _leadsync_ledger = $1 AND key_no < coalesce($2, 9223372036854775807)`,
+    [ledger, firstClientKey ?? null],
+  );
+}
+
+function erasedKeys(rows: readonly HistoryRow[]): Key[] {
+  return rows.map(({ values: [, source, id] }) => ({ source: String(source), id: String(id) }));
+}
+
+/** What differs is written, and nothing else: json cannot be compared, and does not change under a row's key. */
+function upsertSql(table: string, { key, columns }: Mirrored, count: number): string {
+  const names = columns.map((column) => column.name);
+  const compared = columns.filter(({ type }) => type !== 'json').map((column) => column.name);
+  const row = (from: string) => compared.map((one) => `${from}.${one}`).join(', ');
+  return `
+    INSERT INTO ${table} AS stored (${names.join(', ')}, _leadsync_ledger)
+    SELECT given.*, $${count + 1}::text FROM unnest(${columns.map(({ type }, at) => `$${at + 1}::${TYPES[type]}[]`).join(', ')}) AS given
+    ON CONFLICT (${key.join(', ')}) DO UPDATE SET
+      ${names.map((one) => `${one} = excluded.${one}`).join(', ')}, _leadsync_ledger = excluded._leadsync_ledger
+    WHERE (${row('stored')}, stored._leadsync_ledger) IS DISTINCT FROM (${row('excluded')}, excluded._leadsync_ledger)`;
+}
+
+/** Of what a view of the ledger shows, the columns that the table has: how long ago something is, PostgreSQL reckons itself. */
+async function writePresent(
+  client: ClientBase,
+  table: string,
+  view: string,
+  rows: readonly (readonly StoredValue[])[],
+): Promise<void> {
+  const columns = (relations.find(({ name }) => name === view)?.columns ?? [])
+    .map((column, at) => ({ ...column, at }))
+    .filter(({ name }) => name !== 'age_seconds');
+  const [key, ...rest] = columns.map(({ name }) => name);
+  await client.query(
+    `INSERT INTO ${table} (${[key, ...rest].join(', ')})
+    SELECT * FROM unnest(${columns.map(({ type }, at) => `$${at + 1}::${TYPES[type]}[]`).join(', ')})
+    ON CONFLICT (${key}) DO UPDATE SET ${rest.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+    columns.map((column) =>
+      parameter(
+        column.type,
+        rows.map((row) => row[column.at] ?? null),
+      ),
+    ),
+  );
+}

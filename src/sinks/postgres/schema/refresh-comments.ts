@@ -1,0 +1,34 @@
+import type { ClientBase } from 'pg';
+import { quoted } from '../sql/identifier.ts';
+import { commented, statementOf } from './comments.ts';
+
+/** What is locked by somebody is explained another time. */
+const PATIENCE = '200ms';
+
+/** What a schema's tables, views and columns say of themselves now, as far as this user may change it. */
+const PRESENT = `
+  SELECT c.relname || coalesce('.' || a.attname, '') AS name, d.description AS text
+  FROM pg_class c
+  CROSS JOIN LATERAL (SELECT 0 AS attnum, NULL AS attname
+    UNION ALL SELECT attnum, attname FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) a
+  LEFT JOIN pg_description d ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = a.attnum
+  WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'v') AND pg_has_role(c.relowner, 'USAGE')`;
+
+/** The statements that bring comments to this version's words, for a schema that needs no migration. Only reads. */
+export async function staleComments(client: ClientBase, schema: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string; text: string | null }>(PRESENT, [quoted(schema)]);
+  const present = new Map(rows.map(({ name, text }) => [name, text]));
+  return commented
+    .filter(({ name, text }) => present.has(name) && present.get(name) !== text)
+    .map(statementOf);
+}
+
+/** Writes comments anew, or throws when somebody locks a table: they are worth no waiting. */
+export async function writeComments(
+  client: ClientBase,
+  schema: string,
+  statements: readonly string[],
+): Promise<void> {
+  await client.query(`SET LOCAL search_path = ${quoted(schema)}; SET LOCAL lock_timeout = '${PATIENCE}'`);
+  await client.query(statements.join(';\n'));
+}
