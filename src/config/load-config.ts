@@ -1,5 +1,5 @@
 import { rightsOfOthers } from '../platform/files/others-rights.ts';
-import { NotRead, readRegularFile } from '../platform/files/regular-file.ts';
+import { readRegularFile, UnreadableFile } from '../platform/files/regular-file.ts';
 import type { SinkType } from '../sinks/sink.ts';
 import type { Config, LedgerConfig } from './contract/config.ts';
 import { type ConfigValue, effectiveValues, inlineSecrets } from './effective-values.ts';
@@ -110,9 +110,9 @@ function readText(
     return new TextDecoder('utf-8', { fatal: true }).decode(readFile(file));
   } catch (error) {
     const { code } = error as { code?: unknown };
-    if (error instanceof NotRead && error.because === 'kind')
+    if (error instanceof UnreadableFile && error.because === 'kind')
       faults.addWhole('is a named pipe or a device', 'name a regular file: each reload reads it again');
-    else if (error instanceof NotRead) addTooLarge(faults);
+    else if (error instanceof UnreadableFile) addTooLarge(faults);
     else if (code === 'ENOENT')
       faults.addWhole('there is no such file', '`leadsync init` writes one, -c names another');
     else if (code === 'EISDIR') faults.addWhole('is a folder', 'name the file in it');

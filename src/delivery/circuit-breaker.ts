@@ -1,4 +1,4 @@
-import type { Attempted } from '../leads/judge.ts';
+import type { AttemptedDelivery } from '../leads/judge.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import { HEALTHY, REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
 import type { Random } from '../platform/time/clock.ts';
@@ -37,7 +37,7 @@ export const MOST_EXCUSES = 10;
 /** Returns how a sink is doing after an attempt: whether it is held, when it is probed, and how fast it recovers. */
 export function nextHealth(
   health: SinkHealth,
-  all: readonly Attempted[],
+  all: readonly AttemptedDelivery[],
   now: Date,
   random: Random,
 ): SinkHealth {
@@ -64,7 +64,11 @@ export function nextHealth(
  * Returns whether a sink is held and these are not its probe. What was under way when the sink was held says nothing about whether
  * it has recovered since, however long its answer takes.
  */
-function isNoProbe({ heldSince, probeAt }: SinkHealth, attempted: readonly Attempted[], now: Date): boolean {
+function isNoProbe(
+  { heldSince, probeAt }: SinkHealth,
+  attempted: readonly AttemptedDelivery[],
+  now: Date,
+): boolean {
   if (!heldSince || !probeAt) return false;
   if (now < probeAt) return true;
   // A hold in the future is one of before the clock was set back: nothing can be told from its time.
@@ -75,7 +79,7 @@ function isNoProbe({ heldSince, probeAt }: SinkHealth, attempted: readonly Attem
  * Returns whether an erasure notice failed although the endpoint answered: an error, or "not found", of one that does not
  * know the lead. That says nothing about leads, which must not wait for it.
  */
-export function isOfErasedAlone({ ofErased, outcome }: Attempted): boolean {
+export function isOfErasedAlone({ ofErased, outcome }: AttemptedDelivery): boolean {
   return (
     ofErased && outcome.kind === 'unavailable' && outcome.httpStatus !== undefined && !asksToWait(outcome)
   );
@@ -92,7 +96,7 @@ export function isExplained({ recent }: SinkHealth, failures: number): boolean {
   return (failed / others) ** failures >= UNLIKELY;
 }
 
-function isGone(one: Attempted): one is Attempted & { outcome: Unavailable } {
+function isGone(one: AttemptedDelivery): one is AttemptedDelivery & { outcome: Unavailable } {
   return one.outcome.kind === 'unavailable' && one.outcome.gone === true;
 }
 
@@ -100,7 +104,7 @@ function isGone(one: Attempted): one is Attempted & { outcome: Unavailable } {
  * Counts the leads whose refusal may be the endpoint's fault. Somebody who retries what is still wrong must not hold the sink
  * up, nor must an endpoint that takes leads and does not know what an erased one is.
  */
-function withRefusals(health: SinkHealth, attempted: readonly Attempted[], now: Date): SinkHealth {
+function withRefusals(health: SinkHealth, attempted: readonly AttemptedDelivery[], now: Date): SinkHealth {
   const telling = attempted.filter(
     ({ outcome, refusedAt, retried, ofErased }) =>
       outcome.kind === 'refused' && refusedAt === undefined && !retried && !ofErased,

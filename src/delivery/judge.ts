@@ -1,4 +1,4 @@
-import type { Attempted, Judge, Judgement, Verdict } from '../leads/judge.ts';
+import type { AttemptedDelivery, Judge, Judgement, Verdict } from '../leads/judge.ts';
 import type { Refused, Unavailable } from '../leads/outcome.ts';
 import { REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-health.ts';
 import type { Random } from '../platform/time/clock.ts';
@@ -39,7 +39,7 @@ export function judgeBy(policyOf: (sink: string) => RetryPolicy, random: Random)
   };
 }
 
-function verdictOn(one: Attempted, after: SinkHealth, refusing: boolean, waits: Waits): Verdict {
+function verdictOn(one: AttemptedDelivery, after: SinkHealth, refusing: boolean, waits: Waits): Verdict {
   const { outcome } = one;
   switch (outcome.kind) {
     case 'delivered':
@@ -56,7 +56,7 @@ function verdictOn(one: Attempted, after: SinkHealth, refusing: boolean, waits: 
   }
 }
 
-function unavailable(one: Attempted, outcome: Unavailable, after: SinkHealth, waits: Waits): Verdict {
+function unavailable(one: AttemptedDelivery, outcome: Unavailable, after: SinkHealth, waits: Waits): Verdict {
   if (isOfErasedAlone(one)) return counted(one, outcome, waits);
   if (!othersGotThrough(after, one)) return soonAgain(one, outcome, waits);
   const failures = one.attempts + one.excused + 1;
@@ -74,52 +74,60 @@ function isHeldBack({ heldSince, pausedSince }: SinkHealth): boolean {
  * everything, says nothing about the sink, or a few bad leads would hold it again and again; nor is it dead at once, for
  * a sink may refuse everything twice.
  */
-function isNews(one: Attempted): boolean {
+function isNews(one: AttemptedDelivery): boolean {
   return one.refusedAt === undefined;
 }
 
 /** Whether the destination took another lead while this one waited: then it is not down. */
-function othersGotThrough({ lastDeliveredAt }: SinkHealth, one: Attempted): boolean {
+function othersGotThrough({ lastDeliveredAt }: SinkHealth, one: AttemptedDelivery): boolean {
   return lastDeliveredAt !== undefined && lastDeliveredAt >= one.waitingSince;
 }
 
 function settled(
   state: 'delivered' | 'dead',
-  { attempts, excused }: Attempted,
+  { attempts, excused }: AttemptedDelivery,
   reason: string | undefined,
 ): Verdict {
   return { state, attempts: attempts + 1, excused, nextAttemptAt: undefined, reason };
 }
 
 /** The attempt does not count. */
-function pending({ attempts, excused }: Attempted, nextAttemptAt: Date, reason: string | undefined): Verdict {
+function pending(
+  { attempts, excused }: AttemptedDelivery,
+  nextAttemptAt: Date,
+  reason: string | undefined,
+): Verdict {
   return { state: 'pending', attempts, excused, nextAttemptAt, reason };
 }
 
 /** Waits with its sink. Due when the next probe is, behind those that wait longer. */
-function waiting(one: Attempted, after: SinkHealth, now: Date): Verdict {
+function waiting(one: AttemptedDelivery, after: SinkHealth, now: Date): Verdict {
   return pending(one, after.probeAt ?? now, 'reason' in one.outcome ? one.outcome.reason : undefined);
 }
 
 /** Nobody got through either, so the attempt does not count; a few more like it, and the sink is held. */
-function soonAgain(one: Attempted, { reason }: Unavailable, { policy, now, random }: Waits): Verdict {
+function soonAgain(one: AttemptedDelivery, { reason }: Unavailable, { policy, now, random }: Waits): Verdict {
   const first = Math.min(policy.scheduleMs[0] ?? SOON_MS, LATEST_SOON_MS);
   return excusedOnce(one, after(now, backOffMs(0, first, first, random)), reason);
 }
 
 /** The sink fails so often that it is no fault of the lead: tried again at once, or nearly so. */
-function excused(one: Attempted, { reason }: Unavailable, { policy, now, random }: Waits): Verdict {
+function excused(one: AttemptedDelivery, { reason }: Unavailable, { policy, now, random }: Waits): Verdict {
   const wait = Math.min(policy.scheduleMs[0] ?? EXCUSED_WAIT_MS, EXCUSED_WAIT_MS);
   return excusedOnce(one, after(now, backOffMs(0, wait, wait, random)), reason);
 }
 
 /** Remembered with the lead: its own failures must not pass for those of its sink. */
-function excusedOnce(one: Attempted, nextAttemptAt: Date, reason: string): Verdict {
+function excusedOnce(one: AttemptedDelivery, nextAttemptAt: Date, reason: string): Verdict {
   return { ...pending(one, nextAttemptAt, reason), excused: one.excused + 1 };
 }
 
 /** One step along the retry schedule; dead when it is used up. */
-function counted(one: Attempted, outcome: Unavailable | Refused, { policy, now, random }: Waits): Verdict {
+function counted(
+  one: AttemptedDelivery,
+  outcome: Unavailable | Refused,
+  { policy, now, random }: Waits,
+): Verdict {
   const attempts = one.attempts + 1;
   const wait = retryWaitMs(policy, attempts, random);
   if (wait === undefined)

@@ -23,11 +23,11 @@ export interface Overview {
   /** The number of the first client key that there is; those before it no longer hold. Undefined: there is none. */
   readonly firstClientKey: number | undefined;
   /** Sinks whose deliveries have another name in their ids: the one that they had first. */
-  readonly renamed: readonly Renamed[];
+  readonly renamed: readonly RenamedSink[];
 }
 
 /** A sink by its present name, and the name in its deliveries' ids. */
-export interface Renamed {
+export interface RenamedSink {
   readonly sink: string;
   readonly named: string;
 }

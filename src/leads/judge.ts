@@ -3,7 +3,7 @@ import type { Outcome } from './outcome.ts';
 import type { SinkHealth } from './sink-health.ts';
 
 /** What the ledger knows of a delivery when its attempt ends. */
-export interface Attempted {
+export interface AttemptedDelivery {
   /** Attempts that were counted before this one. */
   readonly attempts: number;
   /** Failures that used up no attempt although the sink was not held: the sink was the likelier cause. */
@@ -46,6 +46,6 @@ export interface Judgement {
 export type Judge = (
   sink: string,
   health: SinkHealth,
-  attempted: readonly Attempted[],
+  attempted: readonly AttemptedDelivery[],
   now: Date,
 ) => Judgement;

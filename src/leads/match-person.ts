@@ -1,4 +1,4 @@
-import { isSamePhone, normalisedEmail, normalisedPhone } from './client.ts';
+import { isSamePhone, normalisedEmail, normalisedPhone } from './contact.ts';
 import type { Subject } from './person.ts';
 
 /** Whether the JSON of a lead, as received, is about that person. Of a rejected lead, which may be any JSON or none, searches all text. */

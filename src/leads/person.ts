@@ -24,7 +24,7 @@ export interface Person {
 }
 
 /** What was taken out of the ledger. */
-export interface Erased {
+export interface ErasureCounts {
   readonly versions: number;
   readonly rejected: number;
   /** Attempts whose answer or error was removed. */
@@ -36,7 +36,7 @@ export interface Erased {
 }
 
 /** How far a sink has been told that leads were erased; each is a number of leads. */
-export interface ToldErasure {
+export interface SinkErasure {
   readonly sink: string;
   /** The sink got them, or may have got them. */
   readonly had: number;
@@ -53,7 +53,7 @@ export interface ToldErasure {
 }
 
 /** Where a sink brought leads until it was configured to bring them elsewhere. */
-export interface FormerPlace {
+export interface FormerDestination {
   readonly sink: string;
   readonly place: string;
   readonly until: Date;
@@ -62,7 +62,7 @@ export interface FormerPlace {
 }
 
 /** A lead that was erased, where some place was not reached yet. */
-export interface Unfinished extends LeadKey {
+export interface UnfinishedErasure extends LeadKey {
   readonly erasedAt: Date;
 }
 

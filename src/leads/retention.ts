@@ -2,7 +2,7 @@
 export const RETAINED = ['leads', 'versions', 'attempts', 'rejected_leads'] as const;
 
 /** A name of `RETAINED`; under it `retention` in the configuration says how long. */
-export type Retained = (typeof RETAINED)[number];
+export type RetainedKind = (typeof RETAINED)[number];
 
 /** How long each kind is kept, in ms; absent: for ever. */
-export type Retention = Readonly<Partial<Record<Retained, number | undefined>>>;
+export type Retention = Readonly<Partial<Record<RetainedKind, number | undefined>>>;

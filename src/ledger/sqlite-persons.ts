@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Erased } from '../leads/person.ts';
+import type { ErasureCounts } from '../leads/person.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { LedgerPersons } from './contract/ledger-persons.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
@@ -49,9 +49,9 @@ export function personsOf(db: Database.Database, access: LedgerAccess, clock: Cl
 
     erase: async (person, tell) => {
       const setAside = await access.write(() => erasing.begin(person));
-      const parts: Erased[] = [];
+      const parts: ErasureCounts[] = [];
       for (const lead of person.leads) parts.push(await access.write(() => erasing.lead(lead, tell)));
-      const sum = (of: (part: Erased) => number) => parts.reduce((total, part) => total + of(part), 0);
+      const sum = (of: (part: ErasureCounts) => number) => parts.reduce((total, part) => total + of(part), 0);
       return {
         versions: sum((part) => part.versions),
         rejected: sum((part) => part.rejected) + setAside,

@@ -1,11 +1,11 @@
 import type { Config } from '../config/contract/config.ts';
 import type { Clock } from '../platform/time/clock.ts';
-import { SinkUnavailable, type Tested } from '../sinks/sink.ts';
+import { SinkUnavailable, type TestResult } from '../sinks/sink.ts';
 import { testBatch } from '../sinks/test-batch.ts';
 import { openSink } from './opening/open-sinks.ts';
 
 /** What a test event came to, and how long it took in all. */
-export interface SinkTest extends Tested {
+export interface SinkTest extends TestResult {
   readonly durationMs: number;
 }
 
@@ -30,7 +30,7 @@ export async function testSink(
   }
 }
 
-function unavailable(error: unknown): Tested {
+function unavailable(error: unknown): TestResult {
   if (!(error instanceof SinkUnavailable)) throw error;
   return { arrived: false, what: [error.message, error.hint].filter(Boolean).join(' ') };
 }

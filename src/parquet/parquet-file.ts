@@ -15,24 +15,24 @@ const SAMPLE = 64;
 
 type Rows = readonly (readonly ParquetCell[])[];
 
-interface Typed {
+interface ColumnEncoding {
   readonly element: Omit<SchemaElement, 'name' | 'repetition_type'>;
   /** Texts of which hardly two are alike: nobody looks for repeats, nor for the least and greatest. */
-  readonly various?: (rows: Rows, at: number) => boolean;
+  readonly isHighCardinality?: (rows: Rows, at: number) => boolean;
   readonly write: (cell: Exclude<ParquetCell, null>) => unknown;
 }
 
-const TEXT: Typed = {
+const TEXT: ColumnEncoding = {
   element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-  various: hardlyRepeats,
+  isHighCardinality: mostlyDistinct,
   write: String,
 };
 const INTEGER = { type: 'INT64' } as const;
 
 /** JSON is text: every reader takes it, and a lead's own is kept to the last character. */
-const JSON_TEXT: Typed = { ...TEXT, various: () => true };
+const JSON_TEXT: ColumnEncoding = { ...TEXT, isHighCardinality: () => true };
 
-const types: Readonly<Record<ColumnType, Typed>> = {
+const encodings: Readonly<Record<ColumnType, ColumnEncoding>> = {
   text: TEXT,
   json: JSON_TEXT,
   jsonb: JSON_TEXT,
@@ -156,7 +156,7 @@ function schemaOf(columns: readonly Column[]): SchemaElement[] {
   return [
     { name: 'root', num_children: columns.length },
     ...columns.map(({ name, type }) => ({
-      ...types[type].element,
+      ...encodings[type].element,
       name,
       repetition_type: 'OPTIONAL' as const,
     })),
@@ -165,8 +165,8 @@ function schemaOf(columns: readonly Column[]): SchemaElement[] {
 
 /** A column whose values are made when it is its turn, so that not all of them are in memory once more at the same time. */
 function columnOf({ name, type }: Column, rows: Rows, at: number): ColumnSource {
-  const { various, write } = types[type];
-  const plain = various?.(rows, at) ?? false;
+  const { isHighCardinality, write } = encodings[type];
+  const plain = isHighCardinality?.(rows, at) ?? false;
   const cells = () => rows.map((row) => row[at] ?? null);
   return {
     name,
@@ -198,7 +198,7 @@ function inUtf8(cells: readonly ParquetCell[]): (Uint8Array | null)[] {
 }
 
 /** Most rows have the time of the row before. */
-function repeating(write: Typed['write']) {
+function repeating(write: ColumnEncoding['write']) {
   let last: ParquetCell = null;
   let written: unknown = null;
   return (cell: ParquetCell) => {
@@ -211,7 +211,7 @@ function repeating(write: Typed['write']) {
 }
 
 /** Whether most of a column's cells differ, by a sample. */
-function hardlyRepeats(rows: Rows, column: number): boolean {
+function mostlyDistinct(rows: Rows, column: number): boolean {
   const some = rows.filter((_, at) => at % Math.ceil(rows.length / SAMPLE) === 0).map((row) => row[column]);
   return new Set(some).size > some.length * 0.75;
 }

@@ -12,7 +12,7 @@ interface Part<Item> {
 }
 
 /** What the parts of an attempt go by. */
-interface PartsManner {
+interface PartsOptions {
   readonly under: AttemptUnderWay;
   /** How long one part may take, in ms: after the first, none begins for which there is less time left. */
   readonly partMs: number;
@@ -31,9 +31,9 @@ interface PartsManner {
 export async function attemptParts<Item>(
   parts: readonly (readonly Item[])[],
   attempt: (part: readonly Item[]) => Promise<Delivered | Refused>,
-  { under, partMs }: PartsManner = { under: WITHOUT_LEASE, partMs: 0 },
+  { under, partMs }: PartsOptions = { under: WITHOUT_LEASE, partMs: 0 },
 ): Promise<Outcome[]> {
-  const waiting = placed(parts);
+  const waiting = withPositions(parts);
   const outcomes: Outcome[] = parts.flat().map(() => UNTRIED);
   const settle = ({ at, items }: Part<Item>, outcome: Outcome) =>
     outcomes.fill(outcome, at, at + items.length);
@@ -72,7 +72,7 @@ export async function attemptParts<Item>(
   return outcomes;
 }
 
-function placed<Item>(parts: readonly (readonly Item[])[]): Part<Item>[] {
+function withPositions<Item>(parts: readonly (readonly Item[])[]): Part<Item>[] {
   let at = 0;
   return parts.map((items) => {
     const part = { at, items };

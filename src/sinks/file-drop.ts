@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { codeOf } from '../platform/failures/error-code.ts';
 import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from '../platform/files/files.ts';
 import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
-import { folderFailure, makingFailure } from './folder-failure.ts';
+import { creationFailure, folderFailure } from './folder-failure.ts';
 import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from './sink.ts';
 
 /** Leads are personal data: whoever else should read them shares the group. */
@@ -65,7 +65,7 @@ export class FileDrop {
     try {
       await makeFolderDurably(this.#files, this.#directory, FOLDER_MODE);
     } catch (error) {
-      throw makingFailure(this.#directory, error);
+      throw creationFailure(this.#directory, error);
     }
     this.#folderMade = true;
   }
@@ -113,7 +113,7 @@ export class FileDrop {
     } catch (error) {
       const directory = this.#directory;
       if (codeOf(error) === 'ENOENT' && dirname(folder) !== folder) await this.#probe(dirname(folder));
-      else throw folder === directory ? folderFailure(directory, error) : makingFailure(directory, error);
+      else throw folder === directory ? folderFailure(directory, error) : creationFailure(directory, error);
     }
   }
 

@@ -29,20 +29,20 @@ const READING: typeof MAKING = { EACCES: NOT_FOR_US, EPERM: NOT_FOR_US };
 
 /** A folder that cannot be written to: which one, what is wrong with it, what to do. */
 export function folderFailure(folder: string, cause: unknown): SinkUnavailable {
-  return inWords(folder, cause);
+  return sinkUnavailable(folder, cause);
 }
 
 /** The same for a folder that cannot be read. */
 export function readingFailure(folder: string, cause: unknown): SinkUnavailable {
-  return inWords(folder, cause, READING, 'cannot be read');
+  return sinkUnavailable(folder, cause, READING, 'cannot be read');
 }
 
 /** The same for a folder that is not there, and cannot be made. */
-export function makingFailure(folder: string, cause: unknown): SinkUnavailable {
-  return inWords(folder, cause, MAKING);
+export function creationFailure(folder: string, cause: unknown): SinkUnavailable {
+  return sinkUnavailable(folder, cause, MAKING);
 }
 
-function inWords(
+function sinkUnavailable(
   folder: string,
   cause: unknown,
   special?: typeof MAKING,

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Batch, LeadEvent } from '../leads/delivery.ts';
-import type { FormerName, HistoryRow, Overview, Renamed } from '../leads/history.ts';
+import type { FormerName, HistoryRow, Overview, RenamedSink } from '../leads/history.ts';
 import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import type { LeadKey, Person, Subject } from '../leads/person.ts';
 import type { Clock } from '../platform/time/clock.ts';
@@ -24,7 +24,7 @@ export interface Sink {
    * leads. What it leaves at the destination can be told from a lead by a program that only knows leads, or is taken back.
    * @throws SinkUnavailable
    */
-  test(batch: Batch, signal: AbortSignal): Promise<Tested>;
+  test(batch: Batch, signal: AbortSignal): Promise<TestResult>;
   /** What `deliver` would send of this batch at this moment, made by the same code, with secrets masked. Sends nothing. */
   preview(batch: Batch): readonly Preview[];
   close(): Promise<void>;
@@ -78,7 +78,7 @@ export interface Mirror {
   /** Whether the ledger's row of that number is this one, in what never changes of it. */
   has(ledger: string, table: string, row: HistoryRow, signal: AbortSignal): Promise<boolean>;
   /** Makes the last rows of a ledger those of another one, which was lost. `count`: how many at most. */
-  disown(ledger: string, table: string, count: number, signal: AbortSignal): Promise<void>;
+  markLost(ledger: string, table: string, count: number, signal: AbortSignal): Promise<void>;
   /** The numbers of rows that may have changed since, in order. */
   unsettled(
     table: string,
@@ -86,13 +86,13 @@ export interface Mirror {
     signal: AbortSignal,
   ): Promise<readonly number[]>;
   /** The numbers of those of the given versions, in order, whose contents are not there. */
-  lacking(versions: readonly HistoryRow[], signal: AbortSignal): Promise<readonly number[]>;
+  missingContents(versions: readonly HistoryRow[], signal: AbortSignal): Promise<readonly number[]>;
   /** Writes rows in place of what was there under their keys. Gives how many of them were refused and left out. */
   write(ledger: string, table: string, rows: readonly HistoryRow[], signal: AbortSignal): Promise<number>;
   /** Which of these sinks are still known there by other names: what was brought of them has to be brought anew. */
   formerNames(
     ledger: string,
-    renamed: readonly Renamed[],
+    renamed: readonly RenamedSink[],
     signal: AbortSignal,
   ): Promise<readonly FormerName[]>;
   /** What is known by a former name goes on under the present one. */
@@ -106,7 +106,7 @@ export interface Mirror {
 }
 
 /** What became of a test event. */
-export interface Tested {
+export interface TestResult {
   readonly arrived: boolean;
   /** What arrived where, or why it was refused and what to do, in whole sentences. */
   readonly what: string;

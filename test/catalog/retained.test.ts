@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { queries } from '../../src/catalog/documented.ts';
 import type { Query } from '../../src/catalog/query.ts';
-import type { Retained } from '../../src/leads/retention.ts';
+import type { RetainedKind } from '../../src/leads/retention.ts';
 import { reconcile } from '../../src/operations/reconcile.ts';
 import { HOUR } from '../ledger/ledger-under-test.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
@@ -22,7 +22,7 @@ async function someRetained(): Promise<TwoStores> {
   return stores;
 }
 
-async function remove({ on }: TwoStores, kind: Retained): Promise<void> {
+async function remove({ on }: TwoStores, kind: RetainedKind): Promise<void> {
   await on.ledger.removeOld(kind, on.clock.in(-HOUR / 2), 0);
 }
 

@@ -63,7 +63,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     name: 'an upgrade of PostgreSQL’s tables makes the views of others again',
     without: 'what analysts made over a table that becomes a view is gone after the upgrade',
     file: 'src/sinks/postgres/schema/schema.ts',
-    text: '    await giveBack();\n',
+    text: '    await restoreViews();\n',
     instead: '',
     tests: ['test/catalog/upgraded-tables.test.ts'],
   },

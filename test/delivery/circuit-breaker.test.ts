@@ -9,7 +9,7 @@ import {
   SILENT_MS,
 } from '../../src/delivery/circuit-breaker.ts';
 import { EXCUSED_WAIT_MS, judgeBy } from '../../src/delivery/judge.ts';
-import type { Attempted, Verdict } from '../../src/leads/judge.ts';
+import type { AttemptedDelivery, Verdict } from '../../src/leads/judge.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import {
@@ -300,7 +300,7 @@ describe('a destination that fails at random', () => {
     }
 
     /** One attempt of a lead that is due; gives what became of it. */
-    attempt(lead: Partial<Attempted> = {}): Verdict {
+    attempt(lead: Partial<AttemptedDelivery> = {}): Verdict {
       const { course } = this;
       course.ms += 5;
       course.toProbe();

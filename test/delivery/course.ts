@@ -1,5 +1,5 @@
 import { judgeBy } from '../../src/delivery/judge.ts';
-import type { Attempted, Judgement } from '../../src/leads/judge.ts';
+import type { AttemptedDelivery, Judgement } from '../../src/leads/judge.ts';
 import type { Delivered, Outcome, Refused, Unavailable, Untried } from '../../src/leads/outcome.ts';
 import { HEALTHY, type SinkHealth } from '../../src/leads/sink-health.ts';
 
@@ -29,7 +29,7 @@ export class Course {
     return new Date(this.ms);
   }
 
-  settle(...batch: (Outcome | Attempted)[]): Judgement {
+  settle(...batch: (Outcome | AttemptedDelivery)[]): Judgement {
     const attempted = batch.map((one) => ('kind' in one ? anAttempt(one, { waitingSince: this.now }) : one));
     const judgement = judge('crm', this.health, attempted, this.now);
     this.health = judgement.health;
@@ -37,7 +37,7 @@ export class Course {
   }
 
   /** Each as a batch of its own, a millisecond apart. */
-  oneByOne(...outcomes: (Outcome | Attempted)[]): Judgement {
+  oneByOne(...outcomes: (Outcome | AttemptedDelivery)[]): Judgement {
     let last: Judgement | undefined;
     for (const outcome of outcomes) {
       this.ms += 1;
@@ -57,7 +57,7 @@ export class Course {
 
 export const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
 const AFTER_ANY_HOLD = new Date('2100-01-01T00:00:00Z');
-export const anAttempt = (outcome: Outcome, more: Partial<Attempted> = {}): Attempted => ({
+export const anAttempt = (outcome: Outcome, more: Partial<AttemptedDelivery> = {}): AttemptedDelivery => ({
   attempts: 0,
   excused: 0,
   waitingSince: new Date(0),
@@ -68,4 +68,4 @@ export const anAttempt = (outcome: Outcome, more: Partial<Attempted> = {}): Atte
   outcome,
   ...more,
 });
-export const refusedBefore = (at: Date): Attempted => anAttempt(refused, { refusedAt: at });
+export const refusedBefore = (at: Date): AttemptedDelivery => anAttempt(refused, { refusedAt: at });

@@ -128,7 +128,7 @@ async function bringContents(
   signal: AbortSignal,
 ): Promise<void> {
   if (versions.length === 0) return;
-  let lacking = await mirror.lacking(versions, signal);
+  let lacking = await mirror.missingContents(versions, signal);
   while (lacking.length > 0) {
     const contents = rowsOf(await parts.ledger.historyNow(leadContents.name, lacking));
     await write(mirror, leadContents.name, contents, parts, signal);
@@ -171,7 +171,7 @@ async function lastCommon(
     if (last === 0) return 0;
     const [row] = rowsOf(await ledger.historyNow(name, [last]));
     if (row && (await mirror.has(ledger.id, name, row, signal))) return last;
-    await mirror.disown(ledger.id, name, AT_ONCE, signal);
+    await mirror.markLost(ledger.id, name, AT_ONCE, signal);
   }
 }
 

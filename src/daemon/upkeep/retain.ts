@@ -1,4 +1,4 @@
-import { RETAINED, type Retained, type Retention } from '../../leads/retention.ts';
+import { RETAINED, type RetainedKind, type Retention } from '../../leads/retention.ts';
 import type { LedgerControl } from '../../ledger/contract/ledger-control.ts';
 import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -35,7 +35,7 @@ export async function retainOnce(
   { ledger, clock, emit }: RetainParts,
   signal: AbortSignal,
 ): Promise<void> {
-  const removed: Record<Retained, number> = { leads: 0, versions: 0, attempts: 0, rejected_leads: 0 };
+  const removed: Record<RetainedKind, number> = { leads: 0, versions: 0, attempts: 0, rejected_leads: 0 };
   for (const kind of RETAINED) {
     const keptMs = retention[kind];
     if (keptMs === undefined) continue;

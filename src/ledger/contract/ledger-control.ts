@@ -1,5 +1,5 @@
 import type { LeadId } from '../../leads/lead.ts';
-import type { Retained } from '../../leads/retention.ts';
+import type { RetainedKind } from '../../leads/retention.ts';
 import type { DeclaredSink, DeclaredSource, LastDeclared } from './declared.ts';
 import type { DeliveryFilter } from './ledger-queries.ts';
 
@@ -67,7 +67,7 @@ export interface LedgerControl {
    * it again with the `next` that it returns until that is undefined. Keeps every id, and content that is still owed.
    */
   removeOld(
-    kind: Retained,
+    kind: RetainedKind,
     before: Date,
     after: number,
   ): Promise<{ readonly removed: number; readonly next: number | undefined }>;

@@ -1,12 +1,12 @@
 import type {
-  Erased,
-  FormerPlace,
+  ErasureCounts,
+  FormerDestination,
   LeadKey,
   Person,
   PersonRecord,
+  SinkErasure,
   Subject,
-  ToldErasure,
-  Unfinished,
+  UnfinishedErasure,
 } from '../../leads/person.ts';
 
 /** What is asked for the sake of a person: to find, to give out and to remove what is held of them. */
@@ -21,13 +21,13 @@ export interface LedgerPersons {
    * delivery of the event `erased` instead, once. What is being attempted is left to its end, and counted. Whom it takes
    * is noted first, then each lead is one transaction; erasing again does what is left.
    */
-  erase(person: Person, tell: readonly string[]): Promise<Erased>;
+  erase(person: Person, tell: readonly string[]): Promise<ErasureCounts>;
   /** How far the sinks that may have leads have been told that they are erased. */
-  toldErasure(leads: readonly LeadKey[]): Promise<readonly ToldErasure[]>;
+  toldErasure(leads: readonly LeadKey[]): Promise<readonly SinkErasure[]>;
   /** Where sinks have brought some of these leads, before they were configured to bring them elsewhere. */
-  formerPlaces(leads: readonly LeadKey[]): Promise<readonly FormerPlace[]>;
+  formerPlaces(leads: readonly LeadKey[]): Promise<readonly FormerDestination[]>;
   /** Leads that were erased, until `finishErasing` tells that every place was reached: whoever was killed in between is gone on for. */
-  unfinishedErasures(): Promise<readonly Unfinished[]>;
+  unfinishedErasures(): Promise<readonly UnfinishedErasure[]>;
   /** Every place was reached: these erasures are done. */
   finishErasing(leads: readonly LeadKey[]): Promise<void>;
 }

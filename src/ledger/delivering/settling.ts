@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Batch, BatchRef, Delivery } from '../../leads/delivery.ts';
-import type { Attempted, Judge, Verdict } from '../../leads/judge.ts';
+import type { AttemptedDelivery, Judge, Verdict } from '../../leads/judge.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -181,7 +181,11 @@ export class Settling {
    * A batch of which nothing is settled is attempted again as the same batch, under a new lease, when its time has come.
    * One that was tried in part is not: the leads that were refused would stand before the others again.
    */
-  #keepOrEnd(batchNo: number, attempted: readonly Attempted[], verdicts: readonly Verdict[]): boolean {
+  #keepOrEnd(
+    batchNo: number,
+    attempted: readonly AttemptedDelivery[],
+    verdicts: readonly Verdict[],
+  ): boolean {
     const due = verdicts.map((verdict) =>
       verdict.state === 'pending' ? verdict.nextAttemptAt?.getTime() : undefined,
     );

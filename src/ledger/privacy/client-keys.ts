@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type Database from 'better-sqlite3';
-import { normalisedEmail, normalisedPhone } from '../../leads/client.ts';
+import { normalisedEmail, normalisedPhone } from '../../leads/contact.ts';
 import type { Lead } from '../../leads/lead.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 

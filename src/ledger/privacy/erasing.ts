@@ -1,6 +1,13 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
-import type { Erased, FormerPlace, LeadKey, Person, ToldErasure, Unfinished } from '../../leads/person.ts';
+import type {
+  ErasureCounts,
+  FormerDestination,
+  LeadKey,
+  Person,
+  SinkErasure,
+  UnfinishedErasure,
+} from '../../leads/person.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
@@ -60,7 +67,7 @@ export class Erasing {
   }
 
   /** Takes out a lead, and owes the word of it to those sinks of `tell` that may have it; doing it again takes out what has come since. */
-  lead({ source, leadId }: LeadKey, tell: readonly string[]): Erased {
+  lead({ source, leadId }: LeadKey, tell: readonly string[]): ErasureCounts {
     const now = this.#clock.now().getTime();
     this.#sql.dropKey.run(source, leadId);
     const counts = {
@@ -81,7 +88,7 @@ export class Erasing {
   }
 
   /** Of every sink that may have some of these leads. */
-  told(leads: readonly LeadKey[]): ToldErasure[] {
+  told(leads: readonly LeadKey[]): SinkErasure[] {
     const rows = leads.flatMap(({ source, leadId }) => this.#sql.told.all(source, leadId));
     return [...Map.groupBy(rows, ({ sink }) => sink)].map(([sink, ofSink]) => {
       const count = (state: DeliveryState) => ofSink.filter(({ told }) => told === state).length;
@@ -98,7 +105,7 @@ export class Erasing {
   }
 
   /** Where sinks brought some of these leads, was not told since, and bring nothing any more. */
-  formerPlaces(leads: readonly LeadKey[]): FormerPlace[] {
+  formerPlaces(leads: readonly LeadKey[]): FormerDestination[] {
     const rows = leads.flatMap(({ source, leadId: id }) => this.#sql.formerPlaces.all({ source, id }));
     return [...Map.groupBy(rows, ({ sink, until }) => `${sink} ${until}`).values()].flatMap((group) => {
       const [first] = group;
@@ -106,7 +113,7 @@ export class Erasing {
     });
   }
 
-  unfinished(): Unfinished[] {
+  unfinished(): UnfinishedErasure[] {
     return this.#sql.unfinished.all().map(({ source, id, erased_at }) => ({
       source,
       leadId: BigInt(id),

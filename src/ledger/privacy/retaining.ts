@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Retained } from '../../leads/retention.ts';
+import type { RetainedKind } from '../../leads/retention.ts';
 
 /** So many rows are looked at in one part. */
 const LOOKED_AT_ONCE = 500;
@@ -25,14 +25,14 @@ interface Sql {
  * waits for it. A lead keeps its row, its id and its hash, and what is owed keeps its content.
  */
 export class Retaining {
-  readonly #sql: Readonly<Record<Retained, Sql>>;
+  readonly #sql: Readonly<Record<RetainedKind, Sql>>;
 
   constructor(db: Database.Database) {
     this.#sql = prepare(db);
   }
 
   /** Only reads. */
-  look(kind: Retained, before: Date, after: number): Look {
+  look(kind: RetainedKind, before: Date, after: number): Look {
     const { end, old } = this.#sql[kind];
     const last = end.get(after, LOOKED_AT_ONCE) ?? undefined;
     if (last === undefined) return { next: undefined, rows: [] };
@@ -41,7 +41,7 @@ export class Retaining {
   }
 
   /** Inside the caller's transaction. What came to be owed since it was looked at keeps its content. */
-  remove(kind: Retained, rows: readonly number[]): number {
+  remove(kind: RetainedKind, rows: readonly number[]): number {
     const given = JSON.stringify(rows);
     return this.#sql[kind].remove.reduce((sum, sql) => sum + sql.run(given).changes, 0);
   }
@@ -50,7 +50,7 @@ export class Retaining {
 /** The version `v` is owed to somebody, or was given up and may be asked for once more. */
 const OWED = `EXISTS (SELECT 1 FROM _deliveries d WHERE d.version_no = v.version_no AND d.state IN ('pending', 'dead'))`;
 
-function prepare(db: Database.Database): Record<Retained, Sql> {
+function prepare(db: Database.Database): Record<RetainedKind, Sql> {
   const end = (table: string, number: string) =>
     db
       .prepare<[number, number], number | null>(

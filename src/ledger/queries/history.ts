@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { relations } from '../../catalog/documented.ts';
 import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts';
 import type { Column, Relation } from '../../catalog/relation.ts';
-import type { HistoryText, Overview, Renamed, StoredValue } from '../../leads/history.ts';
+import type { HistoryText, Overview, RenamedSink, StoredValue } from '../../leads/history.ts';
 
 /** Leads may be megabytes long. */
 const CHARACTERS_AT_ONCE = 4_000_000;
@@ -22,7 +22,7 @@ export class History {
       sinks: relationSql(db, 'v_sink_health'),
       sources: relationSql(db, 'v_freshness'),
       firstClientKey: db.prepare<[], number | null>('SELECT min(key_no) FROM _client_keys').pluck(),
-      renamed: db.prepare<[], Renamed>(
+      renamed: db.prepare<[], RenamedSink>(
         'SELECT sink, named FROM _sinks WHERE named IS NOT NULL ORDER BY sink_no',
       ),
     };

@@ -1,4 +1,4 @@
-import type { Erased, LeadKey } from '../../leads/person.ts';
+import type { ErasureCounts, LeadKey } from '../../leads/person.ts';
 
 /** What became of a person at one place. */
 export interface Reached {
@@ -20,6 +20,6 @@ export interface Certificate {
   readonly leads: readonly LeadKey[];
   /** Elements of listings that were set aside. */
   readonly rejected: number;
-  readonly erased: Omit<Erased, 'underWay'>;
+  readonly erased: Omit<ErasureCounts, 'underWay'>;
   readonly places: readonly Reached[];
 }

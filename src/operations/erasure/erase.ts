@@ -1,5 +1,12 @@
 import type { Config, SinkConfig } from '../../config/contract/config.ts';
-import type { Erased, LeadKey, Person, RejectedKey, Subject, ToldErasure } from '../../leads/person.ts';
+import type {
+  ErasureCounts,
+  LeadKey,
+  Person,
+  RejectedKey,
+  SinkErasure,
+  Subject,
+} from '../../leads/person.ts';
 import type { LedgerDelivering } from '../../ledger/contract/ledger-delivering.ts';
 import type { LedgerPersons } from '../../ledger/contract/ledger-persons.ts';
 import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
@@ -147,7 +154,11 @@ function ledgerSays(underWay: number, scrubbed: boolean): Pick<Reached, 'reached
 }
 
 /** Again and again, until nothing of the person is under way: an attempt that ends may leave an answer, or a delivery to be retried. */
-async function eraseFromLedger(person: Person, tell: readonly string[], parts: EraseParts): Promise<Erased> {
+async function eraseFromLedger(
+  person: Person,
+  tell: readonly string[],
+  parts: EraseParts,
+): Promise<ErasureCounts> {
   let sum: Erased = { versions: 0, rejected: 0, attempts: 0, skipped: 0, underWay: 0 };
   await untilTrue(async () => {
     const part = await parts.ledger.erase(person, tell);
@@ -168,8 +179,8 @@ async function untilTold(
   { leads }: Person,
   withinMs: number,
   parts: EraseParts,
-): Promise<readonly ToldErasure[]> {
-  let told: readonly ToldErasure[] = [];
+): Promise<readonly SinkErasure[]> {
+  let told: readonly SinkErasure[] = [];
   const isTold = async () => {
     told = await parts.ledger.toldErasure(leads);
     return told.every(({ owed }) => owed === 0);

@@ -1,5 +1,5 @@
 import type { SinkConfig } from '../../config/contract/config.ts';
-import type { FormerPlace, ToldErasure } from '../../leads/person.ts';
+import type { FormerDestination, SinkErasure } from '../../leads/person.ts';
 import { countOf } from '../../platform/text/format.ts';
 import type { Reached } from './certificate.ts';
 
@@ -11,7 +11,7 @@ export function sinksToldOfErasures(sinks: readonly SinkConfig[]): string[] {
 /** What a certificate says of a destination from which leadsync cannot delete. */
 export function destinationReport(
   sink: SinkConfig,
-  all: readonly ToldErasure[],
+  all: readonly SinkErasure[],
 ): Pick<Reached, 'reached' | 'again' | 'what'> {
   const told = all.find((one) => namesOf(sink).includes(one.sink));
   if (!told) return { reached: true, again: false, what: 'None of these leads was sent there.' };
@@ -43,14 +43,14 @@ export function destinationReport(
 }
 
 /** What a certificate says of a folder whose files do not contain the leads. Files that were moved away cannot be reached. */
-export function folderReport(sink: SinkConfig, all: readonly ToldErasure[]): string {
+export function folderReport(sink: SinkConfig, all: readonly SinkErasure[]): string {
   const told = all.find((one) => namesOf(sink).includes(one.sink));
   if (!told) return 'None of its files holds these leads.';
   return `${itGot(told)}, and none of the files that are there holds any. Whoever took others away may hold them.`;
 }
 
 /** What a certificate says of sinks that are no longer configured, and got the leads or may have. */
-export function removedSinksReport(sinks: readonly SinkConfig[], all: readonly ToldErasure[]): Reached[] {
+export function removedSinksReport(sinks: readonly SinkConfig[], all: readonly SinkErasure[]): Reached[] {
   const configured = new Set(sinks.flatMap(namesOf));
   return all
     .filter(({ sink }) => !configured.has(sink))
@@ -64,7 +64,7 @@ export function removedSinksReport(sinks: readonly SinkConfig[], all: readonly T
 }
 
 /** What a certificate says of former destinations of sinks that are configured with another destination now. */
-export function formerDestinationsReport(former: readonly FormerPlace[]): Reached[] {
+export function formerDestinationsReport(former: readonly FormerDestination[]): Reached[] {
   return former.map(({ sink, place, until, had }) => ({
     place: sink,
     type: 'as it was before',
@@ -75,7 +75,7 @@ export function formerDestinationsReport(former: readonly FormerPlace[]): Reache
 }
 
 /** An attempt that failed, or whose outcome is unknown, may have delivered the lead all the same. */
-function itGot({ had, certain }: ToldErasure): string {
+function itGot({ had, certain }: SinkErasure): string {
   if (certain === had) return `It got ${countOf(had, 'lead')}`;
   const leads = countOf(had, 'lead');
   return certain === 0 ? `It may have got ${leads}` : `It got, or may have got, ${leads}`;

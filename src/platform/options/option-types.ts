@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NotRead, readRegularFile } from '../files/regular-file.ts';
+import { readRegularFile, UnreadableFile } from '../files/regular-file.ts';
 import { Secret } from './secret.ts';
 
 const MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -61,7 +61,7 @@ export function isUnreadableSecret(issue: z.core.$ZodIssue): boolean {
 }
 
 function whyUnread(file: string, error: unknown): string {
-  if (error instanceof NotRead) return `${error.message}: a secret is read from a small regular file`;
+  if (error instanceof UnreadableFile) return `${error.message}: a secret is read from a small regular file`;
   return `cannot read ${file} (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
 }
 

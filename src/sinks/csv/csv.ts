@@ -12,11 +12,11 @@ import {
   type Sink,
   type SinkParts,
   type StoredLead,
-  type Tested,
+  type TestResult,
 } from '../sink.ts';
 import { leadsInFiles } from '../stored-files.ts';
+import { csvFile } from './csv-file.ts';
 import { neutraliseCell } from './formulas.ts';
-import { csvFile } from './rows.ts';
 import { storedFormat } from './stored-leads.ts';
 
 /**
@@ -93,7 +93,7 @@ export class CsvSink implements Sink {
   }
 
   /** Leaves a file that readers of `leads-*.csv` pass by, and those of `*.csv` as well. */
-  async test(batch: Batch, signal: AbortSignal): Promise<Tested> {
+  async test(batch: Batch, signal: AbortSignal): Promise<TestResult> {
     const name = `test-${printStamp(batch.createdAt)}.csv.test`;
     await this.#drop.write(name, this.#contentOf(batch), signal);
     const path = join(this.#options.directory, name);

@@ -12,10 +12,10 @@ import {
   type Sink,
   type SinkParts,
   type StoredLead,
-  type Tested,
+  type TestResult,
 } from '../sink.ts';
 import { leadsInFiles } from '../stored-files.ts';
-import { columns, shownRow, tableRow } from './rows.ts';
+import { columns, previewRow, tableRow } from './rows.ts';
 import { storedFormat } from './stored-leads.ts';
 
 /**
@@ -82,7 +82,7 @@ export class ParquetSink implements Sink {
   }
 
   /** Leaves a file that readers of `*.parquet` pass by. */
-  async test(batch: Batch, signal: AbortSignal): Promise<Tested> {
+  async test(batch: Batch, signal: AbortSignal): Promise<TestResult> {
     const name = `test-${printStamp(batch.createdAt)}.parquet.test`;
     await this.#drop.write(name, await contentOf(batch), signal);
     const path = join(this.#directory, name);
@@ -92,7 +92,7 @@ export class ParquetSink implements Sink {
   /** The file's rows as lines of JSON, since itself it is nothing to look at. */
   preview(batch: Batch): readonly Preview[] {
     const target = `file ${join(this.#directory, fileName(batch))}`;
-    return [{ target, fields: {}, content: batch.deliveries.map(shownRow).join('') }];
+    return [{ target, fields: {}, content: batch.deliveries.map(previewRow).join('') }];
   }
 
   storedLeads(signal: AbortSignal): AsyncIterable<StoredLead> {

@@ -42,7 +42,7 @@ export function tableRow(delivery: Delivery): readonly ParquetCell[] {
 }
 
 /** A delivery's row as a line of JSON, its id to the last digit. */
-export function shownRow(delivery: Delivery): string {
+export function previewRow(delivery: Delivery): string {
   const row = tableRow(delivery);
   const members = columns.map(({ name }, at) => {
     const cell = name === 'id' ? String(row[at]) : JSON.stringify(row[at]);

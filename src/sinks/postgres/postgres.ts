@@ -13,17 +13,17 @@ import {
   type Sink,
   type SinkParts,
   type StoredLead,
-  type Tested,
+  type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
 import { Database } from './connection/database.ts';
 import { eraseLeads, eraseRejected } from './leads/erase.ts';
-import { findIn, received } from './leads/find-person.ts';
-import { storedAfter } from './leads/stored-leads.ts';
+import { findInTable, receivedTables } from './leads/find-person.ts';
+import { storedLeadsAfter } from './leads/stored-leads.ts';
 import { partsOf, upsert } from './leads/upsert.ts';
 import { PostgresMirror } from './mirror/postgres-mirror.ts';
 import { staleComments, writeComments } from './schema/refresh-comments.ts';
-import { checkSchema, isOlder, madeOf, migrate } from './schema/schema.ts';
+import { checkSchema, existingTables, isOutdated, migrate } from './schema/schema.ts';
 import { isSchemaName, quoted } from './sql/identifier.ts';
 
 /** Ten million deliveries are rewritten in some minutes. */
@@ -107,7 +107,7 @@ class PostgresSink implements Sink {
 
   /** Connects, and sees whether the schema is right or can be made, and whether leads may be written. */
   async check(signal: AbortSignal): Promise<void> {
-    await this.#database.surely('READ ONLY', signal, (client) =>
+    await this.#database.runOrThrow('READ ONLY', signal, (client) =>
       checkSchema(client, this.#schema, this.mirror !== undefined),
     );
   }
@@ -130,7 +130,7 @@ class PostgresSink implements Sink {
   }
 
   /** Makes the tables where they are missing and writes the rows, all in one transaction that is rolled back. */
-  async test({ deliveries }: Batch, signal: AbortSignal): Promise<Tested> {
+  async test({ deliveries }: Batch, signal: AbortSignal): Promise<TestResult> {
     const rows = deliveries.map(rowOf);
     const refused = await this.#database.run('TRY', signal, async (client) => {
       await migrate(client, this.#schema, this.#parts.userAgent);
@@ -149,7 +149,9 @@ class PostgresSink implements Sink {
   async *storedLeads(signal: AbortSignal): AsyncIterable<StoredLead> {
     if ((await this.#made(['leads'], signal)).length === 0) return;
     for (let last: StoredLead | undefined; ; ) {
-      const rows = await this.#database.read(signal, (client) => storedAfter(client, this.#schema, last));
+      const rows = await this.#database.read(signal, (client) =>
+        storedLeadsAfter(client, this.#schema, last),
+      );
       yield* rows;
       last = rows.at(-1);
       if (!last) return;
@@ -158,15 +160,15 @@ class PostgresSink implements Sink {
 
   async findPerson(subject: Subject, signal: AbortSignal): Promise<Person> {
     const made = await this.#made(
-      received.map(({ table }) => table),
+      receivedTables.map(({ table }) => table),
       signal,
     );
     const leads: LeadKey[] = [];
     const rejected: RejectedKey[] = [];
-    for (const table of received.filter((one) => made.includes(one.table)))
+    for (const table of receivedTables.filter((one) => made.includes(one.table)))
       for (let after: readonly string[] | undefined; ; ) {
         const { found, next } = await this.#database.read(signal, (client) =>
-          findIn(client, this.#schema, table, subject, after),
+          findInTable(client, this.#schema, table, subject, after),
         );
         leads.push(...found.leads);
         rejected.push(...found.rejected);
@@ -180,7 +182,7 @@ class PostgresSink implements Sink {
   async erase({ leads, rejected }: Person, signal: AbortSignal): Promise<number> {
     await this.#prepareSchema(signal);
     let rows = 0;
-    await this.#database.surely('READ WRITE', signal, async (client) => {
+    await this.#database.runOrThrow('READ WRITE', signal, async (client) => {
       const keys = leads.map(({ source, leadId }) => ({ source, id: String(leadId) }));
       rows = await eraseLeads(client, this.#schema, keys);
       rows += await eraseRejected(client, this.#schema, rejected);
@@ -195,7 +197,7 @@ class PostgresSink implements Sink {
 
   /** Whoever only asks makes nothing: a schema that is misspelt would be there from then on. */
   #made(tables: readonly string[], signal: AbortSignal): Promise<string[]> {
-    return this.#database.read(signal, (client) => madeOf(client, this.#schema, tables));
+    return this.#database.read(signal, (client) => existingTables(client, this.#schema, tables));
   }
 
   #prepareSchema(signal: AbortSignal): Promise<void> {
@@ -204,21 +206,22 @@ class PostgresSink implements Sink {
   }
 
   async #bringUpToDate(signal: AbortSignal): Promise<void> {
-    if (await this.#database.read(signal, (client) => isOlder(client, this.#schema))) await this.#upgrade();
+    if (await this.#database.read(signal, (client) => isOutdated(client, this.#schema)))
+      await this.#upgrade();
     let stale: readonly string[] = [];
-    await this.#database.surely('READ WRITE', signal, async (client) => {
+    await this.#database.runOrThrow('READ WRITE', signal, async (client) => {
       await migrate(client, this.#schema, this.#parts.userAgent);
       stale = await staleComments(client, this.#schema);
     });
     if (stale.length === 0) return;
     await this.#database
-      .surely('READ WRITE', signal, (client) => writeComments(client, this.#schema, stale))
+      .runOrThrow('READ WRITE', signal, (client) => writeComments(client, this.#schema, stale))
       .catch(() => undefined); // the words of a version before are no reason not to deliver
   }
 
   /** Takes as long as it takes: whoever cannot wait comes again, and finds it done or still under way. */
   #upgrade(): Promise<void> {
-    return this.#database.surely(
+    return this.#database.runOrThrow(
       'READ WRITE',
       this.#closing.signal,
       (client) => migrate(client, this.#schema, this.#parts.userAgent),

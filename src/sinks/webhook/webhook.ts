@@ -16,13 +16,13 @@ import {
   type Sink,
   type SinkParts,
   SinkUnavailable,
-  type Tested,
+  type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
 import { judgeAnswer } from './judge-answer.ts';
 import { type Message, messageOf, testMessage } from './message.ts';
 import { webhookOptions } from './options.ts';
-import { READ_MS, readStart } from './read-start.ts';
+import { READ_MS, readBodyStart } from './read-body-start.ts';
 import { readSigningKey, sign } from './signature.ts';
 import { whenConnected } from './when-connected.ts';
 
@@ -119,7 +119,7 @@ class WebhookSink implements Sink {
     return attemptParts(this.#partsOf(batch), post, { under, partMs: this.#parts.timeoutMs + READ_MS });
   }
 
-  async test({ deliveries: [delivery] }: Batch, signal: AbortSignal): Promise<Tested> {
+  async test({ deliveries: [delivery] }: Batch, signal: AbortSignal): Promise<TestResult> {
     if (!delivery) throw new Error('a batch is never empty');
     const message = testMessage(delivery);
     const { kind, httpStatus } = await this.#post(message, signal, WITHOUT_LEASE);
@@ -183,7 +183,7 @@ class WebhookSink implements Sink {
     const [retryAfter, date] = [headers['retry-after'], headers['date']].map((lines) => [lines].flat()[0]);
     const judged = judgeAnswer(this.#url.origin, {
       httpStatus: statusCode,
-      text: await readStart(body),
+      text: await readBodyStart(body),
       retryAfterMs: readRetryAfter({ retryAfter, date }, this.#parts.clock.now()),
     });
     if (judged instanceof SinkUnavailable) throw judged;

@@ -2,7 +2,7 @@ import type { Batch } from '../../../src/leads/delivery.ts';
 import type { ListedItem } from '../../../src/leads/listed-lead.ts';
 import type { ListingMark } from '../../../src/leads/listing-mark.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
-import type { AttemptUnderWay, Preview, Sink, Tested } from '../../../src/sinks/sink.ts';
+import type { AttemptUnderWay, Preview, Sink, TestResult } from '../../../src/sinks/sink.ts';
 import type { Listing, Source } from '../../../src/source/contract/source.ts';
 import type { Event, EventOf, EventType } from '../../../src/telemetry/events.ts';
 import { aListedLead, blockOf } from '../../support/scene/a-lead.ts';
@@ -31,7 +31,7 @@ export class ScriptedSink implements Sink {
     return this.answer(batch, signal, attempt);
   }
 
-  async test(): Promise<Tested> {
+  async test(): Promise<TestResult> {
     return { arrived: true, what: 'It took it.' };
   }
 

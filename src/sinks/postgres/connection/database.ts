@@ -4,14 +4,14 @@ import { OnDemand } from '../../../platform/process/on-demand.ts';
 import { DeadlinePassed, withinDeadline } from '../../../platform/time/deadline.ts';
 import { type SinkParts, SinkUnavailable } from '../../sink.ts';
 import { type Judged, judgeError } from './judge-error.ts';
-import { inTransaction, type TransactionManner } from './transaction.ts';
+import { inTransaction, type TransactionOptions } from './transaction.ts';
 
 /** How often a transaction is tried that others get in the way of. */
 const TRIES = 2;
 /** How long connections may take to say goodbye, in ms. */
 const CLOSE_MS = 1_000;
 
-type Mode = TransactionManner['mode'];
+type Mode = TransactionOptions['mode'];
 type Work = (client: ClientBase) => Promise<void>;
 
 /** A database over a pool of so many connections at most, with what its failures mean. The timeout is each transaction's. */
@@ -50,7 +50,7 @@ export class Database {
   }
 
   /** For work that holds no lead: whatever refuses it keeps the sink from working. @throws SinkUnavailable */
-  async surely(
+  async runOrThrow(
     mode: Mode,
     stop: AbortSignal,
     work: Work,
@@ -67,7 +67,7 @@ export class Database {
   /** Reads in one transaction. */
   async read<T>(stop: AbortSignal, work: (client: ClientBase) => Promise<T>): Promise<T> {
     let result: { value: T } | undefined;
-    await this.surely('READ ONLY', stop, async (client) => {
+    await this.runOrThrow('READ ONLY', stop, async (client) => {
       result = { value: await work(client) };
     });
     return (result as unknown as { value: T }).value;
@@ -81,10 +81,10 @@ export class Database {
     what = 'the lead',
     timeoutMs: number = this.#timeoutMs,
   ): Promise<Refused | undefined> {
-    const manner = { mode, timeoutMs };
+    const options = { mode, timeoutMs };
     for (let tries = 1; ; tries += 1) {
       try {
-        await inTransaction(await this.#pool.get(), manner, stop, work);
+        await inTransaction(await this.#pool.get(), options, stop, work);
         return undefined;
       } catch (error) {
         const judged = this.#judge(error, stop, what);

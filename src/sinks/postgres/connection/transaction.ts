@@ -3,7 +3,7 @@ import { reach } from '../../../platform/process/failpoint.ts';
 import { withinDeadline } from '../../../platform/time/deadline.ts';
 
 /** How a transaction is run. */
-export interface TransactionManner {
+export interface TransactionOptions {
   /** `TRY` writes, and takes it back once all that a commit would check has been checked. */
   readonly mode: 'READ ONLY' | 'READ WRITE' | 'TRY';
   /** For all of it, the connecting included, in ms. */
@@ -17,7 +17,7 @@ export interface TransactionManner {
  */
 export async function inTransaction<T>(
   pool: Pool,
-  { mode, timeoutMs }: TransactionManner,
+  { mode, timeoutMs }: TransactionOptions,
   stop: AbortSignal,
   work: (client: ClientBase) => Promise<T>,
 ): Promise<T> {

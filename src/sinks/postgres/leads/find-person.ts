@@ -8,7 +8,7 @@ const ROWS_AT_ONCE = 500;
 const BYTES_AT_ONCE = 4_000_000;
 
 /** A table with leads as they were received. */
-interface Received {
+interface ReceivedTable {
   readonly table: string;
   readonly id: string;
   readonly raw: string;
@@ -17,7 +17,7 @@ interface Received {
 }
 
 /** Where a lead may be of which the ledger knows no more: `retention` has emptied it there, or the ledger was made anew. */
-export const received: readonly Received[] = [
+export const receivedTables: readonly ReceivedTable[] = [
   {
     table: 'leads',
     id: 'id',
@@ -49,7 +49,7 @@ export const received: readonly Received[] = [
 ];
 
 /** What a part of a table has of a person, and the key behind which the next one begins; undefined when it was the last. */
-export interface FoundPart {
+export interface FoundPage {
   readonly found: Person;
   readonly next: readonly string[] | undefined;
 }
@@ -62,13 +62,13 @@ interface FoundRow {
 }
 
 /** Looks for a person in the next rows of a table behind a key, as the ledger looks for one. */
-export async function findIn(
+export async function findInTable(
   client: ClientBase,
   schema: string,
-  { table, id, raw, key }: Received,
+  { table, id, raw, key }: ReceivedTable,
   subject: Subject,
   after: readonly string[] | undefined,
-): Promise<FoundPart> {
+): Promise<FoundPage> {
   const order = key.map(([column]) => column).join(', ');
   const behind = key.map(([, type], at) => `$${at + 1}::${type}`).join(', ');
   const { rows } = await client.query<FoundRow>(
@@ -86,11 +86,11 @@ export async function findIn(
     lead === null ? [] : { source, leadId: BigInt(lead) },
   );
   // What has no lead's id is known by its text alone.
-  const setAside = found.flatMap(({ source, lead, key: [, hash] }) =>
+  const rejected = found.flatMap(({ source, lead, key: [, hash] }) =>
     lead === null && hash !== undefined ? { source, hash } : [],
   );
   return {
-    found: { leads: ofLeads, rejected: setAside },
+    found: { leads: ofLeads, rejected },
     next: rows.at(-1)?.key,
   };
 }

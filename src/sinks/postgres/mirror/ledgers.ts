@@ -25,7 +25,7 @@ export async function ledgerNumber(client: ClientBase, ledger: string): Promise<
  * Makes a ledger known before its first rows come. From the first ledger on, what the row of a lead is overwritten with is kept:
  * whoever is writing leads without keeping it is waited for.
  */
-export async function register(client: ClientBase, schema: string, ledger: string): Promise<void> {
+export async function registerLedger(client: ClientBase, schema: string, ledger: string): Promise<void> {
   await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
   const { rows } = await client.query('SELECT EXISTS (SELECT FROM _ledgers) AS known');
   if (!rows[0].known) await client.query('LOCK TABLE leads IN SHARE ROW EXCLUSIVE MODE');
@@ -33,7 +33,7 @@ export async function register(client: ClientBase, schema: string, ledger: strin
 }
 
 /** The number of a lost ledger that can take the last rows of one, beginning at a number: none of its own has such a number. */
-export async function lostNumber(
+export async function lostLedgerNumber(
   client: ClientBase,
   schema: string,
   table: string,

@@ -30,12 +30,12 @@ export function parameter(type: ColumnType, values: readonly StoredValue[]) {
 }
 
 /** What a column's array is given as, in SQL: a time that is told in ms as a number. */
-export function givenAs(type: string): string {
+export function parameterType(type: string): string {
   return type === TYPES.time ? 'double precision' : type;
 }
 
-/** A given value as what its column holds, in SQL; see `givenAs`. */
-export function heldAs(type: string, value: string): string {
+/** A given value as what its column holds, in SQL; see `parameterType`. */
+export function columnValue(type: string, value: string): string {
   return type === TYPES.time ? `to_timestamp(${value} / 1000)` : value;
 }
 
@@ -47,7 +47,7 @@ export function valuesOf(table: string, names: readonly string[], rows: readonly
     const { type } = columns[at] as Column;
     const values = rows.map((row) => row.values[at] ?? null);
     return type === 'time' && timesInMs
-      ? arrayParameter(givenAs(TYPES.time), values)
+      ? arrayParameter(parameterType(TYPES.time), values)
       : parameter(type, values);
   });
 }

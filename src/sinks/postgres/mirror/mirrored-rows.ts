@@ -1,11 +1,11 @@
 import type { ClientBase } from 'pg';
 import { relations } from '../../../catalog/documented.ts';
 import { type Mirrored, mirroredTable } from '../../../catalog/mirrored.ts';
-import type { FormerName, HistoryRow, Overview, Renamed, StoredValue } from '../../../leads/history.ts';
+import type { FormerName, HistoryRow, Overview, RenamedSink, StoredValue } from '../../../leads/history.ts';
 import { eraseLeads, type Key } from '../leads/erase.ts';
 import { quoted } from '../sql/identifier.ts';
-import { givenAs, heldAs, parameter, placeOf, TYPES, valuesOf } from './mirrored-columns.ts';
-import { storedAs } from './table-storage.ts';
+import { columnValue, parameter, parameterType, placeOf, TYPES, valuesOf } from './mirrored-columns.ts';
+import { storageOf } from './table-storage.ts';
 import { writeDeliveries } from './write-deliveries.ts';
 import { writeContents, writeVersions } from './write-versions.ts';
 
@@ -16,7 +16,7 @@ export async function lastNumber(
   table: string,
   ledger: string,
 ): Promise<number> {
-  const { rows: stored, number, ofLedger } = storedAs(schema, table);
+  const { rows: stored, number, ofLedger } = storageOf(schema, table);
   const { rows } = await client.query(
     `SELECT coalesce(max(${number}), 0) AS no FROM ${stored} WHERE ${ofLedger}`,
     [ledger],
@@ -36,26 +36,26 @@ export async function hasRow(
   const conditions = fixed.map((name, at) => {
     const type = TYPES[columns[placeOf(table, name)]?.type ?? 'text'];
     const given = (as: string) => `($${at + 3}::${as}[])[1]`;
-    return `${name} IS NOT DISTINCT FROM ${timesInMs ? heldAs(type, given(givenAs(type))) : given(type)}`;
+    return `${name} IS NOT DISTINCT FROM ${timesInMs ? columnValue(type, given(parameterType(type))) : given(type)}`;
   });
   const { rowCount } = await client.query(
-    `SELECT FROM ${storedAs(schema, table).shown} WHERE _leadsync_ledger = $1 AND ${number} = $2 AND ${conditions.join(' AND ')}`,
+    `SELECT FROM ${storageOf(schema, table).shown} WHERE _leadsync_ledger = $1 AND ${number} = $2 AND ${conditions.join(' AND ')}`,
     [ledger, row.no, ...valuesOf(table, fixed, [row])],
   );
   return rowCount === 1;
 }
 
 /** Makes the last rows that a ledger has brought those of another one, which was lost; what is derived is removed. */
-export async function disownRows(
+export async function markRowsLost(
   client: ClientBase,
   schema: string,
   table: string,
   ledger: string,
   count: number,
 ): Promise<void> {
-  const { rows, number, ofLedger, lose } = storedAs(schema, table);
+  const { rows, number, ofLedger, assignLost } = storageOf(schema, table);
   const first = `SELECT min(${number}) AS no FROM (SELECT ${number} FROM ${rows} WHERE ${ofLedger} ORDER BY ${number} DESC LIMIT $2) last`;
-  const lost = lose === undefined ? undefined : await lose(client, first, [ledger, count]);
+  const lost = assignLost === undefined ? undefined : await assignLost(client, first, [ledger, count]);
   const change = mirroredTable(table).derived
     ? `DELETE FROM ${rows}`
     : `UPDATE ${rows} SET ${lost ?? "_leadsync_ledger = $1 || '-lost'"}`;
@@ -69,7 +69,7 @@ export async function unsettledNumbers(
   table: string,
   { ledger, after, limit }: { ledger: string; after: number; limit: number },
 ): Promise<number[]> {
-  const { rows: stored, number, ofLedger, unsettled } = storedAs(schema, table);
+  const { rows: stored, number, ofLedger, unsettled } = storageOf(schema, table);
   if (unsettled === undefined) return [];
   await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
   const { rows } = await client.query(
@@ -96,7 +96,7 @@ export async function writeRows(
   const places = key.map((name) => placeOf(table, name));
   const keyOf = ({ values }: HistoryRow) => places.map((at) => values[at]).join('\0');
   const unique = [...new Map(rows.map((row) => [keyOf(row), row])).values()];
-  await client.query(upsertSql(storedAs(schema, table).rows, mirroredTable(table), columns.length), [
+  await client.query(upsertSql(storageOf(schema, table).rows, mirroredTable(table), columns.length), [
     ...valuesOf(
       table,
       columns.map(({ name }) => name),
@@ -115,7 +115,7 @@ export async function formerNames(
   client: ClientBase,
   schema: string,
   ledger: string,
-  renamed: readonly Renamed[],
+  renamed: readonly RenamedSink[],
 ): Promise<FormerName[]> {
   await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
   const { rows } = await client.query<FormerName>(

@@ -1,18 +1,18 @@
-import type { FormerName, HistoryRow, Overview, Renamed } from '../../../leads/history.ts';
+import type { FormerName, HistoryRow, Overview, RenamedSink } from '../../../leads/history.ts';
 import type { Mirror } from '../../sink.ts';
 import type { Database } from '../connection/database.ts';
 import { quoted } from '../sql/identifier.ts';
-import { register } from './ledgers.ts';
+import { registerLedger } from './ledgers.ts';
 import {
-  disownRows,
   formerNames,
   hasRow,
   lastNumber,
+  markRowsLost,
   unsettledNumbers,
   writeOverview,
   writeRows,
 } from './mirrored-rows.ts';
-import { lackingContents } from './write-versions.ts';
+import { missingContents } from './write-versions.ts';
 
 /** The ledger's history in the sink's schema, over a connection of its own. */
 export class PostgresMirror implements Mirror {
@@ -37,7 +37,9 @@ export class PostgresMirror implements Mirror {
   async lastNumber(ledger: string, table: string, signal: AbortSignal): Promise<number> {
     await this.#prepare(signal);
     if (this.#registered !== ledger)
-      await this.#database.surely('READ WRITE', signal, (client) => register(client, this.#schema, ledger));
+      await this.#database.runOrThrow('READ WRITE', signal, (client) =>
+        registerLedger(client, this.#schema, ledger),
+      );
     this.#registered = ledger;
     return this.#database.read(signal, (client) => lastNumber(client, this.#schema, table, ledger));
   }
@@ -46,9 +48,9 @@ export class PostgresMirror implements Mirror {
     return this.#database.read(signal, (client) => hasRow(client, this.#schema, table, ledger, row));
   }
 
-  async disown(ledger: string, table: string, count: number, signal: AbortSignal): Promise<void> {
-    await this.#database.surely('READ WRITE', signal, (client) =>
-      disownRows(client, this.#schema, table, ledger, count),
+  async markLost(ledger: string, table: string, count: number, signal: AbortSignal): Promise<void> {
+    await this.#database.runOrThrow('READ WRITE', signal, (client) =>
+      markRowsLost(client, this.#schema, table, ledger, count),
     );
   }
 
@@ -60,10 +62,10 @@ export class PostgresMirror implements Mirror {
     return this.#database.read(signal, (client) => unsettledNumbers(client, this.#schema, table, part));
   }
 
-  lacking(versions: readonly HistoryRow[], signal: AbortSignal): Promise<readonly number[]> {
+  missingContents(versions: readonly HistoryRow[], signal: AbortSignal): Promise<readonly number[]> {
     return this.#database.read(signal, async (client) => {
       await client.query(`SET LOCAL search_path = ${quoted(this.#schema)}`);
-      return lackingContents(client, versions);
+      return missingContents(client, versions);
     });
   }
 
@@ -87,7 +89,7 @@ export class PostgresMirror implements Mirror {
 
   async formerNames(
     ledger: string,
-    renamed: readonly Renamed[],
+    renamed: readonly RenamedSink[],
     signal: AbortSignal,
   ): Promise<readonly FormerName[]> {
     if (renamed.length === 0) return [];
@@ -101,7 +103,7 @@ export class PostgresMirror implements Mirror {
     former: readonly FormerName[],
     signal: AbortSignal,
   ): Promise<void> {
-    await this.#database.surely('READ WRITE', signal, (client) =>
+    await this.#database.runOrThrow('READ WRITE', signal, (client) =>
       writeOverview(client, this.#schema, ledger, overview, former),
     );
   }

@@ -1,10 +1,10 @@
 import type { ClientBase } from 'pg';
 import { mirroredTable } from '../../../catalog/mirrored.ts';
 import { quoted } from '../sql/identifier.ts';
-import { lostNumber } from './ledgers.ts';
+import { lostLedgerNumber } from './ledgers.ts';
 
 /** Where the rows of a mirrored table are stored, in SQL. */
-interface Stored {
+interface TableStorage {
   readonly rows: string;
   /** The same rows with the columns that are described. */
   readonly shown: string;
@@ -15,7 +15,11 @@ interface Stored {
   /** The condition that a row may have changed since it came. */
   readonly unsettled?: string | undefined;
   /** What to set so that the rows behind a number are those of a lost ledger, where that is no name. */
-  readonly lose?: (client: ClientBase, firstNumber: string, values: readonly unknown[]) => Promise<string>;
+  readonly assignLost?: (
+    client: ClientBase,
+    firstNumber: string,
+    values: readonly unknown[],
+  ) => Promise<string>;
 }
 
 const UNSETTLED: Readonly<Record<string, string>> = {
@@ -36,7 +40,7 @@ const NUMBERED: Readonly<Record<string, { readonly rows: string; readonly unsett
 const PRIVATE: Readonly<Record<string, string>> = { attempts: '_attempts' };
 
 /** Where a mirrored table is stored. `unsettled` needs the schema as `search_path`. */
-export function storedAs(schema: string, table: string): Stored {
+export function storageOf(schema: string, table: string): TableStorage {
   const inSchema = (name: string) => `${quoted(schema)}.${name}`;
   const numbered = NUMBERED[table];
   if (numbered)
@@ -46,8 +50,8 @@ export function storedAs(schema: string, table: string): Stored {
       number: 'no',
       ofLedger: `ledger_no = (SELECT ledger_no FROM ${inSchema('_ledgers')} WHERE ledger = $1 AND NOT lost)`,
       unsettled: numbered.unsettled,
-      lose: async (client, first, values) =>
-        `ledger_no = ${await lostNumber(client, schema, numbered.rows, first, values)}`,
+      assignLost: async (client, first, values) =>
+        `ledger_no = ${await lostLedgerNumber(client, schema, numbered.rows, first, values)}`,
     };
   const rows = inSchema(PRIVATE[table] ?? table);
   return {

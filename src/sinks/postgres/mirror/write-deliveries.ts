@@ -3,7 +3,7 @@ import type { HistoryRow, StoredValue } from '../../../leads/history.ts';
 import { DELIVERED_FROM, DELIVERIES, DELIVERY_ID } from '../schema/delivery-views.ts';
 import { arrayParameter } from '../sql/array-parameter.ts';
 import { ledgerNumber } from './ledgers.ts';
-import { givenAs, heldAs, placeOf, valuesOf } from './mirrored-columns.ts';
+import { columnValue, parameterType, placeOf, valuesOf } from './mirrored-columns.ts';
 
 /** The columns of `_deliveries` that are written, with their types; the ledger's number is one for all rows. */
 const COLUMNS = {
@@ -64,8 +64,8 @@ export async function writeDeliveries(
 
 const UPSERT = `
   INSERT INTO _deliveries AS stored (${NAMES.join(', ')}, ledger_no)
-  SELECT ${NAMES.map((name) => heldAs(COLUMNS[name], name === 'delivered_from' ? 'nullif(delivered_from, first_attempt_at)' : name)).join(', ')}, $${NAMES.length + 1}::integer
-  FROM unnest(${NAMES.map((name, at) => `$${at + 1}::${givenAs(COLUMNS[name])}[]`).join(', ')}) AS given (${NAMES.join(', ')})
+  SELECT ${NAMES.map((name) => columnValue(COLUMNS[name], name === 'delivered_from' ? 'nullif(delivered_from, first_attempt_at)' : name)).join(', ')}, $${NAMES.length + 1}::integer
+  FROM unnest(${NAMES.map((name, at) => `$${at + 1}::${parameterType(COLUMNS[name])}[]`).join(', ')}) AS given (${NAMES.join(', ')})
   ON CONFLICT (ledger_no, no) DO UPDATE SET ${NAMES.map((name) => `${name} = ${newValue(name)}`).join(', ')}
   WHERE (${NAMES.map((name) => `stored.${name}`).join(', ')}) IS DISTINCT FROM (${NAMES.map(newValue).join(', ')})`;
 
@@ -82,8 +82,8 @@ function newValue(name: string): string {
 async function takeOver(client: ClientBase, ledgerNo: number, rows: readonly HistoryRow[]): Promise<void> {
   await client.query(
     `WITH given AS MATERIALIZED (
-      SELECT source, lead_id, delivery_id, ${heldAs('timestamptz', 'delivered_from')} AS delivered_from, no
-      FROM unnest($1::text[], $2::bigint[], $3::${givenAs('timestamptz')}[], $4::text[], $5::bigint[])
+      SELECT source, lead_id, delivery_id, ${columnValue('timestamptz', 'delivered_from')} AS delivered_from, no
+      FROM unnest($1::text[], $2::bigint[], $3::${parameterType('timestamptz')}[], $4::text[], $5::bigint[])
         AS given (source, lead_id, delivered_from, delivery_id, no)
     ), d AS (
       DELETE FROM _deliveries old WHERE old.ctid = ANY (ARRAY(SELECT found.ctid FROM given CROSS JOIN LATERAL (

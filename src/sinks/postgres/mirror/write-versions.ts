@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { HistoryRow } from '../../../leads/history.ts';
 import { ledgerNumber } from './ledgers.ts';
-import { givenAs, heldAs, placeOf, valuesOf } from './mirrored-columns.ts';
+import { columnValue, parameterType, placeOf, valuesOf } from './mirrored-columns.ts';
 
 /** The columns of `_versions` that are written, with their types, by what the ledger calls them. */
 const COLUMNS = {
@@ -19,13 +19,13 @@ const COLUMNS = {
 const NAMES = Object.keys(COLUMNS);
 const STORED = Object.values(COLUMNS).map(([name]) => name);
 const COMPARED = [...STORED.filter((name) => name !== 'changed_fields'), 'ledger_no'];
-const given = Object.values(COLUMNS).map(([, type], at) => `$${at + 1}::${givenAs(type)}[]`);
-const held = Object.values(COLUMNS).map(([name, type]) => heldAs(type, name));
+const given = Object.values(COLUMNS).map(([, type], at) => `$${at + 1}::${parameterType(type)}[]`);
+const columnValues = Object.values(COLUMNS).map(([name, type]) => columnValue(type, name));
 const row = (from: string) => COMPARED.map((name) => `${from}.${name}`).join(', ');
 
 const UPSERT = `
   INSERT INTO _versions AS stored (${STORED.join(', ')}, ledger_no)
-  SELECT ${held.join(', ')}, $${NAMES.length + 1}::integer FROM unnest(${given.join(', ')}) AS given (${STORED.join(', ')})
+  SELECT ${columnValues.join(', ')}, $${NAMES.length + 1}::integer FROM unnest(${given.join(', ')}) AS given (${STORED.join(', ')})
   ON CONFLICT (lead_id, source, version) DO UPDATE SET
     ${[...STORED, 'ledger_no'].map((name) => `${name} = excluded.${name}`).join(', ')}
   WHERE (${row('stored')}) IS DISTINCT FROM (${row('excluded')})`;
@@ -82,7 +82,7 @@ function rowsByIndex(table: string, given: string, condition: string): string {
 }
 
 /** The numbers of the given versions whose contents are nowhere in the schema that is the `search_path`. */
-export async function lackingContents(client: ClientBase, rows: readonly HistoryRow[]): Promise<number[]> {
+export async function missingContents(client: ClientBase, rows: readonly HistoryRow[]): Promise<number[]> {
   const { rows: found } = await client.query(
     `SELECT g.no FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS g (source, lead_id, hash, no)
     -- Each looked up by itself: without statistics PostgreSQL would read the whole table for every part.

@@ -107,7 +107,7 @@ interface Comment {
 }
 
 /** The meaning of every table, view and column, to be put where tools show it. */
-export const commented: readonly Comment[] = [
+export const allComments: readonly Comment[] = [
   ...relations.flatMap(ofRelation),
   ...relations
     .filter(({ name }) => mirrored.some((one) => one.name === name))
@@ -127,7 +127,7 @@ export const commented: readonly Comment[] = [
 ];
 
 /** All of them: one statement after another, in the schema as `search_path`. */
-export const comments = commented.map(statementOf).join(';\n');
+export const commentsSql = allComments.map(commentStatement).join(';\n');
 
 function ofRelation(relation: Relation): Comment[] {
   const { name, kind, columns } = relation;
@@ -158,6 +158,6 @@ function comment(what: Comment['what'], name: string, text: string): Comment {
 }
 
 /** In the schema as `search_path`. */
-export function statementOf({ what, name, text }: Comment): string {
+export function commentStatement({ what, name, text }: Comment): string {
   return `COMMENT ON ${what} ${name} IS '${text.replaceAll("'", "''")}'`;
 }

@@ -4,7 +4,7 @@ import { SinkUnavailable } from '../../sink.ts';
 import { quoted } from '../sql/identifier.ts';
 
 /** A view that somebody made over tables that are about to be replaced, and what makes it anew. */
-interface SetAside {
+interface DependentView {
   readonly name: string;
   readonly definition: string;
   readonly options: string | null;
@@ -56,7 +56,7 @@ const OBSTACLES = `
  * Takes away the views that others made over tables which are about to be replaced by views of the same names. Gives what makes
  * them anew, with their owners, grants and comments. @throws SinkUnavailable when something there cannot be made anew
  */
-export async function setAside(
+export async function dropDependentViews(
   client: ClientBase,
   schema: string,
   tables: readonly string[],
@@ -68,7 +68,7 @@ export async function setAside(
   const own = relations.filter(({ kind }) => kind === 'view').map(({ name }) => inSchema(name));
   // Whatever the search_path is, names that it does not find are written in full.
   await client.query("SET LOCAL search_path = ''");
-  const { rows: views } = await client.query<SetAside>(VIEWS, [replaced, own]);
+  const { rows: views } = await client.query<DependentView>(VIEWS, [replaced, own]);
   const { rows: obstacles } = await client.query<{ what: string }>(OBSTACLES, [
     [...replaced, ...views.map(({ name }) => name)],
   ]);
@@ -77,10 +77,14 @@ export async function setAside(
   if (names.length > 0) throw inTheWay(schema, tables, names);
   for (const { name } of views.toReversed()) await client.query(`DROP VIEW ${name}`);
   await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
-  return () => giveBack(client, schema, views);
+  return () => restoreViews(client, schema, views);
 }
 
-async function giveBack(client: ClientBase, schema: string, views: readonly SetAside[]): Promise<void> {
+async function restoreViews(
+  client: ClientBase,
+  schema: string,
+  views: readonly DependentView[],
+): Promise<void> {
   await client.query("SET LOCAL search_path = ''");
   for (const { name, definition, options, owner, rest } of views) {
     await client.query(`CREATE VIEW ${name}${options ? ` WITH (${options})` : ''} AS ${definition}`);

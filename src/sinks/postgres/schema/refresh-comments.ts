@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { quoted } from '../sql/identifier.ts';
-import { commented, statementOf } from './comments.ts';
+import { allComments, commentStatement } from './comments.ts';
 
 /** What is locked by somebody is explained another time. */
 const PATIENCE = '200ms';
@@ -18,9 +18,9 @@ const PRESENT = `
 export async function staleComments(client: ClientBase, schema: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string; text: string | null }>(PRESENT, [quoted(schema)]);
   const present = new Map(rows.map(({ name, text }) => [name, text]));
-  return commented
+  return allComments
     .filter(({ name, text }) => present.has(name) && present.get(name) !== text)
-    .map(statementOf);
+    .map(commentStatement);
 }
 
 /** Writes comments anew, or throws when somebody locks a table: they are worth no waiting. */

@@ -2,8 +2,8 @@ import type { ClientBase } from 'pg';
 import { mirrored } from '../../../catalog/mirrored.ts';
 import { SinkUnavailable } from '../../sink.ts';
 import { quoted } from '../sql/identifier.ts';
-import { comments } from './comments.ts';
-import { setAside } from './dependent-views.ts';
+import { commentsSql } from './comments.ts';
+import { dropDependentViews } from './dependent-views.ts';
 import { migrations, namesByStep, replacedByStep } from './migrations.ts';
 
 /** Guards the migrations of all schemas in a database: the bytes of `lead`. */
@@ -33,12 +33,12 @@ export async function migrate(client: ClientBase, schema: string, appliedBy: str
   if (version === 0) await client.query(MIGRATIONS_TABLE);
   for (const [step, sql] of migrations.entries()) {
     if (step < version) continue;
-    const giveBack = await setAside(client, schema, replacedByStep.get(sql) ?? []);
+    const restoreViews = await dropDependentViews(client, schema, replacedByStep.get(sql) ?? []);
     await client.query(sql);
-    await giveBack();
+    await restoreViews();
     await client.query('INSERT INTO _leadsync_migrations VALUES ($1, now(), $2)', [step + 1, appliedBy]);
   }
-  await client.query(comments);
+  await client.query(commentsSql);
 }
 
 /**
@@ -60,7 +60,7 @@ export async function checkSchema(client: ClientBase, schema: string, mirrors: b
  * Of these tables those that leadsync has made in the schema, which may be missing or an older one. Changes nothing.
  * @throws SinkUnavailable when the schema is a newer leadsync's or somebody else's
  */
-export async function madeOf(
+export async function existingTables(
   client: ClientBase,
   schema: string,
   tables: readonly string[],
@@ -71,7 +71,7 @@ export async function madeOf(
 }
 
 /** Whether leadsync has made the schema, and an older version of it. Changes nothing. @throws SinkUnavailable */
-export async function isOlder(client: ClientBase, schema: string): Promise<boolean> {
+export async function isOutdated(client: ClientBase, schema: string): Promise<boolean> {
   const { version } = await inspect(client, schema);
   return version > 0 && version < migrations.length;
 }

@@ -11,7 +11,7 @@ const LIMIT_CHARACTERS = 1000;
  * Reads the beginning of a body whose status has been judged already, and closes the connection when there is more.
  * Never fails: a body that breaks off gives what came.
  */
-export async function readStart(body: Readable): Promise<string | undefined> {
+export async function readBodyStart(body: Readable): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const timer = setTimeout(() => body.destroy(), READ_MS);
