@@ -120,7 +120,7 @@ export const mirrored: readonly Mirrored[] = [
   },
 ];
 
-/** How a mirrored table is described. @throws Error for a table that is not mirrored */
+/** Returns the description of a mirrored table, or of `lead_contents`. @throws Error for any other table */
 export function mirroredTable(table: string): Mirrored {
   const found = [...mirrored, leadContents].find(({ name }) => name === table);
   if (!found) throw new Error(`the table ${table} is not mirrored`);

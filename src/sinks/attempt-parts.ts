@@ -5,28 +5,29 @@ import { type AttemptUnderWay, SinkUnavailable, WITHOUT_LEASE } from './sink.ts'
 const UNTRIED: Untried = { kind: 'untried' };
 const APART: Untried = { kind: 'untried', apart: true };
 
-/** Items of a batch that are attempted together, and where in the batch the first of them stands. */
+/** Items of a batch that are attempted together. */
 interface Part<Item> {
+  /** Index of the first item in the batch. */
   readonly at: number;
   readonly items: readonly Item[];
 }
 
-/** What the parts of an attempt go by. */
 interface PartsOptions {
   readonly under: AttemptUnderWay;
-  /** How long one part may take, in ms: after the first, none begins for which there is less time left. */
+  /** Maximum duration of one part, in ms. Apart from the first, a part begins only if the attempt has that much time left. */
   readonly partMs: number;
 }
 
 /**
- * Attempts parts of a batch one after the other. A part of several items that is refused is halved until the one item
- * at fault is alone, so that the others get through. Once the destination is unavailable no further part is sent, nor once
- * it has refused as many items alone as hold a sink and taken none, nor when the time is up: the rest is untried. A part that
- * would have been next, as half of one that was refused, is then marked to be attempted apart from the others: so a slow
- * destination gets smaller parts with each attempt, and not the same ones over and over.
- * `attempt` gives the outcome of a whole part, or throws SinkUnavailable.
- * @returns one outcome per item, in order
- * @throws SinkUnavailable when nothing has been settled by then
+ * Attempts parts of a batch one after the other and returns one outcome per item, in order. Halves a refused part until the item at
+ * fault is alone, so that the other items get through.
+ *
+ * Stops when the destination is unavailable, when it has accepted nothing and refused as many single items as hold a sink, and when the
+ * time is up. The remaining items are untried. If the next part is half of a refused one, it is marked to be attempted apart: a slow
+ * destination then gets smaller parts with each attempt instead of the same ones again.
+ *
+ * `attempt` returns the outcome of a whole part or throws SinkUnavailable.
+ * @throws SinkUnavailable if the destination becomes unavailable before any part has an outcome
  */
 export async function attemptParts<Item>(
   parts: readonly (readonly Item[])[],
@@ -50,8 +51,8 @@ export async function attemptParts<Item>(
       const outcome = await attempt(part.items);
       if (outcome.kind === 'refused' && part.items.length > 1) {
         const [first, second] = halves(part);
-        // Behind the others: so those that come to be alone stand far from each other, and a few bad ones side by side are
-        // not taken for a destination that refuses everything.
+        // At the end of the queue, so that adjacent bad items are isolated far apart in time: a few of them in a row would look
+        // like a destination that refuses everything.
         waiting.push(second);
         part = first;
         isHalf = true;

@@ -5,15 +5,15 @@ import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { creationFailure, folderFailure } from './folder-failure.ts';
 import { type AttemptUnderWay, type SinkParts, SinkUnavailable, WITHOUT_LEASE } from './sink.ts';
 
-/** Leads are personal data: whoever else should read them shares the group. */
+/** Leads are personal data: readers have to belong to the group. */
 const FILE_MODE = 0o640;
 const FOLDER_MODE = 0o750;
-/** How far the clock of a file server may be from ours, in ms. */
+/** Maximum difference between this clock and that of a file server, in ms. */
 const CLOCKS_APART_MS = 60_000;
-/** Folders that files may lie in, within the one that they are dropped in. */
+/** Names of the day folders within a drop. */
 const PARTITION = /^day=/;
 
-/** A folder that files of leads are dropped in, each complete the moment it appears. */
+/** A folder into which a sink drops files of leads. Each file is complete the moment it appears. */
 export class FileDrop {
   readonly #directory: string;
   readonly #parts: Pick<SinkParts, 'clock' | 'timeoutMs'>;
@@ -27,14 +27,14 @@ export class FileDrop {
     this.#files = files;
   }
 
-  /** Sees whether the folder can be written to, or made. @throws SinkUnavailable */
+  /** Verifies that leadsync can write to the folder, or create it. @throws SinkUnavailable */
   async check(signal: AbortSignal): Promise<void> {
     await this.#reach(signal, () => this.#probe(this.#directory));
   }
 
   /**
-   * Writes a file of that name, in a folder of its own within the drop where the name has one. One that is there with this content
-   * is left alone. @throws SinkUnavailable for whatever fails, the deadline, the stop and the end of the lease included
+   * Writes a file; `name` may begin with a day folder. Leaves an existing file with the same content alone.
+   * @throws SinkUnavailable for every failure, including the deadline, an aborted `signal` and an expired lease
    */
   async write(
     name: string,
@@ -54,12 +54,12 @@ export class FileDrop {
 
   async #drop(path: string, content: Buffer, confirmLease: () => void): Promise<void> {
     const present = await this.#files.read(path);
-    // The attempt that wrote it may have ended before its name was safe from a power cut.
+    // The attempt that wrote it may have died before it synced the folder.
     if (present?.equals(content)) await this.#files.syncFolder(dirname(path));
     else await writeFileDurably(this.#files, path, content, FILE_MODE, confirmLease);
   }
 
-  /** Makes the folder once; one that vanishes later may be a mount point, and must not be filled underneath. */
+  /** Creates the folder once. If it vanishes later, it may be an unmounted volume, and a new folder would hide under the mount. */
   async #makeFolder(): Promise<void> {
     if (this.#folderMade) return;
     try {
@@ -72,13 +72,13 @@ export class FileDrop {
 
   async #makePartition(folder: string): Promise<void> {
     if (folder === join(this.#directory)) return;
-    await this.#files.list(this.#directory); // fails when it has vanished, before it would be made with what is in it
+    await this.#files.list(this.#directory); // throws if the drop has vanished: the next line would create it again
     await makeFolderDurably(this.#files, folder, FOLDER_MODE);
   }
 
   /**
-   * Removes what attempts that were killed have left: it is personal data that nobody looks after. Those at this very file
-   * are over, since it is attempted anew. Younger ones of other batches may belong to a process that is writing now.
+   * Removes temporary files that killed attempts left behind: they hold personal data. Every earlier attempt at this file has ended.
+   * Young files of other batches are kept, because another process may be writing them.
    */
   async #removeLeftovers(path: string): Promise<void> {
     const folder = dirname(path);
@@ -94,19 +94,19 @@ export class FileDrop {
     this.#lastFolder = folder;
   }
 
-  /** Looked through at the start and at each new one: nothing is written to those of other days. */
+  /** Returns the day folders. Cleaned up at the start and with each new day, since leadsync writes only to today's. */
   async #partitions(): Promise<string[]> {
     const names = await this.#files.list(this.#directory);
     return names.filter((name) => PARTITION.test(name)).map((name) => join(this.#directory, name));
   }
 
   async #isLeftover(path: string): Promise<boolean> {
-    const modifiedAt = await this.#files.modifiedAt(path).catch(() => undefined); // gone by now: its writer was alive
+    const modifiedAt = await this.#files.modifiedAt(path).catch(() => undefined); // its writer renamed or removed it
     if (modifiedAt === undefined) return false;
     return this.#parts.clock.now().getTime() - modifiedAt.getTime() > this.#parts.timeoutMs + CLOCKS_APART_MS;
   }
 
-  /** The folder, or the nearest one above that is there. */
+  /** Probes the folder, or its nearest existing parent. */
   async #probe(folder: string): Promise<void> {
     try {
       await this.#files.probeFolder(folder);
@@ -123,11 +123,11 @@ export class FileDrop {
       await withinDeadline(this.#parts.timeoutMs, stop, work);
     } catch (cause) {
       if (stop.aborted)
-        throw new SinkUnavailable(`Writing to ${directory} was cut off.`, { hint: '', cause });
+        throw new SinkUnavailable(`Writing to ${directory} was interrupted.`, { hint: '', cause });
       if (cause instanceof SinkUnavailable) throw cause;
       if (!(cause instanceof DeadlinePassed)) throw folderFailure(directory, cause);
       const message = `Writing to ${directory} took longer than ${this.#parts.timeoutMs / 1000} s.`;
-      throw new SinkUnavailable(message, { hint: 'See whether it is a network mount that hangs.', cause });
+      throw new SinkUnavailable(message, { hint: 'Check whether it is a network mount that hangs.', cause });
     }
   }
 }

@@ -3,41 +3,41 @@ import { codeOf } from '../platform/failures/error-code.ts';
 import { SinkUnavailable } from './sink.ts';
 
 const NOT_THERE: DiskFailure = {
-  what: 'cannot be made: the file system takes no folder there',
+  what: 'cannot be created: the file system does not allow a folder there',
   hint: 'Correct `directory`.',
 };
 const NO_RIGHT: DiskFailure = {
-  what: 'cannot be made: the folder above it must not be written to',
-  hint: 'Make it, or give the user that leadsync runs as the right to write there.',
+  what: 'cannot be created: leadsync may not write to its parent folder',
+  hint: 'Create it, or give the user that leadsync runs as write permission there.',
 };
 
-/** What some codes mean while a folder is made that was not there. */
+/** What some error codes mean when leadsync creates a missing folder. */
 const MAKING: Readonly<Record<string, DiskFailure>> = {
   ENOENT: NOT_THERE,
   ENOTSUP: NOT_THERE,
-  ENOTDIR: { what: 'cannot be made: what lies above it is no folder', hint: 'Correct `directory`.' },
+  ENOTDIR: { what: 'cannot be created: its parent is not a folder', hint: 'Correct `directory`.' },
   EACCES: NO_RIGHT,
   EPERM: NO_RIGHT,
 };
 
 const NOT_FOR_US: DiskFailure = {
-  what: 'must not be read',
-  hint: 'Give the user that leadsync runs as the right to read and list there, and what is in it.',
+  what: 'may not be read by leadsync',
+  hint: 'Give the user that leadsync runs as permission to list the folder and read its files.',
 };
-/** What some codes mean while a folder is read. */
+/** What some error codes mean when leadsync reads a folder. */
 const READING: typeof MAKING = { EACCES: NOT_FOR_US, EPERM: NOT_FOR_US };
 
-/** A folder that cannot be written to: which one, what is wrong with it, what to do. */
+/** Returns the error for a folder that leadsync cannot write to. */
 export function folderFailure(folder: string, cause: unknown): SinkUnavailable {
   return sinkUnavailable(folder, cause);
 }
 
-/** The same for a folder that cannot be read. */
+/** Returns the error for a folder that leadsync cannot read. */
 export function readingFailure(folder: string, cause: unknown): SinkUnavailable {
   return sinkUnavailable(folder, cause, READING, 'cannot be read');
 }
 
-/** The same for a folder that is not there, and cannot be made. */
+/** Returns the error for a missing folder that leadsync cannot create. */
 export function creationFailure(folder: string, cause: unknown): SinkUnavailable {
   return sinkUnavailable(folder, cause, MAKING);
 }
@@ -50,7 +50,7 @@ function sinkUnavailable(
 ): SinkUnavailable {
   const { what, hint } = diskFailure(cause, special) ?? {
     what: `${otherwise} (${codeOf(cause) ?? 'unknown error'})`,
-    hint: "See the system's log.",
+    hint: 'Check the system log.',
   };
   return new SinkUnavailable(`The folder ${folder} ${what}.`, { hint, cause });
 }

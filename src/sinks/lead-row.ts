@@ -2,7 +2,7 @@ import { mayHoldUnstorable, safeRaw, storable } from '../leads/content-facts.ts'
 import type { Delivery } from '../leads/delivery.ts';
 import { type LeadAnswer, readLead } from '../leads/lead.ts';
 
-/** What a delivery tells of the columns of the table `leads`. */
+/** A column of the table `leads` whose value comes from a delivery. */
 export type LeadColumn =
   | 'source'
   | 'id'
@@ -25,16 +25,16 @@ export type LeadColumn =
   | '_leadsync_replaced'
   | '_leadsync_original';
 
-/** A lead as the table `leads` has it. */
+/** A lead as a row of the table `leads`. */
 export interface LeadRow {
   readonly columns: Readonly<Record<LeadColumn, string | number | boolean | null>>;
   readonly answers: readonly LeadAnswer[];
 }
 
-/** ISO 8601. PostgreSQL itself would take more for a time, `now` and `infinity` among it. */
+/** ISO 8601. PostgreSQL would also accept `now`, `infinity` and others. */
 const TIME = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$/i;
 
-/** What is stored of a delivery's lead. What a lead lacks is null here, which its column then refuses. */
+/** Returns the row to store for a delivery. A `created_at` that is not a time becomes null, which the column then refuses. */
 export function rowOf(delivery: Delivery): LeadRow {
   const lead = readLead(delivery.raw);
   const text = new StorableText(delivery.raw);
@@ -59,7 +59,7 @@ export function rowOf(delivery: Delivery): LeadRow {
     answers: JSON.stringify(bySlug(answers)),
     _leadsync_first_seen_at: delivery.firstSeenAt.toISOString(),
     _leadsync_changed_at: delivery.changedAt.toISOString(),
-    // A delivery does not say when its lead was last listed; of this time it is certain.
+    // A delivery does not say when its lead was last listed. It was listed at least at this time.
     _leadsync_last_listed_at: delivery.changedAt.toISOString(),
     _leadsync_version: delivery.version,
     _leadsync_hash: delivery.hash,
@@ -70,16 +70,16 @@ export function rowOf(delivery: Delivery): LeadRow {
   return { columns, answers };
 }
 
-/** PostgreSQL knows no decimal comma, which ISO 8601 allows. Null for what is no time. */
+/** Replaces the decimal comma, which ISO 8601 allows and PostgreSQL does not. Null if the text is not a time. */
 function timeOf(text: string): string | null {
   return TIME.test(text) ? text.replace(',', '.') : null;
 }
 
-/** Text in databases has neither NUL nor lone surrogates: both become U+FFFD. */
+/** Replaces NUL and lone surrogates by U+FFFD: databases cannot store them. */
 class StorableText {
   readonly #mayReplace: boolean;
 
-  /** @param raw the JSON that the texts are from */
+  /** @param raw the JSON that contains the texts */
   constructor(raw: string) {
     this.#mayReplace = mayHoldUnstorable(raw);
   }
@@ -89,7 +89,7 @@ class StorableText {
   }
 }
 
-/** `{slug: answer}`, with an array where a slug repeats. A slug may be anything, `__proto__` too. */
+/** Returns `{slug: answer}`, with an array for a repeated slug. `fromEntries` is safe for the slug `__proto__`. */
 function bySlug(answers: readonly LeadAnswer[]): Record<string, string | string[]> {
   const grouped = Map.groupBy(answers, ({ slug }) => slug);
   return Object.fromEntries(

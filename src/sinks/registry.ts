@@ -4,5 +4,5 @@ import { postgres } from './postgres/postgres.ts';
 import type { SinkType } from './sink.ts';
 import { webhook } from './webhook/webhook.ts';
 
-/** Every type of sink. Adding one adds an import and a word here. */
+/** Every type of sink. A new type needs an import and an entry here. */
 export const sinkTypes: readonly SinkType[] = [webhook, csv, parquet, postgres];

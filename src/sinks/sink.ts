@@ -5,30 +5,30 @@ import type { Outcome, Unavailable } from '../leads/outcome.ts';
 import type { LeadKey, Person, Subject } from '../leads/person.ts';
 import type { Clock } from '../platform/time/clock.ts';
 
-/** A configured, named destination. Made without opening a connection; connects when first used. */
+/** A configured, named sink. Its constructor opens no connection; the first use does. */
 export interface Sink {
   /**
-   * Proves that a delivery could succeed, without making one. Used at start and by `leadsync check`.
-   * @throws SinkUnavailable with what is wrong and what to do
+   * Verifies that a delivery could succeed, without making one. Called at start and by `leadsync check`.
+   * @throws SinkUnavailable with the problem and a hint
    */
   check(signal: AbortSignal): Promise<void>;
   /**
-   * Attempts a batch: one outcome per delivery, in order. Delivering the same batch again has the effect of
-   * delivering it once, as far as the destination can tell. Ends soon after the signal aborts. Calls `attempt.confirmLease`
-   * right before anything leaves for the destination, each time: each request, each commit, each rename.
-   * @throws SinkUnavailable when the destination as a whole cannot be reached; then nothing is known to have arrived
+   * Attempts a batch and returns one outcome per delivery, in order. Idempotent as far as the destination allows: delivering a
+   * batch twice has the effect of delivering it once. Ends soon after the signal aborts. Calls `attempt.confirmLease` immediately
+   * before each request, commit or rename.
+   * @throws SinkUnavailable if the destination as a whole cannot be used; no lead is then known to be delivered
    */
   deliver(batch: Batch, signal: AbortSignal, attempt?: AttemptUnderWay): Promise<readonly Outcome[]>;
   /**
-   * Does with one invented lead (`testBatch`) all that `deliver` does, by the same code, so that what works here works for
-   * leads. What it leaves at the destination can be told from a lead by a program that only knows leads, or is taken back.
+   * Delivers one invented lead (`testBatch`) through the code of `deliver`, so that a successful test means that leads get through.
+   * A program that only knows leads can tell the result from a lead, or the sink rolls it back.
    * @throws SinkUnavailable
    */
   test(batch: Batch, signal: AbortSignal): Promise<TestResult>;
-  /** What `deliver` would send of this batch at this moment, made by the same code, with secrets masked. Sends nothing. */
+  /** Returns what `deliver` would send for this batch now, made by the same code, with secrets masked. Sends nothing. */
   preview(batch: Batch): readonly Preview[];
   close(): Promise<void>;
-  /** Where the destination can hold more than leads. */
+  /** The mirror; undefined if it is off or the destination can hold only leads. */
   readonly mirror?: Mirror | undefined;
   /**
    * Returns every lead that the destination stores, in any order and in bounded memory. Absent where it cannot be read.
@@ -44,17 +44,17 @@ export interface Sink {
   erase?(person: Person, signal: AbortSignal): Promise<number>;
 }
 
-/** The attempt that a sink makes. */
+/** What a sink has to know of the attempt that it makes. */
 export interface AttemptUnderWay {
   /** The `traceparent` header of the attempt (W3C Trace Context), for destinations that take it; undefined without tracing. */
   readonly traceparent?: string | undefined;
   /** Returns how long the attempt may still take, in ms. */
   timeLeftMs(): number;
-  /** @throws LeaseOver once the lease of the attempt has expired: another process may have the batch by now, or it may be settled */
+  /** @throws LeaseOver if the lease of the attempt has expired: another process may have claimed or settled the batch */
   confirmLease(): void;
 }
 
-/** For what is sent without a lease or time limit, such as a test event. */
+/** An attempt without a lease or time limit, such as that of a test event. */
 export const WITHOUT_LEASE: AttemptUnderWay = {
   timeLeftMs: () => Number.POSITIVE_INFINITY,
   confirmLease: () => undefined,
@@ -68,34 +68,35 @@ export interface StoredLead extends LeadKey {
 }
 
 /**
- * What the ledger knows beside the leads, held at a destination too. Apart from deliveries: neither waits for the other.
- * Each of these is a small transaction, and may throw SinkUnavailable. Tables are those of catalog/mirrored.ts.
+ * Copies the history of a ledger to a destination. Independent of deliveries: neither waits for the other. Each method is one small
+ * transaction and may throw SinkUnavailable. `table` is a name in catalog/mirrored.ts, `ledger` the id of a ledger.
  */
 export interface Mirror {
+  /** Time between two rounds, in ms. */
   readonly everyMs: number;
-  /** The greatest number of a ledger's row that is there; 0 when none is. */
+  /** Returns the checkpoint: the greatest number of the ledger's rows in the table, or 0 if it has none. */
   lastNumber(ledger: string, table: string, signal: AbortSignal): Promise<number>;
-  /** Whether the ledger's row of that number is this one, in what never changes of it. */
+  /** Whether the stored row with this row's number has the same values in the columns that never change. */
   has(ledger: string, table: string, row: HistoryRow, signal: AbortSignal): Promise<boolean>;
-  /** Makes the last rows of a ledger those of another one, which was lost. `count`: how many at most. */
+  /** Reassigns the last rows of the ledger, up to `count`, to a lost ledger: the present one no longer contains them. */
   markLost(ledger: string, table: string, count: number, signal: AbortSignal): Promise<void>;
-  /** The numbers of rows that may have changed since, in order. */
+  /** Returns the numbers of rows that may have changed since they were written, in ascending order. */
   unsettled(
     table: string,
     part: { ledger: string; after: number; limit: number },
     signal: AbortSignal,
   ): Promise<readonly number[]>;
-  /** The numbers of those of the given versions, in order, whose contents are not there. */
+  /** Returns the numbers of those of the given versions whose contents the destination does not have, in ascending order. */
   missingContents(versions: readonly HistoryRow[], signal: AbortSignal): Promise<readonly number[]>;
-  /** Writes rows in place of what was there under their keys. Gives how many of them were refused and left out. */
+  /** Upserts rows by their keys. Returns the number of rows that the destination refused; it has the others. */
   write(ledger: string, table: string, rows: readonly HistoryRow[], signal: AbortSignal): Promise<number>;
-  /** Which of these sinks are still known there by other names: what was brought of them has to be brought anew. */
+  /** Returns the former names under which the destination still has these sinks; the mirror has to write their deliveries again. */
   formerNames(
     ledger: string,
     renamed: readonly RenamedSink[],
     signal: AbortSignal,
   ): Promise<readonly FormerName[]>;
-  /** What is known by a former name goes on under the present one. */
+  /** Writes the present state of sinks and sources, and replaces former names of sinks. */
   writeOverview(
     ledger: string,
     overview: Overview,
@@ -105,28 +106,30 @@ export interface Mirror {
   close(): Promise<void>;
 }
 
-/** What became of a test event. */
+/** The result of a test event. */
 export interface TestResult {
+  /** Whether the destination accepted the test event. */
   readonly arrived: boolean;
-  /** What arrived where, or why it was refused and what to do, in whole sentences. */
+  /** What the destination received, or why it refused and what to do, in whole sentences. */
   readonly what: string;
 }
 
-/** One thing that a sink would send: a request, a file, a row. */
+/** A request, file or row that a sink would send. */
 export interface Preview {
-  /** What it is and where it goes, without a secret: `POST https://crm.example.com/[secret]`. */
+  /** Kind and destination, without secrets: `POST https://crm.example.com/[secret]`. */
   readonly target: string;
-  /** What belongs to it by name: a request's headers, a row's columns. A secret among them reads `[secret]`. */
+  /** Headers of a request or columns of a row, by name. A secret value reads `[secret]`. */
   readonly fields: Readonly<Record<string, string | number | boolean | null>>;
-  /** Its content, to the last character; absent where the fields are all there is. */
+  /** The exact body of a request or content of a file; absent for a row. */
   readonly content?: string;
 }
 
-/** The destination as a whole cannot be used now. The message is one plain sentence without any lead's text. */
+/** The destination as a whole cannot be used now. The message is one plain sentence without text of a lead. */
 export class SinkUnavailable extends Error {
   override readonly name = 'SinkUnavailable';
-  /** What the operator can do next. */
+  /** The operator's next step. */
   readonly hint: string;
+  // The fields below have the meanings that they have in `Unavailable`.
   readonly answer: string | undefined;
   readonly httpStatus: number | undefined;
   readonly retryAfterMs: number | undefined;
@@ -154,7 +157,7 @@ export class SinkUnavailable extends Error {
     this.unsent = more.unsent ?? false;
   }
 
-  /** The same, as the outcome of one delivery. */
+  /** Returns the error as the outcome of one delivery. */
   toOutcome(): Unavailable {
     return {
       kind: 'unavailable',
@@ -168,73 +171,73 @@ export class SinkUnavailable extends Error {
   }
 }
 
-/** The lease of an attempt ended before something could be sent, which therefore was not. */
+/** The lease of an attempt expired before the sink sent anything. */
 export class LeaseOver extends SinkUnavailable {
   constructor() {
-    super('The attempt stood still for longer than its lease lasts.', { hint: '', unsent: true });
+    super('The lease of the attempt expired before leadsync could send.', { hint: '', unsent: true });
   }
 }
 
-/** What leadsync itself hands to every sink. */
+/** What leadsync passes to every sink beside its options. */
 export interface SinkParts {
   /** The sink's configured name. */
   readonly name: string;
   readonly clock: Clock;
-  /** The most batches that will be attempted at once; sizes connection pools. */
+  /** Maximum batches that are attempted at the same time; the size of connection pools. */
   readonly concurrency: number;
-  /** The most deliveries that a batch will hold; 1 means that batches are not wanted. */
+  /** Maximum deliveries per batch. 1 turns batching off. */
   readonly batchMax: number;
-  /** The deadline of one attempt in ms, the destination's whole answer included. */
+  /** Deadline of one request, transaction or file, including the destination's whole answer, in ms. */
   readonly timeoutMs: number;
-  /** `leadsync/0.1.0`, for protocols that introduce themselves. */
+  /** The user agent, `leadsync/0.1.0`, for protocols that have one. */
   readonly userAgent: string;
 }
 
-/** What a type of sink does where the configuration is silent. */
+/** The defaults of a type of sink. */
 export interface SinkDefaults {
-  /** Which events are owed to it. `erased` where the destination can be told of it by a delivery. */
+  /** The events that are owed to the sink. Contains `erased` if a delivery can tell the destination of an erasure. */
   readonly events: readonly LeadEvent[];
   readonly batchMax: number;
-  /** How long the oldest delivery waits for its batch to fill, in ms. */
+  /** Maximum time that the oldest delivery waits for its batch to fill, in ms. */
   readonly batchWaitMs: number;
   readonly concurrency: number;
   readonly timeoutMs: number;
 }
 
-/** How `leadsync init` asks for a sink of a type, and what it writes into a first configuration. */
+/** The question that `leadsync init` asks for a type of sink, and the entry that it writes into a first configuration. */
 export interface SinkSetup {
-  /** The option that has to be asked for; its schema judges the answer. */
+  /** The option that `init` asks for. Its schema validates the answer. */
   readonly option: string;
-  /** What is asked: `the folder that files are dropped in`. */
+  /** The question: `the folder to drop files in`. */
   readonly question: string;
-  /** The answer that an empty line stands for. It may name a variable: `${NAME}`. */
+  /** The answer for an empty line. May name a variable: `${NAME}`. */
   readonly standard: string;
-  /** The entry in `sinks`, in lines that begin with two spaces. The answer is YAML already. */
+  /** Returns the entry in `sinks`, in lines that begin with two spaces. `answer` is YAML. */
   entry(answer: string): string;
 }
 
-/** A type of sink: its name in the YAML, its options and how to make one. */
+/** A type of sink: its name in YAML, its options and its constructor. */
 export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   readonly type: string;
   /** One sentence for the option reference. */
   readonly summary: string;
-  /** Its own options, beside those common to every sink. Each is described. */
+  /** The options of this type, without those common to every sink. Each has a description. */
   readonly options: Options;
-  /** Which options are paths; relative ones are taken from the configuration's folder. */
+  /** Names of the options that are paths. A relative path starts at the configuration's folder. */
   readonly paths?: readonly string[];
   /**
-   * Which options say where leads are brought, none of them a secret. Where one was another, an erasure says of the earlier
-   * place that it was not reached.
+   * Names of the options that identify the destination, none of them secret. After such an option has changed, an erasure reports
+   * that it did not reach the former destination.
    */
   readonly place?: readonly string[];
-  /** What is valid in its options and may still not be meant, a sentence each, without any secret. */
+  /** Returns a sentence for each option that is valid and probably a mistake, without secrets. */
   warnings?(options: z.output<Options>): readonly string[];
   readonly defaults: SinkDefaults;
   readonly setup: SinkSetup;
   open(options: z.output<Options>, parts: SinkParts): Sink;
 }
 
-/** Keeps the type of a sink's options from its schema to its `open`. */
+/** Returns `type`. Infers the type of the options from their schema, so that `open` and `warnings` are typed. */
 export function defineSink<Options extends z.ZodObject>(type: SinkType<Options>): SinkType<Options> {
   return type;
 }

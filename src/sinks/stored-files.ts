@@ -6,13 +6,13 @@ import { SinkUnavailable, type StoredLead } from './sink.ts';
 
 const DAY_FOLDER = /^day=/;
 
-/** A file format of a drop, and how to read it back. */
+/** A file format of a drop, with its reader. */
 export interface StoredFormat {
   /** The name of the format in messages, such as `CSV`. */
   readonly name: string;
   /** The file extension, with the dot. */
   readonly ending: string;
-  /** Returns the leads in a file; none in a file that something else wrote, with other columns. Throws for what is not of the format. */
+  /** Returns the leads in a file; none if it has other columns. Throws if the file does not have this format. */
   readonly leadsOf: (file: string, content: Buffer) => AsyncIterable<StoredLead>;
 }
 
@@ -29,7 +29,7 @@ export async function* leadsInFiles(
   try {
     for await (const file of droppedFiles(files, directory, format)) {
       const content = await files.read(file);
-      // Removed since it was listed: consumers may remove files that they have read.
+      // A consumer removed the file after it was listed.
       if (!content) continue;
       for await (const lead of readable(format, file, content)) {
         signal.throwIfAborted();
@@ -37,7 +37,8 @@ export async function* leadsInFiles(
       }
     }
   } catch (cause) {
-    if (signal.aborted) throw new SinkUnavailable(`Reading ${directory} was cut off.`, { hint: '', cause });
+    if (signal.aborted)
+      throw new SinkUnavailable(`Reading ${directory} was interrupted.`, { hint: '', cause });
     if (cause instanceof SinkUnavailable) throw cause;
     if (codeOf(cause) === 'ENOENT') return;
     throw readingFailure(directory, cause);
@@ -56,7 +57,7 @@ async function* droppedFiles(
       if (name.startsWith('leads-') && name.endsWith(ending)) yield join(folder, name);
 }
 
-/** Returns nothing for a day folder that was removed in the meantime. */
+/** Returns the names in a folder, or none if it no longer exists. */
 async function listed(files: Files, folder: string): Promise<readonly string[]> {
   try {
     return await files.list(folder);
@@ -74,7 +75,8 @@ async function* readable(
   try {
     yield* leadsOf(file, content);
   } catch (cause) {
-    const hint = 'It was cut off or changed by another hand: move it away, or restore it, and ask again.';
+    const hint =
+      'It is truncated, or another program changed it. Move it away or restore it, then try again.';
     throw new SinkUnavailable(`${file} cannot be read as ${name}.`, { hint, cause });
   }
 }

@@ -47,7 +47,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     name: 'the lease is looked at before the COMMIT',
     without: 'a process that stood still in a transaction commits what is old by then',
     file: 'src/sinks/postgres/postgres.ts',
-    text: 'confirmLease(); // all that follows is the commit',
+    text: 'confirmLease(); // only the commit follows',
     instead: 'void confirmLease;',
     tests: ['test/sinks/postgres/postgres.test.ts'],
   },

@@ -191,7 +191,7 @@ test('an erasure that is stopped while it looks where the person is certifies wh
   });
   expect(places).toMatchObject([
     { place: 'ledger' },
-    { place: 'drop', reached: false, again: true, what: expect.stringContaining('was cut off') },
+    { place: 'drop', reached: false, again: true, what: expect.stringContaining('was interrupted') },
     { place: 'nightly', reached: false, again: true, what: expect.stringContaining('Stopped before') },
   ]);
   expect((await install.run(['erase'])).stderr).toContain(`This would be: main ${LARGEST}.`);

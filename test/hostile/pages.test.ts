@@ -32,7 +32,7 @@ describe('the page of the CSV sink is right about', () => {
       expect(row['client_name']).toBe('a\ufffdb');
       expect(row['service_question_answers']).toContain('"a\\u0000b"');
     },
-    'half of a surrogate pair': async () => {
+    'a lone surrogate': async () => {
       const row = await rowInFile(leadOf(`a${HALF}b`));
       expect(row['client_name']).toBe('a\ufffdb');
       expect(row['service_question_answers']).toContain('"a\\ud800b"');
@@ -47,7 +47,7 @@ describe('the page of the CSV sink is right about', () => {
         '',
       );
     },
-    'a field that the description does not know': async () => {
+    "a field that the service's description does not mention": async () => {
       const unknown = { unknown: 'not known' };
       const answer = { question: 'Q', slug: 'q', answer: 'A' };
       const row = await rowInFile(
@@ -60,10 +60,10 @@ describe('the page of the CSV sink is right about', () => {
       expect(JSON.stringify(row)).not.toContain('known');
       expect(JSON.parse(row['service_question_answers'] ?? '')).toEqual([answer]);
     },
-    'a key that is there twice': async () => {
+    'a repeated key': async () => {
       expect((await rowInFile(leadWith('"client_name":"the last"')))['client_name']).toBe('the last');
     },
-    'how the JSON was spelled': async () => {
+    'the spelling of the JSON': async () => {
       expect((await rowInFile(leadWith('"client_name":"\\u0041\\/"')))['client_name']).toBe('A/');
     },
   };
@@ -92,8 +92,8 @@ describe('the page of the CSV sink is right about', () => {
 describe('the page of the PostgreSQL sink is right about', () => {
   const cases: Readonly<Record<string, () => Promise<void>>> = {
     NUL: () => replaces('a\0b'),
-    'half of a surrogate pair': () => replaces(`a${HALF}b`),
-    'a field that the description does not know': async () => {
+    'a lone surrogate': () => replaces(`a${HALF}b`),
+    "a field that the service's description does not mention": async () => {
       const { raw, ...rest } = await inTables(leadWith('"unknown":{"unknown":9007199254740993}'));
       expect(raw).toContain('"unknown":{"unknown":9007199254740993}');
       expect(JSON.stringify(rest)).not.toContain('unknown');
@@ -103,7 +103,7 @@ describe('the page of the PostgreSQL sink is right about', () => {
       const stored = await inTables(aLead({ service_question_answers: answers }));
       expect(stored).toMatchObject({ answers: { q: ['one', 'two'] }, rows: ['one', 'two'] });
     },
-    'a key that is there twice': async () => {
+    'a repeated key': async () => {
       const { client_name, raw } = await inTables(leadWith('"client_name":"the last"'));
       expect(client_name).toBe('the last');
       expect(String(raw).match(/"client_name"/g)).toHaveLength(2);
@@ -164,8 +164,8 @@ describe('the page of the webhook sink is right about', () => {
       expect(await inRequest(raw)).toContain(part);
   const cases: Readonly<Record<string, () => Promise<void>>> = {
     NUL: sent(leadWith('"x":"\\u0000"'), '"x":"\\u0000"'),
-    'half of a surrogate pair': sent(leadWith('"x":"\\uD800"'), '"x":"\\uD800"'),
-    'line separators, directions, invisible characters, terminal escapes': sent(
+    'a lone surrogate': sent(leadWith('"x":"\\uD800"'), '"x":"\\uD800"'),
+    'line separators, changes of direction, invisible characters, terminal escapes': sent(
       leadOf('\u2028\u202e\u200b\u001b[2J'),
       '"\u2028\u202e\u200b\\u001b[2J"',
     ),
@@ -173,13 +173,13 @@ describe('the page of the webhook sink is right about', () => {
       leadWith('"x":[9007199254740993,-0,1e400]'),
       '[9007199254740993,-0,1e400]',
     ),
-    'any key, or one that is there twice': sent(leadWith('"__proto__":1,"__proto__":{"a":2}')),
-    'a field that the description does not know': sent(leadWith('"x": [ {} ]')),
-    megabytes: sent(leadOf('"'.repeat(3_000_000))),
+    'any key, or a repeated key': sent(leadWith('"__proto__":1,"__proto__":{"a":2}')),
+    "a field that the service's description does not mention": sent(leadWith('"x": [ {} ]')),
+    'megabytes of text': sent(leadOf('"'.repeat(3_000_000))),
   };
 
   test('every line of its table, each of which is tested here', () => {
-    expect(linesOfPage('webhook', 'What a request may hold')).toEqual(Object.keys(cases));
+    expect(linesOfPage('webhook', 'What a request may contain')).toEqual(Object.keys(cases));
   });
 
   test.each(Object.entries(cases))('%s', (_, holds) => holds());

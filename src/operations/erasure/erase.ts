@@ -159,7 +159,7 @@ async function eraseFromLedger(
   tell: readonly string[],
   parts: EraseParts,
 ): Promise<ErasureCounts> {
-  let sum: Erased = { versions: 0, rejected: 0, attempts: 0, skipped: 0, underWay: 0 };
+  let sum: ErasureCounts = { versions: 0, rejected: 0, attempts: 0, skipped: 0, underWay: 0 };
   await untilTrue(async () => {
     const part = await parts.ledger.erase(person, tell);
     sum = {

@@ -2,7 +2,7 @@ import { storable } from '../../leads/content-facts.ts';
 import type { Delivery } from '../../leads/delivery.ts';
 import { type Lead, type LeadAnswer, readLead } from '../../leads/lead.ts';
 
-/** Every column, in order, and what is in it. New columns are added at the end. */
+/** The cell of each column, in order. New columns go to the end. */
 const columns: Readonly<Record<string, (lead: Lead, delivery: Delivery) => string | undefined>> = {
   id: (_, delivery) => String(delivery.leadId),
   service_name: (lead) => lead.service_name,
@@ -19,16 +19,16 @@ const columns: Readonly<Record<string, (lead: Lead, delivery: Delivery) => strin
   _leadsync_delivery_id: (_, delivery) => delivery.id,
 };
 
-/** How a cell's text is made safe for those who open the file. */
+/** Returns the text of a cell in a form that is safe to open. */
 export type MakeSafe = (cell: string) => string;
 
-/** A complete CSV file (RFC 4180) in UTF-8: the header, and a row per delivery. */
+/** Returns a complete CSV file (RFC 4180) in UTF-8: the header, and one row per delivery. */
 export function csvFile(
   deliveries: readonly Delivery[],
   { makeSafe, bom }: { makeSafe: MakeSafe; bom: boolean },
 ): Buffer {
   const records = deliveries.map((delivery) => recordOf(delivery, makeSafe));
-  // Record by record: together they may be more than one string can hold.
+  // Record by record: all of them may exceed the maximum length of a string.
   const lines = [Object.keys(columns), ...records].flatMap(line);
   return Buffer.concat(bom ? [Buffer.from('\ufeff'), ...lines] : lines);
 }
@@ -38,22 +38,22 @@ function recordOf(delivery: Delivery, makeSafe: MakeSafe): string[] {
   return Object.values(columns).map((cell) => makeSafe(storable(cell(lead, delivery) ?? '')));
 }
 
-/** An answer as the service describes it: what else it has could not be given back exactly (numbers above 2^53). */
+/** Returns the described fields of an answer. Other fields are left out: JSON.parse has already rounded numbers above 2^53. */
 function described({ question, slug, answer }: LeadAnswer): LeadAnswer {
   return { question, slug, answer };
 }
 
 const [COMMA, LINE_END, QUOTE] = [Buffer.from(','), Buffer.from('\r\n'), 0x22];
-/** What needs quotes around it, and what some readers end a line at or strip. */
+/** Cells that need quotes: by RFC 4180, or because some readers would break or trim them. */
 const UNSAFE = /[",\r\n\v\f\u0085\u2028\u2029]|^\s|\s$/;
 
-/** A record (RFC 4180, section 2), in pieces. */
+/** Returns a record (RFC 4180, section 2) in pieces. */
 function line(record: readonly string[]): Buffer[] {
   const cells = record.map((cell) => (UNSAFE.test(cell) ? quoted(Buffer.from(cell)) : Buffer.from(cell)));
   return cells.flatMap((cell, at) => [cell, at === cells.length - 1 ? LINE_END : COMMA]);
 }
 
-/** With quotes around it, and those in it doubled. Byte by byte: for megabytes of quotes a text's `replaceAll` takes seconds. */
+/** Returns the cell in quotes, with its own quotes doubled. Byte by byte: `replaceAll` takes seconds for megabytes of quotes. */
 function quoted(cell: Buffer): Buffer {
   let quotes = 0;
   for (let at = 0; at < cell.length; at++) if (cell[at] === QUOTE) quotes++;

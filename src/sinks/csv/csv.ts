@@ -20,28 +20,27 @@ import { neutraliseCell } from './formulas.ts';
 import { storedFormat } from './stored-leads.ts';
 
 /**
- * What a csv sink has beside the options of every sink. A relative `directory` is taken from the configuration's
- * folder.
+ * The options of a csv sink, without those common to every sink.
  */
 export const csvOptions = z.strictObject({
   directory: z
     .string()
     .min(1, 'must not be empty')
-    .refine((path) => !path.includes('\0'), 'must not hold a NUL')
-    .describe('The folder that files are dropped in; made when it is missing.'),
+    .refine((path) => !path.includes('\0'), 'must not contain NUL')
+    .describe('The folder to drop files in. leadsync creates it if it is missing.'),
   formulas: z
     .enum(['neutralise', 'keep'])
     .default('neutralise')
     .describe(
-      'Cells that a spreadsheet would run as a formula: `neutralise` puts an apostrophe in front, `keep` leaves them.',
+      'What to do with a cell that a spreadsheet would run as a formula: `neutralise` puts an apostrophe in front, `keep` leaves it unchanged.',
     ),
   bom: z
     .boolean()
     .default(false)
-    .describe('Begins each file with a byte-order mark, by which Excel recognises UTF-8.'),
+    .describe('Whether each file begins with a byte-order mark, by which Excel recognises UTF-8.'),
 });
 
-/** One file a batch. Its files can be read again (`holds`), and are never changed: nobody is erased from them. */
+/** Writes one file per batch. leadsync can read the files back and never changes them, so an erasure does not reach them. */
 export const csv = defineSink({
   type: 'csv',
   summary: 'Drops leads as CSV files, each complete the moment it appears.',
@@ -57,11 +56,11 @@ export const csv = defineSink({
   },
   setup: {
     option: 'directory',
-    question: 'the folder that files are dropped in',
+    question: 'the folder to drop files in',
     standard: './drop',
     entry: (
       directory,
-    ) => `  drop:                              # complete CSV files, made when 1000 leads wait or the oldest has waited 5 minutes
+    ) => `  drop:                              # a complete CSV file when 1000 leads wait or the oldest has waited 5 minutes
     type: csv
     directory: ${directory}
     batch: { max: 1000, wait: 5m }
@@ -70,7 +69,7 @@ export const csv = defineSink({
   open: (options, parts) => new CsvSink(options, parts, disk),
 });
 
-/** Writes one file per batch. Its name is made of the batch, so that a repeat finds what the first attempt wrote. */
+/** Writes one file per batch. The batch determines the file name, so a repeat finds the file of the first attempt. */
 export class CsvSink implements Sink {
   readonly #options: z.output<typeof csvOptions>;
   readonly #files: Files;
@@ -82,7 +81,7 @@ export class CsvSink implements Sink {
     this.#drop = new FileDrop(options.directory, parts, files);
   }
 
-  /** Sees whether the folder can be written to, or made. */
+  /** Verifies that leadsync can write to the folder, or create it. */
   check(signal: AbortSignal): Promise<void> {
     return this.#drop.check(signal);
   }
@@ -92,12 +91,12 @@ export class CsvSink implements Sink {
     return batch.deliveries.map(() => ({ kind: 'delivered' }));
   }
 
-  /** Leaves a file that readers of `leads-*.csv` pass by, and those of `*.csv` as well. */
+  /** Writes a file that readers of `leads-*.csv` and of `*.csv` ignore. */
   async test(batch: Batch, signal: AbortSignal): Promise<TestResult> {
     const name = `test-${printStamp(batch.createdAt)}.csv.test`;
     await this.#drop.write(name, this.#contentOf(batch), signal);
     const path = join(this.#options.directory, name);
-    return { arrived: true, what: `${path} was written in the way that leads are. It can be removed.` };
+    return { arrived: true, what: `leadsync wrote ${path} as it writes leads. You can remove it.` };
   }
 
   preview(batch: Batch): readonly Preview[] {
@@ -110,7 +109,7 @@ export class CsvSink implements Sink {
   }
 
   async close(): Promise<void> {
-    // Nothing stays open between two batches.
+    // No file stays open between two batches.
   }
 
   #contentOf({ deliveries }: Batch): Buffer {
@@ -120,7 +119,7 @@ export class CsvSink implements Sink {
   }
 }
 
-/** `leads-20261120T100000.000Z-b17.csv`: sorts by time, and is good for every file system. */
+/** Returns `leads-20261120T100000.000Z-b17.csv`: sorts by time, and is valid on every file system. */
 function fileName(batch: Batch): string {
   return `leads-${printStamp(batch.createdAt)}-${batch.id}.csv`;
 }

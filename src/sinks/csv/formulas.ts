@@ -1,29 +1,29 @@
-/** The first character that spreadsheets do not skip before they look for a formula, as they do blanks and what cannot be seen. */
+/** The first character that counts: a spreadsheet skips blanks and invisible characters before a formula. */
 const FIRST_SEEN = /[^\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}]/u;
-/** What begins a formula, the minus sign, and every character that folds to one of them (Unicode, NFKC), as some programs do. */
+/** The characters that begin a formula, the minus sign, and every character that some programs fold to one of these (Unicode, NFKC). */
 const SIGN = /[=+\-@−⁺⁻⁼₊₋₌⩵⩶﬩﹢﹣﹦﹫＋－＝＠]/;
-/** What some spreadsheets drop, with what comes after it taken anew. */
+/** Control characters that some spreadsheets drop, and then parse the rest as a new cell. */
 const CONTROL = /^[\t\r\n]/;
-/** A plus sign and nothing but digits, blanks and ( ) - . after it: no program can do harm with that. */
+/** A plus sign followed only by digits, spaces and ( ) - . is harmless as a formula. */
 const PHONE_NUMBER = /^\+[\d(][\d ().-]*$/;
 const NEGATIVE_NUMBER = /^-\d+(?:[.,]\d+)?$/;
 const APOSTROPHES = /^'*/;
 
 /**
- * Keeps a spreadsheet from running a cell: what would be taken for a formula gets an apostrophe in front. Cells that
- * have apostrophes before such a text get one more, so that `restoreCell` can undo it for every text.
+ * Returns a cell that no spreadsheet runs: puts an apostrophe in front of a text that looks like a formula, even one that already
+ * begins with apostrophes, so that `restoreCell` can undo it for every text.
  */
 export function neutraliseCell(text: string): string {
   return runsAsFormula(text.replace(APOSTROPHES, '')) ? `'${text}` : text;
 }
 
-/** The inverse of `neutraliseCell`: what programs that read the files do. */
+/** Returns the original text of a cell: the inverse of `neutraliseCell`, for programs that read the files. */
 export function restoreCell(cell: string): string {
   return cell.startsWith("'") && runsAsFormula(cell.replace(APOSTROPHES, '')) ? cell.slice(1) : cell;
 }
 
 function runsAsFormula(text: string): boolean {
   if (PHONE_NUMBER.test(text) || NEGATIVE_NUMBER.test(text)) return false;
-  // Searched for and not matched from the start: with some megabytes to skip, a match would run out of stack.
+  // A search, because an anchored match would overflow the stack with megabytes to skip.
   return CONTROL.test(text) || SIGN.test(FIRST_SEEN.exec(text)?.[0] ?? '');
 }

@@ -4,7 +4,7 @@ import type { StoredFormat } from '../stored-files.ts';
 /** The end of a delivery id: version, hash and, for a replay, its time. */
 const VERSION = /:(\d+):[0-9a-f]+(?::r\d+)?$/;
 
-/** Reads back the files of this sink. */
+/** The format of this sink's files, with its reader. */
 export const storedFormat: StoredFormat = { name: 'CSV', ending: '.csv', leadsOf };
 
 async function* leadsOf(file: string, content: Buffer): AsyncIterable<StoredLead> {

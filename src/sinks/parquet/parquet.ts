@@ -19,18 +19,19 @@ import { columns, previewRow, tableRow } from './rows.ts';
 import { storedFormat } from './stored-leads.ts';
 
 /**
- * What a parquet sink has beside the options of every sink. A relative `directory` is taken from the configuration's
- * folder.
+ * The options of a parquet sink, without those common to every sink.
  */
 export const parquetOptions = z.strictObject({
   directory: z
     .string()
     .min(1, 'must not be empty')
-    .refine((path) => !path.includes('\0'), 'must not hold a NUL')
-    .describe('The folder that files are dropped in, one folder a day; made when it is missing.'),
+    .refine((path) => !path.includes('\0'), 'must not contain NUL')
+    .describe(
+      'The folder to drop files in, with a folder for each day. leadsync creates it if it is missing.',
+    ),
 });
 
-/** One file a batch, in the folder of its day (UTC). Its files can be read again (`holds`), and are never changed. */
+/** Writes one file per batch, in the folder of the batch's day (UTC). leadsync can read the files back and never changes them. */
 export const parquet = defineSink({
   type: 'parquet',
   summary: 'Drops leads as Parquet files in a folder for each day, each complete the moment it appears.',
@@ -46,7 +47,7 @@ export const parquet = defineSink({
   },
   setup: {
     option: 'directory',
-    question: 'the folder that files are dropped in, one folder a day',
+    question: 'the folder to drop files in, with a folder for each day',
     standard: './archive',
     entry: (
       directory,
@@ -59,7 +60,7 @@ export const parquet = defineSink({
   open: (options, parts) => new ParquetSink(options, parts, disk),
 });
 
-/** Writes one file per batch. Its name is made of the batch, so that a repeat finds what the first attempt wrote. */
+/** Writes one file per batch. The batch determines the file name, so a repeat finds the file of the first attempt. */
 export class ParquetSink implements Sink {
   readonly #directory: string;
   readonly #files: Files;
@@ -71,7 +72,7 @@ export class ParquetSink implements Sink {
     this.#drop = new FileDrop(directory, parts, files);
   }
 
-  /** Sees whether the folder can be written to, or made. */
+  /** Verifies that leadsync can write to the folder, or create it. */
   check(signal: AbortSignal): Promise<void> {
     return this.#drop.check(signal);
   }
@@ -81,15 +82,15 @@ export class ParquetSink implements Sink {
     return batch.deliveries.map(() => ({ kind: 'delivered' }));
   }
 
-  /** Leaves a file that readers of `*.parquet` pass by. */
+  /** Writes a file that readers of `*.parquet` ignore. */
   async test(batch: Batch, signal: AbortSignal): Promise<TestResult> {
     const name = `test-${printStamp(batch.createdAt)}.parquet.test`;
     await this.#drop.write(name, await contentOf(batch), signal);
     const path = join(this.#directory, name);
-    return { arrived: true, what: `${path} was written in the way that leads are. It can be removed.` };
+    return { arrived: true, what: `leadsync wrote ${path} as it writes leads. You can remove it.` };
   }
 
-  /** The file's rows as lines of JSON, since itself it is nothing to look at. */
+  /** Returns the rows as lines of JSON, because a Parquet file is not readable. */
   preview(batch: Batch): readonly Preview[] {
     const target = `file ${join(this.#directory, fileName(batch))}`;
     return [{ target, fields: {}, content: batch.deliveries.map(previewRow).join('') }];
@@ -100,7 +101,7 @@ export class ParquetSink implements Sink {
   }
 
   async close(): Promise<void> {
-    // Nothing stays open between two batches.
+    // No file stays open between two batches.
   }
 }
 

@@ -6,30 +6,30 @@ import { readLead } from '../../leads/lead.ts';
 import type { ParquetCell } from '../../parquet/parquet-file.ts';
 import { rowOf } from '../lead-row.ts';
 
-/** What a file cannot know: it is written once. */
+/** Columns that change later: a file is written once. */
 const LATER = ['_leadsync_synced_at', '_leadsync_last_listed_at'];
 
 const ofDelivery: readonly Column[] = [
   always('_leadsync_event', 'text', 'created, or updated for every further content.'),
-  always('_leadsync_replay', 'boolean', 'Whether somebody asked for the lead to be sent again.'),
-  always('_leadsync_delivery_id', 'text', 'The same for ever: recognise repeats by it.'),
+  always('_leadsync_replay', 'boolean', 'Whether the delivery is a replay.'),
+  always('_leadsync_delivery_id', 'text', 'Identifies the delivery for ever: recognise repeats by it.'),
 ];
 
-/** Columns of `leads` that are younger than those of a delivery: new ones are added at the end of a file. */
+/** Columns that `leads` got after the first release: new columns go to the end of a file. */
 const ADDED = ['_leadsync_original'];
 
 const ofLeads = (relations.find(({ name }) => name === 'leads')?.columns ?? []).filter(
   ({ name }) => !LATER.includes(name),
 );
 
-/** The columns of the table `leads`, under the same names, and what tells deliveries apart. New ones are added at the end. */
+/** The columns of a file: those of the table `leads`, and those of a delivery. New columns go to the end. */
 export const columns: readonly Column[] = [
   ...ofLeads.filter(({ name }) => !ADDED.includes(name)),
   ...ofDelivery,
   ...ofLeads.filter(({ name }) => ADDED.includes(name)),
 ];
 
-/** A delivery's cells, in the order of the columns. */
+/** Returns the cells of a delivery, in the order of `columns`. */
 export function tableRow(delivery: Delivery): readonly ParquetCell[] {
   const cells: Readonly<Record<string, ParquetCell | undefined>> = {
     ...rowOf(delivery).columns,
@@ -41,7 +41,7 @@ export function tableRow(delivery: Delivery): readonly ParquetCell[] {
   return columns.map(({ name }) => cells[name] ?? null);
 }
 
-/** A delivery's row as a line of JSON, its id to the last digit. */
+/** Returns the row of a delivery as a line of JSON, with every digit of its id. */
 export function previewRow(delivery: Delivery): string {
   const row = tableRow(delivery);
   const members = columns.map(({ name }, at) => {
@@ -51,7 +51,7 @@ export function previewRow(delivery: Delivery): string {
   return `{${members.join(',')}}\n`;
 }
 
-/** Null for what is no time; a lead that was listed has one. */
+/** Returns the time in UTC; null if the text is not a time, which no listed lead has. */
 function createdAt({ raw }: Delivery): string | null {
   const ms = readTime(readLead(raw).created_at);
   return ms === null ? null : new Date(ms).toISOString();

@@ -3,7 +3,7 @@ import type { StoredFormat } from '../stored-files.ts';
 
 const COLUMNS = ['source', 'id', '_leadsync_version'] as const;
 
-/** Reads back the files of this sink. */
+/** The format of this sink's files, with its reader. */
 export const storedFormat: StoredFormat = { name: 'Parquet', ending: '.parquet', leadsOf };
 
 async function* leadsOf(file: string, content: Buffer): AsyncIterable<StoredLead> {

@@ -26,7 +26,7 @@ import { staleComments, writeComments } from './schema/refresh-comments.ts';
 import { checkSchema, existingTables, isOutdated, migrate } from './schema/schema.ts';
 import { isSchemaName, quoted } from './sql/identifier.ts';
 
-/** Ten million deliveries are rewritten in some minutes. */
+/** Timeout of the transaction that upgrades the schema, in ms. It rewrites ten million deliveries in a few minutes. */
 const UPGRADE_MS = 3_600_000;
 
 const postgresOptions = z.strictObject({
@@ -36,28 +36,22 @@ const postgresOptions = z.strictObject({
       'must be an address such as postgresql://user:password@host:5432/database',
     )
     .describe(
-      'The database, as `postgresql://user:password@host:5432/database`. TLS by `?sslmode=verify-full`.',
+      'The address of the database: `postgresql://user:password@host:5432/database`. Append `?sslmode=verify-full` for TLS.',
     ),
   schema: z
     .string()
-    .refine(
-      isSchemaName,
-      'must be made of letters, digits and _, at most 63, not beginning with a digit or pg_',
-    )
+    .refine(isSchemaName, 'must have up to 63 letters, digits or _, and not begin with a digit or pg_')
     .default('leadsync')
-    .describe("The schema that leadsync makes its tables in. It should be leadsync's own."),
+    .describe('The schema that leadsync creates its tables in. Nothing else should use it.'),
   mirror: z
     .union([z.literal(false), duration()], { error: 'must be a duration such as 10s, or false' })
     .prefault('10s')
     .describe(
-      'How often polls, deliveries, attempts, versions and rejected leads are brought there too, on a connection of their own. `false`: not at all.',
+      'How often leadsync copies polls, deliveries, attempts, versions and rejected leads there, on a separate connection. `false` turns the mirror off.',
     ),
 });
 
-/**
- * One row a lead in tables that it makes itself. It can tell what it holds, erase, and have the
- * mirror.
- */
+/** Keeps one row per lead in tables that leadsync creates. Can list its leads, find and erase a person, and hold the mirror. */
 export const postgres = defineSink({
   type: 'postgres',
   summary: 'Keeps the current content of every lead in PostgreSQL tables.',
@@ -67,16 +61,16 @@ export const postgres = defineSink({
     events: ['created', 'updated'],
     batchMax: 1000,
     batchWaitMs: 0,
-    concurrency: 2, // while one batch is written, the next is made
+    concurrency: 2, // leadsync prepares one batch while PostgreSQL writes the other
     timeoutMs: 60_000,
   },
   setup: {
     option: 'url',
-    question: 'its address (it has a password: name a variable)',
+    question: 'the address of the database (it contains a password, so name a variable)',
     standard: '${DATABASE_URL}',
     entry: (
       url,
-    ) => `  warehouse:                         # the table leads and others, made and migrated by leadsync
+    ) => `  warehouse:                         # leadsync creates and migrates the table leads and others
     type: postgres
     url: ${url}
     schema: leadsync
@@ -85,13 +79,13 @@ export const postgres = defineSink({
   open: (options, parts) => new PostgresSink(options, parts),
 });
 
-/** Upserts a batch in one transaction; the timeout is each transaction's. */
+/** Upserts each batch in one or more transactions. Each transaction has the whole timeout. */
 class PostgresSink implements Sink {
   readonly #schema: string;
   readonly #parts: SinkParts;
   readonly #database: Database;
   readonly mirror: Mirror | undefined;
-  /** Once per process, and again after a failure. */
+  /** The preparation of the schema: once per process, and again after a failure. */
   #prepared: Promise<void> | undefined;
   readonly #closing = new AbortController();
 
@@ -105,7 +99,7 @@ class PostgresSink implements Sink {
       );
   }
 
-  /** Connects, and sees whether the schema is right or can be made, and whether leads may be written. */
+  /** Connects and verifies that the schema is up to date or can be, and that this user may write leads. */
   async check(signal: AbortSignal): Promise<void> {
     await this.#database.runOrThrow('READ ONLY', signal, (client) =>
       checkSchema(client, this.#schema, this.mirror !== undefined),
@@ -123,13 +117,13 @@ class PostgresSink implements Sink {
       await this.#prepareSchema(signal);
       return await attemptParts(parts, store, { under, partMs: this.#parts.timeoutMs });
     } catch (error) {
-      // It may be that the schema is not what it was.
+      // The cause may be a changed or dropped schema: prepare it again before the next attempt.
       this.#prepared = undefined;
       throw error;
     }
   }
 
-  /** Makes the tables where they are missing and writes the rows, all in one transaction that is rolled back. */
+  /** Creates missing tables and writes the rows in one transaction, then rolls it back. */
   async test({ deliveries }: Batch, signal: AbortSignal): Promise<TestResult> {
     const rows = deliveries.map(rowOf);
     const refused = await this.#database.run('TRY', signal, async (client) => {
@@ -137,7 +131,7 @@ class PostgresSink implements Sink {
       await upsert(client, this.#schema, rows);
     });
     if (refused) return { arrived: false, what: refused.reason };
-    const what = `${this.#database.where} wrote it to ${quoted(this.#schema)}.leads, and the transaction was rolled back: nothing of it is left.`;
+    const what = `${this.#database.where} wrote it to ${quoted(this.#schema)}.leads, and leadsync rolled the transaction back.`;
     return { arrived: true, what };
   }
 
@@ -178,7 +172,7 @@ class PostgresSink implements Sink {
     return { leads, rejected };
   }
 
-  /** Also from the tables of the mirror, whether it is on or not. */
+  /** Erases from the leads and from the tables of the mirror, even if the mirror is off. */
   async erase({ leads, rejected }: Person, signal: AbortSignal): Promise<number> {
     await this.#prepareSchema(signal);
     let rows = 0;
@@ -195,7 +189,7 @@ class PostgresSink implements Sink {
     await Promise.all([this.#database.close(), this.mirror?.close()]);
   }
 
-  /** Whoever only asks makes nothing: a schema that is misspelt would be there from then on. */
+  /** Returns the tables that exist. Reading creates nothing: with a misspelt `schema` it would leave a new schema behind. */
   #made(tables: readonly string[], signal: AbortSignal): Promise<string[]> {
     return this.#database.read(signal, (client) => existingTables(client, this.#schema, tables));
   }
@@ -216,10 +210,10 @@ class PostgresSink implements Sink {
     if (stale.length === 0) return;
     await this.#database
       .runOrThrow('READ WRITE', signal, (client) => writeComments(client, this.#schema, stale))
-      .catch(() => undefined); // the words of a version before are no reason not to deliver
+      .catch(() => undefined); // comments of an earlier version do not prevent deliveries
   }
 
-  /** Takes as long as it takes: whoever cannot wait comes again, and finds it done or still under way. */
+  /** Upgrades the schema, unbounded by the caller's signal. A caller that gives up tries again later and joins the same upgrade. */
   #upgrade(): Promise<void> {
     return this.#database.runOrThrow(
       'READ WRITE',
@@ -237,7 +231,7 @@ class PostgresSink implements Sink {
     const rows = part.map(rowOf);
     const refused = await this.#database.run('READ WRITE', signal, async (client) => {
       await upsert(client, this.#schema, rows);
-      confirmLease(); // all that follows is the commit
+      confirmLease(); // only the commit follows
     });
     return refused ?? { kind: 'delivered' };
   }

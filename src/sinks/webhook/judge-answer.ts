@@ -1,30 +1,30 @@
 import type { Delivered, Refused } from '../../leads/outcome.ts';
 import { SinkUnavailable } from '../sink.ts';
 
-/** What a receiver said. */
+/** The answer of a receiver. */
 export interface Answer {
   readonly httpStatus: number;
-  /** The beginning of its body, at most 1,000 characters. */
+  /** The beginning of the body, maximum 1,000 characters. */
   readonly text: string | undefined;
-  /** Its Retry-After in ms from now, when it could be read. */
+  /** Retry-After in ms from now; undefined if it is absent or unreadable. */
   readonly retryAfterMs: number | undefined;
 }
 
-/** Only these speak about what was sent. Anything else says that the endpoint, or the way to it, is not right. */
+/** The statuses that blame the lead. Every other error blames the endpoint or the network. */
 const REFUSED: ReadonlySet<number> = new Set([400, 413, 422]);
 
 const HINTS: Readonly<Record<number, string>> = {
-  401: "See whether the receiver's credentials are in `headers`, and whether `secret` is the one it verifies with.",
-  403: 'See whether the receiver lets leadsync in: credentials in `headers`, `secret`, its list of allowed addresses.',
-  404: 'See whether the path in `url` is right.',
-  405: 'See whether the path in `url` is right: it does not take POST.',
-  407: 'A proxy on the way asks for credentials.',
-  410: 'It says that it is gone for good: correct `url`, or remove the sink. `leadsync resume` tries it again.',
-  415: 'It does not take application/json: see whether the path in `url` is right.',
+  401: 'Check that `headers` contains the credentials for the receiver, and that the receiver verifies with the same `secret`.',
+  403: 'Check the credentials in `headers`, the `secret`, and the addresses that the receiver allows.',
+  404: 'Check the path in `url`.',
+  405: 'Check the path in `url`: the receiver does not accept POST there.',
+  407: 'A proxy asks for credentials, and leadsync does not support proxies.',
+  410: 'The receiver says that it is gone for good. Correct `url`, or remove the sink. `leadsync resume` tries it again.',
+  415: 'Check the path in `url`: the receiver does not accept application/json there.',
   429: 'It asks for fewer requests: lower `concurrency`.',
 };
 
-/** Decides what a receiver's answer means. @returns SinkUnavailable for the caller to throw */
+/** Returns the outcome that a receiver's answer means, or a SinkUnavailable for the caller to throw. */
 export function judgeAnswer(origin: string, answer: Answer): Delivered | Refused | SinkUnavailable {
   const { httpStatus, text, retryAfterMs } = answer;
   if (httpStatus >= 200 && httpStatus < 300) return { kind: 'delivered', httpStatus };
@@ -42,7 +42,8 @@ export function judgeAnswer(origin: string, answer: Answer): Delivered | Refused
 }
 
 function hintOf(httpStatus: number): string {
-  if (httpStatus < 400) return 'Redirects are not followed: set `url` to the address that it redirects to.';
-  if (httpStatus < 500) return 'See what the receiver means by it, and whether `url` is right.';
-  return 'If it stays so, look into the log of the receiver.';
+  if (httpStatus < 400)
+    return 'leadsync does not follow redirects. Set `url` to the address that it redirects to.';
+  if (httpStatus < 500) return 'Find out what the receiver means by this status, and check `url`.';
+  return "If this continues, check the receiver's log.";
 }

@@ -1,31 +1,31 @@
 import { hash } from 'node:crypto';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 
-/** What is posted. Both are the same over every attempt: receivers know a repeat by the id. */
+/** The content of a request. The same for every attempt: a receiver recognises a repeat by the id. */
 export interface Message {
   readonly id: string;
   readonly body: string;
 }
 
-/** Some of a batch's leads as one message; `batched` says whether this sink speaks in batches, be they of one lead. */
+/** Returns the message for deliveries of a batch. If `batched`, even one delivery is sent as a batch. */
 export function messageOf(batch: Batch, deliveries: readonly Delivery[], batched: boolean): Message {
   const [first] = deliveries;
   return first && !batched ? singleMessage(first) : batchMessage(batch, deliveries);
 }
 
-/** One lead as a message of its own, under its delivery's id. */
+/** Returns the message for one delivery, under the delivery's id. */
 function singleMessage(delivery: Delivery): Message {
   return { id: delivery.id, body: `{${eventFields(delivery)}}` };
 }
 
-/** A test event, under a type that no lead has. It stands alone, also for a sink that speaks in batches. */
+/** Returns a test event, of a type that no lead has. Never a batch, even for a sink that sends batches. */
 export function testMessage(delivery: Delivery): Message {
   return { id: delivery.id, body: `{${eventFields(delivery, 'test')}}` };
 }
 
 /**
- * Several leads as one message. Its id is made of theirs, and so names the same leads for ever; a batch's own number
- * would begin anew with a new ledger, and a receiver would take new leads for known ones.
+ * Returns one message for several deliveries. Its id is a hash of their ids, so it always identifies the same leads. The number of
+ * the batch would start from 1 again with a new ledger, and a receiver would mistake new leads for repeats.
  */
 function batchMessage(batch: Batch, deliveries: readonly Delivery[]): Message {
   const ids = deliveries.map((delivery) => delivery.id);
@@ -38,7 +38,7 @@ function batchMessage(batch: Batch, deliveries: readonly Delivery[]): Message {
   };
 }
 
-/** The lead's own text goes in as it was received, to the last digit: it was checked to be JSON when it was listed. */
+/** Inserts the lead's text as received, to the last digit. The poll has verified that it is JSON. */
 function eventFields(delivery: Delivery, type: string = delivery.event): string {
   const { event, firstSeenAt, changedAt, raw, source, replay } = delivery;
   const at = event === 'created' ? firstSeenAt : changedAt;

@@ -3,11 +3,11 @@ import { secret } from '../../platform/options/option-types.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import { readSigningKey } from './signature.ts';
 
-/** leadsync sets these itself, or they are the connection's (RFC 9110, section 7.6.1). */
+/** Headers that leadsync sets, or that belong to the connection (RFC 9110, section 7.6.1). */
 const RESERVED =
   /^(webhook-.*|content-(type|length|encoding)|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect)$/i;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Visible ASCII, blanks and tabs (RFC 9110, section 5.5); other characters arrive differently in different places. */
+/** Visible ASCII, spaces and tabs (RFC 9110, section 5.5). Receivers decode other characters differently. */
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 
 const WRONG_URL =
@@ -15,7 +15,7 @@ const WRONG_URL =
 const WRONG_SECRET =
   'must be whsec_ and 24 to 64 bytes in base64: echo "whsec_$(openssl rand -base64 32)" makes one';
 
-/** A signing secret of Standard Webhooks. */
+/** Returns the schema of a Standard Webhooks signing secret. */
 function signingSecret() {
   return secret().refine(
     byValue((value) => readSigningKey(value) !== undefined),
@@ -24,23 +24,23 @@ function signingSecret() {
 }
 
 /**
- * What a webhook sink has beside the options of every sink. All of it is secret but a header's name and the url's
- * origin.
+ * The options of a webhook sink, without those common to every sink. All values are secret, except the names of headers and the
+ * origin of `url`.
  */
 export const webhookOptions = z.strictObject({
   url: secret()
     .refine(byValue(isWebhookUrl), WRONG_URL)
     .describe(
-      'Where leads are posted. Only its scheme, host and port are ever shown: the path may hold a token.',
+      'The address to post leads to. leadsync only ever shows its scheme, host and port, because the path may contain a token.',
     ),
   secret: signingSecret()
     .optional()
     .describe(
-      'Signs every request by the Standard Webhooks scheme: `whsec_` and 24 to 64 bytes in base64. Without it, requests are not signed.',
+      'The key to sign requests with, as Standard Webhooks defines it: `whsec_` and 24 to 64 bytes in base64. Without it, requests are not signed.',
     ),
   previous_secret: signingSecret()
     .optional()
-    .describe('While a secret is rotated: the one before. Requests carry a signature of each.'),
+    .describe('The former secret, during a rotation. Requests then carry a signature for each secret.'),
   headers: z
     .record(z.string(), secret())
     .superRefine((headers, context) => {
@@ -50,10 +50,10 @@ export const webhookOptions = z.strictObject({
       }
     })
     .default({})
-    .describe('More headers for every request, such as `authorization`. Their values are secrets.'),
+    .describe('Additional headers for every request, such as `authorization`. Their values are secret.'),
 });
 
-/** Judges a secret by its value. */
+/** Returns a check of the secret's value. */
 function byValue(holds: (value: string) => boolean): (option: Secret) => boolean {
   return (option) => holds(option.reveal());
 }

@@ -1,15 +1,15 @@
 import type { Readable } from 'node:stream';
 
-/** As much of an answer as is kept, in bytes. */
+/** Maximum bytes of a body that are read. */
 const LIMIT_BYTES = 1024;
-/** As long as the rest of an answer is waited for once its status is known, in ms. */
+/** Maximum time to read a body, after the status has arrived, in ms. */
 export const READ_MS = 1000;
-/** As much of an answer as is kept, in characters. */
+/** Maximum characters of a body that are returned. */
 const LIMIT_CHARACTERS = 1000;
 
 /**
- * Reads the beginning of a body whose status has been judged already, and closes the connection when there is more.
- * Never fails: a body that breaks off gives what came.
+ * Returns the beginning of a body, or undefined if it is empty. Closes the connection if the body is longer. Never throws: for a body
+ * that breaks off, returns the part that arrived.
  */
 export async function readBodyStart(body: Readable): Promise<string | undefined> {
   const chunks: Buffer[] = [];
@@ -22,7 +22,7 @@ export async function readBodyStart(body: Readable): Promise<string | undefined>
       if (bytes > LIMIT_BYTES) break;
     }
   } catch {
-    // The status has said what there is to say; the body is only kept for people to read.
+    // The status alone decides the outcome; the body is only shown to people.
   } finally {
     clearTimeout(timer);
   }

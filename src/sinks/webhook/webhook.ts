@@ -27,8 +27,8 @@ import { readSigningKey, sign } from './signature.ts';
 import { whenConnected } from './when-connected.ts';
 
 /**
- * One request a lead, or a batch where batches are asked for. It cannot tell what it holds; that a lead is erased is an
- * event to it.
+ * Posts one request per lead, or per batch if `batch.max` is above 1. leadsync cannot read back what a receiver stores. An erasure is
+ * an event of its own.
  */
 export const webhook = defineSink({
   type: 'webhook',
@@ -43,7 +43,7 @@ export const webhook = defineSink({
   },
   setup: {
     option: 'url',
-    question: 'address to post leads to',
+    question: 'the address to post leads to',
     standard: 'https://crm.example.com/hooks/leads',
     entry: (url) => `  crm:                               # one signed request per lead
     type: webhook
@@ -58,12 +58,12 @@ export const webhook = defineSink({
   open: (options, parts) => new WebhookSink(options, parts),
 });
 
-/** Each request gets the whole of the timeout; its answer's status ends it. */
+/** Sends requests. Each has the whole timeout, until the status of its answer arrives. */
 class WebhookSink implements Sink {
   readonly #parts: SinkParts;
   readonly #url: URL;
   readonly #headers: Readonly<Record<string, string>>;
-  /** Names of headers whose values are not shown. */
+  /** Names of headers with secret values. */
   readonly #secretHeaders: ReadonlySet<string>;
   readonly #keys: readonly KeyObject[];
   readonly #pool: OnDemand<Pool>;
@@ -93,12 +93,12 @@ class WebhookSink implements Sink {
     });
   }
 
-  /** Connects, by TLS where the address says so, and hangs up: a receiver is never sent a request that is no lead. */
+  /** Connects, with TLS for `https:`, and disconnects. Sends no request: a receiver should only ever get leads. */
   async check(signal: AbortSignal): Promise<void> {
     const { buildConnector } = await import('undici');
     const connect = buildConnector({ timeout: this.#parts.timeoutMs, allowH2: false });
     const { hostname, protocol, port } = this.#url;
-    // Made once the attempt begins: a stop before that would leave a promise whose failure nobody handles.
+    // Created when the attempt begins: after an earlier stop, its rejection would be unhandled.
     const connected = () =>
       new Promise<void>((resolve, reject) => {
         connect({ hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port }, (error, socket) => {
@@ -125,8 +125,8 @@ class WebhookSink implements Sink {
     const { kind, httpStatus } = await this.#post(message, signal, WITHOUT_LEASE);
     const answer = `(HTTP ${httpStatus})`;
     if (kind === 'delivered')
-      return { arrived: true, what: `${this.#url.origin} took it as ${message.id} ${answer}.` };
-    const what = `${this.#url.origin} can be reached, and refused it ${answer}. It may take leads all the same, and no events of type lead.test.`;
+      return { arrived: true, what: `${this.#url.origin} accepted it as ${message.id} ${answer}.` };
+    const what = `${this.#url.origin} answered and refused it ${answer}. It may still accept leads, and refuse only events of type lead.test.`;
     return { arrived: false, what };
   }
 
@@ -144,13 +144,13 @@ class WebhookSink implements Sink {
   }
 
   async close(): Promise<void> {
-    // `close()` would wait for answers; whoever closes a sink has ended its attempts before.
+    // `close()` would wait for answers. The caller has already ended the attempts.
     await this.#pool.close(async (pool) => {
       if (!pool.destroyed) await pool.destroy();
     });
   }
 
-  /** What goes into one request each. */
+  /** Returns the deliveries of each request. */
   #partsOf({ deliveries }: Batch): readonly (readonly Delivery[])[] {
     // A stored batch may hold more leads than the configuration now allows.
     return this.#batched ? [deliveries] : deliveries.map((delivery) => [delivery]);
@@ -191,7 +191,7 @@ class WebhookSink implements Sink {
   }
 
   #requestOf({ id, body: text }: Message, traceparent?: string) {
-    const body = Buffer.from(text); // once, for its signature and the request
+    const body = Buffer.from(text); // encoded once, for the signature and the request
     const trace = traceparent === undefined ? undefined : { traceparent };
     return {
       method: 'POST',
@@ -211,14 +211,14 @@ class WebhookSink implements Sink {
     };
   }
 
-  /** @throws SinkUnavailable for whatever fails, the deadline and the stop included */
+  /** @throws SinkUnavailable for every failure, including the deadline and an aborted `stop` */
   async #reach<T>(
     stop: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
     isUnsent: () => boolean = () => true,
   ): Promise<T> {
     try {
-      // undici alone does not listen to a signal while a request waits for its connection.
+      // undici ignores the signal while a request waits for its connection.
       return await withinDeadline(this.#parts.timeoutMs, stop, work);
     } catch (cause) {
       const { what, hint } = this.#failure(cause, stop);
@@ -227,9 +227,9 @@ class WebhookSink implements Sink {
   }
 
   #failure(cause: unknown, stop: AbortSignal): { what: string; hint: string } {
-    if (stop.aborted) return { what: 'was left before it had answered', hint: '' };
+    if (stop.aborted) return { what: 'had not answered when leadsync ended the attempt', hint: '' };
     if (!(cause instanceof DeadlinePassed)) return networkFailure(cause);
-    const hint = 'See whether the receiver hangs, or raise `timeout`.';
+    const hint = 'Check whether the receiver hangs, or raise `timeout`.';
     return { what: `did not answer within ${this.#parts.timeoutMs / 1000} s`, hint };
   }
 }

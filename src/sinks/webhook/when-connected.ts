@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
 
 /**
- * Calls `before` when a request has its connection, right before its first byte is written; what it throws ends the request unsent.
- * For whoever has to know what was sent, and for what may change while a connection is made.
+ * Calls `before` when a request has its connection, immediately before undici writes the first byte. If `before` throws, the request
+ * fails unsent. The webhook sink learns by it whether it sent anything, and checks the lease after the time that connecting took.
  */
 export function whenConnected(before: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) =>

@@ -71,7 +71,7 @@ describe('leadsync test-sink', () => {
       sink: 'crm',
       arrived: false,
       duration_ms: 0,
-      what: expect.stringMatching(/HTTP 401\. See whether the receiver's credentials/),
+      what: expect.stringMatching(/HTTP 401\. Check that `headers` contains the credentials/),
     });
     expectNoCanary(said.stdout + said.stderr);
     expect((await install.run(['test-sink', 'away'])).stdout).toMatch(/^FAILED {2}sink away: .*9 /);

@@ -224,7 +224,11 @@ describe('the folder', () => {
       (folder: string) => join(folder, 'file', 'drop'),
       /beneath a file|lies above it is no/,
     ],
-    ['where the file system takes none', () => '/proc/x/drop', /cannot be made: .* takes no folder there/],
+    [
+      'where the file system takes none',
+      () => '/proc/x/drop',
+      /cannot be created: .* does not allow a folder there/,
+    ],
   ])('that cannot be made %s is never said to be gone, and fails its check', async (_, where, words) => {
     const folder = tempDir();
     const directory = where(folder);
@@ -244,7 +248,7 @@ describe('the folder', () => {
     const probeFolder = (path: string) => (path === above ? failing('EACCES')() : disk.probeFolder(path));
     const sink = openCsv({ directory: join(above, 'drop') }, { ...disk, probeFolder });
     expect((await failure(sink.check(NEVER))).message).toBe(
-      `The folder ${join(above, 'drop')} cannot be made: the folder above it must not be written to (EACCES).`,
+      `The folder ${join(above, 'drop')} cannot be created: leadsync may not write to its parent folder (EACCES).`,
     );
   });
 

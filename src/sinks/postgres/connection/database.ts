@@ -6,17 +6,17 @@ import { type SinkParts, SinkUnavailable } from '../../sink.ts';
 import { type Judged, judgeError } from './judge-error.ts';
 import { inTransaction, type TransactionOptions } from './transaction.ts';
 
-/** How often a transaction is tried that others get in the way of. */
+/** Maximum tries of a transaction that fails with a serialization failure or deadlock. */
 const TRIES = 2;
-/** How long connections may take to say goodbye, in ms. */
+/** Maximum time for connections to close, in ms. */
 const CLOSE_MS = 1_000;
 
 type Mode = TransactionOptions['mode'];
 type Work = (client: ClientBase) => Promise<void>;
 
-/** A database over a pool of so many connections at most, with what its failures mean. The timeout is each transaction's. */
+/** Runs transactions over a pool of up to `connections` connections, and judges their failures. The timeout applies to each transaction. */
 export class Database {
-  /** In messages: its host, without a password. */
+  /** Name for messages, with the host and without a password. */
   readonly where: string;
   readonly #timeoutMs: number;
   readonly #pool: OnDemand<Pool>;
@@ -30,12 +30,12 @@ export class Database {
       const pool = new pg.Pool({
         connectionString: address,
         max: connections,
-        // A little more than each transaction has: its own deadline is to be the one that speaks.
+        // A little longer than the deadline of a transaction, which has the better message.
         connectionTimeoutMillis: timeoutMs + 1_000,
         application_name: userAgent,
         keepAlive: true,
       });
-      // A connection that breaks while nobody uses it is replaced when the next one is needed.
+      // The pool replaces an idle connection that breaks.
       return pool.on('error', () => undefined);
     });
   }
@@ -44,12 +44,12 @@ export class Database {
     this.#closed ??= withinDeadline(CLOSE_MS, new AbortController().signal, () =>
       this.#pool.close((pool) => pool.end()),
     ).catch(() => {
-      // A server that no longer answers cannot be taken leave of.
+      // The server does not answer.
     });
     return this.#closed;
   }
 
-  /** For work that holds no lead: whatever refuses it keeps the sink from working. @throws SinkUnavailable */
+  /** Runs work that contains no lead, so that a refusal means that the sink cannot work. @throws SinkUnavailable */
   async runOrThrow(
     mode: Mode,
     stop: AbortSignal,
@@ -59,12 +59,12 @@ export class Database {
     const refused = await this.run(mode, stop, work, "a statement of leadsync's own", timeoutMs);
     if (!refused) return;
     throw new SinkUnavailable(refused.reason, {
-      hint: "See whether somebody put a trigger, rule or constraint on leadsync's tables, and the server's log.",
+      hint: "Check leadsync's tables for triggers, rules and constraints that are not leadsync's, and check the server's log.",
       answer: refused.answer,
     });
   }
 
-  /** Reads in one transaction. */
+  /** Reads in one transaction. @throws SinkUnavailable */
   async read<T>(stop: AbortSignal, work: (client: ClientBase) => Promise<T>): Promise<T> {
     let result: { value: T } | undefined;
     await this.runOrThrow('READ ONLY', stop, async (client) => {
@@ -73,7 +73,7 @@ export class Database {
     return (result as unknown as { value: T }).value;
   }
 
-  /** Gives why the work was refused, when it was, which `what` names. @throws SinkUnavailable for whatever else fails */
+  /** Runs work. Returns the refusal if PostgreSQL refused it; `what` names the work there. @throws SinkUnavailable for any other failure */
   async run(
     mode: Mode,
     stop: AbortSignal,
@@ -98,26 +98,26 @@ export class Database {
   #judge(cause: unknown, stop: AbortSignal, what: string): Judged {
     if (cause instanceof SinkUnavailable) return cause;
     if (stop.aborted)
-      return new SinkUnavailable(`The transaction on ${this.where} was cut off.`, { hint: '', cause });
+      return new SinkUnavailable(`The transaction on ${this.where} was interrupted.`, { hint: '', cause });
     if (!(cause instanceof DeadlinePassed)) return judgeError(this.where, cause, what);
     return new SinkUnavailable(
-      `${this.where} did not end a transaction within ${this.#timeoutMs / 1000} s.`,
+      `${this.where} did not finish a transaction within ${this.#timeoutMs / 1000} s.`,
       {
-        hint: 'See whether it can be reached, what holds locks or slows it down; or raise `timeout`.',
+        hint: 'Check whether the server can be reached, and what holds locks or slows it down; or raise `timeout`.',
         cause,
       },
     );
   }
 
   #contended(cause: unknown): SinkUnavailable {
-    return new SinkUnavailable(`${this.where} rolled the transaction back in favour of others.`, {
-      hint: 'If it stays so, see what else writes to these tables.',
+    return new SinkUnavailable(`${this.where} rolled back the transaction in favour of another one.`, {
+      hint: 'If this continues, check what else writes to these tables.',
       cause,
     });
   }
 }
 
-/** No password in it, and short: it is in log lines. */
+/** Returns the host and port, without user and password. Log lines contain it. */
 function hostOf(address: string): string {
   const url = new URL(address);
   return url.host || url.searchParams.get('host') || 'its default address';

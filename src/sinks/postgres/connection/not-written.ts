@@ -1,7 +1,7 @@
-/** PostgreSQL took rows and reported no error, and some of them are not in the table: something there swallowed them. */
+/** PostgreSQL reported no error, but rows are missing from the table: a trigger or rule there discarded them. */
 export class NotWritten extends Error {
   override readonly name = 'NotWritten';
-  /** As it is spelled in SQL. */
+  /** The table, quoted as in SQL. */
   readonly table: string;
 
   constructor(table: string) {

@@ -2,18 +2,18 @@ import type { ClientBase, Pool, PoolClient } from 'pg';
 import { reach } from '../../../platform/process/failpoint.ts';
 import { withinDeadline } from '../../../platform/time/deadline.ts';
 
-/** How a transaction is run. */
+/** Mode and deadline of a transaction. */
 export interface TransactionOptions {
-  /** `TRY` writes, and takes it back once all that a commit would check has been checked. */
+  /** `TRY` writes, checks deferred constraints as a commit would, and rolls back. */
   readonly mode: 'READ ONLY' | 'READ WRITE' | 'TRY';
-  /** For all of it, the connecting included, in ms. */
+  /** Maximum time for the whole transaction, including connecting, in ms. */
   readonly timeoutMs: number;
 }
 
 /**
- * Runs work in a transaction of its own: commits what it did when it resolves (unless it is a `TRY`), rolls back when it throws. When the time
- * is over or `stop` aborts, the connection is cut, and whether it was committed is not known.
- * @throws DeadlinePassed, the reason of `stop`, or what PostgreSQL or the work says
+ * Runs `work` in a transaction: commits when it resolves (except for a `TRY`) and rolls back when it throws. At the deadline, or when
+ * `stop` aborts, closes the connection; the commit may then have happened or not.
+ * @throws DeadlinePassed, the reason of `stop`, or the error of PostgreSQL or of `work`
  */
 export async function inTransaction<T>(
   pool: Pool,
@@ -43,10 +43,10 @@ export async function inTransaction<T>(
   });
 }
 
-/** Only a commit checks constraints that are deferred. */
+/** `SET CONSTRAINTS` checks the deferred constraints, which otherwise only a commit checks. */
 const CHECK_AND_ROLL_BACK = 'SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK';
 
-/** Sets what the work relies on, for this transaction alone: poolers may hand the connection to others afterwards. */
+/** Returns SQL that begins a transaction. Its settings are local, because a pooler may give the connection to other clients afterwards. */
 function begin(mode: string, timeoutMs: number): string {
   const ms = Math.ceil(timeoutMs);
   return `
@@ -55,11 +55,11 @@ function begin(mode: string, timeoutMs: number): string {
     SET LOCAL lock_timeout = 0;
     SET LOCAL idle_in_transaction_session_timeout = ${ms};
     SET LOCAL timezone = 'UTC';
-    -- What is reported as delivered must outlive a crash of the server, also where the server's own default is "off".
+    -- A delivered lead must survive a crash of the server, even where the server's default is "off".
     SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`;
 }
 
-/** A connection from the pool, which is released exactly once. */
+/** A connection from the pool that is released exactly once. */
 class PooledConnection {
   readonly client: PoolClient;
   #released = false;
@@ -73,14 +73,14 @@ class PooledConnection {
     await this.client.query(sql);
   }
 
-  /** Rolls back, or closes the connection when that fails. */
+  /** Rolls back, or closes the connection if that fails. */
   async rollBack(): Promise<void> {
     if (this.#released) return;
     try {
       await this.client.query('ROLLBACK');
       this.release('good');
     } catch {
-      // Report the first failure, not this one. The server rolls back when the connection ends.
+      // The first failure is the one to report. The server rolls back when the connection closes.
       this.release('broken');
     }
   }
@@ -88,11 +88,11 @@ class PooledConnection {
   release(state: 'good' | 'broken'): void {
     if (this.#released) return;
     this.#released = true;
-    // A broken connection may still emit an error.
+    // A broken connection may emit another error, so it keeps the listener.
     if (state === 'good') this.client.off('error', brokenMeanwhile);
     this.client.release(state === 'broken');
   }
 }
 
-/** Without a listener Node would end the process. The next query on the connection fails and says why. */
+/** Ignores the error: the next query on the connection reports it. Without a listener Node.js would end the process. */
 function brokenMeanwhile(): void {}

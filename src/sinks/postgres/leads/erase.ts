@@ -2,21 +2,22 @@ import type { ClientBase } from 'pg';
 import type { RejectedKey } from '../../../leads/person.ts';
 import { quoted } from '../sql/identifier.ts';
 
-/** A lead as PostgreSQL is told of it. */
+/** The primary key of a lead, for parameters. */
 export interface Key {
   readonly source: string;
   readonly id: string;
 }
 
 /**
- * Removes leads from every table, inside the caller's transaction. The history keeps their rows, as the ledger does, and no
- * content. Gives how many rows were removed or emptied; none when it was done before.
+ * Erases leads from every table, inside the caller's transaction. The history keeps their rows without content, as the ledger does.
+ * Returns the number of rows that it deleted or emptied; 0 if the leads were erased before.
  */
 export async function eraseLeads(client: ClientBase, schema: string, leads: readonly Key[]): Promise<number> {
   const keys = [leads.map(({ source }) => source), leads.map(({ id }) => id)];
   const given = 'unnest($1::text[], $2::bigint[]) AS g (source, id)';
   const statements = [
-    // The lead before its former contents: a writer of the lead under way is waited for here, and what it overwrote is seen below.
+    // The lead before its contents: this statement waits for a transaction that is writing the lead, and the next one then sees the
+    // content that the transaction replaced.
     `DELETE FROM leads t USING ${given} WHERE t.source = g.source AND t.id = g.id`,
     `DELETE FROM _contents t USING ${given} WHERE t.source = g.source AND t.lead_id = g.id`,
     `DELETE FROM _client_keys t USING ${given} WHERE t.source = g.source AND t.id = g.id`,
@@ -26,7 +27,7 @@ export async function eraseLeads(client: ClientBase, schema: string, leads: read
   return runAll(client, schema, statements, keys);
 }
 
-/** Empties elements that were set aside, also those of a ledger that was lost. Returns how many rows it emptied. */
+/** Empties rejected leads, including those of a lost ledger. Returns the number of rows that it emptied. */
 export function eraseRejected(
   client: ClientBase,
   schema: string,

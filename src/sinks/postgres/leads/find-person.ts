@@ -3,20 +3,20 @@ import { matchesPerson } from '../../../leads/match-person.ts';
 import type { Person, Subject } from '../../../leads/person.ts';
 import { quoted } from '../sql/identifier.ts';
 
-/** Rows of one part; fewer where they are megabytes long. */
+/** Maximum rows and bytes of one page. A page has at least one row. */
 const ROWS_AT_ONCE = 500;
 const BYTES_AT_ONCE = 4_000_000;
 
-/** A table with leads as they were received. */
+/** A table that contains leads as received. */
 interface ReceivedTable {
   readonly table: string;
   readonly id: string;
   readonly raw: string;
-  /** Its key in order, each with its type. */
+  /** The columns of the primary key, in order. */
   readonly key: readonly (readonly [column: string, type: string])[];
 }
 
-/** Where a lead may be of which the ledger knows no more: `retention` has emptied it there, or the ledger was made anew. */
+/** The tables that may contain a lead whose content the ledger no longer has, because of `retention` or because the ledger is new. */
 export const receivedTables: readonly ReceivedTable[] = [
   {
     table: 'leads',
@@ -48,9 +48,10 @@ export const receivedTables: readonly ReceivedTable[] = [
   },
 ];
 
-/** What a part of a table has of a person, and the key behind which the next one begins; undefined when it was the last. */
+/** What one page of a table contains of a person. */
 export interface FoundPage {
   readonly found: Person;
+  /** The key after which the next page begins; undefined if this page is empty, and so the last. */
   readonly next: readonly string[] | undefined;
 }
 
@@ -61,7 +62,7 @@ interface FoundRow {
   readonly key: readonly string[];
 }
 
-/** Looks for a person in the next rows of a table behind a key, as the ledger looks for one. */
+/** Searches the page of a table after a key for a person, by the rules that the ledger uses. */
 export async function findInTable(
   client: ClientBase,
   schema: string,
@@ -85,7 +86,7 @@ export async function findInTable(
   const ofLeads = found.flatMap(({ source, lead }) =>
     lead === null ? [] : { source, leadId: BigInt(lead) },
   );
-  // What has no lead's id is known by its text alone.
+  // Without a lead's id, the hash of the text identifies a rejected lead.
   const rejected = found.flatMap(({ source, lead, key: [, hash] }) =>
     lead === null && hash !== undefined ? { source, hash } : [],
   );

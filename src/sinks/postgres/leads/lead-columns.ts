@@ -1,4 +1,4 @@
-/** The columns that are written, with their types; `_leadsync_synced_at` is the server's own time. */
+/** The columns that leadsync writes, with their types. `_leadsync_synced_at` is missing: the server sets it. */
 export const leadColumns = {
   source: 'text',
   id: 'bigint',

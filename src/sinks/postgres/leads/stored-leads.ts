@@ -4,7 +4,7 @@ import { quoted } from '../sql/identifier.ts';
 
 const PAGE_ROWS = 2_000;
 
-/** Returns the next page of leads after `last`, in the order of the primary key. Empty at the end. */
+/** Returns the next page of leads after `last`, in the order of the primary key; empty at the end. */
 export async function storedLeadsAfter(
   client: ClientBase,
   schema: string,

@@ -8,10 +8,10 @@ import { leadColumns } from './lead-columns.ts';
 
 const names = Object.keys(leadColumns) as (keyof typeof leadColumns)[];
 
-/** The most of leads' JSON that goes into one transaction, in characters: what a statement carries has its limits. */
+/** Maximum JSON of leads in one transaction, in characters: the size of a statement is limited. */
 const PART_CHARACTERS = 16_000_000;
 
-/** Divides deliveries into parts that can each be written at once: of bounded size, and no lead twice, in order. */
+/** Splits deliveries, in order, into parts for one statement each: limited in size, and with each lead at most once. */
 export function partsOf(deliveries: readonly Delivery[]): Delivery[][] {
   const parts: Delivery[][] = [];
   const leads = new Set<string>();
@@ -34,11 +34,12 @@ export function partsOf(deliveries: readonly Delivery[]): Delivery[][] {
 }
 
 /**
- * Writes rows, no lead twice, inside the caller's transaction. A row that holds something newer is left as it is. Writing the same again changes nothing but `_leadsync_synced_at`.
- * @throws NotWritten, or what PostgreSQL says; the transaction must then be rolled back
+ * Upserts rows, each lead at most once, inside the caller's transaction. Leaves a row with a newer content alone. Writing the same
+ * rows again changes only `_leadsync_synced_at`.
+ * @throws NotWritten, or the error of PostgreSQL; the caller then has to roll back
  */
 export async function upsert(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {
-  // In one order everywhere, so that two writers of the same leads wait for each other and do not lock up.
+  // Always in the same order, so that two writers of the same leads do not deadlock.
   const sorted = rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   const { rows: written } = await client.query(
     upsertLeads(quoted(schema)),
@@ -50,8 +51,8 @@ export async function upsert(client: ClientBase, schema: string, rows: readonly 
     ),
   );
   const keys = new Set(written.map(({ source, id }) => `${source} ${id}`));
-  const left = sorted.filter((row) => !keys.has(keyOf(row)));
-  await expectStored(client, quoted(schema), left);
+  const unwritten = sorted.filter((row) => !keys.has(keyOf(row)));
+  await expectStored(client, quoted(schema), unwritten);
 }
 
 function upsertLeads(schema: string): string {
@@ -67,10 +68,10 @@ function upsertLeads(schema: string): string {
 }
 
 /**
- * Older than the stored row by its version *and* by its time; at equal times the version decides. Neither is enough alone.
- * Within one ledger versions count up whatever the clock did, and the ledger itself keeps the order of one lead's
- * deliveries. A ledger that was restored counts on from an earlier version, and one that was made anew from 1: of what
- * they list after that only the time tells that it is newer.
+ * Returns SQL for whether a row is older than the stored one: it has a lower version *and* is not later; at equal times the version
+ * decides. Neither is sufficient alone. Within one ledger, versions increase even if the clock was set back, and the ledger keeps a
+ * lead's deliveries in order. A restored ledger continues from an earlier version, and a new one from 1: of what they list after that,
+ * only the time shows that it is newer.
  */
 function isOlder(given: string): string {
   return `(${given}._leadsync_version < stored._leadsync_version
@@ -78,8 +79,9 @@ function isOlder(given: string): string {
 }
 
 /**
- * Of rows that were not written, the table must hold something newer, or the very same. The upsert has locked those that
- * it left out as older, so they are still what they were; what is not there was swallowed, by a trigger for example.
+ * Verifies that the table has each row that was not written, or a newer one. The upsert has locked the rows that it left alone, so
+ * they cannot have changed. A trigger, for example, discarded a row that is missing.
+ * @throws NotWritten
  */
 async function expectStored(client: ClientBase, schema: string, rows: readonly LeadRow[]): Promise<void> {
   if (rows.length === 0) return;

@@ -1,14 +1,14 @@
 import type { ClientBase } from 'pg';
 import { quoted } from '../sql/identifier.ts';
 
-/** How the ledgers that have written to a schema are numbered there. */
+/** The number of a ledger in a schema. */
 export interface LedgerNumber {
   readonly ledgerNo: number;
-  /** Another ledger has written there, too: its rows may have the keys of this one's. */
+  /** Whether another ledger has written to the schema too: its rows may have the same keys. */
   readonly isOneOfSeveral: boolean;
 }
 
-/** A ledger's number in the schema that is the `search_path`; the ledger gets one when it has none. */
+/** Returns the number of a ledger, and assigns one to a new ledger. The schema has to be the `search_path`. */
 export async function ledgerNumber(client: ClientBase, ledger: string): Promise<LedgerNumber> {
   const { rows } = await client.query(
     'SELECT ledger_no, (SELECT count(*) > 1 FROM _ledgers) AS several FROM _ledgers WHERE ledger = $1 AND NOT lost',
@@ -22,8 +22,8 @@ export async function ledgerNumber(client: ClientBase, ledger: string): Promise<
 }
 
 /**
- * Makes a ledger known before its first rows come. From the first ledger on, what the row of a lead is overwritten with is kept:
- * whoever is writing leads without keeping it is waited for.
+ * Registers a ledger before the mirror writes its first rows. From the first registered ledger on, a trigger keeps the content that an
+ * update of a lead replaces. So the first registration waits for transactions that are writing leads without it.
  */
 export async function registerLedger(client: ClientBase, schema: string, ledger: string): Promise<void> {
   await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
@@ -32,7 +32,7 @@ export async function registerLedger(client: ClientBase, schema: string, ledger:
   await ledgerNumber(client, ledger);
 }
 
-/** The number of a lost ledger that can take the last rows of one, beginning at a number: none of its own has such a number. */
+/** Returns a lost ledger that can take over the rows of a ledger from `firstNumber` on, because it has no rows with these numbers. */
 export async function lostLedgerNumber(
   client: ClientBase,
   schema: string,

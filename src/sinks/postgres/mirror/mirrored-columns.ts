@@ -4,7 +4,7 @@ import { storable } from '../../../leads/content-facts.ts';
 import type { HistoryRow, StoredValue } from '../../../leads/history.ts';
 import { arrayParameter } from '../sql/array-parameter.ts';
 
-/** PostgreSQL's name of each of the store's types. */
+/** PostgreSQL's name for each type in the catalog. */
 export const TYPES: Readonly<Record<ColumnType, string>> = {
   text: 'text',
   bigint: 'bigint',
@@ -18,8 +18,8 @@ export const TYPES: Readonly<Record<ColumnType, string>> = {
 };
 
 /**
- * Values of one column as a parameter for `$1::type[]`. Text that PostgreSQL cannot store is replaced; JSON as received holds NUL
- * as an escape, which the type json takes.
+ * Returns the values of one column as a parameter for `$1::type[]`. Replaces text that PostgreSQL cannot store. JSON needs no
+ * replacement: it contains NUL as an escape, which the type json accepts.
  */
 export function parameter(type: ColumnType, values: readonly StoredValue[]) {
   const isText = type === 'text';
@@ -29,17 +29,17 @@ export function parameter(type: ColumnType, values: readonly StoredValue[]) {
   );
 }
 
-/** What a column's array is given as, in SQL: a time that is told in ms as a number. */
+/** Returns the element type of a column's parameter, for tables with times in ms: a time is a number there. */
 export function parameterType(type: string): string {
   return type === TYPES.time ? 'double precision' : type;
 }
 
-/** A given value as what its column holds, in SQL; see `parameterType`. */
+/** Returns SQL that converts an element of the parameter to the column's type; see `parameterType`. */
 export function columnValue(type: string, value: string): string {
   return type === TYPES.time ? `to_timestamp(${value} / 1000)` : value;
 }
 
-/** The values of these columns of the rows: an array parameter for each column. @throws Error for a column that is not there */
+/** Returns one array parameter for each of the columns. @throws Error for an unknown column */
 export function valuesOf(table: string, names: readonly string[], rows: readonly HistoryRow[]) {
   const { columns, timesInMs = false } = mirroredTable(table);
   return names.map((name) => {
@@ -52,7 +52,7 @@ export function valuesOf(table: string, names: readonly string[], rows: readonly
   });
 }
 
-/** Where a column's value stands in a row. @throws Error for a column that is not there */
+/** Returns the index of a column's value in a row. @throws Error for an unknown column */
 export function placeOf(table: string, name: string): number {
   const at = mirroredTable(table).columns.findIndex((column) => column.name === name);
   if (at === -1) throw new Error(`the mirrored table ${table} has no column ${name}`);

@@ -9,7 +9,7 @@ import { storageOf } from './table-storage.ts';
 import { writeDeliveries } from './write-deliveries.ts';
 import { writeContents, writeVersions } from './write-versions.ts';
 
-/** The greatest number that has been brought of a ledger's table; 0 when nothing has. */
+/** Returns the greatest number among a ledger's rows in a table; 0 if it has none. */
 export async function lastNumber(
   client: ClientBase,
   schema: string,
@@ -24,7 +24,7 @@ export async function lastNumber(
   return Number(rows[0].no);
 }
 
-/** Whether the row that a ledger has brought under that number is this one, in what never changes of it. */
+/** Whether the ledger's stored row with this row's number has the same values in the columns that never change. */
 export async function hasRow(
   client: ClientBase,
   schema: string,
@@ -45,7 +45,7 @@ export async function hasRow(
   return rowCount === 1;
 }
 
-/** Makes the last rows that a ledger has brought those of another one, which was lost; what is derived is removed. */
+/** Reassigns the last rows of a ledger, up to `count`, to a lost ledger. Deletes them instead if they are derived from other rows. */
 export async function markRowsLost(
   client: ClientBase,
   schema: string,
@@ -62,7 +62,7 @@ export async function markRowsLost(
   await client.query(`${change} WHERE ${ofLedger} AND ${number} >= (${first})`, [ledger, count]);
 }
 
-/** The numbers of rows that may have changed since they were brought, in order. */
+/** Returns the numbers of rows that may have changed since they were written, in ascending order. */
 export async function unsettledNumbers(
   client: ClientBase,
   schema: string,
@@ -80,7 +80,7 @@ export async function unsettledNumbers(
   return rows.map(({ no }) => Number(no));
 }
 
-/** Writes rows as they are now, in place of what was brought of them before. Writing the same again changes nothing. */
+/** Upserts rows. Writing the same rows again changes nothing. */
 export async function writeRows(
   client: ClientBase,
   schema: string,
@@ -108,8 +108,8 @@ export async function writeRows(
 }
 
 /**
- * Of sinks that are not there by their names the names that they are there by. Those that are were seen to; else every delivery would
- * be looked at each time.
+ * Returns the former names under which PostgreSQL has sinks that it does not have under their present names. A sink that it has under
+ * its present name needs no search through all deliveries: an earlier round has renamed it.
  */
 export async function formerNames(
   client: ClientBase,
@@ -133,7 +133,7 @@ export async function formerNames(
   return rows;
 }
 
-/** Another sink may have the former name by now: then that row is its own. */
+/** Renames the rows of sinks, except if another sink now has the former name: the row is then that sink's. */
 async function renameSinks(
   client: ClientBase,
   schema: string,
@@ -149,7 +149,7 @@ async function renameSinks(
       );
 }
 
-/** Writes how sinks and sources are, and removes client keys that no longer hold. */
+/** Writes the present state of sinks and sources, and deletes client keys that are no longer valid. */
 export async function writeOverview(
   client: ClientBase,
   schema: string,
@@ -170,7 +170,7 @@ function erasedKeys(rows: readonly HistoryRow[]): Key[] {
   return rows.map(({ values: [, source, id] }) => ({ source: String(source), id: String(id) }));
 }
 
-/** What differs is written, and nothing else: json cannot be compared, and does not change under a row's key. */
+/** Returns SQL that writes only rows that differ. Ignores json, which cannot be compared and never changes for a key. */
 function upsertSql(table: string, { key, columns }: Mirrored, count: number): string {
   const names = columns.map((column) => column.name);
   const compared = columns.filter(({ type }) => type !== 'json').map((column) => column.name);
@@ -183,7 +183,7 @@ function upsertSql(table: string, { key, columns }: Mirrored, count: number): st
     WHERE (${row('stored')}, stored._leadsync_ledger) IS DISTINCT FROM (${row('excluded')}, excluded._leadsync_ledger)`;
 }
 
-/** Of what a view of the ledger shows, the columns that the table has: how long ago something is, PostgreSQL reckons itself. */
+/** Writes rows of a view of the ledger to the table behind the view. Omits `age_seconds`, which PostgreSQL computes. */
 async function writePresent(
   client: ClientBase,
   table: string,

@@ -14,7 +14,7 @@ import {
 } from './mirrored-rows.ts';
 import { missingContents } from './write-versions.ts';
 
-/** The ledger's history in the sink's schema, over a connection of its own. */
+/** Writes the history of a ledger to the sink's schema, over a separate connection. */
 export class PostgresMirror implements Mirror {
   readonly everyMs: number;
   readonly #schema: string;
@@ -69,7 +69,7 @@ export class PostgresMirror implements Mirror {
     });
   }
 
-  /** Rows that PostgreSQL refuses are found by halving. */
+  /** Finds refused rows by halving. */
   async write(
     ledger: string,
     table: string,

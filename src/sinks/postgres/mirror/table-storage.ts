@@ -3,18 +3,19 @@ import { mirroredTable } from '../../../catalog/mirrored.ts';
 import { quoted } from '../sql/identifier.ts';
 import { lostLedgerNumber } from './ledgers.ts';
 
-/** Where the rows of a mirrored table are stored, in SQL. */
+/** Where PostgreSQL stores the rows of a mirrored table. All fields are SQL. */
 interface TableStorage {
+  /** The table that contains the rows. */
   readonly rows: string;
-  /** The same rows with the columns that are described. */
+  /** The table or view with the columns that the catalog describes. */
   readonly shown: string;
-  /** The column with the ledger's number of the row. */
+  /** The column with the number of the row in the ledger. */
   readonly number: string;
   /** The condition that a row came from the ledger $1. */
   readonly ofLedger: string;
-  /** The condition that a row may have changed since it came. */
+  /** The condition that a row may have changed since it was written. Undefined if rows never change. */
   readonly unsettled?: string | undefined;
-  /** What to set so that the rows behind a number are those of a lost ledger, where that is no name. */
+  /** Returns the assignment that moves the rows from a number on to a lost ledger. Undefined if the row has the ledger's name. */
   readonly assignLost?: (
     client: ClientBase,
     firstNumber: string,
@@ -25,21 +26,21 @@ interface TableStorage {
 const UNSETTLED: Readonly<Record<string, string>> = {
   polls: "status = 'running'",
   rejected_leads: 'resolved_at IS NULL',
-  // One that fails alike again is the same row: also a refusal, of a sink that refuses everything.
+  // A repeated failure with the same reason updates the row. That may be a refusal, if the sink refuses everything.
   attempts:
     "outcome <> 'delivered' AND delivery_id IN (SELECT delivery_id FROM v_undelivered WHERE state = 'pending')",
 };
 
-/** Private tables whose ledgers are numbers, by the name that people read. */
+/** Private tables that refer to ledgers by number, by the name of the public view. */
 const NUMBERED: Readonly<Record<string, { readonly rows: string; readonly unsettled?: string }>> = {
   deliveries: { rows: '_deliveries', unsettled: "state IN ('pending', 'dead')" },
   lead_versions: { rows: '_versions' },
 };
 
-/** Private tables, by the name that people read. */
+/** Other private tables, by the name of the public view. */
 const PRIVATE: Readonly<Record<string, string>> = { attempts: '_attempts' };
 
-/** Where a mirrored table is stored. `unsettled` needs the schema as `search_path`. */
+/** Returns where a mirrored table is stored. `unsettled` needs the schema as `search_path`. */
 export function storageOf(schema: string, table: string): TableStorage {
   const inSchema = (name: string) => `${quoted(schema)}.${name}`;
   const numbered = NUMBERED[table];

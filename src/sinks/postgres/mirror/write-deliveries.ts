@@ -5,7 +5,7 @@ import { arrayParameter } from '../sql/array-parameter.ts';
 import { ledgerNumber } from './ledgers.ts';
 import { columnValue, parameterType, placeOf, valuesOf } from './mirrored-columns.ts';
 
-/** The columns of `_deliveries` that are written, with their types; the ledger's number is one for all rows. */
+/** The columns of `_deliveries` with their types, without `ledger_no`, which is the same for all rows of a statement. */
 const COLUMNS = {
   no: 'bigint',
   lead_id: 'bigint',
@@ -28,15 +28,15 @@ const COLUMNS = {
   reason: 'text',
   delivery_id: 'text',
 } as const;
-/** What a delivery's public id is made of, in order; `event` and `replay` give its ending. */
+/** The parts of a delivery's public id, in order. `event` and `replay` determine its ending. */
 const ID = ['named', 'source', 'lead_id', 'lead_version', 'content'] as const;
 const PLACES = new Map([...ID, 'sink', 'event', 'replay'].map((name) => [name, placeOf('deliveries', name)]));
 type ColumnName = keyof typeof COLUMNS;
 const NAMES = Object.keys(COLUMNS) as ColumnName[];
-/** What a ledger whose retention has removed the attempt no longer knows. */
+/** Columns whose values the ledger no longer has after retention has removed the attempt. */
 const ONCE_KNOWN: readonly string[] = ['delivered_from', 'attempt_no', 'duration_ms', 'http_status'];
 
-/** Writes deliveries as they are now, in the schema that is the `search_path`. Writing the same again changes nothing. */
+/** Upserts deliveries. Writing the same rows again changes nothing. The schema has to be the `search_path`. */
 export async function writeDeliveries(
   client: ClientBase,
   ledger: string,
@@ -76,8 +76,8 @@ function newValue(name: string): string {
 }
 
 /**
- * Removes what other ledgers have brought under the ids of these deliveries, or this one under other numbers. What delivered
- * those becomes a row of its own, unless it is what delivered these.
+ * Deletes rows with the ids of these deliveries that another ledger wrote, or this one under other numbers. Keeps the attempts that
+ * delivered them as rows of `_attempts`, except for the attempts that delivered these deliveries.
  */
 async function takeOver(client: ClientBase, ledgerNo: number, rows: readonly HistoryRow[]): Promise<void> {
   await client.query(
@@ -106,7 +106,7 @@ async function takeOver(client: ClientBase, ledgerNo: number, rows: readonly His
   );
 }
 
-/** The numbers of the rows' sinks; a name that is new gets one. */
+/** Returns the number of each row's sink, and assigns numbers to new names. */
 async function numbersOf(client: ClientBase, rows: readonly HistoryRow[]) {
   const pairs = rows.map((row) => `${cellOf(row, 'named')}\0${cellOf(row, 'sink')}`);
   const different = [...new Set(pairs)].map((pair) => pair.split('\0'));
@@ -131,13 +131,13 @@ async function numbersOf(client: ClientBase, rows: readonly HistoryRow[]) {
   return pairs.map((pair) => known?.get(pair));
 }
 
-/** The beginning of the content's hash as an id has it, where it is one. A ledger that was recovered may know no hash. */
+/** Returns the beginning of the content's hash, which the delivery's id contains. Undefined if a recovered ledger does not know the hash. */
 function contentOf(row: HistoryRow): string | undefined {
   const content = cellOf(row, 'content') ?? '';
   return /^[0-9a-f]{8}$/.test(content) ? content : undefined;
 }
 
-/** The public id; see the ledger's view `deliveries`. */
+/** Returns the public id, as the ledger's view `deliveries` forms it. */
 function deliveryId(row: HistoryRow): string {
   const replay = cellOf(row, 'replay');
   const ending = cellOf(row, 'event') === 'erased' ? ':erased' : replay === null ? '' : `:r${replay}`;

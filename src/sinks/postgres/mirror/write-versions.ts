@@ -3,7 +3,7 @@ import type { HistoryRow } from '../../../leads/history.ts';
 import { ledgerNumber } from './ledgers.ts';
 import { columnValue, parameterType, placeOf, valuesOf } from './mirrored-columns.ts';
 
-/** The columns of `_versions` that are written, with their types, by what the ledger calls them. */
+/** The columns of `_versions` with their types, by their names in the ledger. */
 const COLUMNS = {
   _leadsync_no: ['no', 'bigint'],
   lead_id: ['lead_id', 'bigint'],
@@ -30,7 +30,7 @@ const UPSERT = `
     ${[...STORED, 'ledger_no'].map((name) => `${name} = excluded.${name}`).join(', ')}
   WHERE (${row('stored')}) IS DISTINCT FROM (${row('excluded')})`;
 
-/** Writes versions as they are now, without their contents, in the schema that is the `search_path`. */
+/** Upserts versions without their contents. The schema has to be the `search_path`. */
 export async function writeVersions(
   client: ClientBase,
   ledger: string,
@@ -42,8 +42,8 @@ export async function writeVersions(
 }
 
 /**
- * Closes versions that are no longer current: the one before each given version, and, where the row came from a ledger that
- * was lost, the ones after it. `ledgerNo`: undefined where no other ledger has written.
+ * Closes versions that are no longer current: the one before each given version and, if another ledger wrote them, the ones after it.
+ * `ledgerNo`: undefined if no other ledger has written to the schema.
  */
 async function closeVersions(
   client: ClientBase,
@@ -73,19 +73,19 @@ async function closeVersions(
 }
 
 /**
- * SQL for the stored rows that match the given ones, each looked up by itself through an index. As a plain join,
- * PostgreSQL reads the whole table for every part until it has statistics, and a first round fills new tables.
+ * Returns SQL for the stored rows that match the given ones, with an index lookup for each. For a plain join, PostgreSQL reads the
+ * whole table for every part until it has statistics, and the first round fills new tables.
  */
 function rowsByIndex(table: string, given: string, condition: string): string {
   return `ANY (ARRAY(SELECT found.ctid FROM ${given}
     CROSS JOIN LATERAL (SELECT stored.ctid FROM ${table} stored WHERE ${condition} OFFSET 0) found))`;
 }
 
-/** The numbers of the given versions whose contents are nowhere in the schema that is the `search_path`. */
+/** Returns the numbers of the given versions whose contents are missing. The schema has to be the `search_path`. */
 export async function missingContents(client: ClientBase, rows: readonly HistoryRow[]): Promise<number[]> {
   const { rows: found } = await client.query(
     `SELECT g.no FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS g (source, lead_id, hash, no)
-    -- Each looked up by itself: without statistics PostgreSQL would read the whole table for every part.
+    -- An index lookup for each: without statistics PostgreSQL would read the whole table for every part.
     WHERE (SELECT true FROM leads l WHERE l.source = g.source AND l.id = g.lead_id AND l._leadsync_hash = g.hash) IS NULL
       AND (SELECT true FROM _contents c WHERE c.source = g.source AND c.lead_id = g.lead_id AND c.hash = g.hash) IS NULL
     ORDER BY g.no`,
@@ -94,7 +94,7 @@ export async function missingContents(client: ClientBase, rows: readonly History
   return found.map(({ no }) => Number(no));
 }
 
-/** Writes contents that `leads` does not have. One that nobody has any more needs no row. */
+/** Writes contents to `_contents`. Skips a content that no longer exists, of which the ledger has only the id. */
 export async function writeContents(client: ClientBase, rows: readonly HistoryRow[]): Promise<void> {
   const [raw, lead] = [placeOf('lead_contents', 'raw'), placeOf('lead_contents', 'lead_id')];
   const kept = rows.filter(({ values }) => values[raw] !== `{"id":${values[lead]}}`);

@@ -1,4 +1,4 @@
-/** Whoever could read the former table can read the view. */
+/** Grants the rights on the former table for the view. */
 const GRANTS = `
   DO $grants$
   DECLARE r record;
@@ -16,7 +16,7 @@ const GRANTS = `
   END $grants$;
 `;
 
-/** A step of the schema: an answer is stored once, in its lead's row, and `lead_answers` is a view of it. */
+/** Step 9 of the schema: stores an answer only in the row of its lead, and makes `lead_answers` a view. */
 export const answersStep = `
   ALTER TABLE lead_answers RENAME TO _former_answers;
   CREATE VIEW lead_answers AS SELECT l.source, l.id AS lead_id, (a.place - 1)::integer AS position, a.answer ->> 'question' AS question,
@@ -26,7 +26,7 @@ export const answersStep = `
   ${GRANTS}
   DROP TABLE _former_answers;
 
-  -- Half of what it takes to write a lead goes into compressing it. Servers before version 14, and some others, know one way alone.
+  -- Compression is half the cost of writing a lead, and lz4 is faster. Servers before version 14, and some builds, do not have it.
   DO $compression$
   DECLARE name text;
   BEGIN

@@ -2,22 +2,22 @@ import { relations } from '../../../catalog/documented.ts';
 import { mirrored, mirroredTable } from '../../../catalog/mirrored.ts';
 import { commentOf, type Relation } from '../../../catalog/relation.ts';
 
-/** Private tables, and what people are to read in their place. */
+/** Private tables, and the public views to read instead. */
 const PRIVATE = { _client_keys: 'v_clients', _sinks: 'v_sink_health', _sources: 'v_freshness' } as const;
-const LEDGER = 'Which ledger the row came from.';
-/** What was a table in earlier versions. */
+const LEDGER = 'The ledger that the row came from.';
+/** Relations of the kind table in the catalog that are views in PostgreSQL. */
 const VIEWS: readonly string[] = ['lead_answers', 'lead_versions', 'deliveries', 'attempts'];
 const KEYS: Readonly<Record<string, string>> = {
-  key_no: 'Its number in the ledger.',
+  key_no: 'Number of the row in the ledger.',
   source: 'With id: the lead.',
   id: 'With source: the lead.',
   created_at: 'When the lead was created.',
-  client_key: 'Empty for a client without email address and phone number.',
+  client_key: 'Identifies the client; empty for a client without email address and phone number.',
   _leadsync_ledger: LEDGER,
 };
 
 const ERASED: Readonly<Record<string, string>> = {
-  erased_no: 'Its number in the ledger.',
+  erased_no: 'Number of the row in the ledger.',
   source: 'With id: the lead.',
   id: 'With source: the lead.',
   erased_at: 'When it was erased from the ledger.',
@@ -25,31 +25,31 @@ const ERASED: Readonly<Record<string, string>> = {
 };
 
 const PRESENCE: Readonly<Record<string, string>> = {
-  presence_no: 'Its number in the ledger.',
+  presence_no: 'Number of the row in the ledger.',
   source: 'With id: the lead.',
   id: 'With source: the lead.',
-  last_listed_at: 'When the lead was last listed; null: it came back.',
-  noted_at: 'When that was noticed.',
+  last_listed_at: 'When the lead was last listed; null if it came back.',
+  noted_at: 'When leadsync recorded that the lead was gone or came back.',
   _leadsync_ledger: LEDGER,
 };
 
 const ATTEMPT = mirroredTable('attempts').columns.map(({ name }) => name);
 
-/** Private tables with their columns, by what people are to read in their place. */
+/** Private tables with their columns, and the public view to read instead. */
 const LEAN = {
   _ledgers: {
     shown: 'deliveries',
     columns: {
-      ledger_no: 'Numbers the ledgers that have written here.',
-      ledger: 'The name of the ledger.',
-      lost: 'Whether its rows are of a ledger that was lost: the one of that name has gone another way since.',
+      ledger_no: 'Number of the ledger in this schema.',
+      ledger: 'The id of the ledger.',
+      lost: 'Whether the rows are from a ledger that was lost: the ledger of that id no longer contains them.',
     },
   },
   _sink_names: {
     shown: 'deliveries',
     columns: {
-      sink_no: 'Numbers the sinks.',
-      named: "The sink's first name, which is in the ids of its deliveries.",
+      sink_no: 'Number of the sink in this schema.',
+      named: "The sink's first name, which the ids of its deliveries contain.",
       sink: "The sink's name in leadsync's configuration.",
     },
   },
@@ -60,16 +60,17 @@ const LEAN = {
         ...['source', 'lead_id', 'lead_version', 'event', 'state', 'reason', 'attempts'],
         ...['owed_at', 'first_attempt_at', 'next_attempt_at', 'settled_at'],
       ]),
-      no: 'Its number in the ledger; grows with time.',
-      ledger_no: 'Which ledger the row came from: see _ledgers.',
+      no: 'Number of the row in the ledger; increases with time.',
+      ledger_no: 'The ledger that the row came from: see _ledgers.',
       sink_no: 'The sink: see _sink_names.',
       content: 'The first 32 bits of the hash of the content.',
-      replay: 'When the replay was asked for, in milliseconds since 1970; null where it is none.',
-      delivered_from: 'When the attempt began that delivered it; null where that is first_attempt_at.',
-      attempt_no: 'The number of the attempt that delivered it; null where none is known.',
+      replay:
+        'When the replay was requested, in milliseconds since 1970; null if the delivery is not a replay.',
+      delivered_from: 'When the attempt that delivered it began; null if that is first_attempt_at.',
+      attempt_no: 'Number of the attempt that delivered it; null if unknown.',
       duration_ms: 'How long that attempt took, in milliseconds.',
-      http_status: 'What a destination that speaks HTTP answered to it.',
-      delivery_id: 'Names the delivery, where that cannot be made of the other columns.',
+      http_status: 'HTTP status of the answer to that attempt; null for destinations without HTTP.',
+      delivery_id: 'Identifies the delivery; null if the other columns determine the id.',
     },
   },
   _versions: {
@@ -79,9 +80,9 @@ const LEAN = {
         ...['source', 'lead_id', 'version', 'valid_from', 'valid_to'],
         ...['is_current', 'poll_id', 'changed_fields'],
       ]),
-      no: 'Its number in the ledger; grows with time.',
-      ledger_no: 'Which ledger the row came from: see _ledgers.',
-      hash: 'Names this content of the lead: the same text, the same hash.',
+      no: 'Number of the row in the ledger; increases with time.',
+      ledger_no: 'The ledger that the row came from: see _ledgers.',
+      hash: 'Hash of the content: equal texts have equal hashes.',
     },
   },
   _contents: {
@@ -89,16 +90,16 @@ const LEAN = {
     columns: {
       source: 'With lead_id: the lead.',
       lead_id: 'With source: the lead.',
-      hash: 'Names this content of the lead: the same text, the same hash.',
-      replaced: 'Whether U+FFFD stands in raw for a NUL or half a surrogate pair.',
+      hash: 'Hash of the content: equal texts have equal hashes.',
+      replaced: 'Whether raw has U+FFFD for NUL or a lone surrogate.',
       raw: "The JSON of a content that is not the lead's present one in leads. Personal data.",
-      original: 'The JSON exactly as received, where U+FFFD was put into it. Personal data.',
+      original: 'The JSON exactly as received; null unless replaced is true. Personal data.',
     },
   },
   _attempts: { shown: 'attempts', columns: { ...same('attempts', ATTEMPT), _leadsync_ledger: LEDGER } },
 } as const;
 
-/** What a table, view or column means. */
+/** The comment on a table, view or column. */
 interface Comment {
   readonly what: 'TABLE' | 'VIEW' | 'COLUMN';
   /** `table` or `table.column`. */
@@ -106,7 +107,7 @@ interface Comment {
   readonly text: string;
 }
 
-/** The meaning of every table, view and column, to be put where tools show it. */
+/** The comments on every table, view and column, which tools show. */
 export const allComments: readonly Comment[] = [
   ...relations.flatMap(ofRelation),
   ...relations
@@ -126,7 +127,7 @@ export const allComments: readonly Comment[] = [
   ...ofPresent('_sources', PRIVATE._sources),
 ];
 
-/** All of them: one statement after another, in the schema as `search_path`. */
+/** Statements that write all comments; they need the schema as `search_path`. */
 export const commentsSql = allComments.map(commentStatement).join(';\n');
 
 function ofRelation(relation: Relation): Comment[] {
@@ -137,7 +138,7 @@ function ofRelation(relation: Relation): Comment[] {
   ];
 }
 
-/** The table behind a view, whose columns mean the same. What grows with time is not in it. */
+/** Returns the comments on the columns of the table behind a view. The table lacks `age_seconds`, which the view computes. */
 function ofPresent(table: string, view: string): Comment[] {
   const columns = relations.find(({ name }) => name === view)?.columns ?? [];
   return columns
@@ -145,7 +146,7 @@ function ofPresent(table: string, view: string): Comment[] {
     .map(({ name, means }) => comment('COLUMN', `${table}.${name}`, means));
 }
 
-/** What columns mean that a private table has as the relation that people read. */
+/** Returns the meanings of those columns of a public relation that a private table shares. */
 function same(relation: string, names: readonly string[]): Readonly<Record<string, string>> {
   const columns = relations.find(({ name }) => name === relation)?.columns ?? [];
   return Object.fromEntries(
@@ -157,7 +158,7 @@ function comment(what: Comment['what'], name: string, text: string): Comment {
   return { what, name, text };
 }
 
-/** In the schema as `search_path`. */
+/** Returns the statement that writes a comment; it needs the schema as `search_path`. */
 export function commentStatement({ what, name, text }: Comment): string {
   return `COMMENT ON ${what} ${name} IS '${text.replaceAll("'", "''")}'`;
 }

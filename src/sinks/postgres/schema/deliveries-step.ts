@@ -1,14 +1,14 @@
 import { DELIVERED_FROM, DELIVERY_ID, deliveryViews } from './delivery-views.ts';
 
-/** What stands in a delivery's id behind the name of its sink. */
+/** The part of a delivery's id that follows the name of the sink. */
 const LEAD = `':' || f.source || ':' || f.lead_id || ':' || f.lead_version || ':'`;
-/** What stands there behind the content. */
+/** A pattern for the part that follows the content. */
 const ENDING =
   "CASE WHEN f.event = 'erased' THEN '^:erased$' WHEN f.replay THEN '^:r[0-9]{1,18}$' ELSE '^$' END";
 
 /**
- * The rows of the former table with what their ids say: the sink's first name (null where an id is not made in this way), and the
- * rest. Where a lost ledger has used a number several times, `turn` tells its rows apart.
+ * The rows of the former table with the parts of their ids: `named`, the sink's first name (null if the id has another form), and
+ * `rest`. If a lost ledger used a number several times, `turn` counts its rows.
  */
 const FORMER = `SELECT f.*, i.rest,
     CASE WHEN i.at > 1 AND left(i.rest, 8) ~ '^[0-9a-f]{8}$' AND substr(i.rest, 9) ~ ${ENDING} THEN left(f.delivery_id, i.at - 1) END AS named,
@@ -17,7 +17,7 @@ const FORMER = `SELECT f.*, i.rest,
   FROM _former_deliveries f CROSS JOIN LATERAL (SELECT strpos(f.delivery_id, ${LEAD}) AS at,
     substr(f.delivery_id, strpos(f.delivery_id, ${LEAD}) + length(${LEAD})) AS rest) i`;
 
-/** Whoever could read or write a former table can do so with what takes its place. */
+/** Grants the rights on the former tables for their replacements. */
 const GRANTS = `
   DO $grants$
   DECLARE r record;
@@ -43,8 +43,8 @@ const GRANTS = `
 `;
 
 /**
- * A step of the schema: a delivery takes a narrow row, with numbers in place of names, and what delivered it at once is
- * told by that row. Only attempts that failed have rows of their own. The views have the names and columns that the tables had.
+ * Step 8 of the schema: a delivery becomes a narrow row with numbers instead of names, which also contains the attempt that delivered
+ * it. Only failed attempts have rows of their own. Views keep the names and columns of the former tables.
  */
 export const deliveriesStep = `
   ALTER TABLE deliveries RENAME TO _former_deliveries;

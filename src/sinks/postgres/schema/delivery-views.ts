@@ -1,12 +1,12 @@
-/** A delivery's public id, from the rows `d` (the delivery) and `s` (its sink's names). */
+/** SQL for the public id of a delivery, from the rows `d` of `_deliveries` and `s` of `_sink_names`. */
 export const DELIVERY_ID = `coalesce(d.delivery_id, s.named || ':' || d.source || ':' || d.lead_id || ':' || d.lead_version || ':'
     || lpad(to_hex(d.content), 8, '0')
     || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay IS NOT NULL THEN ':r' || d.replay ELSE '' END)`;
 
-/** When the attempt began that delivered `d`. */
+/** SQL for the start of the attempt that delivered `d`. */
 export const DELIVERED_FROM = 'coalesce(d.delivered_from, d.first_attempt_at)';
 
-/** The deliveries `d` with the names `s` of their sinks and the ledgers `g` that they came from. A query that needs neither pays for neither. */
+/** Deliveries `d` with their sink names `s` and ledgers `g`. PostgreSQL drops a left join whose columns a query does not use. */
 export const DELIVERIES =
   '_deliveries d LEFT JOIN _sink_names s ON s.sink_no = d.sink_no LEFT JOIN _ledgers g ON g.ledger_no = d.ledger_no';
 
@@ -14,25 +14,25 @@ const CREATED = "date_trunc('milliseconds', l.created_at)";
 const seconds = (from: string, to: string) => `extract(epoch FROM ${to} - ${from})::double precision`;
 const ONE_LEDGER = '(SELECT min(ledger_no) = max(ledger_no) FROM _deliveries)';
 
-/** Other deliveries of the lead and sink of `d`. */
+/** Deliveries of the same lead to the same sink as `d`. */
 const OF_LEAD_AND_SINK = (
   name: string,
 ) => `FROM _deliveries ${name} JOIN _sink_names n${name} ON n${name}.sink_no = ${name}.sink_no
       WHERE ${name}.source = d.source AND ${name}.lead_id = d.lead_id AND n${name}.sink = s.sink`;
-/** Other deliveries of the lead and sink of `d` that bring the lead as a new one. */
+/** Those with the event `created`, without replays. */
 const OTHERS = `SELECT ${OF_LEAD_AND_SINK('e')} AND e.event = 'created' AND e.replay IS NULL`;
-/** Since when the lead of `d` is owed to its sink: an older delivery may have given way to `d`, with a newer content. */
+/** SQL for the time since when the lead of `d` is owed to its sink: `d` may have replaced an older delivery with an older content. */
 const OWED_AT = `CASE WHEN d.owed_at <= l._leadsync_first_seen_at THEN d.owed_at ELSE (
       SELECT min(f.owed_at) ${OF_LEAD_AND_SINK('f')} AND f.replay IS NULL) END`;
-/** The lead was there before the first poll that listed any of its source, or came to this sink by a later backfill. */
+/** Whether the lead is older than the first poll that found new leads in its source, or came to this sink by a later backfill. */
 const IS_BACKFILL = `(NOT coalesce(${CREATED} >= o.first_listed_at, false) OR ${OWED_AT} > l._leadsync_first_seen_at)`;
 const FIRST_LISTED = `LEFT JOIN (SELECT s.source, (SELECT p.started_at FROM polls p WHERE p.source = s.source AND p.leads_new > 0
     ORDER BY p.started_at LIMIT 1) AS first_listed_at FROM _sources s) o ON o.source = d.source`;
-/** Of several ledgers that brought a lead as a new one, the earliest delivery counts. */
+/** Whether `d` is the earliest delivery, if several ledgers delivered the lead as a new one. */
 const IS_FIRST = `(${ONE_LEDGER} OR NOT EXISTS (
       ${OTHERS} AND e.state = 'delivered' AND (e.settled_at, e.ledger_no, e.no) < (d.settled_at, d.ledger_no, d.no)))`;
 
-/** What people read of deliveries and attempts, over the tables `_deliveries` and `_attempts`. */
+/** SQL that creates the public views over `_deliveries` and `_attempts`. */
 export const deliveryViews = `
   CREATE VIEW deliveries AS SELECT ${DELIVERY_ID} AS delivery_id, d.source, d.lead_id, d.lead_version, s.sink,
     d.event, d.state, d.reason, d.attempts,

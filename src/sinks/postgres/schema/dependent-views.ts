@@ -3,17 +3,19 @@ import { relations } from '../../../catalog/documented.ts';
 import { SinkUnavailable } from '../../sink.ts';
 import { quoted } from '../sql/identifier.ts';
 
-/** A view that somebody made over tables that are about to be replaced, and what makes it anew. */
+/** A user's view over a table that leadsync is about to replace, with what is needed to create it again. */
 interface DependentView {
   readonly name: string;
   readonly definition: string;
   readonly options: string | null;
   readonly owner: string;
+  /** Whether this user is a member of the owner's role. */
   readonly owned: boolean;
+  /** Statements that restore grants and comments. */
   readonly rest: readonly string[];
 }
 
-/** Views of others over these tables, directly or over one another, in the order in which they can be made. */
+/** The users' views over the tables $1, directly or through other views, in the order in which they can be created. $2: leadsync's views. */
 const VIEWS = `
   WITH RECURSIVE dependent AS (
     SELECT o.oid, 0 AS depth FROM unnest($1::regclass[]) AS o (oid)
@@ -38,7 +40,7 @@ const VIEWS = `
     ) AS rest
   FROM views v JOIN pg_class c ON c.oid = v.oid ORDER BY v.depth, c.oid`;
 
-/** What would go with a table, or with a view over it, and cannot be made anew. The store's own constraints and indexes are not among it. */
+/** Objects that would be lost with the tables and views $1 and that leadsync cannot create again. Excludes leadsync's own constraints and indexes. */
 const OBSTACLES = `
   WITH lost AS (SELECT unnest($1::regclass[]) AS oid)
   SELECT pg_describe_object(p.classid, p.objid, p.objsubid) AS what FROM pg_depend p JOIN lost l ON p.refobjid = l.oid
@@ -53,8 +55,9 @@ const OBSTACLES = `
   ORDER BY 1`;
 
 /**
- * Takes away the views that others made over tables which are about to be replaced by views of the same names. Gives what makes
- * them anew, with their owners, grants and comments. @throws SinkUnavailable when something there cannot be made anew
+ * Drops the users' views over tables that leadsync is about to replace by views of the same names. Returns a function that creates
+ * them again, with their owners, grants and comments.
+ * @throws SinkUnavailable if something that depends on the tables cannot be created again; then nothing was dropped
  */
 export async function dropDependentViews(
   client: ClientBase,
@@ -64,9 +67,9 @@ export async function dropDependentViews(
   if (tables.length === 0) return async () => undefined;
   const inSchema = (name: string) => `${quoted(schema)}.${name}`;
   const replaced = tables.map(inSchema);
-  // leadsync's own views are made anew in place, with what depends on them.
+  // The migration replaces leadsync's own views in place, which keeps what depends on them.
   const own = relations.filter(({ kind }) => kind === 'view').map(({ name }) => inSchema(name));
-  // Whatever the search_path is, names that it does not find are written in full.
+  // With an empty search_path PostgreSQL returns qualified names.
   await client.query("SET LOCAL search_path = ''");
   const { rows: views } = await client.query<DependentView>(VIEWS, [replaced, own]);
   const { rows: obstacles } = await client.query<{ what: string }>(OBSTACLES, [
@@ -97,9 +100,9 @@ async function restoreViews(
 function inTheWay(schema: string, tables: readonly string[], names: readonly string[]): SinkUnavailable {
   const what = `${tables.map((table) => `"${schema}".${table}`).join(' and ')}`;
   return new SinkUnavailable(
-    `This version of leadsync replaces ${what} by views of the same names, and these depend on the tables: ${names.join('; ')}.`,
+    `This version of leadsync replaces ${what} by views of the same names, and leadsync cannot keep what depends on the tables: ${names.join('; ')}.`,
     {
-      hint: 'Drop them, start leadsync, and make them again over the views once it has delivered. Leads wait until then.',
+      hint: 'Drop these objects, start leadsync, and create them again over the views once it has delivered. Leads wait until then.',
     },
   );
 }

@@ -5,17 +5,17 @@ import { versionsStep } from './versions-step.ts';
 
 const HEX = '[0-9a-fA-F]';
 const [HIGH, LOW] = [String.raw`\\u[dD][89abAB]${HEX}{2}`, String.raw`\\u[dD][c-fC-F]${HEX}{2}`];
-/** A column's JSON text with escaped backslashes written by number: then every backslash begins an escape. */
+/** A column's JSON text with `\u005c` for escaped backslashes, so that every backslash begins an escape. */
 const plain = (column: string) => String.raw`replace(${column}::text, '\\', '\u005c')`;
-/** The same with U+FFFD for NUL and halves of surrogate pairs. */
+/** That text with U+FFFD for NUL and lone surrogates. */
 const safe = (column: string) =>
   String.raw`regexp_replace(regexp_replace(replace(${plain(column)}, '\u0000', '\ufffd'), '${HIGH}(?!${LOW})', '\\ufffd', 'g'), '(?<!${HIGH})${LOW}', '\\ufffd', 'g')`;
 const isUnsafe = (column: string) =>
   String.raw`${column}::text ~* '\\u(0000|d[89a-f])' AND ${safe(column)} <> ${plain(column)}`;
 
 /**
- * The steps from an empty schema to this version's. A step that has been released is never changed; a new one is added
- * after it. They run in the schema as `search_path`, in one transaction.
+ * The steps from an empty schema to this version, run in one transaction with the schema as `search_path`. A released step never
+ * changes; add a new one at the end.
  */
 export const migrations: readonly string[] = [
   `
@@ -92,7 +92,7 @@ export const migrations: readonly string[] = [
   COMMENT ON VIEW v_questions IS 'How many answers each question has.';
   `,
   `
-  -- In all of these _leadsync_ledger and the row's number say how far the mirror of a ledger has come.
+  -- _leadsync_ledger and the number of a row are the checkpoint of the mirror in each of these tables.
   CREATE TABLE lead_versions (
     source text NOT NULL,
     lead_id bigint NOT NULL,
@@ -227,7 +227,7 @@ export const migrations: readonly string[] = [
     SELECT source, lead_id, valid_from AS at, CASE WHEN version = 1 THEN 'listed' ELSE 'changed' END AS what,
       NULL::text AS sink, changed_fields::text AS detail FROM lead_versions
     UNION ALL SELECT source, lead_id, started_at, outcome, sink, error FROM attempts;
-  -- To the millisecond, as the ledger has them.
+  -- To the millisecond, as in the ledger.
   CREATE VIEW v_speed_to_lead AS SELECT d.source, d.lead_id, d.sink, l.service_slug, l.created_at,
     l._leadsync_first_seen_at AS first_seen_at, d.settled_at AS delivered_at,
     extract(epoch FROM l._leadsync_first_seen_at - date_trunc('milliseconds', l.created_at))::double precision AS created_to_seen_seconds,
@@ -254,7 +254,7 @@ export const migrations: readonly string[] = [
   CREATE INDEX _erased_number ON _erased (_leadsync_ledger, erased_no);
   `,
   `
-  -- A ledger that was made anew, or set back, brings leads as new ones once more. What that costs is paid where there was another ledger.
+  -- A new or rolled-back ledger delivers leads as new ones again. The costly condition runs only if there was another ledger.
   CREATE OR REPLACE VIEW v_speed_to_lead AS SELECT d.source, d.lead_id, d.sink, l.service_slug, l.created_at,
     l._leadsync_first_seen_at AS first_seen_at, d.settled_at AS delivered_at,
     extract(epoch FROM l._leadsync_first_seen_at - date_trunc('milliseconds', l.created_at))::double precision AS created_to_seen_seconds,
@@ -268,7 +268,7 @@ export const migrations: readonly string[] = [
         AND (e.settled_at, e.delivery_id) < (d.settled_at, d.delivery_id)));
   `,
   `
-  -- JSON with an escaped NUL or half a surrogate pair can be stored, but every -> and ->> over it fails.
+  -- The type json stores an escaped NUL or lone surrogate, but -> and ->> fail on it.
   ALTER TABLE leads ADD COLUMN _leadsync_original text;
   ALTER TABLE lead_versions ADD COLUMN _leadsync_replaced boolean NOT NULL DEFAULT false, ADD COLUMN _leadsync_original text;
   UPDATE leads SET _leadsync_original = _leadsync_raw::text, _leadsync_raw = ${safe('_leadsync_raw')}::json, _leadsync_replaced = true
@@ -277,7 +277,7 @@ export const migrations: readonly string[] = [
   `,
   presenceStep,
   `
-  -- Three quarters of what it took to write the answers went into looking up, for each, the lead that the same transaction had written.
+  -- The foreign key took three quarters of the time to write answers: a lookup for each of the lead that the same transaction had written.
   ALTER TABLE lead_answers DROP CONSTRAINT IF EXISTS lead_answers_source_lead_id_fkey;
   `,
   deliveriesStep,
@@ -285,14 +285,14 @@ export const migrations: readonly string[] = [
   versionsStep,
 ];
 
-/** Tables whose place a view of the same name takes in a step, by the step. */
+/** The tables that a step replaces by views of the same names, by the step's SQL. */
 export const replacedByStep: ReadonlyMap<string, readonly string[]> = new Map([
   [deliveriesStep, ['deliveries', 'attempts']],
   [answersStep, ['lead_answers']],
   [versionsStep, ['lead_versions']],
 ]);
 
-/** The names that each step makes in the schema; those of tables that it replaces are there already. */
+/** The names that each step adds to the schema. The name of a replaced table exists already. */
 export const namesByStep: readonly (readonly string[])[] = migrations.map((sql) =>
   [...sql.matchAll(/CREATE (?:TABLE|VIEW|INDEX) (\w+)/g)]
     .map(([, name = '']) => name)

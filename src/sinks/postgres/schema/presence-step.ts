@@ -1,4 +1,4 @@
-/** What JavaScript's `trim` takes for a blank: as `client_key` does, a text of nothing else counts as not given. */
+/** The characters that JavaScript's `trim` removes. A text of these alone counts as missing, as it does for `client_key`. */
 const BLANKS = String.raw`E'\t\n\u000b\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'`;
 const given = (column: string) => `coalesce(btrim(l.${column}, ${BLANKS}), '') <> ''`;
 
@@ -6,21 +6,21 @@ const CREATED = "date_trunc('milliseconds', l.created_at)";
 const seconds = (from: string, to: string) => `extract(epoch FROM ${to} - ${from})::double precision`;
 const ONE_LEDGER = '(SELECT min(_leadsync_ledger) = max(_leadsync_ledger) FROM deliveries)';
 
-/** Since when the lead of `d` is owed to its sink: an older delivery may have given way to `d`, with a newer content. */
+/** SQL for the time since when the lead of `d` is owed to its sink: `d` may have replaced an older delivery with an older content. */
 const OWED_AT = `CASE WHEN d.owed_at <= l._leadsync_first_seen_at THEN d.owed_at ELSE (
       SELECT min(f.owed_at) FROM deliveries f WHERE f.source = d.source AND f.lead_id = d.lead_id AND f.sink = d.sink AND NOT f.replay) END`;
-/** The lead was there before the first poll that listed any of its source, or came to this sink by a later backfill. */
+/** Whether the lead is older than the first poll that found new leads in its source, or came to this sink by a later backfill. */
 const IS_BACKFILL = `(NOT coalesce(${CREATED} >= o.first_listed_at, false) OR ${OWED_AT} > l._leadsync_first_seen_at)`;
 const FIRST_LISTED = `LEFT JOIN (SELECT s.source, (SELECT p.started_at FROM polls p WHERE p.source = s.source AND p.leads_new > 0
     ORDER BY p.started_at LIMIT 1) AS first_listed_at FROM _sources s) o ON o.source = d.source`;
 
-/** Other deliveries of the lead and sink of `d` that bring the lead as a new one. */
+/** Deliveries of the same lead to the same sink as `d` with the event `created`, without replays. */
 const OTHERS = `SELECT FROM deliveries e WHERE e.source = d.source AND e.lead_id = d.lead_id AND e.sink = d.sink
   AND e.event = 'created' AND NOT e.replay`;
 
 /**
- * A step of the schema: leads that are gone or erased, speed to lead that says what is a backfill and what is still open, and facts
- * of a client that agree with those of the ledger.
+ * Step 6 of the schema: adds gone and erased leads, tells backfills and undelivered leads apart in the speed to lead, and computes the
+ * facts of a client as the ledger does.
  */
 export const presenceStep = `
   CREATE TABLE _presence (
@@ -36,7 +36,7 @@ export const presenceStep = `
 
   CREATE VIEW v_gone_leads AS SELECT p.source, p.id AS lead_id, l.service_slug, l.created_at, p.last_listed_at, p.noted_at AS gone_at
   FROM _presence p JOIN leads l ON l.source = p.source AND l.id = p.id
-  -- A ledger that was made anew knows nothing of what was gone before it: a later content says that the lead came back.
+  -- A new ledger does not know which leads were gone before it. A later content means that the lead came back.
   WHERE p.last_listed_at IS NOT NULL AND p.noted_at >= l._leadsync_changed_at;
   CREATE VIEW v_erased_leads AS SELECT source, id AS lead_id, erased_at FROM _erased;
 
@@ -49,7 +49,7 @@ export const presenceStep = `
     ${given('client_address')} AS has_address, l._leadsync_first_seen_at AS first_seen_at,
     (SELECT nullif(k.client_key, '') FROM _client_keys k WHERE k.source = l.source AND k.id = l.id) AS client_key
   FROM leads l;
-  -- To the microsecond, so that they equal the created_at of v_leads_no_pii.
+  -- To the microsecond, so that the times equal created_at of v_leads_no_pii.
   CREATE OR REPLACE VIEW v_clients AS SELECT k.client_key, count(*) AS leads, min(coalesce(l.created_at, k.created_at)) AS first_created_at,
     max(coalesce(l.created_at, k.created_at)) AS last_created_at
   FROM _client_keys k LEFT JOIN leads l ON l.source = k.source AND l.id = k.id WHERE k.client_key > '' GROUP BY k.client_key;

@@ -2,10 +2,10 @@ import type { ClientBase } from 'pg';
 import { quoted } from '../sql/identifier.ts';
 import { allComments, commentStatement } from './comments.ts';
 
-/** What is locked by somebody is explained another time. */
+/** Maximum wait for a lock on a table. The next start tries again. */
 const PATIENCE = '200ms';
 
-/** What a schema's tables, views and columns say of themselves now, as far as this user may change it. */
+/** The present comments on the tables, views and columns of a schema that this user may change. */
 const PRESENT = `
   SELECT c.relname || coalesce('.' || a.attname, '') AS name, d.description AS text
   FROM pg_class c
@@ -14,7 +14,7 @@ const PRESENT = `
   LEFT JOIN pg_description d ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = a.attnum
   WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'v') AND pg_has_role(c.relowner, 'USAGE')`;
 
-/** The statements that bring comments to this version's words, for a schema that needs no migration. Only reads. */
+/** Returns statements that update the comments of earlier versions, for a schema that needs no migration. Only reads. */
 export async function staleComments(client: ClientBase, schema: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string; text: string | null }>(PRESENT, [quoted(schema)]);
   const present = new Map(rows.map(({ name, text }) => [name, text]));
@@ -23,7 +23,7 @@ export async function staleComments(client: ClientBase, schema: string): Promise
     .map(commentStatement);
 }
 
-/** Writes comments anew, or throws when somebody locks a table: they are worth no waiting. */
+/** Runs statements that update comments. Throws soon if another transaction has locked a table: comments can wait. */
 export async function writeComments(
   client: ClientBase,
   schema: string,

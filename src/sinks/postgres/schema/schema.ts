@@ -6,20 +6,20 @@ import { commentsSql } from './comments.ts';
 import { dropDependentViews } from './dependent-views.ts';
 import { migrations, namesByStep, replacedByStep } from './migrations.ts';
 
-/** Guards the migrations of all schemas in a database: the bytes of `lead`. */
+/** Class of the advisory locks that guard migrations: the bytes of `lead`. */
 const LOCK = 0x6c656164;
 
-/** What is in the database under the schema's name. */
+/** The state of the schema in the database. */
 interface Found {
   readonly schemaExists: boolean;
-  /** How many migrations have been applied; 0 when leadsync has made nothing yet. */
+  /** Number of applied migrations; 0 if leadsync has created nothing yet. */
   readonly version: number;
 }
 
 /**
- * Brings the schema to this version's shape, inside the caller's transaction. Of several processes that start at once
- * one does the work, and the others wait for it.
- * @throws SinkUnavailable when the schema is a newer leadsync's or somebody else's
+ * Migrates the schema to this version, inside the caller's transaction. If several processes start at the same time, one migrates and
+ * the others wait for it.
+ * @throws SinkUnavailable if a newer leadsync or another program created the schema or its tables, or a right is missing
  */
 export async function migrate(client: ClientBase, schema: string, appliedBy: string): Promise<void> {
   await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCK, schema]);
@@ -27,7 +27,7 @@ export async function migrate(client: ClientBase, schema: string, appliedBy: str
   const { schemaExists, version } = found;
   if (version === migrations.length) return;
   await requireRights(client, neededRights(schema, found, false));
-  // Even with IF NOT EXISTS, this would ask for a right on the database that only the maker of the schema needs.
+  // Only if necessary: even IF NOT EXISTS requires the right to create schemas in the database.
   if (!schemaExists) await client.query(`CREATE SCHEMA ${quoted(schema)}`);
   await client.query(`SET LOCAL search_path = ${quoted(schema)}`);
   if (version === 0) await client.query(MIGRATIONS_TABLE);
@@ -42,13 +42,13 @@ export async function migrate(client: ClientBase, schema: string, appliedBy: str
 }
 
 /**
- * Sees whether the schema is right, or could be made so, and whether this user may write to it. Changes nothing.
+ * Verifies that the schema is up to date or can be migrated, and that this user has the rights to write. Changes nothing.
  * @throws SinkUnavailable
  */
 export async function checkSchema(client: ClientBase, schema: string, mirrors: boolean): Promise<void> {
   const { rows } = await client.query('SELECT pg_is_in_recovery() AS standby');
   if (rows[0].standby) {
-    throw new SinkUnavailable('This PostgreSQL is a standby, which takes no writes.', {
+    throw new SinkUnavailable('This PostgreSQL server is a standby, which does not accept writes.', {
       hint: 'Set `url` to the primary.',
     });
   }
@@ -57,8 +57,8 @@ export async function checkSchema(client: ClientBase, schema: string, mirrors: b
 }
 
 /**
- * Of these tables those that leadsync has made in the schema, which may be missing or an older one. Changes nothing.
- * @throws SinkUnavailable when the schema is a newer leadsync's or somebody else's
+ * Returns those of the tables that leadsync has created. The schema may be missing or of an earlier version. Changes nothing.
+ * @throws SinkUnavailable if a newer leadsync or another program created the schema or its tables
  */
 export async function existingTables(
   client: ClientBase,
@@ -70,7 +70,7 @@ export async function existingTables(
   return tables.filter((table) => made.includes(table));
 }
 
-/** Whether leadsync has made the schema, and an older version of it. Changes nothing. @throws SinkUnavailable */
+/** Whether the schema exists in an earlier version. Changes nothing. @throws SinkUnavailable */
 export async function isOutdated(client: ClientBase, schema: string): Promise<boolean> {
   const { version } = await inspect(client, schema);
   return version > 0 && version < migrations.length;
@@ -91,19 +91,22 @@ async function inspect(client: ClientBase, schema: string): Promise<Found> {
   return { schemaExists, version };
 }
 
-/** What leadsync is about to make must not be there: it would be somebody else's. */
+/** @throws SinkUnavailable if one of the names that leadsync is about to create is taken */
 async function requireFree(client: ClientBase, schema: string, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
-  // A table's name is that of a type, too. The array types that come with tables give way to other names by themselves.
+  // The name of a table is also that of a type. PostgreSQL renames conflicting array types by itself.
   const { rows } = await client.query(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = ANY ($2)
     UNION ALL SELECT typname FROM pg_type WHERE typnamespace = to_regnamespace($1) AND typname = ANY ($2) AND typcategory <> 'A' LIMIT 1`,
     [quoted(schema), names],
   );
   if (rows.length === 0) return;
-  throw new SinkUnavailable(`The schema "${schema}" has a "${rows[0].name}" that leadsync did not make.`, {
-    hint: 'Set `schema` to a name that nothing else uses, or rename that.',
-  });
+  throw new SinkUnavailable(
+    `The schema "${schema}" contains "${rows[0].name}", which leadsync did not create.`,
+    {
+      hint: 'Set `schema` to a name that nothing else uses, or rename that object.',
+    },
+  );
 }
 
 async function appliedVersion(client: ClientBase, schema: string): Promise<number> {
@@ -113,7 +116,7 @@ async function appliedVersion(client: ClientBase, schema: string): Promise<numbe
   const { version } = rows[0];
   if (version <= migrations.length) return version;
   const known = `schema ${version}; this one knows ${migrations.length}`;
-  throw new SinkUnavailable(`The tables in "${schema}" were made by a newer leadsync (${known}).`, {
+  throw new SinkUnavailable(`A newer leadsync created the tables in "${schema}" (${known}).`, {
     hint: 'Install that newer leadsync, or set `schema` to another name.',
   });
 }
@@ -126,21 +129,21 @@ const MIGRATIONS_TABLE = `
   COMMENT ON COLUMN _leadsync_migrations.applied_by IS 'The version of leadsync that took it.';
 `;
 
-/** A right that is needed: of what kind it is, its name, on what (as SQL, and in the words of GRANT). */
+/** A required right: the kind of object, the privilege, the object as a SQL expression, and the object as GRANT names it. */
 type Right = readonly [kind: string, right: string, object: string, shown: string];
 
-/** @throws SinkUnavailable that names the first right which the user lacks */
+/** @throws SinkUnavailable with the first right that the user lacks */
 async function requireRights(client: ClientBase, needed: readonly Right[]): Promise<void> {
   for (const [kind, right, object, shown] of needed) {
     const { rows } = await client.query(`SELECT has_${kind}_privilege(${object}, $1) AS held`, [right]);
     if (rows[0].held) continue;
     throw new SinkUnavailable(`The PostgreSQL user has no right to ${right} on ${shown}.`, {
-      hint: `GRANT ${right} ON ${shown} TO it.`,
+      hint: `GRANT ${right} ON ${shown} TO that user.`,
     });
   }
 }
 
-/** Views over tables that the mirror writes. */
+/** Views that the mirror reads. */
 const MIRROR_VIEWS = ['lead_versions', 'deliveries', 'attempts', 'v_undelivered'];
 const MIRROR_RIGHTS = {
   ...Object.fromEntries(
@@ -153,7 +156,7 @@ const MIRROR_RIGHTS = {
   _contents: ['SELECT', 'INSERT', 'DELETE'],
   _ledgers: ['SELECT', 'INSERT'],
   _sink_names: ['SELECT', 'INSERT'],
-  // A delivery that another ledger brings anew takes the place of its row; keys that no longer hold are removed.
+  // The mirror deletes a delivery's row that another ledger wrote, and client keys that are no longer valid.
   _deliveries: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   _client_keys: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   _presence: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
@@ -164,7 +167,7 @@ function neededRights(schema: string, { schemaExists, version }: Found, mirrors:
   const ofSchema = version < migrations.length ? ['USAGE', 'CREATE'] : ['USAGE'];
   const ofMirror = mirrors && version === migrations.length ? MIRROR_RIGHTS : {};
   const ofTables: Readonly<Record<string, readonly string[]>> = {
-    // The mirror takes leads out that were erased.
+    // The mirror deletes erased leads.
     leads: ['SELECT', 'INSERT', 'UPDATE', ...(mirrors ? ['DELETE'] : [])],
     ...ofMirror,
   };

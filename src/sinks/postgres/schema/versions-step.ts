@@ -1,4 +1,4 @@
-/** Whoever could read or write the former table can do so with what takes its place. */
+/** Grants the rights on the former table for its replacements. */
 const GRANTS = `
   DO $grants$
   DECLARE r record;
@@ -20,12 +20,12 @@ const GRANTS = `
   END $grants$;
 `;
 
-/** What stays of a content that nobody has any more. */
+/** The content of a version whose content no longer exists. */
 const EMPTY = `('{"id":' || v.lead_id || '}')`;
 
 /**
- * A step of the schema: a version has its content where that is the lead's present one, in `leads`, and else in `_contents`, where a trigger
- * puts what the row of a lead is overwritten with. `lead_versions` is a view with the columns that the table had.
+ * Step 10 of the schema: the content of a version is in `leads` if it is the lead's present one, and in `_contents` otherwise. A trigger
+ * copies the former content of an updated lead there. `lead_versions` becomes a view with the columns of the former table.
  */
 export const versionsStep = `
   ALTER TABLE lead_versions RENAME TO _former_versions;
@@ -65,7 +65,7 @@ export const versionsStep = `
   CREATE INDEX _versions_number ON _versions (ledger_no, no);
   ALTER TABLE _contents ADD PRIMARY KEY (source, lead_id, hash);
 
-  -- With the rights of the owner: whoever may write leads needs none on what is kept of them.
+  -- SECURITY DEFINER: a user who may write leads needs no rights on _contents.
   CREATE FUNCTION _keep_superseded() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $keep$
   DECLARE mirrored boolean;
   BEGIN

@@ -1,19 +1,19 @@
 import { readTime } from '../../../leads/content-facts.ts';
 
-/** Types whose binary form is their text (jsonb: after a version), with what PostgreSQL calls them by number (pg_type). */
+/** Types whose binary form is their text, for jsonb after a version byte, with their OIDs in pg_type. */
 const OIDS = { text: 25, json: 114, jsonb: 3802 } as const;
 const JSONB_VERSION = 1;
 const NULL_LENGTH = -1;
 
-/** An offset of 16 hours or more: no zone has one, ISO 8601 allows it, and PostgreSQL refuses it. */
+/** An offset of 16 hours or more: ISO 8601 allows it, PostgreSQL refuses it, and no time zone has one. */
 const FAR_OFFSET = /[T ].*[+-](1[6-9]|2\d)(:?\d\d)?$/i;
 
 type Values = readonly (string | number | boolean | null)[];
 
 /**
- * An array as a parameter for `$1::type[]`. Texts go in PostgreSQL's binary form (array_recv), in which nothing has to be
- * escaped: with megabytes of quotes or backslashes pg's own textual form takes half a minute and gigabytes. Numbers, truth values and
- * times have nothing to escape, and go in the textual form; times as PostgreSQL reads them.
+ * Returns an array as a parameter for `$1::type[]`. Texts use PostgreSQL's binary form (array_recv), which needs no escaping: for
+ * megabytes of quotes or backslashes, pg's text form takes half a minute and gigabytes of memory. Numbers, booleans and times use the
+ * text form. Years and offsets of times are converted to what PostgreSQL accepts.
  */
 export function arrayParameter(type: string, values: Values): Buffer | string {
   if (isTextType(type)) return textArray(type, values);
@@ -25,7 +25,7 @@ function timeOf(value: Values[number]): Values[number] {
   return typeof value === 'string' ? timestamp(value) : value;
 }
 
-/** An ISO 8601 date-time as PostgreSQL takes it. It has no year 0, which programs write for "unknown" in zones east of Greenwich: that is 1 BC. */
+/** Returns an ISO 8601 date-time as PostgreSQL accepts it. Year 0, which some programs write for "unknown", is 1 BC there. */
 function timestamp(text: string): string {
   const ms = FAR_OFFSET.test(text) ? readTime(text) : null;
   const near = ms === null ? text : new Date(ms).toISOString();
@@ -41,7 +41,7 @@ function textArray(type: keyof typeof OIDS, values: Values): Buffer {
   const texts = values.map((value) => (value === null ? null : String(value)));
   const lengths = texts.map((text) => (text === null ? NULL_LENGTH : Buffer.byteLength(text) + version));
   const size = lengths.reduce((sum, length) => sum + 4 + Math.max(0, length), 0);
-  // Dimensions, whether there are nulls, the elements' type; of the one dimension, its length and where it begins.
+  // Number of dimensions, null flag and element type; then length and lower bound of the one dimension.
   const head = [1, lengths.includes(NULL_LENGTH) ? 1 : 0, OIDS[type], texts.length, 1];
   const array = Buffer.allocUnsafe(4 * head.length + size);
   let end = head.reduce((at, number) => array.writeInt32BE(number, at), 0);
