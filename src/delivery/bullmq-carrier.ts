@@ -70,7 +70,7 @@ export class BullmqCarrier implements Carrier {
     for (const [name, queue] of [...this.#queues]) {
       if (names.has(name)) continue;
       this.#queues.delete(name);
-      void queue.close().catch(() => undefined); // with Redis away it may never end, and nothing depends on it
+      void retire(queue).catch(() => undefined); // with Redis away it may never end, and nothing depends on it
     }
     if (this.unready()) return; // all that is missing is opened when Redis can be used
     try {
@@ -174,6 +174,15 @@ export class BullmqCarrier implements Carrier {
     });
     queue.on('error', () => undefined); // reported by the connection itself
     return queue;
+  }
+}
+
+/** Removes the jobs that wait, which nobody would take out any more. A process that still serves the sink is offered them again. */
+async function retire(queue: Queue<JobData>): Promise<void> {
+  try {
+    await queue.drain(true);
+  } finally {
+    await queue.close();
   }
 }
 

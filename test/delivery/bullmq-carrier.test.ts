@@ -5,7 +5,7 @@ import { CarrierUnavailable } from '../../src/delivery/carrier.ts';
 import { freePort } from '../support/servers/server-process.ts';
 import { requireRedisUrl, uniqueName } from '../support/servers/services.ts';
 import { until } from '../support/time/until.ts';
-import { Attempts, carrierContract, ref } from './carrier-contract.ts';
+import { Attempts, carrierContract, ref, SINKS } from './carrier-contract.ts';
 import { command, connected, failsAfter, offerUntilTaken, openBullmq, privateRedis } from './open-bullmq.ts';
 
 carrierContract('BullMQ', () => (attempt) => connected(openBullmq(requireRedisUrl(), attempt)));
@@ -158,6 +158,15 @@ describe('what lies in Redis', () => {
         [1, 2, 3].map((batch) => ({ ...ref(batch, lease), replaces: lease > 1 ? lease - 1 : undefined })),
       );
     expect(await jobKeys(prefix)).toHaveLength(3);
+  });
+
+  it('is gone of a sink that is taken out, and stays of the others', async () => {
+    const prefix = uniqueName('carrier');
+    const carrier = await connected(openBullmq(requireRedisUrl(), undefined, prefix));
+    await carrier.offer([ref(1), ref(2), ref(3, 1, 'drop')]);
+    await carrier.serve(SINKS.filter(({ name }) => name === 'drop'));
+    await until('nothing of it is left', async () => (await jobKeys(prefix)).length === 1);
+    expect(await jobKeys(prefix)).toEqual([expect.stringContaining(':drop:')]);
   });
 
   it('of another ledger’s is not touched, though the sinks have the same names', async () => {
