@@ -10,14 +10,17 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { disk, type Files } from '../../../src/platform/files/files.ts';
 import { LeaseOver, SinkUnavailable } from '../../../src/sinks/sink.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';
+import { aLead } from '../../support/scene/a-lead.ts';
 import { openCsv } from './open-csv.ts';
 
+const README = join(import.meta.dirname, '../../../src/sinks/csv/README.md');
 const NEVER = new AbortController().signal;
 const NAME = 'leads-20261120T100001.000Z-b0000000000000001.csv';
 
@@ -296,4 +299,31 @@ describe('the folder', () => {
     for await (const { leadId } of sink.storedLeads(NEVER)) held.push(leadId);
     expect(held).toEqual([1n]);
   });
+});
+
+test('the query of the README reads files in DuckDB whatever their times look like, and changes no text', async () => {
+  const directory = tempDir();
+  const sink = openCsv({ directory });
+  const times = ['2026-11-20T10:00:00.000Z', 'at noon', '2026-11-20T10:00:00+11:00'];
+  for (const [at, created_at] of times.entries()) {
+    const leadId = 9_007_199_254_740_993n + BigInt(at);
+    const raw = aLead({ created_at, client_phone_number: '0412345678' });
+    await sink.deliver({ ...aBatch([aDelivery({ leadId, raw })]), id: `b${at + 1}` }, NEVER);
+  }
+  const sql = /```sql\n([^`]+)```/.exec(readFileSync(README, 'utf8'))?.[1] ?? '';
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const duck = await instance.connect();
+  await duck.run("SET TimeZone = 'UTC'");
+  const rows = await duck.runAndReadAll(sql.replace("'drop/", `'${directory}/`));
+  const read = rows
+    .getRowObjectsJson()
+    .toSorted((a, b) => Number(BigInt(String(a['id'])) - BigInt(String(b['id']))));
+  duck.closeSync();
+  instance.closeSync();
+  expect(read).toMatchObject([
+    { id: '9007199254740993', created_at: '2026-11-20 10:00:00+00' },
+    { id: '9007199254740994', created_at: null },
+    { id: '9007199254740995', created_at: '2026-11-19 23:00:00+00' },
+  ]);
+  for (const row of read) expect(row).toMatchObject({ client_phone_number: '0412345678' });
 });
