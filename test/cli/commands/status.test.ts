@@ -180,6 +180,19 @@ describe('leadsync status', () => {
     );
   });
 
+  test('says of a listing that broke off that what stands behind that place is held up', async () => {
+    const install = new Install();
+    const ledger = await install.ledger();
+    await ledger.finishPoll(await ledger.startPoll('main'), {
+      status: 'partial',
+      httpStatus: 200,
+      error: 'protocol: Element 2 of the listing is not valid JSON.',
+    });
+    expect((await install.run(['status'])).stdout).toContain(
+      'main: the last poll broke off: Element 2 of the listing is not valid JSON.\n  Leads that are listed behind that place are held up until then.',
+    );
+  });
+
   test('says once what is wrong with many sources alike, and of which', async () => {
     const install = new Install();
     const ledger = await install.ledger();
