@@ -59,6 +59,14 @@ export const operatingSafeguards: readonly Safeguard[] = [
     tests: ['test/sinks/csv/csv.test.ts'],
   },
   {
+    name: 'a file of an export is read when it is a file',
+    without: 'one named pipe in an export’s folder stops erase for ever',
+    file: 'src/exports/files/holding.ts',
+    text: "if (!(await stat(path)).isFile()) throw new NotRead(path, 'kind');",
+    instead: 'void [stat, NotRead];',
+    tests: ['test/exports/erased.test.ts'],
+  },
+  {
     name: 'the start looks for damage',
     without: 'a damaged page is noticed when it is needed, which may be never',
     file: 'src/ledger/ledger-of.ts',

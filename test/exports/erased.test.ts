@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -65,6 +66,18 @@ test('a file that cannot be read may hold the person, and is listed as such', as
   const said = await install.run(['erase', 'ada@example.com', '--yes']);
   expect(said.code).toBe(1);
   expect(said.stdout).toContain(`${file} (cannot be read, and may hold them)\n`);
+});
+
+test('a named pipe in the place of a file is listed as such, and holds nobody up', async () => {
+  const { install, file } = await exported({ format: 'csv' });
+  const pipe = file.replace('T10', 'T09');
+  execFileSync('mkfifo', [pipe]);
+  // It writes the export again to whoever opens the pipe: an erasure that does fails the test, and does not hang it.
+  const writer = spawn('sh', ['-c', 'cat "$0" > "$1"', file, pipe]);
+  onTestFinished(() => void writer.kill());
+  const said = await install.run(['erase', 'ada@example.com', '--yes']);
+  expect(said.code).toBe(1);
+  expect(said.stdout).toContain(`${pipe} (cannot be read, and may hold them)\n`);
 });
 
 test('what a killed run has left is removed with the person', async () => {

@@ -1,6 +1,7 @@
-import { lstat, readdir } from 'node:fs/promises';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { relations } from '../../catalog/documented.ts';
+import { NotRead } from '../../platform/files/regular-file.ts';
 import { exportedRows } from './exported-rows.ts';
 
 /** Who is looked for: leads by source and id, and elements of listings that were set aside, by source and hash. */
@@ -24,6 +25,8 @@ export async function holdsAnyOf(sought: Sought, path: string): Promise<boolean>
     for (const name of await readdir(path)) if (await holdsAnyOf(sought, join(path, name))) return true;
     return false;
   }
+  // Opening a named pipe waits until somebody writes to it.
+  if (!(await stat(path)).isFile()) throw new NotRead(path, 'kind');
   const leads = new Set(sought.leads.map(({ source, leadId }) => `${source} ${leadId}`));
   const rejected = new Set(sought.rejected.map(({ source, hash }) => `${source} ${hash}`));
   for await (const row of exportedRows(path, whose)) {
