@@ -27,6 +27,14 @@ export const recoverySafeguards: readonly Safeguard[] = [
     tests: ['test/ledger/recovery'],
   },
   {
+    name: 'a recovery goes on behind the page that it could not read',
+    without: 'pages in the wrong place let a recovery read the same rows for ever, or pass over some',
+    file: 'src/ledger/recovery/damaged-file.ts',
+    text: 'return this.#isReadable(table)(behind) ? this.#find(table, next < 0n ? 0n : next, false) : behind;',
+    instead: 'return behind;',
+    tests: ['test/ledger/recovery/damaged-file.test.ts'],
+  },
+  {
     name: 'a recovered ledger owes again what nobody knows of',
     without: 'a lead whose delivery was lost to damage never arrives',
     file: 'src/ledger/recovery/build.ts',

@@ -60,20 +60,20 @@ export class DamagedFile {
       )
       .safeIntegers();
     let next: bigint | undefined = FIRST;
-    let last: bigint | undefined;
     while (next !== undefined) {
+      let last: bigint = next - 1n;
       try {
         for (const row of from.iterate(next)) {
-          last = row.no;
+          if (row.no > last) last = row.no;
           yield row;
         }
         return;
       } catch (error) {
         if (!isDamage(error)) throw error;
         reading.complete = false;
-        const failed: bigint = last === undefined ? 0n : last + 1n;
-        next = failed > LAST ? undefined : this.#readableFrom(table, failed);
-        reading.missed += next === undefined ? 1n : next - failed;
+        const failed = this.#failedAt(table, next, last);
+        next = failed === undefined ? undefined : this.#find(table, failed, true);
+        reading.missed += failed === undefined || next === undefined ? 1n : next - failed;
       }
     }
   }
@@ -92,15 +92,26 @@ export class DamagedFile {
     }
   }
 
-  /** Finds the first row, at or behind a number, that can be read as a whole. */
-  #readableFrom(table: string, failed: bigint): bigint | undefined {
+  /**
+   * Returns the number at which reading from `next` failed: behind the last row, unless that row stood on a page that is in the place
+   * of another one. Each later search begins behind it, so that no damage can make the search endless.
+   */
+  #failedAt(table: string, next: bigint, last: bigint): bigint | undefined {
+    const behind = last < 0n ? 0n : last + 1n;
+    if (behind > LAST) return undefined;
+    return this.#isReadable(table)(behind) ? this.#find(table, next < 0n ? 0n : next, false) : behind;
+  }
+
+  /** Finds the first number, behind a number, from which a row can be read as a whole, or from which none can. */
+  #find(table: string, start: bigint, readable: boolean): bigint | undefined {
     const isReadable = this.#isReadable(table);
+    const isFound = (at: bigint) => isReadable(at) === readable;
     let step = 1n;
-    for (let tried = 1, at = failed; ; tried += 1) {
+    for (let tried = 1, at = start; ; tried += 1) {
       const before = at;
       at += step;
       if (at > LAST) return undefined;
-      if (isReadable(at)) return step === 1n ? at : earliest(before, at, isReadable);
+      if (isFound(at)) return step === 1n ? at : earliest(before, at, isFound);
       if (tried >= SINGLE_STEPS) step *= 2n;
     }
   }
@@ -121,12 +132,12 @@ export class DamagedFile {
   }
 }
 
-/** Halves the stretch between a number that cannot be read and one that can. */
-function earliest(unreadable: bigint, readable: bigint, isReadable: (at: bigint) => boolean): bigint {
-  let [bad, good] = [unreadable, readable];
+/** Halves the stretch between a number that is not what is looked for and one that is. */
+function earliest(without: bigint, found: bigint, isFound: (at: bigint) => boolean): bigint {
+  let [bad, good] = [without, found];
   while (good - bad > 1n) {
     const middle = (bad + good) / 2n;
-    if (isReadable(middle)) good = middle;
+    if (isFound(middle)) good = middle;
     else bad = middle;
   }
   return good;
