@@ -45,6 +45,14 @@ export const readingSafeguards: readonly Safeguard[] = [
     tests: ['test/source/login.test.ts', 'test/faults/service/login-ended.test.ts'],
   },
   {
+    name: "a refused refresh token gives way to the client's credentials, in whatever words it is refused",
+    without: 'a service that refuses it in its own words is never read again until somebody removes the file',
+    file: 'src/source/auth/token-refusal.ts',
+    text: 'return httpStatus >= 400 && httpStatus < 500;',
+    instead: 'return httpStatus > 0 && error instanceof GrantRefused && error.isNamed;',
+    tests: ['test/source/odd-refusals.test.ts'],
+  },
+  {
     name: 'one refusal of its refresh token does not end a login',
     without:
       'a person has to log in again, and no lead comes until then, after every fail-over of the service',

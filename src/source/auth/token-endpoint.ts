@@ -19,6 +19,7 @@ import type { SourceOptions } from '../contract/options.ts';
 import { SourceError } from '../contract/source.ts';
 import { callService, unreachable } from '../http/service-call.ts';
 import type { Token, TokenOrigin } from './token.ts';
+import { asDescribed } from './token-answer.ts';
 import { accessRefused, GrantRefused, readRefusal } from './token-refusal.ts';
 
 /** No token answer is longer; what is longer is not read. */
@@ -160,10 +161,7 @@ export class TokenEndpoint {
         throw signal.aborted || error instanceof SourceError ? error : brokenOff(url, error);
       });
       if (response.status === 200 && isCutOff(text)) throw cutOff(url, response.status);
-      return new Response(text === '' ? null : withoutUnused(text), {
-        status: response.status,
-        headers: response.headers,
-      });
+      return asDescribed(response.status, response.headers, text);
     } catch (error) {
       if (error instanceof SourceError) throw error;
       if (deadline.aborted) {
@@ -205,23 +203,6 @@ function brokenOff(url: string, cause: unknown): SourceError {
 function cutOff(url: string, httpStatus: number): SourceError {
   const message = `${SUBJECT} at ${new URL(url).host} sent an answer that ends in the middle (status ${httpStatus}).`;
   return new SourceError('protocol', message, { hint: ENDS_EARLY, httpStatus });
-}
-
-/**
- * Some services write null or an empty text for what they do not give; openid-client refuses it where a field may be left out. It also
- * refuses an id_token, which leadsync does not use, of an issuer that it was not told.
- */
-function withoutUnused(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return text;
-    const used = Object.entries(value).filter(
-      ([name, field]) => field !== null && field !== '' && name !== 'id_token',
-    );
-    return JSON.stringify(Object.fromEntries(used));
-  } catch {
-    return text; // openid-client says what is wrong with it
-  }
 }
 
 const CHECK_PATH = 'See whether base_url and token_path of the source are right.';

@@ -18,6 +18,19 @@ export class GrantRefused extends SourceError {
   }
 }
 
+/** What says that the client is refused, whatever token it shows. */
+const CLIENT_REFUSED: ReadonlySet<string | undefined> = new Set(['invalid_client']);
+/** Failures that pass by themselves. */
+const PASSING: ReadonlySet<SourceErrorCode> = new Set(['rate-limited', 'server']);
+
+/** Whether the service refuses the refresh token that it was shown, in whatever words: its description says nothing of errors. */
+export function refusesToken(error: unknown): error is SourceError {
+  if (!(error instanceof SourceError) || PASSING.has(error.code)) return false;
+  if (error instanceof GrantRefused && CLIENT_REFUSED.has(error.oauthError)) return false;
+  const { httpStatus = 0 } = error;
+  return httpStatus >= 400 && httpStatus < 500;
+}
+
 /** The service sent the browser back without a code (RFC 6749, section 4.1.2.1); the token endpoint was never asked. */
 export function accessRefused(error: string, source: string): SourceError {
   const [what, hint] =
@@ -31,6 +44,14 @@ export function accessRefused(error: string, source: string): SourceError {
 /** Only a person can go on from here. `why` is a whole sentence. */
 export function loginNeeded(source: string, why: string, cause?: unknown): SourceError {
   return new SourceError('login-needed', why, { hint: `Run ${loginHint(source)}`, cause });
+}
+
+/** A refusal that does not say whether the login has ended: it is tried again, and a person who knows need not wait. */
+export function loginDoubted(source: string, refusal: SourceError): SourceError {
+  const { code, message, httpStatus } = refusal;
+  if (code === 'login-needed' || httpStatus === 404) return refusal;
+  const hint = `${refusal.hint} If the login was revoked, run \`leadsync login ${source}\`.`;
+  return new SourceError('credentials', message, { hint, httpStatus, cause: refusal });
 }
 
 /** The tokens of a login are there, and the configuration does not fit them. `why` is a whole sentence. */

@@ -8,7 +8,7 @@ import { originOf, type StoredToken } from './stored-token.ts';
 import { HeldToken, type Token } from './token.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';
 import type { TokenFile } from './token-file.ts';
-import { GrantRefused, loginNeeded, loginUnusable } from './token-refusal.ts';
+import { GrantRefused, loginDoubted, loginNeeded, loginUnusable, refusesToken } from './token-refusal.ts';
 
 /**
  * Where one source's tokens come from and where they are kept. `emit` hears of each renewal, and of a stored one that
@@ -26,13 +26,6 @@ export interface TokensParts {
   /** Leaves a stored token that does not work as it is, and does not store what is used in its place. */
   readonly trial: boolean;
 }
-
-/** A refresh token of the client's own that the service refuses in one of these ways is of no use any more. */
-const SPENT: readonly (string | undefined)[] = [
-  'invalid_grant',
-  'unauthorized_client',
-  'unsupported_grant_type',
-];
 
 /**
  * The access token of one source: from memory, from the file that outlives restarts, or from the service. One renewal
@@ -206,7 +199,9 @@ export class Tokens {
     try {
       return await endpoint.refresh(refreshToken, origin);
     } catch (error) {
-      if (!(error instanceof GrantRefused) || error.oauthError !== 'invalid_grant') throw error;
+      if (!refusesToken(error)) throw error;
+      if (!(error instanceof GrantRefused) || error.oauthError !== 'invalid_grant')
+        throw loginDoubted(source, error);
       throw await this.#refusedLogin(stored.token, waitMs, error);
     }
   }
@@ -227,14 +222,14 @@ export class Tokens {
     return loginNeeded(source, why, cause);
   }
 
-  /** Undefined when there is nothing to refresh with, or the service has no use for it any more. */
+  /** Undefined when there is nothing to refresh with, or the service refuses it: the client's credentials do as well. */
   async #refresh({ refreshToken, origin }: Token): Promise<Token | undefined> {
     if (refreshToken === undefined) return undefined;
     const { source, endpoint, file, emit, trial } = this.#parts;
     try {
       return await endpoint.refresh(refreshToken, origin);
     } catch (error) {
-      if (!(error instanceof GrantRefused) || !SPENT.includes(error.oauthError)) throw error;
+      if (!refusesToken(error)) throw error;
       if (trial) return undefined; // nobody misses it
       await file.remove(); // it would be tried, and refused, on every poll
       emit({ type: 'token-fallback', source, reason: error.message });

@@ -1,0 +1,37 @@
+/**
+ * Returns an answer of the token endpoint in the form that openid-client reads (RFC 6749, sections 5.1 and 5.2). The service's
+ * description names neither the status of a token nor the form of an error, and services differ in both.
+ */
+export function asDescribed(status: number, received: Headers, text: string): Response {
+  const answer = objectIn(text);
+  if (answer === undefined) return new Response(text === '' ? null : text, { status, headers: received });
+  const isRefusal = answer['access_token'] === undefined && typeof answer['error'] === 'string';
+  const headers = new Headers(received);
+  headers.set('content-type', 'application/json');
+  if (isRefusal) headers.delete('www-authenticate'); // beside it, openid-client does not look into the body
+  const isSuccess = status >= 200 && status < 300;
+  return new Response(withoutUnused(answer), {
+    status: !isSuccess ? status : isRefusal ? 400 : 200,
+    headers,
+  });
+}
+
+function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined; // openid-client says what is wrong with it
+  }
+}
+
+/**
+ * Some services write null or an empty text for what they do not give; openid-client refuses it where a field may be left out. It also
+ * refuses an id_token, which leadsync does not use, of an issuer that it was not told.
+ */
+function withoutUnused(answer: Readonly<Record<string, unknown>>): string {
+  const used = Object.entries(answer).filter(
+    ([name, field]) => field !== null && field !== '' && name !== 'id_token',
+  );
+  return JSON.stringify(Object.fromEntries(used));
+}
