@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { AlreadyThere, wholeOrNot } from '../exports/files/whole-or-not.ts';
+import { AlreadyThere, RemovedMeanwhile, wholeOrNot } from '../exports/files/whole-or-not.ts';
 import { backUpLedger } from '../ledger/database/backup.ts';
 import { ledgerFile } from '../operations/opening/open-ledger.ts';
 import { listenForStop } from '../platform/process/stop-signals.ts';
@@ -46,5 +46,7 @@ function explained(error: unknown, output: string, signal: AbortSignal): unknown
     return new CommandFailure(ExitCode.notDone, 'The backup was stopped. Nothing was left behind.');
   if (error instanceof AlreadyThere)
     return new CommandFailure(ExitCode.notDone, printable(error.message), 'Name another file.');
+  if (error instanceof RemovedMeanwhile)
+    return new CommandFailure(ExitCode.notDone, printable(error.message), error.hint);
   return outputFailure(output, error) ?? error;
 }

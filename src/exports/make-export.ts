@@ -1,12 +1,12 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { relations } from '../catalog/documented.ts';
-import { folderFailure, nameTaken } from './contract/export-failed.ts';
+import { ExportFailed, folderFailure, nameTaken } from './contract/export-failed.ts';
 import { fileNameOf } from './contract/export-name.ts';
 import type { ExportConfig } from './contract/options.ts';
 import type { Destination } from './destinations/destination.ts';
 import { type ExportRequest, exportTables } from './files/export.ts';
-import { AlreadyThere } from './files/whole-or-not.ts';
+import { AlreadyThere, RemovedMeanwhile } from './files/whole-or-not.ts';
 
 /** Which run of an export it is. */
 export interface ExportRun {
@@ -72,6 +72,7 @@ async function write(request: ExportRequest, destination: Destination, signal: A
     await exportTables(request, (table, rows) => void counts.set(table, rows), signal);
   } catch (error) {
     if (error instanceof AlreadyThere) throw nameTaken(request.output, error);
+    if (error instanceof RemovedMeanwhile) throw new ExportFailed(error.message, error.hint, error);
     throw folderFailure(destination.folder, error) ?? error;
   }
   return counts.values().reduce((sum, rows) => sum + rows, 0);

@@ -35,6 +35,23 @@ export const storeSafeguards: readonly Safeguard[] = [
     tests: ['test/config/exports.test.ts'],
   },
   {
+    name: 'a file of an export that is gone is not begun in its middle',
+    without:
+      'an export whose temporary file is removed while it is made lacks its first rows, and counts as made',
+    file: 'src/exports/files/export.ts',
+    text: '{ flag: constants.O_WRONLY | constants.O_APPEND }',
+    instead: '{ mode: FILE_MODE }',
+    tests: ['test/exports/removed.test.ts'],
+  },
+  {
+    name: 'an export of several files lacks none of them',
+    without: 'a file that is removed before the others are written is missing, and the export counts as made',
+    file: 'src/exports/files/export.ts',
+    text: 'for (const file of made) await stat(file);',
+    instead: '',
+    tests: ['test/exports/removed.test.ts'],
+  },
+  {
     name: 'a storage must list what it took',
     without:
       'a web server that answers everything with 200 is taken for a storage: an export is lost, and counts as made',

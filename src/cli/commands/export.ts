@@ -6,7 +6,7 @@ import type { Relation } from '../../catalog/relation.ts';
 import { didYouMean } from '../../config/faults/suggest.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../exports/contract/export-format.ts';
 import { type ExportRequest, exportTables } from '../../exports/files/export.ts';
-import { AlreadyThere } from '../../exports/files/whole-or-not.ts';
+import { AlreadyThere, RemovedMeanwhile } from '../../exports/files/whole-or-not.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable } from '../../platform/text/printable.ts';
@@ -174,5 +174,7 @@ function explained(error: unknown, output: string, stop: AbortSignal): unknown {
     return new CommandFailure(ExitCode.notDone, 'The export was stopped. Nothing was left behind.');
   if (error instanceof AlreadyThere)
     return new CommandFailure(ExitCode.notDone, printable(error.message), 'Name another output.');
+  if (error instanceof RemovedMeanwhile)
+    return new CommandFailure(ExitCode.notDone, printable(error.message), error.hint);
   return outputFailure(output, error) ?? error;
 }

@@ -1,4 +1,5 @@
-import { appendFile, mkdir } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { appendFile, mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { extractionOf } from '../../catalog/extraction.ts';
@@ -36,7 +37,7 @@ const [FILE_MODE, FOLDER_MODE] = [0o600, 0o700];
 
 /**
  * Writes tables of a ledger to files, all of them or none, and holds a part of them in memory at a time. A daemon may run meanwhile.
- * @throws AlreadyThere, LedgerError, Node's error of the disk, the signal's reason
+ * @throws AlreadyThere, RemovedMeanwhile, LedgerError, Node's error of the disk, the signal's reason
  */
 export async function exportTables(request: ExportRequest, howFar: HowFar, stop: AbortSignal): Promise<void> {
   const extract = new LedgerExtract(request.ledgerFile);
@@ -60,7 +61,7 @@ interface Work {
 }
 
 async function writeCopy(work: Work, path: string): Promise<void> {
-  await append(path, Buffer.alloc(0)); // made by us, so that nobody else may read it
+  await begin(path, Buffer.alloc(0)); // made by us, so that nobody else may read it
   const copy = new PublicCopy(path);
   try {
     for (const relation of work.request.relations) {
@@ -81,15 +82,18 @@ async function writeCopy(work: Work, path: string): Promise<void> {
 async function writeFiles(work: Work, format: FileFormatName, output: string): Promise<void> {
   const { ledgerFile, layout, relations } = work.request;
   const pieces = new Pieces(ledgerFile, work.stop);
+  const made: string[] = [];
   try {
+    if (layout !== 'file') await mkdir(output, { mode: FOLDER_MODE });
     for (const relation of relations) {
       const { day } = extractionOf(relation.name);
       const name = `${relation.name}.${fileFormats[format].extension}`;
-      const files = { relation, name, format, pieces };
+      const files = { relation, name, format, pieces, made };
       if (layout !== 'days' || day === undefined)
-        await writeFile(work, files, layout === 'file' ? output : join(output, name));
+        await writeTable(work, files, layout === 'file' ? output : join(output, name));
       else await writeDays(work, files, day, join(output, relation.name));
     }
+    for (const file of made) await stat(file); // a folder that lacks one of them would pass for a whole export
   } finally {
     await pieces.close();
   }
@@ -101,11 +105,15 @@ interface Files {
   readonly name: string;
   readonly format: FileFormatName;
   readonly pieces: Pieces;
+  /** Those that were begun so far, of all tables. */
+  readonly made: string[];
 }
 
-async function writeFile(work: Work, { relation, format, pieces }: Files, file: string): Promise<void> {
+async function writeTable(work: Work, files: Files, file: string): Promise<void> {
+  const { relation, format, pieces } = files;
   const encoder = fileFormats[format].open(stamped(relation).columns, aboutOf(work, relation));
-  await append(file, encoder.begin());
+  await begin(file, encoder.begin());
+  files.made.push(file);
   const counting = new Counting(work, relation, 'written');
   for await (const { made, rows } of pieces.of(stretchesOf(work, relation, { format }))) {
     await append(file, encoder.add(made));
@@ -119,7 +127,7 @@ async function writeFile(work: Work, { relation, format, pieces }: Files, file: 
 async function writeDays(work: Work, files: Files, day: string, folder: string): Promise<void> {
   const { relation, pieces } = files;
   const dayAt = relation.columns.findIndex(({ name }) => name === day);
-  await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+  await mkdir(folder, { mode: FOLDER_MODE });
   const spill = new Spill(join(folder, '.spill'));
   try {
     const counting = new Counting(work, relation, 'sorted');
@@ -136,7 +144,7 @@ async function writeDays(work: Work, files: Files, day: string, folder: string):
 
 async function writeSorted(
   work: Work,
-  { relation, name, format, pieces }: Files,
+  { relation, name, format, pieces, made: begun }: Files,
   { path, places }: Spill,
   folder: string,
 ): Promise<void> {
@@ -159,7 +167,9 @@ async function writeSorted(
     if (open?.file !== file) {
       await end();
       open = { file, encoder: fileFormats[format].open(stamped(relation).columns, about) };
-      await append(file, open.encoder.begin());
+      await mkdir(dirname(file), { mode: FOLDER_MODE });
+      await begin(file, open.encoder.begin());
+      begun.push(file);
     }
     await append(file, open.encoder.add(made));
     free(made);
@@ -216,7 +226,12 @@ class Counting {
   }
 }
 
+/** Makes a file. */
+async function begin(path: string, bytes: Buffer): Promise<void> {
+  await writeFile(path, bytes, { mode: FILE_MODE, flag: 'wx' });
+}
+
+/** Adds to a file that was begun; one that was removed since is not made anew, for its beginning would be lost. */
 async function append(path: string, bytes: Buffer): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
-  await appendFile(path, bytes, { mode: FILE_MODE });
+  await appendFile(path, bytes, { flag: constants.O_WRONLY | constants.O_APPEND });
 }
