@@ -1,7 +1,7 @@
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { relations } from '../../catalog/documented.ts';
-import { NotRead } from '../../platform/files/regular-file.ts';
+import { UnreadableFile } from '../../platform/files/regular-file.ts';
 import { exportedRows } from './exported-rows.ts';
 
 /** Who is looked for: leads by source and id, and elements of listings that were set aside, by source and hash. */
@@ -26,7 +26,7 @@ export async function holdsAnyOf(sought: Sought, path: string): Promise<boolean>
     return false;
   }
   // Opening a named pipe waits until somebody writes to it.
-  if (!(await stat(path)).isFile()) throw new NotRead(path, 'kind');
+  if (!(await stat(path)).isFile()) throw new UnreadableFile(path, 'kind');
   const leads = new Set(sought.leads.map(({ source, leadId }) => `${source} ${leadId}`));
   const rejected = new Set(sought.rejected.map(({ source, hash }) => `${source} ${hash}`));
   for await (const row of exportedRows(path, whose)) {
