@@ -3,7 +3,7 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { inspectFile } from '../ledger/database/inspect-file.ts';
 import { recoveredFile, removeLedger } from '../ledger/database/leftovers.ts';
 import type { Recovered } from '../ledger/recovery/build.ts';
-import { exchangeLedger } from '../ledger/recovery/exchange.ts';
+import { exchangeLedger, stateOf } from '../ledger/recovery/exchange.ts';
 import { runBuild } from '../ledger/recovery/run-build.ts';
 import { printStamp } from '../platform/text/format.ts';
 import type { Clock } from '../platform/time/clock.ts';
@@ -49,21 +49,27 @@ export async function recoverLedger(
   const target = recoveredFile(file);
   const held = holdDataDir(dataDir);
   try {
-    if (hasLiveProcess(dataDir)) throw new DataDirInUse(`A worker uses the data directory ${dataDir}.`);
+    requireNoWorker(dataDir);
     const damage = await inspectFile(file, 'whole', signal);
     signal.throwIfAborted();
     if (damage && damage.code !== 'damaged') throw damage; // a ledger that could not be looked at may be sound
     const now = clock.now();
+    const read = stateOf(file);
     const recovered = await runBuild(file, target, now, onCopied ? { signal, onCopied } : { signal });
     const found = { file, damage, recovered, aside: undefined };
     if (!exchange || isSound(found)) return found;
     const aside = `${file}.damaged-${printStamp(now)}`;
-    exchangeLedger(file, target, aside);
+    requireNoWorker(dataDir); // a large ledger takes minutes, and a worker needs no leadsync to start
+    exchangeLedger(file, target, aside, read);
     return { ...found, aside };
   } finally {
     removeLedger(target); // where it was not put in place: it holds personal data that `erase` would not find
     held.release();
   }
+}
+
+function requireNoWorker(dataDir: string): void {
+  if (hasLiveProcess(dataDir)) throw new DataDirInUse(`A worker uses the data directory ${dataDir}.`);
 }
 
 function requireLedger(dataDir: string, file: string): void {

@@ -139,4 +139,20 @@ export const recoverySafeguards: readonly Safeguard[] = [
     instead: 'if (hasLiveProcess === undefined)',
     tests: ['test/cli/commands/recover.test.ts'],
   },
+  {
+    name: 'a recovery notices a worker that starts meanwhile',
+    without: 'a worker delivers from the damaged ledger, and the recovered one delivers the same leads again',
+    file: 'src/operations/recover.ts',
+    text: 'requireNoWorker(dataDir); //',
+    instead: '//',
+    tests: ['test/operations/recover.test.ts'],
+  },
+  {
+    name: 'a recovery notices what is written to the damaged ledger meanwhile',
+    without: 'a sink that is paused during a recovery gets leads, and what is erased comes back',
+    file: 'src/ledger/recovery/exchange.ts',
+    text: 'if (stateOf(file) === state) return;',
+    instead: 'if (file !== state) return;',
+    tests: ['test/operations/recover.test.ts'],
+  },
 ];

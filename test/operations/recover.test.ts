@@ -1,11 +1,12 @@
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { DEFAULT_RETRY } from '../../src/config/options/sink-options.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
+import { holdOwnProcessLock } from '../../src/operations/opening/reclaim-leases.ts';
 import { recoverLedger } from '../../src/operations/recover.ts';
-import { aUsedLedger, type UsedLedger } from '../ledger/recovery/a-used-ledger.ts';
+import { aUsedLedger, type UsedLedger, withLedger } from '../ledger/recovery/a-used-ledger.ts';
 import { PageMap } from '../ledger/recovery/damage.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 
@@ -39,6 +40,37 @@ test('Ctrl-C while rows are copied stops a recovery at once: the damaged ledger 
   const again = { clock: damaged.clock, signal: new AbortController().signal };
   expect(await recoverLedger(damaged, again, true)).toMatchObject({ aside: expect.any(String) });
 });
+
+const meanwhile: readonly (readonly [string, (damaged: Damaged) => void, object])[] = [
+  [
+    'writes to the damaged ledger',
+    ({ file }) => withLedger(file, (db) => db.exec("UPDATE _sinks SET health = '{}' WHERE sink = 'crm'")),
+    { code: 'busy', hint: expect.stringContaining('Run the command again') },
+  ],
+  [
+    'is a worker that starts',
+    ({ dataDir }) => {
+      const lock = holdOwnProcessLock(dataDir, 'aworker');
+      onTestFinished(() => lock.release());
+    },
+    { name: 'DataDirInUse' },
+  ],
+];
+
+test.each(meanwhile)(
+  'nothing is exchanged when another process %s while rows are copied',
+  async (_, act, refusal) => {
+    const damaged = await aDamagedLedger();
+    let once = () => act(damaged);
+    const onCopied = () => {
+      once();
+      once = () => undefined;
+    };
+    const parts = { clock: damaged.clock, signal: new AbortController().signal, onCopied };
+    await expect(recoverLedger(damaged, parts, true)).rejects.toMatchObject(refusal);
+    expect(ledgers(damaged)).toEqual(['ledger.db']);
+  },
+);
 
 test('the start removes what killed processes left beside the ledger, and nothing else', async () => {
   const damaged = await aDamagedLedger();
