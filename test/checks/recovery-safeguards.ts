@@ -35,6 +35,14 @@ export const recoverySafeguards: readonly Safeguard[] = [
     tests: ['test/ledger/recovery/damaged-file.test.ts'],
   },
   {
+    name: 'a recovery uses what is named before the damaged page of the schema',
+    without: 'a damaged page that names views makes the whole ledger unreadable',
+    file: 'src/ledger/recovery/damaged-file.ts',
+    text: "'SELECT 1 FROM pragma_table_info(:name) UNION ALL SELECT 1 FROM pragma_index_info(:name)'",
+    instead: "'SELECT 1 FROM sqlite_schema WHERE name = :name'",
+    tests: ['test/ledger/recovery/repeating.test.ts'],
+  },
+  {
     name: 'a recovered ledger owes again what nobody knows of',
     without: 'a lead whose delivery was lost to damage never arrives',
     file: 'src/ledger/recovery/build.ts',

@@ -16,12 +16,12 @@ const APPLICATION_ID = 0x6c656164;
  */
 export function recognise(db: Database.Database): void {
   // In one transaction: another process may be making the ledger at this moment.
-  const { applied, tables, application } = db.transaction(() => ({
-    applied: appliedSteps(db),
-    tables: db.prepare('SELECT count(*) AS n FROM sqlite_schema').pluck().get(),
-    application: db.pragma('application_id', { simple: true }),
-  }))();
-  if (applied === 0 ? tables !== 0 : application !== APPLICATION_ID) {
+  const { applied, isOther } = db.transaction(() => {
+    const steps = appliedSteps(db);
+    // The tables are counted only where that tells: of a damaged ledger the pages that name them may be lost.
+    return { applied: steps, isOther: steps === 0 ? hasTables(db) : !isMarked(db) };
+  })();
+  if (isOther) {
     throw new LedgerError(
       'foreign',
       `${db.name} is an SQLite database, but not a leadsync ledger.`,
@@ -35,6 +35,14 @@ export function recognise(db: Database.Database): void {
       'Install that newer leadsync, or restore the ledger from before the upgrade.',
     );
   }
+}
+
+function hasTables(db: Database.Database): boolean {
+  return db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() !== 0;
+}
+
+function isMarked(db: Database.Database): boolean {
+  return db.pragma('application_id', { simple: true }) === APPLICATION_ID;
 }
 
 /**

@@ -77,19 +77,27 @@ export function syncFile(path: string): void {
 }
 
 function openDamaged(file: string): DamagedFile {
+  let from: DamagedFile | undefined;
   try {
-    const from = new DamagedFile(file);
+    from = new DamagedFile(file);
     recognise(from.connection);
-    return from;
+    if (from.has('_versions')) return from;
   } catch (error) {
+    from?.close();
     if (!isDamage(error)) throw toLedgerError(error, file);
-    throw new LedgerError(
-      'damaged',
-      `Nothing can be recovered from the ledger ${file}: its first page, which says where everything else is, cannot be read.`,
-      'Restore it from a backup, after its -wal and -shm were removed as well. Without a backup, move all three away; `leadsync ledger accept` makes a new ledger, and every listed lead goes out again.',
-      error,
-    );
+    throw nothingLeft(file, error);
   }
+  from.close();
+  throw nothingLeft(file);
+}
+
+function nothingLeft(file: string, cause?: unknown): LedgerError {
+  return new LedgerError(
+    'damaged',
+    `Nothing can be recovered from the ledger ${file}: its first pages, which say where everything else is, cannot be read.`,
+    'Restore it from a backup, after its -wal and -shm were removed as well. Without a backup, move all three away; `leadsync ledger accept` makes a new ledger, and every listed lead goes out again.',
+    cause,
+  );
 }
 
 function fill(from: DamagedFile, to: Database.Database, now: number, onCopied: OnCopied): Recovered {

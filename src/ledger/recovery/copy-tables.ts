@@ -43,10 +43,13 @@ export type OnCopied = (table: string, rows: number) => void;
 /** After so many rows it is told again. */
 const TELL_EVERY = 1_000;
 
-/** Copies every sound row of every table into an empty ledger of the same schema. Runs inside its caller's transaction. */
+/**
+ * Copies every sound row of every table into an empty ledger of the same schema. Nothing can be copied of a table whose place in the
+ * file cannot be read. Runs inside its caller's transaction.
+ */
 export function copyTables(from: DamagedFile, to: Database.Database, onCopied: OnCopied): CopiedTable[] {
-  return TABLES.filter((table) => from.has(table) && columnsOf(to, table).length > 0).map((table) =>
-    copyTable(from, to, table, onCopied),
+  return TABLES.filter((table) => columnsOf(to, table).length > 0).map((table) =>
+    from.has(table) ? copyTable(from, to, table, onCopied) : { table, kept: 0, unusable: 1, whole: false },
   );
 }
 

@@ -25,13 +25,13 @@ const SINGLE_STEPS = 4_096;
 export class DamagedFile {
   readonly #db: Database.Database;
 
-  /** @throws SQLite's error when not even the schema can be read */
+  /** @throws SQLite's error when not even the header can be read */
   constructor(file: string) {
     this.#db = new Database(file, { readonly: true, fileMustExist: true });
     try {
       tolerateDamage(this.#db);
       this.#db.pragma('cell_size_check = ON');
-      this.#db.prepare('SELECT count(*) FROM sqlite_schema').get();
+      this.#db.pragma('user_version');
     } catch (error) {
       this.#db.close();
       throw error;
@@ -47,9 +47,10 @@ export class DamagedFile {
     return this.#db;
   }
 
-  /** Whether the schema has a table or an index of that name. */
+  /** Whether SQLite knows a table or an index of that name: it knows those before the first page of the schema that cannot be read. */
   has(name: string): boolean {
-    return this.#db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined;
+    const known = 'SELECT 1 FROM pragma_table_info(:name) UNION ALL SELECT 1 FROM pragma_index_info(:name)';
+    return this.#db.prepare<[{ name: string }]>(known).get({ name }) !== undefined;
   }
 
   /** Yields the rows of a table in the order of their numbers, and notes in `reading` what it has to leave out. */

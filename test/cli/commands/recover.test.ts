@@ -114,7 +114,7 @@ test('without a first page, a ledger, or a file that is one, it says what to do 
   expect(noPage).toMatchObject({
     code: 1,
     stdout: '',
-    stderr: expect.stringMatching(/first page.*\n.*ledger accept/),
+    stderr: expect.stringMatching(/first pages.*\n.*ledger accept/),
   });
   writeFileSync(file, 'leads\n'.repeat(10_000));
   expect(await install.run(['recover', '--yes'])).toMatchObject({
@@ -127,6 +127,18 @@ test('without a first page, a ledger, or a file that is one, it says what to do 
     stderr: expect.stringMatching(/missing or empty/),
   });
   expect(files()).toEqual(['ledger.db']);
+});
+
+test('a ledger whose list of tables is damaged is recovered, and says which tables are lost', async () => {
+  const map = new PageMap(file);
+  map.overwrite([map.of('sqlite_schema', 'leaf')[2]?.pageno ?? 0]);
+  const { code, stdout } = await install.run(['recover', '--yes']);
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/_client_keys +0 +1\n/) });
+  expect(stdout).toMatch(/The recovered ledger has 118 leads \(3 erased\), 4 sinks,/);
+  expect(await install.run(['recover'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/is sound/),
+  });
 });
 
 test('the recovered ledger belongs to the user that the damaged one belongs to', async () => {

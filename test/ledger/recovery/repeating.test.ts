@@ -223,7 +223,7 @@ test('a ledger of an older schema is recovered into the present one', async () =
 test('without its first page a ledger is given up, with what to do next', async () => {
   const used = await aUsedLedger();
   new PageMap(used.file).overwrite([1]);
-  expect(() => recover(used)).toThrow(/Nothing can be recovered from the ledger .*first page/);
+  expect(() => recover(used)).toThrow(/Nothing can be recovered from the ledger .*first pages/);
   expect(existsSync(targetOf(used.file))).toBe(false);
 });
 
@@ -237,4 +237,17 @@ test('a file that is no ledger is left alone', async () => {
   copyFileSync(`${used.file}-other`, used.file);
   expect(() => recover(used)).toThrow(/not a leadsync ledger/);
   expect(readdirSync(dirname(used.file)).filter((name) => name.includes('recovered'))).toEqual([]);
+});
+
+test('a page that names views or later tables alone costs nothing of what the others name', async () => {
+  const used = await aUsedLedger();
+  const whole = recover(used);
+  const map = new PageMap(used.file);
+  const bytes = readFileSync(used.file);
+  // The first of these pages names the tables without which there is nothing to recover.
+  for (const { pageno } of map.of('sqlite_schema', 'leaf').slice(1)) {
+    map.overwrite([pageno]);
+    expect(recover(used)).toMatchObject({ leads: whole.leads, erased: whole.erased, leadsWithoutText: 0 });
+    writeFileSync(used.file, bytes);
+  }
 });
