@@ -43,6 +43,14 @@ export const recoverySafeguards: readonly Safeguard[] = [
     tests: ['test/ledger/recovery/repeating.test.ts'],
   },
   {
+    name: 'a ledger that lost the log with all of it counts as missing',
+    without: 'a young ledger that was copied without its log sends every lead again, unasked',
+    file: 'src/ledger/database/inspect-file.ts',
+    text: 'return size === FIRST_PAGE.bytes && appliedIn(file) === 0;',
+    instead: 'return false;',
+    tests: ['test/faults/ledger/ledger-lost.test.ts'],
+  },
+  {
     name: 'a recovered ledger owes again what nobody knows of',
     without: 'a lead whose delivery was lost to damage never arrives',
     file: 'src/ledger/recovery/build.ts',

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
-import { type Stats, statSync } from 'node:fs';
+import { readFileSync, type Stats, statSync } from 'node:fs';
 import { extname } from 'node:path';
+import Database from 'better-sqlite3';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import { LedgerError, RECOVER, toReadingError } from '../contract/ledger-error.ts';
@@ -29,6 +30,35 @@ export function ledgerSize(file: string): number | undefined {
     `${file} is ${found.isDirectory() ? 'a folder' : 'a pipe or a device'}, and not a ledger.`,
     'Move it away. A container engine makes a folder where a file is missing that it has to mount: mount the folder data_dir.',
   );
+}
+
+/** To SQLite a file of 1 byte is an empty one. */
+const EMPTY_BYTES = 1;
+/** The page that SQLite writes into a new file before anything is committed, and in it the number of steps that made the schema. */
+const FIRST_PAGE = { bytes: 4_096, stepsAt: 60 };
+
+/**
+ * Whether a ledger holds nothing: its file is missing or empty, or has the first page alone while its log, which had all the rest, is
+ * gone or cannot be read. @throws LedgerError when it is no file, or nobody may know
+ */
+export function isBlank(file: string): boolean {
+  const size = ledgerSize(file) ?? 0;
+  if (size <= EMPTY_BYTES) return true;
+  return size === FIRST_PAGE.bytes && appliedIn(file) === 0;
+}
+
+/** Returns how many steps made the schema. Where there is no log, SQLite would make one: a trace of a ledger that was never there. */
+function appliedIn(file: string): number {
+  if ((ledgerSize(`${file}-wal`) ?? 0) === 0) return readFileSync(file).readUInt32BE(FIRST_PAGE.stepsAt);
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file, { readonly: true, fileMustExist: true });
+    return Number(db.pragma('user_version', { simple: true }));
+  } catch (error) {
+    throw toReadingError(error, file);
+  } finally {
+    db?.close();
+  }
 }
 
 /** What the process that looks has found: faults in SQLite's words, or the code of the error that kept it from looking. */

@@ -2,9 +2,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import { CarrierUnavailable } from '../../delivery/carrier.ts';
+import { ledgerSize } from '../../ledger/database/inspect-file.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { SinkUnavailable } from '../../sinks/sink.ts';
+import { ledgerFile } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
 
 /** How long a sink or Redis may take until it begins to answer, in ms. */
@@ -12,15 +14,16 @@ const SILENT_MS = 5_000;
 /** How long it may take to read all that a sink holds, in ms: of other sources that may be millions. */
 const LONGEST_MS = 300_000;
 
+/** The ledger's log, as SQLite names it. */
+const LOG = 'ledger.db-wal';
+
 /** What only a leadsync that had a ledger leaves in the data directory. Tokens are not among it: `login` and `check` come first. */
-const LEFT_BEHIND = [
-  'processes',
-  'alerts.json',
-  'audit.jsonl',
-  'erased.jsonl',
-  'ledger.db-wal',
-  'ledger.db.mark',
-];
+const LEFT_BEHIND = ['processes', 'alerts.json', 'audit.jsonl', 'erased.jsonl', LOG, 'ledger.db.mark'];
+
+/** A start that is killed before its first commit leaves the first page of a ledger, and a log beside it, which tells nothing then. */
+function isStarted(dataDir: string): boolean {
+  return (ledgerSize(ledgerFile(dataDir)) ?? 0) > 1;
+}
 
 /** What an earlier ledger has left behind, each in words. */
 export interface Traces {
@@ -39,7 +42,9 @@ interface Answer {
  * count them among the unanswered: a sink is often disabled because its destination is gone.
  */
 export async function tracesOf(config: Config, clock: Clock, stop: AbortSignal): Promise<Traces> {
-  const left = LEFT_BEHIND.filter((name) => existsSync(join(config.dataDir, name)));
+  const left = LEFT_BEHIND.filter((name) => existsSync(join(config.dataDir, name))).filter(
+    (name) => name !== LOG || !isStarted(config.dataDir),
+  );
   const inFolder = left.length > 0 ? [{ found: `data_dir holds ${left.join(', ')}` }] : [];
   const answers: Answer[] = [
     ...inFolder,

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config/contract/config.ts';
-import { ledgerSize } from '../../ledger/database/inspect-file.ts';
+import { isBlank } from '../../ledger/database/inspect-file.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { tracesOf } from './installation-traces.ts';
 import { ledgerFile } from './open-ledger.ts';
@@ -35,9 +35,9 @@ export class StoppedBeforeStart extends Error {
   readonly hint = '';
 }
 
-/** Whether there is no ledger yet: no file, or an empty one. @throws LedgerError when it is no file, or nobody may know */
+/** Whether there is no ledger yet: no file, or one that holds nothing. @throws LedgerError when it is no file, or nobody may know */
 export function lacksLedger(dataDir: string): boolean {
-  return (ledgerSize(ledgerFile(dataDir)) ?? 0) === 0;
+  return isBlank(ledgerFile(dataDir));
 }
 
 /** How the places that could tell are waited for. */

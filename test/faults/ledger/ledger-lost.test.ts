@@ -1,6 +1,7 @@
 import {
   copyFileSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -9,6 +10,7 @@ import {
 } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { startLeadsync } from '../../support/program/leadsync.ts';
@@ -61,7 +63,31 @@ const losses: readonly [string, (scene: Scene) => void][] = [
       truncateSync(fileOf(scene), 0);
     },
   ],
+  [
+    'cut to 1 byte, and its log removed',
+    (scene) => {
+      remove(scene, '-wal', '-shm');
+      truncateSync(fileOf(scene), 1);
+    },
+  ],
+  ['separated from the log that had all of it', onlyTheFirstPage],
+  [
+    'separated from that log, and has one that cannot be read',
+    (scene) => {
+      onlyTheFirstPage(scene);
+      writeFileSync(`${fileOf(scene)}-wal`, Buffer.alloc(8_192, 0x5a));
+      writeFileSync(`${fileOf(scene)}-shm`, '');
+    },
+  ],
 ];
+
+/** What the file holds until SQLite writes into it what its log holds. */
+function onlyTheFirstPage(scene: Scene): void {
+  remove(scene, '', '-wal', '-shm');
+  const db = new Database(fileOf(scene));
+  db.pragma('journal_mode = WAL');
+  db.close();
+}
 
 test.each(losses)(
   'a ledger that was %s is not made anew unasked, and is not touched',
@@ -250,6 +276,14 @@ test('a really new installation is not asked, whatever was tried before its firs
   await scene.run('check');
   expect(await scene.run('test-sink', 'drop')).toMatchObject({ code: 0 });
   expect(existsSync(scene.dataDir)).toBe(true);
+  expect(await scene.run('sync')).toMatchObject({ code: 0 });
+});
+
+test('a first start that was killed before its first commit is not asked either', async () => {
+  const scene = await aScene('in-process', { stub: { leads: LEADS } });
+  mkdirSync(scene.dataDir);
+  onlyTheFirstPage(scene);
+  writeFileSync(`${fileOf(scene)}-wal`, '');
   expect(await scene.run('sync')).toMatchObject({ code: 0 });
 });
 
