@@ -30,10 +30,26 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'the refresh token is on disk before the new access token is used',
     without: 'a crash between the two leaves a refresh token that the service no longer takes',
     file: 'src/source/auth/tokens.ts',
-    text: "    await this.#parts.file.write(token);\n    reach('token-saved');\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
+    text: "    await file.write(token);\n    reach('token-saved');\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
     instead:
-      "    void this.#parts.file.write(token).then(() => reach('token-saved'), () => undefined);\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
+      "    void file.write(token).then(() => reach('token-saved'), () => undefined);\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
     tests: ['test/source/tokens.test.ts', 'test/faults/killed/killed-while-renewing.test.ts'],
+  },
+  {
+    name: 'a renewed token that a full disk did not take is stored at the stop',
+    without: 'a restart after room was made loses a login whose refresh token the service has ended',
+    file: 'src/source/auth/tokens.ts',
+    text: 'if (this.#unsaved !== undefined) await this.#saveLast()',
+    instead: 'if (this.#unsaved === null) await this.#saveLast()',
+    tests: ['test/source/tokens.test.ts'],
+  },
+  {
+    name: 'a token that could not be stored gives way to one that was stored since',
+    without: 'what a daemon held while the disk was full takes the place of the login that came meanwhile',
+    file: 'src/source/auth/tokens.ts',
+    text: "if (stored.kind !== 'unusable' && accessTokenIn(stored) === after)",
+    instead: "if (stored.kind !== 'unusable' || after)",
+    tests: ['test/source/tokens.test.ts'],
   },
   {
     name: 'a login gives way to nothing but another login',

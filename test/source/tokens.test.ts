@@ -13,7 +13,7 @@ import { describe, expect, test } from 'vitest';
 import { disk, type Files } from '../../src/platform/files/files.ts';
 import { acquireLock } from '../../src/platform/files/lock.ts';
 import { SourceError, type SourceErrorCode } from '../../src/source/contract/source.ts';
-import type { TokenFaultName } from '../stub/stub.ts';
+import type { Stub, TokenFaultName } from '../stub/stub.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -21,6 +21,21 @@ import { aSource, aStub, failureOf, read } from './a-source.ts';
 import { aRawService, sends } from './raw-service.ts';
 
 const MINUTES = 60_000;
+
+/** A disk that takes no file while it is full. */
+function aDisk(): { full: boolean; readonly files: Files } {
+  const held = {
+    full: false,
+    files: {
+      ...disk,
+      rename: async (from: string, to: string) => {
+        if (held.full) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+        await disk.rename(from, to);
+      },
+    },
+  };
+  return held;
+}
 
 describe('a token', () => {
   test('that is good is used by the next run, and no new one is asked for', async () => {
@@ -133,25 +148,41 @@ describe('a token', () => {
 
   test('that cannot be stored is not used, and not asked for again when there is room', async () => {
     const stub = await aStub({ leads: 3 });
-    let full = true;
-    const files: Files = {
-      ...disk,
-      rename: async (from, to) => {
-        if (full) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-        await disk.rename(from, to);
-      },
-    };
-    const { source, dataDir } = aSource(stub, { files });
+    const disc = aDisk();
+    const { source, dataDir } = aSource(stub, { files: disc.files });
+    disc.full = true;
     for (let poll = 0; poll < 3; poll++) {
       const { error } = await failureOf(source);
       expect(error).toMatchObject({ code: 'token-file' });
       expect(error.message).toContain('cannot be written (ENOSPC)');
     }
     expect(stub.listingRequests).toBe(0);
-    full = false;
+    disc.full = false;
     expect((await read(source)).ids).toHaveLength(3);
     expect(stub.tokenRequests).toBe(1);
     expect(existsSync(tokenFile(dataDir))).toBe(true);
+  });
+
+  test('that cannot be stored is stored at the stop when there is room by then', async () => {
+    const stub = await aStub({ leads: 3, refreshRotation: 'at-once' });
+    const { dataDir, disc, source } = await anUnstored(stub);
+    disc.full = false;
+    await source.close();
+    const next = aSource(stub, { dataDir });
+    expect((await read(next.source)).ids).toHaveLength(3);
+    expect(next.events).toEqual([]);
+    expect(stub.tokenRequests).toBe(2);
+  });
+
+  test('that could not be stored does not take the place of what another process has stored since', async () => {
+    const stub = await aStub({ leads: 3 });
+    const { dataDir, disc, source } = await anUnstored(stub);
+    disc.full = false;
+    await read(aSource(stub, { dataDir }).source);
+    expireStored(dataDir);
+    expect(stub.tokenRequests).toBe(3);
+    expect((await read(source)).ids).toHaveLength(3);
+    expect(stub.tokenRequests).toBe(4); // theirs was renewed
   });
 
   test('half written by a crash is swept away by the next', async () => {
@@ -571,6 +602,18 @@ function stored(dataDir: string): Record<string, unknown> {
 }
 
 /** As if its time had passed since it was stored. */
+/** A source that could not store the token which took the place of an expired one. */
+async function anUnstored(stub: Stub) {
+  const disc = aDisk();
+  const { source: before, dataDir } = aSource(stub);
+  await read(before);
+  expireStored(dataDir);
+  disc.full = true;
+  const { source } = aSource(stub, { dataDir, files: disc.files });
+  expect((await failureOf(source)).error.code).toBe('token-file');
+  return { dataDir, disc, source };
+}
+
 function expireStored(dataDir: string): void {
   const past = { received_at: '2026-01-01T00:00:00.000Z', expires_at: '2026-01-01T02:00:00.000Z' };
   writeFileSync(tokenFile(dataDir), JSON.stringify({ ...stored(dataDir), ...past }));

@@ -13,6 +13,11 @@ export function originOf(stored: StoredToken): TokenOrigin | undefined {
   return stored.kind === 'token' ? stored.token.origin : stored.origin;
 }
 
+/** The access token in it; undefined when there is none that this configuration can use. */
+export function accessTokenIn(stored: StoredToken): string | undefined {
+  return stored.kind === 'token' ? stored.token.accessToken : undefined;
+}
+
 /** Whether a token should take the place of the stored one: a login is worth more than the client's own credentials. */
 export function isBetter(token: Token, stored: StoredToken): boolean {
   if (stored.kind !== 'token') return true;

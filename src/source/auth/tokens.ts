@@ -4,11 +4,12 @@ import type { Emit } from '../../telemetry/events.ts';
 import type { SourceError } from '../contract/source.ts';
 import { loginRefused, REFUSED_WAIT_MS, waitAfterRefusalMs } from './login-refusal.ts';
 import { withRenewalLock } from './renewal-lock.ts';
-import { originOf, type StoredToken } from './stored-token.ts';
+import { accessTokenIn, originOf, type StoredToken } from './stored-token.ts';
 import { HeldToken, type Token } from './token.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';
 import type { TokenFile } from './token-file.ts';
 import { GrantRefused, loginDoubted, loginNeeded, loginUnusable, refusesToken } from './token-refusal.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 /**
  * Where one source's tokens come from and where they are kept. `emit` hears of each renewal, and of a stored one that
@@ -34,8 +35,8 @@ export interface TokensParts {
 export class Tokens {
   readonly #parts: TokensParts;
   #held: HeldToken | undefined;
-  /** Got from the service and not on disk yet: not to be used, nor to be forgotten, until it is. */
-  #unsaved: Token | undefined;
+  /** Got from the service and not on disk yet: not to be used, nor to be forgotten, until it is or the disk holds another. */
+  #unsaved: { readonly token: Token /** What was stored. */; readonly after: string | undefined } | undefined;
   #renewal: Promise<string> | undefined;
   readonly #ending = new AbortController();
 
@@ -67,11 +68,21 @@ export class Tokens {
 
   /**
    * Begins no renewal any more, and stops waiting for other processes. Resolves when the renewal under way has ended: what
-   * it brings is on disk by then, which a service that ends refresh tokens with their use gives only once.
+   * it brings is on disk by then, which a service that ends refresh tokens with their use gives only once. What the disk did not
+   * take before is offered to it once more.
    */
   async end(): Promise<void> {
     this.#ending.abort();
     await this.#renewal?.catch(() => undefined); // its waiters hear of it
+    if (this.#unsaved !== undefined) await this.#saveLast().catch(() => undefined); // as the polls said, it cannot be stored
+  }
+
+  /** Whoever has made room on a full disk may restart leadsync before the next poll. */
+  #saveLast(): Promise<string | undefined> {
+    const { source, file, clock, random } = this.#parts;
+    const lock = { source, path: file.lockPath, patienceMs: 0, clock, random };
+    const save = async () => this.#saveUnsaved(await file.read());
+    return withRenewalLock(lock, async () => undefined, save, new AbortController().signal);
   }
 
   /** Tries whether a login's token could be kept: a code is redeemed only once. @throws SourceError `token-file` */
@@ -160,7 +171,8 @@ export class Tokens {
 
   /** @param stored read under the lock, because only the newest refresh token is worth anything */
   async #obtain(stored: StoredToken): Promise<string> {
-    if (this.#unsaved !== undefined) return await this.#save(this.#unsaved, this.#unsaved.origin);
+    const saved = await this.#saveUnsaved(stored);
+    if (saved !== undefined) return saved;
     if (await this.#parts.file.needsLogin(stored))
       return await this.#save(await this.#refreshLogin(stored), 'refresh_token');
     if (stored.kind === 'unusable') await this.#leaveAside(stored);
@@ -171,6 +183,16 @@ export class Tokens {
     return trial && stored.kind !== 'none'
       ? this.#hold(token, 'client_credentials')
       : await this.#save(token, 'client_credentials');
+  }
+
+  /** Under the lock. Undefined when there is nothing to save, or somebody has stored another token since: a login, say. */
+  async #saveUnsaved(stored: StoredToken): Promise<string | undefined> {
+    if (this.#unsaved === undefined) return undefined;
+    const { token, after } = this.#unsaved;
+    if (stored.kind !== 'unusable' && accessTokenIn(stored) === after)
+      return await this.#save(token, token.origin);
+    this.#unsaved = undefined;
+    return undefined;
   }
 
   async #leaveAside(stored: StoredToken & { kind: 'unusable' }): Promise<void> {
@@ -242,9 +264,10 @@ export class Tokens {
    * would leave neither.
    */
   async #save(token: Token, grant: string): Promise<string> {
-    this.#unsaved = token;
+    const { file } = this.#parts;
+    this.#unsaved = { token, after: await file.read().then(accessTokenIn, () => undefined) };
     reach('token-received');
-    await this.#parts.file.write(token);
+    await file.write(token);
     reach('token-saved');
     this.#unsaved = undefined;
     return this.#hold(token, grant);
@@ -260,16 +283,4 @@ export class Tokens {
 
 function ended(source: string): string {
   return `The login of source ${source} has ended`;
-}
-
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }
