@@ -47,8 +47,9 @@ export interface CheckParts {
 
 /**
  * Looks at everything that the configuration names, all at the same time: one result each, in the order of the
- * configuration. Records nothing in the ledger, and delivers nothing. A stored token is used, and renewed when it must be; one
- * that does not fit the configuration stays as it is, and is a failure. Where none was stored, the one that is got is kept.
+ * configuration. Records nothing in the ledger, and delivers nothing. The client's credentials are tried even where a token of
+ * theirs is stored. The stored token of a login is used, and renewed when it must be; one that does not fit the configuration stays
+ * as it is, and is a failure. Where none was stored, the one that is got is kept.
  */
 export function check(config: Config, parts: CheckParts, signal: AbortSignal): Promise<Checked>[] {
   const { redisUrl } = config.queue;
@@ -153,13 +154,18 @@ async function checkSource(
   signal: AbortSignal,
 ): Promise<string> {
   const misfits: string[] = [];
+  let isTokenNew = false;
   const emit = (event: Event) => {
     if (event.type === 'token-fallback') misfits.push(event.reason);
+    if (event.type === 'token-renewed') isTokenNew = true;
   };
   const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit, trial: true });
   try {
-    const found = await readListing(source, signal);
+    const listing = await readListing(source, signal);
     requireOrigin(source, await originOfLeads(name));
+    const found = isTokenNew
+      ? `A token was got, and ${listing}`
+      : `${LOGIN_WORKS[0]}, and ${listing} ${LOGIN_WORKS[1]}`;
     if (misfits.length === 0) return found;
     throw new StoredTokenUseless(`${misfits.join(' ')} The client's own credentials work: ${found}`);
   } catch (error) {
@@ -170,6 +176,12 @@ async function checkSource(
   }
 }
 
+/** The beginning of the sentence on a listing, and what follows it. */
+const LOGIN_WORKS = [
+  "The login's token works",
+  'client_secret was not tried: it is needed when that token ends.',
+] as const;
+
 /** The listing cannot be read with what a login, or an earlier run, has stored. */
 class StoredTokenUseless extends Error {
   override readonly name = 'StoredTokenUseless';
@@ -177,9 +189,10 @@ class StoredTokenUseless extends Error {
     'Put right what has changed in base_url, client_id, scope or tokens.encryption_key; or log in again with `leadsync login`.';
 }
 
+/** Returns what was read, as the end of a sentence, and what is wrong with it. */
 async function readListing(source: Source, signal: AbortSignal): Promise<string> {
   const listing = await source.list(undefined, signal);
-  if (listing.kind === 'unchanged') return 'The listing is unchanged.';
+  if (listing.kind === 'unchanged') return 'the listing is unchanged.';
   let listed = 0;
   let rejected = 0;
   const reasons = new Set<string>();
@@ -196,7 +209,7 @@ async function readListing(source: Source, signal: AbortSignal): Promise<string>
     rejected > 0
       ? ` ${rejected} of them ${rejected === 1 ? 'breaks' : 'break'} the service's description (${[...reasons].join('; ')}).`
       : '';
-  return `A token was got, and a listing of ${countOf(listed, 'lead')} was read.${broken}`;
+  return `a listing of ${countOf(listed, 'lead')} was read.${broken}`;
 }
 
 async function checkExport(config: ExportConfig, dataDir: string, signal: AbortSignal): Promise<string> {

@@ -22,8 +22,8 @@ export interface SourceParts {
   readonly tokenKey: Secret | undefined;
   readonly emit: Emit;
   /**
-   * For `leadsync check`: a stored token that does not fit the configuration stays as it is, what is got in its place is not
-   * stored, and the mismatch is emitted as `token-fallback`.
+   * For `leadsync check`: the client's credentials are tried even where a token of theirs is stored, and a stored token that does
+   * not fit the configuration is emitted as `token-fallback`. Either stays as it is, and what is got in its place is not stored.
    */
   readonly trial?: boolean;
   /** The real disk when absent. */

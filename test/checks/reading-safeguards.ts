@@ -69,6 +69,14 @@ export const readingSafeguards: readonly Safeguard[] = [
     tests: ['test/source/odd-refusals.test.ts'],
   },
   {
+    name: 'a check tries the client secret that is configured',
+    without: 'a mistyped secret passes `check` while the stored token is good, and hours later no lead comes',
+    file: 'src/source/auth/tokens.ts',
+    text: "    if (this.#parts.trial && stored.token.origin === 'client_credentials') return undefined;\n",
+    instead: '',
+    tests: ['test/cli/commands/check.test.ts', 'test/source/tokens.test.ts'],
+  },
+  {
     name: 'one refusal of its refresh token does not end a login',
     without:
       'a person has to log in again, and no lead comes until then, after every fail-over of the service',

@@ -52,6 +52,20 @@ describe('a token', () => {
     expect(next.source.tokenExpiresAt()).toEqual(source.tokenExpiresAt());
   });
 
+  test("of the client's own is got anew by a trial, once, and the stored one stays", async () => {
+    const stub = await aStub({ leads: 1 });
+    const { source, dataDir } = aSource(stub);
+    await read(source);
+    const stored = readFileSync(tokenFile(dataDir), 'utf8');
+    const trial = aSource(stub, { dataDir, trial: true });
+    await read(trial.source);
+    await read(trial.source);
+    expect(stub.tokenRequests).toBe(2);
+    expect(readFileSync(tokenFile(dataDir), 'utf8')).toBe(stored);
+    await read(source);
+    expect(stub.tokenRequests).toBe(2);
+  });
+
   test('is stored for nobody else to read', async () => {
     const { source, dataDir } = aSource(await aStub());
     await read(source);

@@ -24,7 +24,10 @@ export interface TokensParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: Emit;
-  /** Leaves a stored token that does not work as it is, and does not store what is used in its place. */
+  /**
+   * Tries the client's own credentials even where a token of theirs is stored: a good token says nothing of a changed secret. Leaves
+   * what is stored as it is, and does not store what is used in its place.
+   */
   readonly trial: boolean;
 }
 
@@ -116,6 +119,7 @@ export class Tokens {
 
   /** Somebody has logged in while this process runs, or another process has renewed. */
   async #isReplaced({ accessToken }: Token): Promise<boolean> {
+    if (this.#parts.trial) return false;
     // Without the disk the token in hand is still good.
     const stored = await this.#parts.file.read().catch(() => undefined);
     // When it was received says nothing: the clock may have been set back since.
@@ -160,6 +164,7 @@ export class Tokens {
   async #takeStored(refused: string | undefined): Promise<string | undefined> {
     const stored = await this.#parts.file.read();
     if (stored.kind !== 'token' || stored.token.accessToken === refused) return undefined;
+    if (this.#parts.trial && stored.token.origin === 'client_credentials') return undefined;
     // The one in hand is here because it is not good; read anew, a clock that was set back would make it so.
     if (stored.token.accessToken === this.#held?.token.accessToken) return undefined;
     const held = new HeldToken(stored.token, this.#parts.clock);
@@ -176,9 +181,9 @@ export class Tokens {
     if (await this.#parts.file.needsLogin(stored))
       return await this.#save(await this.#refreshLogin(stored), 'refresh_token');
     if (stored.kind === 'unusable') await this.#leaveAside(stored);
-    const refreshed = stored.kind === 'token' ? await this.#refresh(stored.token) : undefined;
-    if (refreshed !== undefined) return await this.#save(refreshed, 'refresh_token');
     const { endpoint, trial } = this.#parts;
+    const refreshed = stored.kind === 'token' && !trial ? await this.#refresh(stored.token) : undefined;
+    if (refreshed !== undefined) return await this.#save(refreshed, 'refresh_token');
     const token = await endpoint.clientCredentials();
     return trial && stored.kind !== 'none'
       ? this.#hold(token, 'client_credentials')
@@ -247,12 +252,11 @@ export class Tokens {
   /** Undefined when there is nothing to refresh with, or the service refuses it: the client's credentials do as well. */
   async #refresh({ refreshToken, origin }: Token): Promise<Token | undefined> {
     if (refreshToken === undefined) return undefined;
-    const { source, endpoint, file, emit, trial } = this.#parts;
+    const { source, endpoint, file, emit } = this.#parts;
     try {
       return await endpoint.refresh(refreshToken, origin);
     } catch (error) {
       if (!refusesToken(error)) throw error;
-      if (trial) return undefined; // nobody misses it
       await file.remove(); // it would be tried, and refused, on every poll
       emit({ type: 'token-fallback', source, reason: error.message });
       return undefined;

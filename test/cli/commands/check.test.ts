@@ -140,6 +140,21 @@ describe('leadsync check', () => {
     );
   });
 
+  test('tries a changed client secret, though the stored token is good, and leaves that token alone', async () => {
+    const stub = await aService();
+    const install = new Install({ sources: sourceAt(stub), sinks: drop });
+    await install.run(['check']);
+    const file = join(install.folder, 'data', 'tokens', 'main.json');
+    const before = readFileSync(file, 'utf8');
+    expect((await install.run(['check'])).code).toBe(0);
+    expect(stub.grants).toEqual(['client_credentials', 'client_credentials']);
+    install.configure({ sources: sourceAt(stub, { client_secret: 'canary-mistyped' }), sinks: drop });
+    const { code, stdout } = await install.run(['check']);
+    expect(stdout).toMatch(/^FAILED {2}source main: .*does not accept the client id or secret/m);
+    expect(code).toBe(69);
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+
   test.each([
     ['scope', { scope: 'leads' }, {}, 'belongs to another base_url, client_id or scope'],
     ['key', {}, { tokens: { encryption_key: 'another passphrase' } }, 'cannot be decrypted'],
@@ -173,7 +188,12 @@ describe('leadsync check', () => {
       expect(stdout).toContain(reason);
       expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
       expect(readdirSync(tokens).filter((name) => name.includes('.json'))).toEqual(['main.json']);
-      expect((await install.run(['check'])).code).toBe(0);
+      expect(await install.run(['check'])).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining(
+          "main: The login's token works, and a listing of 3 leads was read. client_secret was not tried",
+        ),
+      });
       expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);
     },
   );
