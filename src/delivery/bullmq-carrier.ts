@@ -11,30 +11,31 @@ import { LEADS_WAIT, type RedisFailure, redisFailure } from './redis-failure.ts'
 import { RedisLink } from './redis-link.ts';
 import { RunningAttempts } from './running-attempts.ts';
 
-/** How this process takes part in the queues of a ledger: all that share `redisUrl` and `prefix` have the same ones. */
+/** How this process uses the queues of a ledger. Processes with the same `redisUrl` and `prefix` share the queues. */
 export interface BullmqOptions {
   readonly redisUrl: Secret;
-  /** Goes before every key; differs between ledgers, so that two installations can share a Redis. */
+  /** Prefix of every key. Differs between ledgers, so that two installations can share a Redis. */
   readonly prefix: string;
-  /** Which ledger this installation has, to be marked in Redis under the prefix of the installation. */
+  /** The installation's prefix and the id of its ledger, to record in Redis; see `writeMarker`. */
   readonly marker?: { readonly prefix: string; readonly ledger: string };
-  /** Makes an attempt; undefined where other processes make them (`run --no-deliver`). */
+  /** Makes an attempt. Undefined if other processes do (`run --no-deliver`). */
   readonly attempt: AttemptBatch | undefined;
   readonly clock: Clock;
   readonly onState: (state: CarrierState) => void;
 }
 
-/** What the carrier reports of Redis, whenever it changes. */
+/** The state of Redis. The carrier reports every change. */
 export type CarrierState =
   | { readonly kind: 'connected' }
   | { readonly kind: 'disconnected'; readonly reason: string; readonly hint: string }
   | { readonly kind: 'warning'; readonly reason: string; readonly hint: string };
 
+/** Maximum time for workers and queues to close, in ms. */
 const CLOSE_MS = 1_000;
 
 /**
- * Carries batches through BullMQ: one queue per sink, so that each has its own pace. The ledger owns retry, pause and
- * dead letters; a job is one attempt and is forgotten when it ends, so Redis may be flushed at any time.
+ * Carries batches through BullMQ, with one queue per sink, so that no sink delays another. The ledger owns retries, pauses and dead
+ * letters. A job is one attempt and is deleted when it ends, so flushing Redis loses nothing.
  */
 export class BullmqCarrier implements Carrier {
   readonly kind = 'bullmq';
@@ -42,7 +43,7 @@ export class BullmqCarrier implements Carrier {
   readonly #options: BullmqOptions;
   readonly #link: RedisLink;
   readonly #queues = new Map<string, Queue<JobData>>();
-  /** One queue each. */
+  /** The sinks to open queues for. */
   #sinks: readonly CarriedSink[] = [];
   readonly #clock: Clock;
   #adapters: Promise<QueueAdapters> | undefined;
@@ -70,9 +71,9 @@ export class BullmqCarrier implements Carrier {
     for (const [name, queue] of [...this.#queues]) {
       if (names.has(name)) continue;
       this.#queues.delete(name);
-      void retire(queue).catch(() => undefined); // with Redis away it may never end, and nothing depends on it
+      void retire(queue).catch(() => undefined); // may never resolve while Redis is unavailable, and nothing depends on it
     }
-    if (this.unready()) return; // all that is missing is opened when Redis can be used
+    if (this.unready()) return; // `prepare` opens the missing queues once Redis is available
     try {
       await this.#link.answered(this.#openQueues());
       this.workers?.open();
@@ -102,7 +103,7 @@ export class BullmqCarrier implements Carrier {
     for (const [sink, queue] of this.#queues) {
       const mine = refs.filter((ref) => ref.sink === sink);
       for (const ref of mine) if (ref.replaces) await queue.remove(jobId(ref.batch, ref.replaces));
-      // A job with this id that is there already stays the only one.
+      // BullMQ ignores a job whose id the queue already has.
       const jobs = mine.map(({ batch, lease }) => ({
         name: 'attempt',
         data: { batch, lease },
@@ -122,7 +123,7 @@ export class BullmqCarrier implements Carrier {
 
   async close(graceMs: number): Promise<void> {
     await this.workers?.stop(graceMs);
-    // With Redis down these never return, so they are not waited for long.
+    // These never resolve while Redis is unavailable, hence the time limit.
     const closing = [this.workers?.close(), ...[...this.#queues.values()].map((queue) => queue.close())];
     const enough = new AbortController();
     await Promise.race([Promise.allSettled(closing), this.#clock.sleep(CLOSE_MS, enough.signal)]);
@@ -135,17 +136,17 @@ export class BullmqCarrier implements Carrier {
     this.#options.onState({ kind: 'connected' });
     void this.#warnOfEviction();
     const { marker } = this.#options;
-    // A mark that cannot be written now is written when Redis can be used again.
+    // If this fails, the marker is written when Redis becomes available again.
     if (marker) void writeMarker(this.#link.client, marker.prefix, marker.ledger).catch(() => undefined);
   }
 
   #unusable({ code, reason, hint, refused }: RedisFailure): void {
-    // Workers whose connection is gone connect again by themselves, and a full Redis is emptied by what they take off it.
+    // Workers reconnect by themselves after a lost connection, and free memory in a full Redis by taking jobs.
     if (refused && code !== 'OOM') this.workers?.release();
     this.#options.onState({ kind: 'disconnected', reason, hint });
   }
 
-  /** Only when the connection is ready: a queue that is made before that fails, and stays so. */
+  /** Opens missing queues. The connection has to be ready: a queue that is created earlier fails for good. */
   async #openQueues(): Promise<void> {
     for (const { name } of this.#sinks) {
       if (this.#queues.has(name)) continue;
@@ -160,7 +161,7 @@ export class BullmqCarrier implements Carrier {
       const [, policy] = (await this.#link.client.config('GET', 'maxmemory-policy')) as string[];
       if (policy && policy !== 'noeviction') this.#options.onState(evictionWarning(policy));
     } catch {
-      // A Redis that does not let its configuration be read is used all the same.
+      // Some Redis services do not allow CONFIG GET, which does not matter.
     }
   }
 
@@ -168,16 +169,16 @@ export class BullmqCarrier implements Carrier {
     const queue = new Queue<JobData>(name, {
       connection: this.#link.client,
       prefix,
-      skipVersionCheck: true, // what it finds it writes to the console; the eviction policy is reported above
-      streams: { events: { maxLen: 100 } }, // nobody reads them
+      skipVersionCheck: true, // it would write to the console; `#warnOfEviction` reports the eviction policy
+      streams: { events: { maxLen: 100 } }, // leadsync does not read the events
       defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
     });
-    queue.on('error', () => undefined); // reported by the connection itself
+    queue.on('error', () => undefined); // the link reports it
     return queue;
   }
 }
 
-/** Removes the jobs that wait, which nobody would take out any more. A process that still serves the sink is offered them again. */
+/** Deletes the waiting jobs of a sink that is no longer served, and closes its queue. A process that still serves the sink gets them offered again. */
 async function retire(queue: Queue<JobData>): Promise<void> {
   try {
     await queue.drain(true);
@@ -186,7 +187,7 @@ async function retire(queue: Queue<JobData>): Promise<void> {
   }
 }
 
-/** Never made of a lead's id, which could be one of the queue's own names. */
+/** Returns the id of a job. Contains no text from outside, which could be a name that BullMQ uses itself. */
 function jobId(batch: string, lease: number): string {
   return `${batch}-${lease}`;
 }
@@ -194,7 +195,7 @@ function jobId(batch: string, lease: number): string {
 function evictionWarning(policy: string): CarrierState {
   return {
     kind: 'warning',
-    reason: `Redis may throw jobs away: its maxmemory-policy is ${policy}.`,
-    hint: 'Set it to noeviction. The ledger would offer lost jobs again, but late.',
+    reason: `Redis may evict jobs: its maxmemory-policy is ${policy}.`,
+    hint: 'Set it to noeviction. The ledger offers evicted jobs again, but late.',
   };
 }

@@ -3,7 +3,7 @@ import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker.ts';
 import type { CarriedSink, Pulse, Workers } from './carrier.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
-/** The workers of this process, one for each sink. There are none while Redis refuses whatever they ask. */
+/** The workers of this process, one for each sink. While Redis refuses commands, there are none. */
 export class BullmqWorkers implements Workers {
   #sinks: readonly CarriedSink[] = [];
   readonly #running: RunningAttempts;
@@ -16,25 +16,25 @@ export class BullmqWorkers implements Workers {
     this.#parts = parts;
   }
 
-  /** From now on there are workers for these sinks alone, new ones for those in `anew`; `open` opens what is missing. */
+  /** Releases the workers of all other sinks and of those in `anew`. `open` then opens the missing ones. */
   serve(sinks: readonly CarriedSink[], anew: readonly string[]): void {
     this.#sinks = sinks;
     const kept = new Set(sinks.map(({ name }) => name)).difference(new Set(anew));
     for (const name of [...this.#workers.keys()]) if (!kept.has(name)) this.#release(name);
   }
 
-  /** Opens those that are missing. */
+  /** Opens the missing workers. */
   open(): void {
     if (this.#stopped) return;
     for (const sink of this.#sinks) if (!this.#workers.has(sink.name)) this.#open(sink);
   }
 
-  /** Lets all of them go: asking a Redis that refuses, they would ask again and again without a pause. */
+  /** Releases all workers: while Redis refuses commands, they would retry without a pause. */
   release(): void {
     for (const sink of this.#sinks) this.#release(sink.name);
   }
 
-  /** The leases of the attempts that are under way. */
+  /** Returns the leases of the running attempts. */
   attempting(): readonly number[] {
     return this.#running.leases();
   }
@@ -50,14 +50,14 @@ export class BullmqWorkers implements Workers {
     this.open();
   }
 
-  /** Lets attempts under way end for up to `graceMs`, then aborts them; opens no worker any more. */
+  /** Waits up to `graceMs` for running attempts, then aborts them. Opens no more workers. */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
     for (const worker of this.#workers.values()) worker.pause();
     await this.#running.stop(graceMs);
   }
 
-  /** May never resolve while Redis is away. */
+  /** Closes the workers. May never resolve while Redis is unavailable. */
   async close(): Promise<void> {
     await Promise.allSettled([...this.#workers.values()].map((worker) => worker.close()));
   }
@@ -70,7 +70,7 @@ export class BullmqWorkers implements Workers {
   #release(name: string): void {
     const worker = this.#workers.get(name);
     this.#workers.delete(name);
-    // Neither waited for nor told: it may never end, and nothing depends on it. What it still does is harmless, for the
+    // Not awaited: it may never resolve, and nothing depends on it. A job that the worker still takes does no harm, because the
     // ledger begins each lease once.
     void worker?.close().catch(() => undefined);
   }

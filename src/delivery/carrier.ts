@@ -1,57 +1,57 @@
 import type { BaseAdapter } from '@bull-board/api/baseAdapter';
 import type { BatchRef } from '../leads/delivery.ts';
 
-/** Makes the one attempt of a batch and settles it in the ledger before it resolves. Never rejects: it reports what fails. */
+/** Makes the one attempt of a batch, and settles it in the ledger before it resolves. Never rejects: reports failures as events. */
 export type AttemptBatch = (ref: BatchRef, signal: AbortSignal) => Promise<void>;
 
-/** A sink as far as a carrier has to know it. */
+/** A sink whose batches a carrier carries. */
 export interface CarriedSink {
   readonly name: string;
-  /** How many of its batches may be attempted at once. */
+  /** Maximum batches of the sink that are attempted at the same time. */
   readonly concurrency: number;
 }
 
-/** How batches travel to where they are attempted. */
+/** Carries batches to the process that attempts them. */
 export interface Carrier {
   readonly kind: 'in-process' | 'bullmq';
-  /** What takes batches off a queue in this process; undefined where nothing does, or where there is no queue. */
+  /** The workers of this process; undefined if it has none, or if there is no queue. */
   readonly workers?: Workers | undefined;
-  /** Its queues as Bull Board shows them, read-only; absent where there are none. */
+  /** Returns the queues for Bull Board, read-only; absent if there are none. */
   readonly boardQueues?: () => Promise<readonly BaseAdapter[]>;
   /**
-   * Takes batches on their way. Resolves when the carrier has them; a throw means "unknown", never "not taken".
-   * Offering what is on its way already changes nothing. @throws CarrierUnavailable
+   * Accepts batches. Resolves when the carrier has them. If it throws, the carrier may have them or not. A batch that it already has
+   * changes nothing. @throws CarrierUnavailable
    */
   offer(refs: readonly BatchRef[]): Promise<void>;
   /**
-   * From now on carries for these sinks, and for no others. Those in `anew` begin anew. What is under way goes on, and
-   * takes no place from what comes.
+   * Carries batches for these sinks only, from now on. Restarts the sinks in `anew`. Running attempts continue, and do not count
+   * towards the concurrency of the restarted sinks.
    */
   serve(sinks: readonly CarriedSink[], anew?: readonly string[]): Promise<void>;
-  /** The leases of the attempts that are under way in this process, of all sinks. */
+  /** Returns the leases of the running attempts of all sinks in this process. */
   attempting(): readonly number[];
-  /** Undefined when batches can travel now, else why not. */
+  /** Returns undefined if the carrier can accept batches now, or the reason why not. */
   unready(): string | undefined;
-  /** Lets attempts under way end for up to `graceMs`, then aborts them. Resolves soon after, whatever happens. */
+  /** Waits up to `graceMs` for running attempts, then aborts them. Always resolves soon after. */
   close(graceMs: number): Promise<void>;
 }
 
-/** What takes batches off a queue. It may fall silent without an error, so whoever knows what waits has to watch it. */
+/** Takes batches off queues. A worker may stall without an error, so a caller that knows of waiting batches has to watch it. */
 export interface Workers {
   pulse(sink: string): Pulse;
-  /** Puts a new worker, with a new connection, in the place of a sink's present one, which is not waited for. */
+  /** Replaces a sink's worker by a new one with a new connection. Does not wait for the old one. */
   replace(sink: string): void;
 }
 
-/** A sign of life of one sink's worker. */
+/** The progress of one sink's worker. */
 export interface Pulse {
-  /** How many attempts of the sink this process has begun since it started. */
+  /** Number of attempts of the sink that this process has begun since it started. */
   readonly begun: number;
-  /** Whether another could begin now: not as many are under way as may be. */
+  /** Whether another attempt could begin now: fewer are running than `concurrency` allows. */
   readonly room: boolean;
 }
 
-/** The carrier cannot take batches now. */
+/** The carrier cannot accept batches now. */
 export class CarrierUnavailable extends Error {
   override readonly name = 'CarrierUnavailable';
   readonly hint: string;

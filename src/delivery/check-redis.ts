@@ -4,18 +4,18 @@ import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { CarrierUnavailable } from './carrier.ts';
 import { hintFor, NoAnswer, redisCodeOf } from './redis-failure.ts';
 
-/** How long Redis may take to answer, in ms. */
+/** Maximum time for Redis to answer, in ms. */
 const ANSWER_MS = 5_000;
 
 /**
- * Proves that a Redis can carry deliveries, without writing to it. Gives a warning where it can, but not well.
+ * Verifies that a Redis can carry deliveries, without writing to it. Returns a warning if its configuration is unsuitable.
  * @throws CarrierUnavailable
  */
 export async function checkRedis(url: Secret, stop: AbortSignal): Promise<string | undefined> {
   return warningOf(await askRedis(url, stop, (redis) => redis.info()));
 }
 
-/** Asks a Redis something over a connection of its own, within a deadline. @throws CarrierUnavailable */
+/** Runs a command over a separate connection, within a deadline. @throws CarrierUnavailable */
 export async function askRedis<T>(
   url: Secret,
   stop: AbortSignal,
@@ -28,7 +28,7 @@ export async function askRedis<T>(
   });
   let first: unknown;
   redis.on('error', (error) => {
-    first ??= error; // says why; what a call rejects with is often only that the connection is closed
+    first ??= error; // the cause: the command itself often rejects only with "connection is closed"
   });
   try {
     return await withinDeadline(ANSWER_MS, stop, () => redis.connect().then(() => ask(redis)));
@@ -43,10 +43,10 @@ export async function askRedis<T>(
 function warningOf(info: string): string | undefined {
   if (/^role:slave/m.test(info))
     throw new CarrierUnavailable(
-      'This Redis is a replica, and takes no writes.',
-      'Name its master in queue.redis_url.',
+      'This Redis is a replica, which does not accept writes.',
+      'Set queue.redis_url to its master.',
     );
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
   if (policy === undefined || policy === 'noeviction') return undefined;
-  return `its maxmemory-policy is ${policy}, so it may throw jobs away: set it to noeviction`;
+  return `its maxmemory-policy is ${policy}, so it may evict jobs: set it to noeviction`;
 }

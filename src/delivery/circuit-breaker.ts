@@ -4,44 +4,44 @@ import { HEALTHY, REFUSALS_BEFORE_HOLD, type SinkHealth } from '../leads/sink-he
 import type { Random } from '../platform/time/clock.ts';
 import { backOffMs } from './retry-policy.ts';
 
-/** Attempts that are remembered. Enough to tell a failure rate of 10 % from one of 30 %. */
+/** Number of recent attempts to remember: enough to distinguish a failure rate of 10 % from one of 30 %. */
 export const RECENT_ATTEMPTS = 100;
-/** A destination is down when, of its last `DOWN_ATTEMPTS` attempts, `DOWN_FAILURES` failed … */
+/** A destination is down if `DOWN_FAILURES` of its last `DOWN_ATTEMPTS` attempts failed. */
 export const DOWN_ATTEMPTS = 20;
-/** … so many: one that fails half of the time at random gets there once in 5,000 attempts, one at 30 % practically never. */
+/** A destination that fails at random half of the time reaches this once in 5,000 attempts; at 30 % practically never. */
 export const DOWN_FAILURES = 18;
-/** It is down as well when so many attempts in a row failed and nothing got through for `SILENT_MS`. */
+/** A destination is also down if this many attempts in a row failed and nothing got through for `SILENT_MS`. */
 export const FAILURES_IN_A_ROW = 5;
-/** Keeps a busy and flaky destination from being held for a short streak. In ms. */
+/** Prevents a hold after a short streak of failures of a busy, flaky destination. In ms. */
 export const SILENT_MS = 5_000;
-/** The wait between probes doubles only after so many have failed: a flaky destination fails one or two by chance. */
+/** The wait between probes doubles only after this many failed probes: a flaky destination fails one or two by chance. */
 const PROBES_BEFORE_BACK_OFF = 3;
-/** So many probes a destination is asked again when it said, which may be a second later each time. */
+/** Number of probes for which leadsync honours the time that the destination names, even if it names a short one each time. */
 const PROBES_BELIEVED = 10;
 const FIRST_PROBE_MS = 5_000;
-/** The longest wait between probes, unless the destination asks for more, in ms. */
+/** Maximum wait between probes, unless the destination asks for more, in ms. */
 const LAST_PROBE_MS = 60_000;
-/** Batches on their way at once after the probe that got through. Each that is answered adds one, so a round doubles them. */
+/** Maximum concurrent batches after a successful probe. Each answered batch adds one, so each round doubles them. */
 export const FIRST_PLACES = 2;
-/** So many places a destination is thought to have that asks for a pause while nothing limits it. */
+/** Assumed concurrent batches of a destination that asks for a pause while it has no limit. */
 const PAUSED_PLACES = 16;
-/** More than any sink has on its way: from here on nothing limits it. */
+/** More concurrent batches than any sink has: the limit ends here. */
 const MOST_PLACES = 1_000;
-/** A destination may ask for a wait of at most this long. */
+/** Maximum Retry-After that leadsync honours, in ms. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
-/** A lead's failures are explained by its sink unless they are less likely than this at the sink's failure rate. */
+/** The sink's failure rate explains a lead's failures unless their probability at that rate is below this. */
 const UNLIKELY = 0.001;
-/** No lead gets more excuses than this, however bad its sink is. */
+/** Maximum number of a lead's failures that its sink's failure rate can explain. */
 export const MOST_EXCUSES = 10;
 
-/** Returns how a sink is doing after an attempt: whether it is held, when it is probed, and how fast it recovers. */
+/** Returns the health of a sink after an attempt: whether it is held, when the next probe is due, and how fast it recovers. */
 export function nextHealth(
   health: SinkHealth,
   all: readonly AttemptedDelivery[],
   now: Date,
   random: Random,
 ): SinkHealth {
-  // While a sink is held they are its probes, and say at least that it is not known to work.
+  // While a sink is held, erasure notices count too: they are its probes, and a failed probe keeps it held.
   const attempted = health.heldSince ? all : all.filter((one) => !isOfErasedAlone(one));
   if (attempted.length === 0) return health;
   const outcomes = attempted.map((one) => one.outcome);
@@ -56,13 +56,13 @@ export function nextHealth(
   if (gotThrough) return unavailable.some(asksToWait) ? held(next, unavailable, now, random) : answered(next);
   if (next.refusals >= REFUSALS_BEFORE_HOLD) return held(next, outcomes, now, random);
   if (unavailable.length > 0) return failed(next, unavailable, now, random);
-  // An answer, even a refusal, shows that the destination is there again.
+  // An answer, even a refusal, shows that the destination works again.
   return answered(next);
 }
 
 /**
- * Returns whether a sink is held and these are not its probe. What was under way when the sink was held says nothing about whether
- * it has recovered since, however long its answer takes.
+ * Whether a sink is held and these deliveries are not its probe. An attempt that began before the hold does not show whether the sink
+ * has recovered since, however late it ends.
  */
 function isNoProbe(
   { heldSince, probeAt }: SinkHealth,
@@ -71,13 +71,13 @@ function isNoProbe(
 ): boolean {
   if (!heldSince || !probeAt) return false;
   if (now < probeAt) return true;
-  // A hold in the future is one of before the clock was set back: nothing can be told from its time.
+  // If the hold began in the future, the clock was set back, and the times cannot be compared.
   return heldSince <= now && attempted.every(({ startedAt }) => startedAt < heldSince);
 }
 
 /**
- * Returns whether an erasure notice failed although the endpoint answered: an error, or "not found", of one that does not
- * know the lead. That says nothing about leads, which must not wait for it.
+ * Whether an erasure notice failed although the endpoint answered, for example with "not found" because it does not know the lead. Such
+ * a failure says nothing about other leads and must not delay them.
  */
 export function isOfErasedAlone({ ofErased, outcome }: AttemptedDelivery): boolean {
   return (
@@ -86,8 +86,8 @@ export function isOfErasedAlone({ ofErased, outcome }: AttemptedDelivery): boole
 }
 
 /**
- * Returns whether the sink's failure rate explains that a lead has failed `failures` times: at that rate it happens at least
- * once in 1,000. The lead's own failures are taken out of the rate, or a single poison lead would excuse itself.
+ * Whether the sink's failure rate explains `failures` failures of one lead: at that rate, their probability is at least 1 in 1,000.
+ * The rate excludes the lead's own failures, or a single poison lead would excuse itself.
  */
 export function isExplained({ recent }: SinkHealth, failures: number): boolean {
   const others = recent.length - failures;
@@ -101,8 +101,8 @@ function isGone(one: AttemptedDelivery): one is AttemptedDelivery & { outcome: U
 }
 
 /**
- * Counts the leads whose refusal may be the endpoint's fault. Somebody who retries what is still wrong must not hold the sink
- * up, nor must an endpoint that takes leads and does not know what an erased one is.
+ * Returns the health with the refusals counted that may be the endpoint's fault. Excludes retries, because an operator may retry leads
+ * that are still wrong, and erasure notices, because an endpoint may accept leads and not know this event.
  */
 function withRefusals(health: SinkHealth, attempted: readonly AttemptedDelivery[], now: Date): SinkHealth {
   const telling = attempted.filter(
@@ -125,12 +125,13 @@ function failed(
   return hold ? held(next, unavailable, now, random) : next;
 }
 
-/** Released when it was held, with places for a few or as it was paused with; otherwise one place more while it still recovers. */
+/** Returns the health after an answer. Ends a hold, with a limit on concurrent batches; afterwards each answer raises the limit by one. */
 function answered(health: SinkHealth): SinkHealth {
   if (health.heldSince) {
     const { heldSince, heldReason, probeAt, probes } = HEALTHY;
     const { places = FIRST_PLACES } = health;
-    // What failed before it was found to be down would hold it again at once. One that asked for a pause is still as flaky as before.
+    // The failures that led to the hold would cause another one immediately, so forget them. After a pause that the destination asked
+    // for, keep them: its failure rate has not changed.
     const recent = health.places === undefined ? '+' : remembered(health, '+');
     return { ...health, heldSince, heldReason, probeAt, probes, recent, places };
   }
@@ -145,7 +146,7 @@ function remembered({ recent }: SinkHealth, outcome: '+' | '-'): string {
 
 function isDown({ recent, lastDeliveredAt }: SinkHealth, now: Date): boolean {
   if (failuresIn(recent.slice(-DOWN_ATTEMPTS)) >= DOWN_FAILURES) return true;
-  // A time ahead is one of before the clock was set back.
+  // A time in the future means that the clock was set back.
   const silentMs = lastDeliveredAt ? Math.abs(now.getTime() - lastDeliveredAt.getTime()) : SILENT_MS;
   return silentMs >= SILENT_MS && recent.endsWith('-'.repeat(FAILURES_IN_A_ROW));
 }
@@ -155,8 +156,8 @@ function failuresIn(recent: string): number {
 }
 
 /**
- * Held until the next probe. A destination that names a wait is believed until many probes in a row have failed, and keeps half of
- * its places unless it is down as well.
+ * Returns the health of a sink that is held until the next probe. Honours the wait that the destination names until many probes in a
+ * row have failed. Such a destination keeps half of its concurrent batches, unless it is also down.
  */
 function held(health: SinkHealth, outcomes: readonly Outcome[], now: Date, random: Random): SinkHealth {
   const probes = health.heldSince ? health.probes + 1 : 0;
@@ -184,7 +185,7 @@ function halved(places = PAUSED_PLACES): number {
 function reasonOf(outcomes: readonly Outcome[]): string | undefined {
   const failed = outcomes.find((outcome) => outcome.kind === 'refused' || outcome.kind === 'unavailable');
   return failed?.kind === 'refused'
-    ? `It refuses every lead, so the fault is its own: ${failed.reason} What it answers: \`leadsync trace LEAD --show-data\`.`
+    ? `It refuses every lead, so the fault is not in the leads: ${failed.reason} See its answers with \`leadsync trace LEAD --show-data\`.`
     : failed?.reason;
 }
 

@@ -16,7 +16,7 @@ export class InProcessCarrier implements Carrier {
     for (const ref of refs) void this.#running.start(ref);
   }
 
-  /** Nothing is to be prepared: as many are attempted at once as are offered. */
+  /** Does nothing: every offered batch is attempted immediately. */
   async serve(): Promise<void> {}
 
   attempting(): readonly number[] {

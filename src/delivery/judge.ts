@@ -5,13 +5,14 @@ import type { Random } from '../platform/time/clock.ts';
 import { isExplained, isOfErasedAlone, nextHealth } from './circuit-breaker.ts';
 import { backOffMs, type RetryPolicy, retryWaitMs } from './retry-policy.ts';
 
-/** The wait of a lead that failed while nobody got through, where the retry schedule begins later or is empty, in ms. */
+/** The wait after a failure while no lead gets through, if the retry schedule is empty, in ms. */
 const SOON_MS = 5_000;
+/** The maximum of that wait, if the retry schedule begins later, in ms. */
 const LATEST_SOON_MS = 60_000;
-/** The wait of a lead whose failure its flaky sink explains, unless the retry schedule begins sooner, in ms. */
+/** Maximum wait after a failure that the sink's failure rate explains, in ms. Shorter if the retry schedule begins sooner. */
 export const EXCUSED_WAIT_MS = 1_000;
 
-/** How failures of leads become times of their next attempts. */
+/** What determines the time of the next attempt. */
 interface Waits {
   readonly policy: RetryPolicy;
   readonly now: Date;
@@ -19,11 +20,11 @@ interface Waits {
 }
 
 /**
- * Decides what the outcomes of an attempt mean for each lead and for the sink (a circuit breaker):
- * a refused lead is dead at once, alone. An unavailable destination moves a lead along its retry schedule only while others
- * get through and the sink's failure rate does not explain it; while the sink is held nobody's attempts are used up. A sink
- * that refuses lead after lead is held as well; those leads are owed again, and from then on a refusal moves each along its
- * schedule.
+ * Returns the judge, which decides what the outcomes of an attempt mean for each lead and for the sink (a circuit breaker).
+ *
+ * A refused lead is dead immediately, alone. If the destination is unavailable, a lead moves along its retry schedule only while other
+ * leads get through and the sink's failure rate does not explain the failure. While the sink is held, no attempts are used up. A sink
+ * that refuses lead after lead is held too: those leads are owed again, and from then on a refusal moves each along its schedule.
  */
 export function judgeBy(policyOf: (sink: string) => RetryPolicy, random: Random): Judge {
   return (sink, health, attempted, now) => {
@@ -45,7 +46,7 @@ function verdictOn(one: AttemptedDelivery, after: SinkHealth, refusing: boolean,
     case 'delivered':
       return settled('delivered', one, undefined);
     case 'untried':
-      // Due before those that were tried, so that the next attempt is not made with the same leads that were refused.
+      // Due before the leads that were tried, so that the next batch does not contain the same refused leads.
       return pending(one, waits.now, undefined);
     case 'refused':
       if (refusing) return waiting(one, after, waits.now);
@@ -70,9 +71,9 @@ function isHeldBack({ heldSince, pausedSince }: SinkHealth): boolean {
 }
 
 /**
- * The refusal of a lead that was never refused before. One that was, and is owed again because its sink refused
- * everything, says nothing about the sink, or a few bad leads would hold it again and again; nor is it dead at once, for
- * a sink may refuse everything twice.
+ * Whether a refused lead was never refused before. A lead that is owed again because its sink refused everything may be refused a
+ * second time. That must not hold the sink, or a few bad leads would hold it repeatedly. Nor is the lead dead immediately, because a
+ * sink may refuse everything twice.
  */
 function isNews(one: AttemptedDelivery): boolean {
   return one.refusedAt === undefined;
@@ -91,7 +92,7 @@ function settled(
   return { state, attempts: attempts + 1, excused, nextAttemptAt: undefined, reason };
 }
 
-/** The attempt does not count. */
+/** Returns the verdict that the delivery is pending and the attempt does not count. */
 function pending(
   { attempts, excused }: AttemptedDelivery,
   nextAttemptAt: Date,
@@ -100,29 +101,29 @@ function pending(
   return { state: 'pending', attempts, excused, nextAttemptAt, reason };
 }
 
-/** Waits with its sink. Due when the next probe is, behind those that wait longer. */
+/** Returns the verdict that the delivery waits for its sink. It is due with the next probe, after deliveries that wait longer. */
 function waiting(one: AttemptedDelivery, after: SinkHealth, now: Date): Verdict {
   return pending(one, after.probeAt ?? now, 'reason' in one.outcome ? one.outcome.reason : undefined);
 }
 
-/** Nobody got through either, so the attempt does not count; a few more like it, and the sink is held. */
+/** Returns the verdict for a failure while no lead gets through: the attempt does not count. A few more such failures hold the sink. */
 function soonAgain(one: AttemptedDelivery, { reason }: Unavailable, { policy, now, random }: Waits): Verdict {
   const first = Math.min(policy.scheduleMs[0] ?? SOON_MS, LATEST_SOON_MS);
   return excusedOnce(one, after(now, backOffMs(0, first, first, random)), reason);
 }
 
-/** The sink fails so often that it is no fault of the lead: tried again at once, or nearly so. */
+/** Returns the verdict for a failure that the sink's failure rate explains: try again almost immediately. */
 function excused(one: AttemptedDelivery, { reason }: Unavailable, { policy, now, random }: Waits): Verdict {
   const wait = Math.min(policy.scheduleMs[0] ?? EXCUSED_WAIT_MS, EXCUSED_WAIT_MS);
   return excusedOnce(one, after(now, backOffMs(0, wait, wait, random)), reason);
 }
 
-/** Remembered with the lead: its own failures must not pass for those of its sink. */
+/** Returns the verdict with the failure recorded for the lead, so that its failures do not count as those of its sink. */
 function excusedOnce(one: AttemptedDelivery, nextAttemptAt: Date, reason: string): Verdict {
   return { ...pending(one, nextAttemptAt, reason), excused: one.excused + 1 };
 }
 
-/** One step along the retry schedule; dead when it is used up. */
+/** Returns the verdict for a counted failure: one step along the retry schedule, and dead at its end. */
 function counted(
   one: AttemptedDelivery,
   outcome: Unavailable | Refused,

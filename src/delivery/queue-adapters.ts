@@ -2,7 +2,7 @@ import type { BaseAdapter } from '@bull-board/api/baseAdapter';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import type { Queue } from 'bullmq';
 
-/** One adapter for each queue, kept as long as the queue is the same. */
+/** The Bull Board adapters of queues. A queue keeps its adapter. */
 export class QueueAdapters {
   readonly #adapters = new WeakMap<Queue, BaseAdapter>();
 

@@ -4,12 +4,12 @@ import { askRedis } from './check-redis.ts';
 
 const keyOf = (prefix: string) => `${prefix}:ledger`;
 
-/** Marks in Redis which ledger this installation has: a key that outlives the data directory. */
+/** Records in Redis the id of this installation's ledger, which then survives the loss of the data directory. */
 export async function writeMarker(redis: Redis, prefix: string, ledger: string): Promise<void> {
   await redis.set(keyOf(prefix), ledger);
 }
 
-/** Returns the id of the ledger that an installation with this prefix had last; undefined when there is none. @throws CarrierUnavailable */
+/** Returns the id of the last ledger of an installation with this prefix; undefined if none is recorded. @throws CarrierUnavailable */
 export async function readMarker(
   url: Secret,
   prefix: string,

@@ -1,46 +1,52 @@
-/** Why Redis cannot be used, and what the operator can do. */
+/** Why Redis is unusable, and the operator's next step. */
 export interface RedisFailure {
-  /** Redis's own error code, the system's, or a few words. */
+  /** Redis's error code, that of the operating system, or a short phrase. */
   readonly code: string;
-  /** One plain sentence, without the address: that may hold a password. */
+  /** One plain sentence, without the address, which may contain a password. */
   readonly reason: string;
   readonly hint: string;
-  /** Redis answered, and the answer was a refusal; else the connection failed. */
+  /** Whether Redis answered with an error. If false, the connection failed. */
   readonly refused: boolean;
 }
 
 const SILENT = 'it does not answer';
-/** What a Redis that is away costs. */
-export const LEADS_WAIT = 'Polls go on; leads wait in the ledger and lose nothing.';
+/** The consequence of an unusable Redis. */
+export const LEADS_WAIT = 'Polls continue, and leads wait safely in the ledger.';
 
-/** What Redis says when it is there and does not do what it is asked: the first word of its answer. */
+/** The errors by which Redis refuses commands, by the first word of its answer. */
 const REFUSALS: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   OOM: {
-    what: 'is out of memory and takes no jobs',
-    hint: 'Raise maxmemory, or find what else fills it: leadsync itself keeps little there.',
+    what: 'is out of memory and accepts no jobs',
+    hint: 'Raise maxmemory, or find out what else uses it: leadsync stores little there.',
   },
   READONLY: {
-    what: 'is a read-only replica and takes no jobs',
-    hint: 'After a fail-over this ends by itself where queue.redis_url names whatever is the master; else name the master there.',
+    what: 'is a read-only replica and accepts no jobs',
+    hint: 'Set queue.redis_url to the master, or to a name that follows it: leadsync then recovers from a fail-over by itself.',
   },
-  LOADING: { what: 'is reading its data from disk', hint: 'Wait until that is done.' },
-  MASTERDOWN: { what: 'is a replica that has lost its master', hint: 'Name the master in queue.redis_url.' },
+  LOADING: { what: 'is loading its data from disk', hint: 'Wait until it has finished.' },
+  MASTERDOWN: {
+    what: 'is a replica that has lost its master',
+    hint: 'Set queue.redis_url to the master.',
+  },
   MISCONF: {
-    what: 'takes no writes because it cannot save its data',
-    hint: "See Redis's own log; its disk may be full.",
+    what: 'accepts no writes because it cannot save its data',
+    hint: "Check Redis's log; its disk may be full.",
   },
   BUSY: {
-    what: 'is kept busy by a script',
-    hint: 'See who else uses it; SCRIPT KILL ends a script that hangs.',
+    what: 'is running a long script',
+    hint: 'Check what else uses it; SCRIPT KILL ends a script that hangs.',
   },
   NOREPLICAS: {
-    what: 'takes no writes because too few replicas follow it',
+    what: 'accepts no writes because it has too few replicas',
     hint: 'Start its replicas, or lower min-replicas-to-write.',
   },
-  CLUSTERDOWN: { what: 'is a cluster that is down', hint: "See the cluster's own state: CLUSTER INFO." },
-  MOVED: { what: 'is part of a cluster', hint: 'Name a Redis that is none: cluster mode is not spoken.' },
+  CLUSTERDOWN: { what: 'is a cluster that is down', hint: 'Check the state of the cluster: CLUSTER INFO.' },
+  MOVED: {
+    what: 'is part of a cluster',
+    hint: 'Set queue.redis_url to a Redis outside a cluster: leadsync does not support cluster mode.',
+  },
   NOAUTH: {
-    what: 'asks for a password',
+    what: 'requires a password',
     hint: 'Put the password into queue.redis_url: redis://:PASSWORD@HOST:PORT.',
   },
   WRONGPASS: {
@@ -48,15 +54,15 @@ const REFUSALS: Readonly<Record<string, { readonly what: string; readonly hint: 
     hint: 'Correct the user name or password in queue.redis_url.',
   },
   NOPERM: {
-    what: 'does not let this user do it',
-    hint: 'Give the user in queue.redis_url the right to every command.',
+    what: 'does not allow this user to run the command',
+    hint: 'Give the user in queue.redis_url permission for every command.',
   },
-  UNBLOCKED: { what: 'has changed its role', hint: 'leadsync connects again by itself.' },
+  UNBLOCKED: { what: 'has changed its role', hint: 'leadsync reconnects by itself.' },
 };
 
-const UNREACHED = 'Check queue.redis_url and that Redis runs.';
+const UNREACHED = 'Check queue.redis_url, and that Redis is running.';
 
-/** Puts a failed command or connection into words. */
+/** Returns the description of a failed command or connection. */
 export function redisFailure(error: unknown): RedisFailure {
   const code = redisCodeOf(error);
   const refusal = REFUSALS[code];
@@ -68,24 +74,24 @@ export function redisFailure(error: unknown): RedisFailure {
   return { code, reason, hint: `${UNREACHED} ${LEADS_WAIT}`, refused: false };
 }
 
-/** What to do about a failure, for somebody who does not wait. */
+/** Returns the next step after a failure, for a command that does not wait until Redis works again. */
 export function hintFor(code: string): string {
   return REFUSALS[code]?.hint ?? UNREACHED;
 }
 
-/** Whether another connection may lead to a Redis that does it: a name can mean another server after a fail-over. */
+/** Whether a new connection may help: after a fail-over, the host name may mean another server. */
 export function reconnectMayHelp({ code, refused }: RedisFailure): boolean {
   return code === 'READONLY' || code === 'UNBLOCKED' || code === 'MASTERDOWN' || !refused;
 }
 
-/** A command that was not answered in time. */
+/** Redis did not answer a command in time. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
 /**
- * The code of a failure, without the address. Redis's answers begin with theirs (the RESP protocol's simple errors); a
- * script's error has it behind `ERR`.
+ * Returns the code of a failure, without the address. An error from Redis begins with its code (RESP simple errors); that of a script
+ * has it after `ERR`.
  */
 export function redisCodeOf(error: unknown): string {
   if (error instanceof NoAnswer) return SILENT;

@@ -3,36 +3,36 @@ import type { Secret } from '../platform/options/secret.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { NoAnswer, type RedisFailure, reconnectMayHelp, redisFailure } from './redis-failure.ts';
 
-/** A command that Redis does not answer within this time has failed, in ms. */
+/** Timeout of a command, in ms. */
 export const COMMAND_MS = 5_000;
-/** How often it is looked whether Redis still takes writes, in ms: a fail-over or a full memory closes no connection. */
-const LOOK_MS = 5_000;
-/** And how often while it does not, in ms. */
-const LOOK_AGAIN_MS = 1_000;
+/** Time between health checks, in ms: neither a fail-over nor a full memory closes the connection. */
+const CHECK_MS = 5_000;
+/** Time between health checks while Redis is unusable, in ms. */
+const RECHECK_MS = 1_000;
 const NOT_YET = 'Redis is not connected yet';
 
-/** Which Redis is watched, and who is told. A link begins as not usable, and says nothing of that. */
+/** The Redis to watch, and the callbacks. A link starts as unusable without calling `onUnusable`. */
 export interface LinkOptions {
   readonly url: Secret;
-  /** A key of our own, which is written to find out whether Redis takes writes. */
+  /** A key of leadsync's own, which the health check writes. */
   readonly key: string;
   readonly clock: Clock;
-  /** Run before Redis counts as usable; when it rejects, it does not. */
+  /** Runs before Redis counts as usable. If it rejects, Redis stays unusable. */
   readonly prepare: () => Promise<void>;
   readonly onUsable: () => void;
-  /** Called when Redis becomes unusable, and when it is for another reason than before. */
+  /** Called when Redis becomes unusable, and when the reason changes. */
   readonly onUnusable: (failure: RedisFailure) => void;
 }
 
 /**
- * The connection that says whether Redis can be used: it is connected, answers, and takes writes. It connects again as
- * often as it takes.
+ * A connection that determines whether Redis is usable: connected, answering, and accepting writes. Reconnects for as long as
+ * necessary.
  */
 export class RedisLink {
   readonly client: Redis;
   readonly #options: LinkOptions;
   readonly #closed = new AbortController();
-  /** Wakes the look that sleeps. */
+  /** Ends the sleep before the next health check. */
   #sleep = new AbortController();
   #usable = false;
   #failure: RedisFailure | undefined;
@@ -41,25 +41,25 @@ export class RedisLink {
     this.#options = options;
     this.client = new Redis(options.url.reveal(), {
       enableOfflineQueue: false,
-      enableReadyCheck: false, // it would wait for a Redis that is loading without a word
+      enableReadyCheck: false, // it would wait silently while Redis loads its data
       maxRetriesPerRequest: 1,
       commandTimeout: COMMAND_MS,
       connectTimeout: COMMAND_MS,
       retryStrategy,
     });
     this.client.on('error', (error) => this.failed(error));
-    // Every attempt to connect that fails ends in a close as well, and has been reported as what it was.
+    // A failed connection attempt also emits `close`, after an `error` with the real cause.
     this.client.on('close', () => this.#usable && this.failed({ code: 'the connection was closed' }));
     this.client.on('ready', () => this.#failure?.refused || this.#sleep.abort());
-    void this.#keepLooking();
+    void this.#keepChecking();
   }
 
-  /** Undefined when Redis can be used, else why not. */
+  /** Returns undefined if Redis is usable, or the reason why not. */
   unusable(): string | undefined {
     return this.#usable ? undefined : (this.#failure?.reason ?? NOT_YET);
   }
 
-  /** Takes note that something asked of Redis failed. It counts as unusable until the next look finds otherwise. */
+  /** Records a failed command. Redis counts as unusable until a health check succeeds. */
   failed(error: unknown): void {
     if (this.#closed.signal.aborted) return;
     const failure = redisFailure(error);
@@ -75,17 +75,17 @@ export class RedisLink {
     this.client.disconnect();
   }
 
-  async #keepLooking(): Promise<void> {
+  async #keepChecking(): Promise<void> {
     const { signal } = this.#closed;
     while (!signal.aborted) {
-      if (this.client.status === 'ready') await this.#look();
+      if (this.client.status === 'ready') await this.#check();
       this.#sleep = new AbortController();
-      const waitMs = this.#usable ? LOOK_MS : LOOK_AGAIN_MS;
+      const waitMs = this.#usable ? CHECK_MS : RECHECK_MS;
       await this.#options.clock.sleep(waitMs, AbortSignal.any([signal, this.#sleep.signal]));
     }
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     try {
       await this.answered(this.client.set(this.#options.key, '1', 'PX', 60_000));
       if (this.#usable) return;
@@ -101,23 +101,23 @@ export class RedisLink {
     }
   }
 
-  /** @throws NoAnswer when the work takes longer than a command may */
+  /** Returns the result of `work`. @throws NoAnswer if it takes longer than `COMMAND_MS` */
   async answered<T>(work: Promise<T>): Promise<T> {
     const enough = new AbortController();
     const late = this.#options.clock.sleep(COMMAND_MS, enough.signal).then((): T => {
       if (!enough.signal.aborted) throw new NoAnswer(`no answer within ${COMMAND_MS / 1000} s`);
-      return undefined as never; // the work was first, and nobody waits for this
+      return undefined as never; // `work` has won the race
     });
     try {
       return await Promise.race([work, late]);
     } finally {
       enough.abort();
-      work.catch(() => undefined); // a late failure was reported as the deadline's
+      work.catch(() => undefined); // a late failure: NoAnswer was thrown already
     }
   }
 }
 
-/** How long to wait before the next attempt to connect, in ms. */
+/** Returns the wait before the next connection attempt, in ms. */
 export function retryStrategy(times: number): number {
   return Math.min(100 * 2 ** Math.min(times, 10), 2_000);
 }

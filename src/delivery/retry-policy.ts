@@ -1,20 +1,20 @@
 import type { Random } from '../platform/time/clock.ts';
 
-/** When the next attempt is due, counted from the one that failed. */
+/** When the next attempt is due after a failed one. */
 export interface RetryPolicy {
-  /** The wait after the first, second … counted attempt, in ms. After the last one a delivery is dead. */
+  /** The waits after the first, second … counted attempt, in ms. After one more failure the delivery is dead. */
   readonly scheduleMs: readonly number[];
-  /** 0.2 spreads each wait by up to 20 % either way. */
+  /** Maximum random deviation of each wait, as a fraction: 0.2 is ±20 %. */
   readonly jitter: number;
 }
 
-/** The wait after `attempts` counted attempts, in ms; undefined when the schedule is used up. */
+/** Returns the wait after `attempts` counted attempts, in ms; undefined at the end of the schedule. */
 export function retryWaitMs(policy: RetryPolicy, attempts: number, random: Random): number | undefined {
   const wait = policy.scheduleMs[attempts - 1];
   return wait === undefined ? undefined : spread(wait, policy.jitter, random);
 }
 
-/** A wait that doubles from `firstMs` with each step (0, 1, …) up to `mostMs`, spread by 20 % either way. */
+/** Returns a wait that doubles from `firstMs` with each step (0, 1, …) up to `mostMs`, with a jitter of 20 %, in ms. */
 export function backOffMs(step: number, firstMs: number, mostMs: number, random: Random): number {
   return spread(Math.min(firstMs * 2 ** Math.min(step, 30), mostMs), 0.2, random);
 }

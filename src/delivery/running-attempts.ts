@@ -2,10 +2,10 @@ import type { BatchRef } from '../leads/delivery.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { AttemptBatch } from './carrier.ts';
 
-/** How long attempts that were aborted may take to notice and to give their leases back, in ms. */
+/** Maximum time for aborted attempts to end and to release their leases, in ms. */
 const ABORT_MS = 1_500;
 
-/** The attempts under way in this process: each lease once, and all of them ended when the process has to stop. */
+/** The running attempts of this process. Runs each lease once, and ends all attempts when the process stops. */
 export class RunningAttempts {
   readonly #attempt: AttemptBatch;
   readonly #clock: Clock;
@@ -19,17 +19,17 @@ export class RunningAttempts {
     this.#clock = clock;
   }
 
-  /** How many attempts of a sink began here so far, those that run already included, and how many are under way. */
+  /** Returns how many attempts of a sink `start` was called for, even if they were already running, and how many are running. */
   of(sink: string): Readonly<{ begun: number; underWay: number }> {
     return this.#countOf(sink);
   }
 
-  /** The leases of those that are under way. */
+  /** Returns the leases of the running attempts. */
   leases(): readonly number[] {
     return [...this.#running.values()].map(({ lease }) => lease);
   }
 
-  /** Starts an attempt, unless it runs already or no more are started: then the batch is offered again later. */
+  /** Starts an attempt. Does nothing if it is already running, or after `stop`: dispatch then offers the batch again later. */
   start(ref: BatchRef): Promise<void> {
     const key = `${ref.batch}-${ref.lease}`;
     const count = this.#countOf(ref.sink);
@@ -45,7 +45,7 @@ export class RunningAttempts {
     return run;
   }
 
-  /** Starts no more, gives those under way `graceMs` to end, then aborts them. */
+  /** Starts no more attempts. Waits up to `graceMs` for the running ones, then aborts them. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     await this.#ended(graceMs);

@@ -242,7 +242,9 @@ describe('leadsync check', () => {
     const run = (url: string) =>
       new Install({ sources, sinks: drop, queue: { redis_url: url } }).run(['check']);
     expect((await run(evicting.url)).stdout).toContain('its maxmemory-policy is allkeys-lru');
-    expect((await run(replica.url)).stdout).toContain('This Redis is a replica, and takes no writes.');
+    expect((await run(replica.url)).stdout).toContain(
+      'This Redis is a replica, which does not accept writes.',
+    );
   });
 
   test('ends on Ctrl-C while a service does not answer, and says what it did not get to know', async () => {

@@ -67,7 +67,7 @@ describe('leadsync status', () => {
   });
 
   test('says what the running leadsync says of itself: a queue that cannot be used, for one', async () => {
-    const reason = 'Redis is a read-only replica and takes no jobs (READONLY).';
+    const reason = 'Redis is a read-only replica and accepts no jobs (READONLY).';
     const server = createServer((_, res) =>
       res.writeHead(503).end(JSON.stringify({ ready: false, reasons: [reason] })),
     );

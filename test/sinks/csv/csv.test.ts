@@ -225,7 +225,7 @@ describe('the folder', () => {
     [
       'beneath a file',
       (folder: string) => join(folder, 'file', 'drop'),
-      /beneath a file|lies above it is no/,
+      /beneath a file|its parent is not a folder/,
     ],
     [
       'where the file system takes none',
