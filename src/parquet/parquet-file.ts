@@ -2,7 +2,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Column, ColumnType } from '../catalog/relation.ts';
 
-/** What is written for a column: text, integers as bigint, times as `YYYY-MM-DDTHH:MM:SS.sssZ`, true and false as 1 and 0. */
+/** A cell to write: text, integers as bigint, times as `YYYY-MM-DDTHH:MM:SS.sssZ`, true and false as 1 and 0. */
 export type ParquetCell = string | bigint | number | boolean | Uint8Array | null;
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
@@ -10,14 +10,14 @@ type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][nu
 type ColumnSource = Parameters<ParquetWriter['write']>[0]['columnData'][number];
 
 const DAY_MS = 86_400_000;
-/** So many cells tell whether a column repeats itself. */
+/** Number of cells by which the cardinality of a column is estimated. */
 const SAMPLE = 64;
 
 type Rows = readonly (readonly ParquetCell[])[];
 
 interface ColumnEncoding {
   readonly element: Omit<SchemaElement, 'name' | 'repetition_type'>;
-  /** Texts of which hardly two are alike: nobody looks for repeats, nor for the least and greatest. */
+  /** Whether a column's texts have a high cardinality: dictionary encoding and min/max statistics are then skipped. */
   readonly isHighCardinality?: (rows: Rows, at: number) => boolean;
   readonly write: (cell: Exclude<ParquetCell, null>) => unknown;
 }
@@ -29,7 +29,7 @@ const TEXT: ColumnEncoding = {
 };
 const INTEGER = { type: 'INT64' } as const;
 
-/** JSON is text: every reader takes it, and a lead's own is kept to the last character. */
+/** JSON is stored as text, which every reader accepts and which keeps a lead's JSON exactly. */
 const JSON_TEXT: ColumnEncoding = { ...TEXT, isHighCardinality: () => true };
 
 const encodings: Readonly<Record<ColumnType, ColumnEncoding>> = {
@@ -54,19 +54,19 @@ const encodings: Readonly<Record<ColumnType, ColumnEncoding>> = {
   },
 };
 
-/** Rows as a part of a file that knows nothing of the parts before it: can be made on any thread, and handed over. */
+/** A row group, independent of the groups before it: any thread can make it and transfer it to another. */
 export interface ParquetGroup {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** What the end of the file says of it; places are counted from `PREFIX_BYTES` before its first byte. */
+  /** The group's entry in the footer. Offsets start `PREFIX_BYTES` before the first byte of the group. */
   readonly described: RowGroup;
 }
 
 type RowGroup = ParquetWriter['row_groups'][number];
 
-/** `PAR1`, with which every file begins. */
+/** Length of `PAR1`, with which every file begins. */
 const PREFIX_BYTES = 4;
 
-/** Makes a group of rows. The same rows give the same bytes. */
+/** Returns the row group of these rows. Deterministic: equal rows have equal bytes. */
 export function parquetGroup(columns: readonly Column[], rows: Rows): ParquetGroup {
   const bytes = new ByteWriter();
   const writer = writerOf(columns, bytes);
@@ -75,29 +75,29 @@ export function parquetGroup(columns: readonly Column[], rows: Rows): ParquetGro
   return { bytes: bytes.getBytes().slice(PREFIX_BYTES), described: writer.row_groups[0] as RowGroup };
 }
 
-/** A Parquet file in the making: gives its bytes group by group, and holds none of what it gave. */
+/** Encodes a Parquet file group by group. Returns the bytes of each group and does not keep them. */
 export class ParquetFile {
   readonly #columns: readonly Column[];
   readonly #bytes = new ByteWriter();
   readonly #writer: ParquetWriter;
 
-  /** `about` is noted in the file, for whoever finds it. */
+  /** @param about key-value metadata to store in the file */
   constructor(columns: readonly Column[], about: Readonly<Record<string, string>> = {}) {
     this.#columns = columns;
     this.#writer = writerOf(columns, this.#bytes, about);
   }
 
-  /** The first bytes, for whoever writes them apart; otherwise they are in front of the first group. */
+  /** Returns the first bytes of the file. If not called, the first group includes them. */
   begin(): Buffer {
     return this.#taken();
   }
 
-  /** Writes rows as a group of their own. Gives the bytes that belong behind those it gave before. */
+  /** Encodes rows as a group. Returns the next bytes of the file. */
   group(rows: Rows): Buffer {
     return this.add(parquetGroup(this.#columns, rows));
   }
 
-  /** The same for a group that was made elsewhere. */
+  /** Adds a group from `parquetGroup`. Returns the next bytes of the file. */
   add({ bytes, described }: ParquetGroup): Buffer {
     this.#writer.row_groups.push(moved(described, BigInt(this.#bytes.offset - PREFIX_BYTES)));
     this.#writer.num_rows += described.num_rows;
@@ -106,7 +106,7 @@ export class ParquetFile {
     return before.length > 0 ? Buffer.concat([before, bytes]) : Buffer.from(bytes.buffer, 0, bytes.length);
   }
 
-  /** The last bytes: without them nobody can read the file. */
+  /** Returns the last bytes of the file, which contain the footer. */
   end(): Buffer {
     this.#writer.finish();
     return this.#taken();
@@ -135,7 +135,7 @@ function writerOf(
   });
 }
 
-/** What is said of a group, once it lies so many bytes further back. */
+/** Returns the footer entry of a group with its offsets increased by `by` bytes. */
 function moved(group: RowGroup, by: bigint): RowGroup {
   const columns = group.columns.map((column) => {
     const data = column.meta_data;
@@ -151,7 +151,7 @@ function moved(group: RowGroup, by: bigint): RowGroup {
   return { ...group, columns };
 }
 
-/** Everything may be null: a lead that no database can read has empty columns. */
+/** Returns the schema. Every column is optional, because a lead that SQLite cannot parse has nulls. */
 function schemaOf(columns: readonly Column[]): SchemaElement[] {
   return [
     { name: 'root', num_children: columns.length },
@@ -163,7 +163,7 @@ function schemaOf(columns: readonly Column[]): SchemaElement[] {
   ];
 }
 
-/** A column whose values are made when it is its turn, so that not all of them are in memory once more at the same time. */
+/** Returns a column whose values are created on access, so that only one column at a time is in memory twice. */
 function columnOf({ name, type }: Column, rows: Rows, at: number): ColumnSource {
   const { isHighCardinality, write } = encodings[type];
   const plain = isHighCardinality?.(rows, at) ?? false;
@@ -173,16 +173,16 @@ function columnOf({ name, type }: Column, rows: Rows, at: number): ColumnSource 
     get data() {
       return plain ? inUtf8(cells()) : cells().map(repeating(write));
     },
-    offsetIndex: false, // would say where pages begin in a group that is read whole
+    offsetIndex: false, // useless here: readers read whole groups
     ...(plain && ({ encoding: 'PLAIN', statistics: false } as const)),
   };
 }
 
-/** Holds the texts of one column after another: each is written before the next one's are made. Larger ones have their own. */
+/** A buffer for the texts of one column, reused because each column is written before the next one is read. Not kept if larger. */
 let inUse = Buffer.alloc(0);
 const KEPT_BYTES = 4 * 1024 * 1024;
 
-/** Texts in one buffer: one for each would be more work than to encode them. Good until the next call. */
+/** Returns the texts as slices of one buffer, because a buffer for each costs more than the encoding. Valid until the next call. */
 function inUtf8(cells: readonly ParquetCell[]): (Uint8Array | null)[] {
   const texts = cells.map((cell) => (cell === null ? null : String(cell)));
   const size = texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
@@ -197,7 +197,7 @@ function inUtf8(cells: readonly ParquetCell[]): (Uint8Array | null)[] {
   });
 }
 
-/** Most rows have the time of the row before. */
+/** Returns a writer that caches its last result: most rows have the same time as the row before. */
 function repeating(write: ColumnEncoding['write']) {
   let last: ParquetCell = null;
   let written: unknown = null;
@@ -210,13 +210,13 @@ function repeating(write: ColumnEncoding['write']) {
   };
 }
 
-/** Whether most of a column's cells differ, by a sample. */
+/** Whether more than three quarters of a sample of a column's cells are distinct. */
 function mostlyDistinct(rows: Rows, column: number): boolean {
   const some = rows.filter((_, at) => at % Math.ceil(rows.length / SAMPLE) === 0).map((row) => row[column]);
   return new Set(some).size > some.length * 0.75;
 }
 
-/** Null for what is no time, such as a year that has five digits. */
+/** Returns the converted time; null if the text is not a time, for example because its year has five digits. */
 function millisecondsOf<T>(cell: ParquetCell, write: (ms: number) => T): T | null {
   const ms = Date.parse(String(cell));
   return Number.isNaN(ms) ? null : write(ms);

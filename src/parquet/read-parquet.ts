@@ -11,18 +11,18 @@ import { DEFAULT_PARSERS } from 'hyparquet/src/convert.js';
 
 const compressors = { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)) };
 
-/** The library's own would take a byte-order mark off a text. */
+/** hyparquet's own parser would strip a byte-order mark from a text. */
 const parsers: ParquetParsers = {
   ...DEFAULT_PARSERS,
   stringFromBytes: (bytes) => bytes && Buffer.from(bytes).toString('utf8'),
 };
 
-/** A row: integers of 64 bits as bigint, times as Date, absent values as null or undefined. */
+/** A row, with 64-bit integers as bigint, times as Date, and absent values as null or undefined. */
 export type ParquetRow<Column extends string> = Readonly<Record<Column, unknown>>;
 
 /**
- * The rows of a Parquet file with these columns, one group of rows in memory at a time. A file that lacks one of the columns has
- * none. Throws when the file is no Parquet, or broken.
+ * Returns the rows of a Parquet file with these columns, with one row group in memory at a time; none if a column is missing.
+ * Throws if the file is not Parquet or is damaged.
  */
 export async function* readParquet<Column extends string>(
   content: Buffer | { readonly path: string },
@@ -40,7 +40,7 @@ export async function* readParquet<Column extends string>(
   }
 }
 
-/** The names of its columns. Throws when the file is no Parquet, or broken. */
+/** Returns the names of a file's columns. Throws if the file is not Parquet or is damaged. */
 export async function parquetColumns({ path }: { readonly path: string }): Promise<string[]> {
   const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(path));
   return schema.slice(1).map(({ name }) => name);
