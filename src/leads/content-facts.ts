@@ -1,21 +1,21 @@
 import type { Lead } from './lead.ts';
 
-/** What is kept beside a lead's JSON text, so that nobody has to read a million texts to count them. */
+/** Facts of a content that are stored beside its JSON text, so that queries need not parse the text. */
 export interface ContentFacts {
-  /** Null where the text has none. */
+  /** Null if the lead has none. */
   readonly serviceSlug: string | null;
-  /** Milliseconds since 1970, UTC; null where it cannot be read. */
+  /** Milliseconds since 1970, UTC; null if `created_at` is unreadable. */
   readonly createdAtMs: number | null;
   /**
-   * The lead's described fields as JSON in which NUL and halves of surrogate pairs are U+FFFD, as every store shows them:
-   * databases hold neither. Null where the text itself will do.
+   * The described fields of the lead as JSON with U+FFFD for NUL and lone surrogates, which databases cannot store. Null if nothing
+   * had to be replaced.
    */
   readonly readable: string | null;
-  /** The whole JSON text with the same replacements, for the JSON functions of databases. Null where the text itself will do. */
+  /** The whole JSON text with the same replacements, for the JSON functions of databases. Null if nothing had to be replaced. */
   readonly safeRaw: string | null;
 }
 
-/** Of a lead's JSON text as received; `parsed` is what it parses to, where somebody has done so already. */
+/** Returns the facts of a lead's JSON text as received. Pass `parsed` if the text has already been parsed. */
 export function factsOf(raw: string, parsed: unknown = JSON.parse(raw)): ContentFacts {
   const lead = parsed as Partial<Lead>;
   const { service_slug: slug, created_at: created } = lead;
@@ -27,16 +27,16 @@ export function factsOf(raw: string, parsed: unknown = JSON.parse(raw)): Content
   };
 }
 
-/** An escape that may stand for NUL or for a half of a pair. Unescaped they are no valid JSON, or no valid UTF-8. */
+/** An escape that may stand for NUL or a lone surrogate. Unescaped, these are not valid JSON or UTF-8. */
 const UNSTORABLE = /\\u(0000|d[89a-f])/i;
 
-/** Whether any text of a lead with this JSON may be one that databases cannot hold. */
+/** Whether a lead with this JSON may contain a text that databases cannot store. */
 export function mayHoldUnstorable(raw: string): boolean {
   return UNSTORABLE.test(raw);
 }
 
 const [HIGH, LOW] = ['\\\\u[dD][89abAB][\\da-fA-F]{2}', '\\\\u[dD][c-fC-F][\\da-fA-F]{2}'];
-/** Escapes that stay, and in `bad` those that stand for NUL or half of a pair. In runs, since a lead may hold millions. */
+/** Escapes to keep, and in `bad` those for NUL and lone surrogates. Matches runs, because a lead may contain millions. */
 const ESCAPES = new RegExp(
   `(?:${HIGH}${LOW}|\\\\[^u]){1,1000}|(?<bad>(?:\\\\u0000|${HIGH}(?!${LOW})|${LOW}){1,1000})`,
   'g',
@@ -44,8 +44,8 @@ const ESCAPES = new RegExp(
 const ESCAPE_LENGTH = '\\u0000'.length;
 
 /**
- * Returns a lead's JSON text with U+FFFD for NUL and for halves of surrogate pairs, which PostgreSQL and DuckDB refuse to read out of
- * JSON; all else stays to the last character. Null when nothing has to be replaced.
+ * Returns a lead's JSON text with U+FFFD for NUL and lone surrogates, which PostgreSQL and DuckDB refuse to extract from JSON. Keeps
+ * every other character. Null if nothing has to be replaced.
  */
 export function safeRaw(raw: string): string | null {
   if (!mayHoldUnstorable(raw)) return null;
@@ -82,10 +82,10 @@ function readable(lead: unknown): string | null {
   return replaced ? text : null;
 }
 
-/** How much of a text is split at once: ten megabytes of NUL would be an array of ten million strings. */
+/** Maximum characters to split at a time: ten megabytes of NUL would become an array of ten million strings. */
 const SLICE = 64 * 1024;
 
-/** A text as databases and readers of files can hold it: NUL and halves of surrogate pairs become U+FFFD. */
+/** Returns a text that databases and files in UTF-8 can hold: replaces NUL and lone surrogates by U+FFFD. */
 export function storable(text: string): string {
   if (!text.includes('\0')) return text.toWellFormed();
   let kept = '';
@@ -101,8 +101,8 @@ const TIME =
   /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+-])(\d\d)(?::?(\d\d))?)?$/i;
 
 /**
- * Reads an ISO 8601 date-time with any offset, or without one: then it counts as UTC. A 60th second is the minute after.
- * @returns milliseconds since 1970, rounded down; null for what is no such time
+ * Returns an ISO 8601 date-time in milliseconds since 1970, rounded down; null if the text is not one. Without an offset, the time is
+ * UTC. A 60th second is the next minute.
  */
 export function readTime(text: string): number | null {
   const [, year, month, day, hour, minute, second = '0', fraction = '0', sign, offsetHour, offsetMinute] =
@@ -110,7 +110,7 @@ export function readTime(text: string): number | null {
   if (year === undefined) return null;
   const date = new Date(0);
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  // Rounded to microseconds first, as PostgreSQL keeps them.
+  // Rounded to microseconds first, as in PostgreSQL.
   const ms = Math.floor(Math.round(Number(`0.${fraction}`) * 1e6) / 1e3);
   date.setUTCHours(Number(hour), Number(minute), Number(second), ms);
   const offsetMs = (Number(offsetHour ?? 0) * 60 + Number(offsetMinute ?? 0)) * 60_000;

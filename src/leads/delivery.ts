@@ -1,51 +1,48 @@
 import type { LeadId } from './lead.ts';
 
-/** What happened to a lead that a sink can ask to hear of. An `erased` lead has nothing left but its id. */
+/** An event of a lead that a sink can subscribe to. Of an `erased` lead only the id is left. */
 export type LeadEvent = 'created' | 'updated' | 'erased';
 
-/** `dead` was given up and `skipped` was left out on purpose, each with a reason. */
+/** State of a delivery. `dead` means given up, and `skipped` left out on purpose, each with a reason. */
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'skipped';
 
-/** One lead owed to one sink, with all that a sink needs to bring it there. */
+/** One lead owed to one sink, with everything that the sink needs to deliver it. */
 export interface Delivery {
-  /**
-   * Names this delivery for ever: the same over every attempt, over restarts and after a restored backup.
-   * Receivers recognise a repeat by it.
-   */
+  /** Idempotency key: the same for every attempt, after restarts and after a restored backup. Receivers recognise repeats by it. */
   readonly id: string;
   readonly source: string;
   readonly leadId: LeadId;
-  /** 1 for the content first seen; one more for each change. */
+  /** 1 for the first content; increases by one with each change. */
   readonly version: number;
   readonly event: LeadEvent;
-  /** Somebody asked for the lead to be sent again. */
+  /** Whether an operator requested the lead again. */
   readonly replay: boolean;
   readonly firstSeenAt: Date;
-  /** When this version was first listed; for an erased lead, when it was erased. */
+  /** When this version was first listed, or when the lead was erased. */
   readonly changedAt: Date;
-  /** The poll that first listed this version, by its number in the ledger. */
+  /** Number of the poll that first listed this version. */
   readonly poll?: number | undefined;
   readonly hash: string;
   /** The lead's JSON as received. */
   readonly raw: string;
 }
 
-/** The deliveries of one sink that are attempted together. A batch that is attempted again is the same batch. */
+/** The deliveries of one sink that are attempted together. Every attempt has the same batch. */
 export interface Batch {
-  /** Stable over attempts; sinks may derive names from it. Letters and digits. */
+  /** Stable over attempts, so sinks may derive names from it. Letters and digits. */
   readonly id: string;
   readonly sink: string;
   readonly createdAt: Date;
-  /** Never empty. In order of age. */
+  /** Oldest first. Never empty. */
   readonly deliveries: readonly Delivery[];
 }
 
-/** What travels through a carrier: which batch, and under which lease. Holds nobody's data. */
+/** A batch and its lease, for a carrier. Contains no personal data. */
 export interface BatchRef {
   readonly sink: string;
   readonly batch: string;
-  /** Fencing token: an attempt under another lease than the ledger's is refused. */
+  /** Fencing token: the ledger refuses an attempt under any other lease than the present one. */
   readonly lease: number;
-  /** The lease that this one took the place of: what still travels under it can be taken off its way. */
+  /** The former lease of the batch. A carrier can remove its job. */
   readonly replaces?: number | undefined;
 }

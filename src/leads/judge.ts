@@ -2,47 +2,47 @@ import type { DeliveryState } from './delivery.ts';
 import type { Outcome } from './outcome.ts';
 import type { SinkHealth } from './sink-health.ts';
 
-/** What the ledger knows of a delivery when its attempt ends. */
+/** What the ledger knows of a delivery at the end of an attempt. */
 export interface AttemptedDelivery {
-  /** Attempts that were counted before this one. */
+  /** Number of counted attempts before this one. */
   readonly attempts: number;
-  /** Failures that used up no attempt although the sink was not held: the sink was the likelier cause. */
+  /** Number of failures that did not count although the sink was not held: the sink was probably at fault. */
   readonly excused: number;
-  /** Since when it has waited for this attempt: its last one, or when it was owed. */
+  /** The end of the last attempt, or when the delivery was owed. */
   readonly waitingSince: Date;
   /** When this attempt began, by the present wall clock. */
   readonly startedAt: Date;
-  /** When this delivery was first refused, if ever. */
+  /** When the delivery was first refused; undefined if it never was. */
   readonly refusedAt: Date | undefined;
-  /** Somebody asked for it once more although it had been refused. */
+  /** Whether an operator retried the delivery after a refusal. */
   readonly retried: boolean;
-  /** It tells that a lead was erased, which not every destination knows. */
+  /** Whether this is an erasure notice, which not every destination accepts. */
   readonly ofErased: boolean;
   readonly outcome: Outcome;
 }
 
-/** What becomes of one delivery. */
+/** The new state of one delivery. */
 export interface Verdict {
   readonly state: Exclude<DeliveryState, 'skipped'>;
-  /** Attempts used up, this one included when it counts. */
+  /** Number of counted attempts, including this one if it counts. */
   readonly attempts: number;
-  /** Failures that used up no attempt although the sink was not held, this one included. */
+  /** Number of failures that did not count although the sink was not held, including this one. */
   readonly excused: number;
-  /** Set for `pending`. */
+  /** Set if the state is `pending`. */
   readonly nextAttemptAt: Date | undefined;
   readonly reason: string | undefined;
 }
 
-/** What an attempt means for its leads and for its sink. */
+/** What an attempt means for its deliveries and for its sink. */
 export interface Judgement {
   readonly health: SinkHealth;
   /** One per delivery, in order. */
   readonly verdicts: readonly Verdict[];
-  /** Refused deliveries that died since this moment are owed again: the fault was the endpoint's. */
+  /** Refused deliveries that became dead since this time are owed again: the endpoint was at fault. */
   readonly reviveSince: Date | undefined;
 }
 
-/** Decides what an attempt's outcomes mean. Pure; the ledger runs it inside the settling transaction. */
+/** Returns what the outcomes of an attempt mean. Pure; the ledger calls it inside the transaction that settles the attempt. */
 export type Judge = (
   sink: string,
   health: SinkHealth,

@@ -1,7 +1,7 @@
-/** A lead's identifier as the service gives it: a 64-bit integer, exact. */
+/** The service's identifier of a lead: an exact 64-bit integer. */
 export type LeadId = bigint;
 
-/** The fields of a lead, named as the service names them (service description, section 2). */
+/** The fields of a lead, under the service's names (service description, section 2). */
 export interface Lead {
   readonly id: LeadId;
   readonly service_name: string;
@@ -15,19 +15,19 @@ export interface Lead {
   readonly all_details_one_liner: string;
 }
 
-/** What the client answered to a question of the service; slugs may repeat within a lead. */
+/** A client's answer to a question of the service. Slugs may repeat within a lead. */
 export interface LeadAnswer {
   readonly question: string;
   readonly slug: string;
   readonly answer: string;
 }
 
-/** The largest id a lead can have: SQLite's and PostgreSQL's 64-bit integers end here. */
+/** Maximum id of a lead: the largest 64-bit integer of SQLite and PostgreSQL. */
 export const MAX_LEAD_ID = 2n ** 63n - 1n;
 
 /**
- * Reads a lead from the raw JSON text that the ledger keeps, exact for ids above 2^53.
- * The text was validated when it was listed; text that was not gives a lead with missing fields.
+ * Returns the lead in a JSON text from the ledger, with an exact id even above 2^53. Does not validate: the poll has done so. A text
+ * that was not validated may lack fields.
  */
 export function readLead(raw: string): Lead {
   const fields = JSON.parse(raw) as Omit<Lead, 'id'> & { id: number };
@@ -39,8 +39,8 @@ function readExactId(raw: string): LeadId {
 }
 
 /**
- * The lead's id as it is written in its JSON text: all digits of `9223372036854775807`, and `1e3` as `1e3`.
- * Undefined when the lead has no number as its id.
+ * Returns a lead's id as its JSON text spells it: every digit of `9223372036854775807`, and `1e3` as `1e3`. Undefined if the id is not
+ * a number.
  */
 export function readIdText(raw: string): string | undefined {
   let text: string | undefined;

@@ -1,58 +1,58 @@
 import type { ContentFacts } from './content-facts.ts';
 import type { LeadId } from './lead.ts';
 
-/** One element of a listing that keeps the service's description. */
+/** An element of a listing that conforms to the service's description. */
 export interface ListedLead {
   readonly kind: 'lead';
-  /** 0-based place in the listing. */
+  /** Index in the listing, from 0. */
   readonly position: number;
   readonly id: LeadId;
   /** The JSON text of the element exactly as received; it is the truth about the lead. */
   readonly raw: string;
-  /** SHA-256 over the raw bytes, the first 128 bits in hex. Equal hashes mean equal content. */
+  /** The first 128 bits of SHA-256 over the bytes of `raw`, in hex. Equal hashes mean equal content. */
   readonly hash: string;
-  /** Of `raw`. */
+  /** Facts of `raw`. */
   readonly facts: ContentFacts;
 }
 
-/** One element of a listing that breaks the service's description: set aside with the reason. */
+/** An element of a listing that breaks the service's description, with the reason. */
 export interface RejectedLead {
   readonly kind: 'rejected';
   readonly position: number;
-  /** The id, when one could be read; lets a later listing show that the lead came right. */
+  /** The id, if it is readable. By it a later listing can resolve the rejection. */
   readonly id: LeadId | undefined;
   readonly raw: string;
   readonly hash: string;
-  /** What is wrong, in words, without any of the lead's own text. */
+  /** What is wrong, without text of the lead. */
   readonly reason: string;
-  /** Where in the lead: `client_address.friendly_address`, or empty for the lead as a whole. */
+  /** The faulty field: `client_address.friendly_address`, or empty for the lead as a whole. */
   readonly path: string;
 }
 
-/** An element of a listing that was looked into. */
+/** A parsed element of a listing. */
 export type ListedItem = ListedLead | RejectedLead;
 
-/** One element as it was cut out of a listing: it is looked into only where its content is not known already. */
+/** An element of a listing before parsing. It is parsed only if its content is not known yet. */
 export interface ListedElement {
-  /** 0-based place in the listing. */
+  /** Index in the listing, from 0. */
   readonly position: number;
-  /** The id that it bears at its beginning; undefined: only looking into it tells. */
+  /** The id, if the element begins with it; undefined if only parsing reveals it. */
   readonly id: LeadId | undefined;
-  /** As that of the lead. */
+  /** The hash that the lead has. */
   readonly hash: string;
-  /** @throws SourceError `protocol` when it is not JSON in UTF-8, and where it ends cannot be told: what follows cannot be read */
+  /** Parses the element. @throws SourceError `protocol` if it is not JSON in UTF-8 and its end is uncertain: the rest is then unreadable */
   read(): ListedItem;
 }
 
-/** A run of elements of a listing. The next listing is likely to have most of its blocks in common with this one. */
+/** Consecutive elements of a listing. Two listings in a row usually have most blocks in common. */
 export interface ListedBlock {
   /**
-   * SHA-256 over the bytes from the end of the block before to the end of its last element, the first 128 bits in hex; undefined
-   * where that cannot be told.
+   * The first 128 bits of SHA-256 over the bytes from the end of the previous block to the end of the last element, in hex. Undefined
+   * if the block cannot be recognised.
    */
   readonly hash: string | undefined;
-  /** How many elements it has; at least one. */
+  /** Number of elements, at least 1. */
   readonly size: number;
-  /** Cut out when they are asked for. */
+  /** Splits the block and returns its elements. */
   elements(): readonly ListedElement[];
 }

@@ -1,9 +1,9 @@
-/** What is remembered of the last listing that was recorded to its end, to recognise the same one again. The ledger reads nothing into it. */
+/** The listing marker: recognises the last complete listing. The ledger stores it without interpreting it. */
 export interface ListingMark {
-  /** The address it came from; a mark of another address is not used. */
+  /** The address of the listing. A marker of another address is not used. */
   readonly url: string;
-  /** Verbatim, weak ones too (RFC 9110, section 8.8.3). */
+  /** The ETag as received, strong or weak (RFC 9110, section 8.8.3). */
   readonly etag: string | undefined;
-  /** When that listing was read, in ms since 1970: a service or cache that says "unchanged" ever since is not believed for ever. */
+  /** When the listing was read, in ms since 1970. A service or cache that answers "unchanged" is trusted only for a limited time. */
   readonly readAt?: number | undefined;
 }

@@ -1,7 +1,7 @@
 import { isSamePhone, normalisedEmail, normalisedPhone } from './contact.ts';
 import type { Subject } from './person.ts';
 
-/** Whether the JSON of a lead, as received, is about that person. Of a rejected lead, which may be any JSON or none, searches all text. */
+/** Whether the JSON of a lead, as received, is about a person. Searches all text of a rejected lead, which may be any JSON or none. */
 export function matchesPerson(raw: string, subject: Subject): boolean {
   if (subject.kind === 'lead' || raw === '') return false;
   const parsed = parsedOf(raw);
@@ -21,7 +21,7 @@ function mentionsEmail(one: unknown, contact: string): boolean {
   return typeof one === 'string' && one.toLowerCase().includes(normalisedEmail(contact));
 }
 
-/** Finds a phone number within other text, however its digits are grouped, with `+` or `00` in front. */
+/** Whether a text contains a phone number, with any grouping of the digits and with `+` or `00` in front. */
 function mentionsPhone(one: unknown, contact: string): boolean {
   if (typeof one !== 'string') return false;
   const wanted = normalisedPhone(contact);
@@ -31,12 +31,12 @@ function mentionsPhone(one: unknown, contact: string): boolean {
   return texts.some((text) => text.includes(wanted) || text.includes(wanted.replace(/^\+/, '00')));
 }
 
-/** A JSON number has neither a plus sign nor leading zeros. */
+/** Whether a JSON number is the phone number: it has neither a plus sign nor leading zeros. */
 function isPhoneAsNumber(one: unknown, contact: string): boolean {
   return typeof one === 'number' && String(one) === normalisedPhone(contact).replace(/^[+0]+/, '');
 }
 
-/** Whether any text or number in a value satisfies `holds`. Does not recurse: a lead can be rejected for being nested too deeply. */
+/** Whether any text or number in a value satisfies `holds`. Not recursive, because a rejected lead may be nested too deeply. */
 function anyOf(value: unknown, holds: (one: unknown) => boolean): boolean {
   const left = [value];
   while (left.length > 0) {
@@ -47,7 +47,7 @@ function anyOf(value: unknown, holds: (one: unknown) => boolean): boolean {
   return false;
 }
 
-/** Parses JSON. Text that is not JSON, such as a truncated lead, is returned as text with its escapes decoded. */
+/** Returns the parsed JSON. If the text is not JSON, for example because a lead is truncated, returns it with its escapes decoded. */
 function parsedOf(raw: string): unknown {
   try {
     return JSON.parse(raw);

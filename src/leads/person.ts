@@ -1,73 +1,73 @@
 import type { LeadId } from './lead.ts';
 
-/** Whom a request is about: a lead, or everybody with this email address or phone number. */
+/** The subject of a privacy request: a lead, or every person with this email address or phone number. */
 export type Subject =
   | { readonly kind: 'lead'; readonly lead: LeadId }
   | { readonly kind: 'email' | 'phone'; readonly contact: string };
 
-/** A lead by its name. */
+/** The key of a lead: its id is unique within its source. */
 export interface LeadKey {
   readonly source: string;
   readonly leadId: LeadId;
 }
 
-/** An element of a listing that was set aside, by its source and the hash of its text: the same in every ledger and mirror. */
+/** The key of a rejected lead: its source and the hash of its text, the same in every ledger and mirror. */
 export interface RejectedKey {
   readonly source: string;
   readonly hash: string;
 }
 
-/** What a store holds of a person: leads, and elements of listings that were set aside. */
+/** The data of a person in a store: leads and rejected leads. */
 export interface Person {
   readonly leads: readonly LeadKey[];
   readonly rejected: readonly RejectedKey[];
 }
 
-/** What was taken out of the ledger. */
+/** The numbers of rows that an erasure changed in the ledger. */
 export interface ErasureCounts {
   readonly versions: number;
   readonly rejected: number;
   /** Attempts whose answer or error was removed. */
   readonly attempts: number;
-  /** Deliveries that were pending or dead, and are skipped. */
+  /** Pending and dead deliveries that became skipped. */
   readonly skipped: number;
-  /** Deliveries that are being attempted at this moment: erase again when they have ended. */
+  /** Deliveries that are being attempted now: erase again after these attempts. */
   readonly underWay: number;
 }
 
-/** How far a sink has been told that leads were erased; each is a number of leads. */
+/** The progress of an erasure at one sink, in numbers of leads. */
 export interface SinkErasure {
   readonly sink: string;
-  /** The sink got them, or may have got them. */
+  /** Leads that were delivered to the sink, or may have been. */
   readonly had: number;
-  /** Of these it took so many for certain. */
+  /** Leads among these that were certainly delivered. */
   readonly certain: number;
-  /** It took the word that they are erased. */
+  /** Leads whose erasure notice was delivered. */
   readonly told: number;
-  /** It is owed that word. */
+  /** Leads whose erasure notice is pending. */
   readonly owed: number;
-  /** It refused that word, which nobody repeats by themselves. */
+  /** Leads whose erasure notice the sink refused. leadsync does not retry these by itself. */
   readonly refused: number;
-  /** Nothing goes there until somebody resumes it. */
+  /** Whether the sink is paused, so that notices wait for an operator. */
   readonly paused: boolean;
 }
 
-/** Where a sink brought leads until it was configured to bring them elsewhere. */
+/** A destination of a sink before its configuration changed. */
 export interface FormerDestination {
   readonly sink: string;
   readonly place: string;
   readonly until: Date;
-  /** So many of the leads it got there, or may have got. */
+  /** Number of the leads that were delivered there, or may have been. */
   readonly had: number;
 }
 
-/** A lead that was erased, where some place was not reached yet. */
+/** An erased lead whose erasure has not reached every destination. */
 export interface UnfinishedErasure extends LeadKey {
   readonly erasedAt: Date;
 }
 
-/** Everything that is held of a person: rows by table, their values by column. Personal data. */
+/** All stored data of a person: rows by table, values by column. Personal data. */
 export type PersonRecord = Readonly<Record<string, readonly Readonly<Record<string, PersonValue>>[]>>;
 
-/** A value of such a row; from a column of JSON an array or object. */
+/** A value of a row in a `PersonRecord`. A JSON column has an array or object. */
 export type PersonValue = string | number | null | object;

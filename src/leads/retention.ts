@@ -1,8 +1,8 @@
-/** The kinds of data that can be kept for a time only. None of them takes a lead's id along. */
+/** The kinds of data that `retention` can limit. It never removes the id of a lead. */
 export const RETAINED = ['leads', 'versions', 'attempts', 'rejected_leads'] as const;
 
-/** A name of `RETAINED`; under it `retention` in the configuration says how long. */
+/** A kind of data, and the option of that name under `retention` in the configuration. */
 export type RetainedKind = (typeof RETAINED)[number];
 
-/** How long each kind is kept, in ms; absent: for ever. */
+/** Maximum age of each kind of data, in ms. A missing kind is kept for ever. */
 export type Retention = Readonly<Partial<Record<RetainedKind, number | undefined>>>;

@@ -1,32 +1,33 @@
-/** So many leads in a row that are refused, with none getting through, hold the sink. */
+/** Number of leads refused in a row, with none delivered in between, that holds a sink. */
 export const REFUSALS_BEFORE_HOLD = 5;
 
-/** How a sink is doing, as the ledger keeps it. Shared by every process that delivers. */
+/** The health of a sink. The ledger stores it, so every process that delivers shares it. */
 export interface SinkHealth {
-  /** The last attempts while it was not held, oldest first: `+` the destination answered, `-` it was unavailable. Bounded. */
+  /** The last attempts while it was not held, oldest first: `+` if the destination answered, `-` if it was unavailable. Limited in length. */
   readonly recent: string;
-  /** Leads in a row that were refused while none got through, and since when. */
+  /** Number of leads refused in a row since the last delivered one. */
   readonly refusals: number;
+  /** When the first of these was refused. */
   readonly refusingSince: Date | undefined;
-  /** Set while the sink is held: leads wait, and one probe at a time goes out. */
+  /** Set while the sink is held: leads wait, and leadsync sends one probe at a time. */
   readonly heldSince: Date | undefined;
   readonly heldReason: string | undefined;
-  /** When the next probe may go out; set while held. */
+  /** When the next probe is due. Set while the sink is held. */
   readonly probeAt: Date | undefined;
-  /** Probes that failed since the sink was held; the wait between them grows with it. */
+  /** Number of failed probes since the sink was held. The wait between probes grows with it. */
   readonly probes: number;
   /**
-   * Set while the sink recovers from a hold: at most so many batches may be on their way at once. Also set while it is held because the
-   * destination asked for a pause: it recovers with so many.
+   * Maximum concurrent batches. Set while the sink recovers from a hold, and while it is held because the destination asked for a pause:
+   * it then recovers with this limit.
    */
   readonly places: number | undefined;
   readonly lastDeliveredAt: Date | undefined;
-  /** Set while somebody, or a destination that is gone, has paused the sink. */
+  /** Set while the sink is paused, by an operator or because its destination is gone. */
   readonly pausedSince: Date | undefined;
   readonly pausedReason: string | undefined;
 }
 
-/** The health of a sink that was never attempted; also where a resume begins anew. */
+/** The health of a sink before its first attempt, and after a resume. */
 export const HEALTHY: SinkHealth = {
   recent: '',
   refusals: 0,
@@ -41,7 +42,7 @@ export const HEALTHY: SinkHealth = {
   pausedReason: undefined,
 };
 
-/** What a delivery waits for while its sink is held back: due or not, it goes nowhere. */
+/** Why a delivery waits although it may be due, for each reason that its sink gets nothing. */
 export const HELD_BACK = {
   paused: 'waits until its sink is resumed',
   held: 'waits until its sink works again',
