@@ -15,7 +15,7 @@ import type { Relation } from './relation.ts';
 import { tables } from './tables.ts';
 import { views } from './views.ts';
 
-/** Every documented query. Adding one adds an import and a word here. */
+/** Every documented query. A new query needs an import and an entry here. */
 export const queries: readonly Query[] = [
   leadsByDay,
   speedToLead,
@@ -31,16 +31,16 @@ export const queries: readonly Query[] = [
   missing,
 ];
 
-/** Every table and view that people may query. */
+/** Every public table and view. */
 export const relations: readonly Relation[] = [...tables, ...views];
 
-/** What holds no personal data and `deploy/postgres/analyst-role.sql` opens; everything else stays closed to that role. */
+/** The relations without personal data, which `deploy/postgres/analyst-role.sql` grants. That role may read no others. */
 export const openToAnalysts: readonly string[] = [
   'polls',
   ...views.map(({ name }) => name).filter((name) => name !== 'v_leads'),
 ];
 
-/** Whether a documented query reads only that. */
+/** Whether a documented query reads only relations that analysts may read. */
 export function isOpenToAnalysts(sql: string): boolean {
   const closed = relations.filter(({ name }) => !openToAnalysts.includes(name));
   return !closed.some(({ name }) => new RegExp(`\\b(FROM|JOIN) ${name}\\b`).test(sql));

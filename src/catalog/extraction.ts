@@ -1,33 +1,33 @@
-/** How the rows of a relation are taken away: in which order they can be read in parts, and what of them is new. */
+/** How an export reads the rows of a relation: in which order, and which rows are new. */
 export interface Extraction {
-  /** Columns that say where a part ends, so that each is found by an index and read for itself. Empty: read in one go. */
+  /** Columns of the keyset pages in which an index finds the rows. Empty: the export reads all rows with one query. */
   readonly order: readonly string[];
-  /** Several rows may agree in the order: they stay together in a part. Elsewhere no two do. */
+  /** Whether several rows may be equal in `order`. A page then contains all of them. */
   readonly ties?: true;
   /**
-   * SQL for rows that came or changed at `:since` or later (`:sinceMs` in ms since 1970). It may hold for others too, never for fewer: a
-   * row must not fall between two exports. Without it the relation is always taken whole.
+   * SQL for rows that were added or changed at `:since` (`:sinceMs` in ms since 1970) or later. May select more rows but never fewer, so
+   * that no row is missing between two exports. Without it, every export contains the whole relation.
    */
   readonly since?: string;
-  /** The time by whose day they are partitioned. Without it they are one file. */
+  /** The time whose day partitions the rows. Without it, the rows are in one file. */
   readonly day?: string;
 }
 
-/** SQL for a lead that has another content, went missing or came back at `:since` or later. Tables of leads share it, so one export has the same leads in all of them. */
+/** SQL for a lead that changed, was gone or came back at `:since` or later. All tables of leads use it, so an export has the same leads in each. */
 const leadChanged = (id: string, name: string) =>
   `EXISTS (SELECT 1 FROM lead_versions e WHERE e.source = ${name}.source AND e.lead_id = ${name}.${id} AND e.valid_from >= :since)
    OR (source, ${id}) IN (SELECT source, id FROM _presence WHERE noted_at >= :sinceMs)`;
 
-/** SQL for a lead whose erasure was begun or went on at `:since` or later. */
+/** SQL for a lead whose erasure began or continued at `:since` or later. */
 const ERASED =
   '(source, lead_id) IN (SELECT source, id FROM _erased WHERE erased_at >= :sinceMs OR coalesce(finished_at, :sinceMs) >= :sinceMs)';
 
-/** SQL for a source whose first poll ended at `:since` or later: only from then on is it known which leads are backfill. */
+/** SQL for a source whose first poll with new leads ended at `:since` or later: only then is it known which leads are backfill. */
 const FIRST_POLL_ENDED = `source IN (SELECT o.source FROM _sources o WHERE (SELECT coalesce(p.finished_at, :since) FROM polls p
    WHERE p.source = o.source AND p.leads_new > 0 ORDER BY p.poll_id LIMIT 1) >= :since)`;
 
 const ISO = '%Y-%m-%dT%H:%M:%fZ';
-/** SQL for when an attempt ended, and so could be written. */
+/** SQL for the end of an attempt, when its row was written. */
 const ATTEMPT_ENDED = `strftime('${ISO}', coalesce(last_started_at, started_at), (duration_ms / 1000.0) || ' seconds')`;
 
 const WHOLE: Extraction = { order: [] };
@@ -61,7 +61,7 @@ const extractions: Readonly<Record<string, Extraction>> = {
   },
   rejected_leads: {
     order: ['rejected_id'],
-    // Only an erasure empties a text, and it may find the element by the text alone, without a lead.
+    // Only an erasure empties a text. It may find a rejected lead by its text alone, so `_erased` does not have to list the lead.
     since: "(resolved_at IS NULL OR resolved_at >= :since OR raw = '')",
   },
   v_leads: { order: ['source', 'id'], since: `(${leadChanged('id', 'v_leads')})`, day: 'created_at' },
@@ -85,13 +85,13 @@ const extractions: Readonly<Record<string, Extraction>> = {
   },
   v_lead_timeline: {
     order: [],
-    // An attempt is written when it ends, under the time at which it began.
+    // An attempt is written when it ends, with the time of its start.
     since: `("at" >= strftime('${ISO}', :since, '-1 hour') OR ${ERASED})`,
     day: 'at',
   },
 };
 
-/** How the rows of that relation are taken away. */
+/** Returns how an export reads the rows of a relation. */
 export function extractionOf(relation: string): Extraction {
   return extractions[relation] ?? WHOLE;
 }

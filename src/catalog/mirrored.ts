@@ -1,28 +1,28 @@
 import { always, type Column, maybe } from './relation.ts';
 import { tables } from './tables.ts';
 
-/** A table of the ledger that is brought to another store row by row, by the rows' numbers. */
+/** A table of the ledger that the mirror copies to another store, row by row, in the order of the rows' numbers. */
 export interface Mirrored {
   readonly name: string;
-  /** The column that numbers its rows, growing with time: what has a greater one than the last that was brought is new. */
+  /** The column that numbers the rows, increasing with time. Rows with a number above the checkpoint are new. */
   readonly number: string;
-  /** The columns that name a row for ever, also where a ledger was made anew and counts from 1 again. */
+  /** The columns that identify a row for ever, even if a new ledger counts from 1 again. */
   readonly key: readonly string[];
-  /** Columns that never change: where they differ from a row of the same number, that one is of a ledger that went another way. */
+  /** Columns that never change. If a stored row of the same number has other values, a ledger before a rollback wrote it. */
   readonly fixed: readonly string[];
   readonly columns: readonly Column[];
-  /** Reckoned from other rows: what the ledger no longer knows of it is of no use to anybody. */
+  /** Whether the rows are computed from other rows. Rows that the ledger no longer has are then useless. */
   readonly derived?: true;
-  /** The ledger tells its times as ms since 1970 and not as ISO 8601: neither side has to spell and read them. */
+  /** Whether the ledger returns times in ms since 1970 instead of ISO 8601, which saves formatting and parsing. */
   readonly timesInMs?: true;
-  /** Few rows are unsettled at a time: a long round looks at them again and again. */
+  /** Whether few rows are unsettled at a time, so that a long round compares them repeatedly. */
   readonly fewUnsettled?: true;
 }
 
-/** The columns of a version that are its content. */
+/** The columns of a version that contain its content. */
 const CONTENT: readonly string[] = ['raw', '_leadsync_replaced', '_leadsync_original'];
 
-/** The contents of versions, by the versions' numbers. */
+/** The contents of versions, by the numbers of the versions. */
 export const leadContents: Mirrored = {
   name: 'lead_contents',
   number: '_leadsync_no',
@@ -33,7 +33,7 @@ export const leadContents: Mirrored = {
   ),
 };
 
-/** What is brought, in this order: what happened last is asked for first, so that nothing settles unseen in between. */
+/** The mirrored tables, in the order in which a round copies them. */
 export const mirrored: readonly Mirrored[] = [
   {
     ...table('polls'),
@@ -47,7 +47,7 @@ export const mirrored: readonly Mirrored[] = [
     fixed: ['source', 'hash'],
   },
   {
-    // Without its content, which is brought where the other store does not have it already.
+    // Without the content, which the mirror copies only if the other store does not have it.
     ...table('lead_versions'),
     number: '_leadsync_no',
     fixed: ['source', 'lead_id', 'version', 'valid_from', '_leadsync_hash'],
@@ -55,7 +55,7 @@ export const mirrored: readonly Mirrored[] = [
     timesInMs: true,
   },
   {
-    // Those that failed: what delivered is told with its delivery.
+    // Only failed attempts: a delivery contains the attempt that delivered it.
     ...table('attempts'),
     number: '_leadsync_no',
     fixed: ['delivery_id', 'started_at'],
@@ -64,7 +64,7 @@ export const mirrored: readonly Mirrored[] = [
     ...table('deliveries'),
     number: '_leadsync_no',
     fixed: ['source', 'lead_id', 'owed_at'],
-    // What an id is made of, in place of the id; and the attempt that delivered.
+    // The parts of the id instead of the id, and the attempt that delivered.
     columns: [
       ...table('deliveries').columns.filter(({ name }) => !['delivery_id', 'replay'].includes(name)),
       always('named', 'text', ''),
@@ -106,7 +106,7 @@ export const mirrored: readonly Mirrored[] = [
     ],
   },
   {
-    // The last, and by the mirror itself, so that whatever it read of a lead before that was erased is removed behind it.
+    // Last, so that the mirror erases what the same round copied of a lead before its erasure.
     name: '_erased',
     number: 'erased_no',
     key: ['source', 'id'],

@@ -1,21 +1,21 @@
-/** Something that a documented query asks for: `:since` in its SQL. */
+/** A parameter of a documented query: `:since` in its SQL. */
 export interface Parameter {
   readonly name: string;
   readonly type: 'time' | 'id' | 'text';
   readonly means: string;
-  /** Days back from now, where nothing is given for a time. */
+  /** Default of a time, in days before now. */
   readonly daysAgo?: number;
-  /** What stands for it in the documentation, where nothing else can. */
+  /** Value in the documentation, if there is no default. */
   readonly example?: string;
 }
 
-/** A question about the store that is documented, and runs as it is on every engine that holds the store. */
+/** A documented query. Its SQL runs unchanged on every engine that holds the store. */
 export interface Query {
   /** `leadsync query @name` */
   readonly name: string;
   /** The question, in a few words. */
   readonly asks: string;
-  /** What has to be known to read the answer. */
+  /** What a reader of the answer has to know. */
   readonly notes: string;
   readonly parameters: readonly Parameter[];
   readonly sql: string;
@@ -24,15 +24,15 @@ export interface Query {
 /** The engines that hold the store. */
 export type Engine = 'sqlite' | 'postgres';
 
-/** From when on leads count, unless another time is asked for. */
+/** The parameter for the earliest creation time of leads. */
 export const since: Parameter = {
   name: 'since',
   type: 'time',
-  means: 'leads that were created from then on',
+  means: 'only leads created at this time or later',
   daysAgo: 30,
 };
 
-/** The query as it can be pasted into a tool of that engine, with each parameter's default or example in its place. */
+/** Returns the SQL to paste into a tool of that engine, with the default or example of each parameter. */
 export function pasted({ sql, parameters }: Query, engine: Engine): string {
   return parameters.reduce(
     (text, parameter) => text.replaceAll(`:${parameter.name}`, pastedValue(parameter, engine)),
@@ -40,7 +40,7 @@ export function pasted({ sql, parameters }: Query, engine: Engine): string {
   );
 }
 
-/** What stands for a parameter in a pasted query: its default or example. */
+/** Returns the SQL of a parameter's default or example. */
 export function pastedValue({ type, daysAgo, example = '' }: Parameter, engine: Engine): string {
   if (daysAgo !== undefined)
     return engine === 'sqlite'

@@ -1,4 +1,4 @@
-/** What a column holds, the same in every store: SQLite writes times as `YYYY-MM-DDTHH:MM:SS.sssZ`, and true and false as 1 and 0. */
+/** The type of a column, the same in every store. SQLite stores times as `YYYY-MM-DDTHH:MM:SS.sssZ`, and true and false as 1 and 0. */
 export type ColumnType =
   | 'text'
   | 'bigint'
@@ -14,51 +14,51 @@ export type ColumnType =
 export interface Column {
   readonly name: string;
   readonly type: ColumnType;
-  /** One plain sentence: the comment that tools show. */
+  /** The comment that tools show: one plain sentence. */
   readonly means: string;
-  /** Never null. */
+  /** Whether the column is never null. */
   readonly required: boolean;
-  /** All that it can be, where that is a few words. */
+  /** The possible values, if they are a few words. */
   readonly values?: readonly string[];
-  /** It can hold something of a person: an erasure looks for them where it is. */
+  /** Whether the column may contain personal data. An erasure searches such columns. */
   readonly personal?: boolean;
 }
 
-/** A table or view of the synced store, by the same name and with the same columns wherever it is. */
+/** A table or view of the synced store, with the same name and columns in every store. */
 export interface Relation {
   readonly name: string;
   readonly kind: 'table' | 'view';
-  /** What one row stands for. */
+  /** What one row represents. */
   readonly grain: string;
-  /** The columns that name a row; empty where nothing does. */
+  /** The columns that identify a row; empty if none do. */
   readonly key: readonly string[];
-  /** What has to be known to read it right. */
+  /** What a reader has to know. */
   readonly notes: string;
   readonly columns: readonly Column[];
 }
 
-/** The comment on the relation as a whole. */
+/** Returns the comment on the relation as a whole. */
 export function commentOf({ grain, key, notes }: Relation): string {
   const named = key.length === 0 ? '' : ` Key: ${key.join(', ')}.`;
   return `One row per ${grain}.${named}${notes === '' ? '' : ` ${notes}`}`;
 }
 
-/** A column that is never null. */
+/** Returns a column that is never null. */
 export function always(name: string, type: ColumnType, means: string): Column {
   return { name, type, means, required: true };
 }
 
-/** A text that is never null, and always one of these words. */
+/** Returns a text column that is never null and always has one of these values. */
 export function oneOf(name: string, values: readonly string[], means: string): Column {
   return { ...always(name, 'text', means), values };
 }
 
-/** A column that may be null. */
+/** Returns a column that may be null. */
 export function maybe(name: string, type: ColumnType, means: string): Column {
   return { name, type, means, required: false };
 }
 
-/** A column that can hold something of a person, which its comment says. */
+/** Returns the column, marked as possibly containing personal data. Its comment says so. */
 export function personal(column: Column, says = 'Personal data.'): Column {
   return { ...column, means: `${column.means} ${says}`, personal: true };
 }

@@ -5,16 +5,16 @@ const source = always('source', 'text', "The source in leadsync's configuration.
 const sink = always('sink', 'text', "The sink's name in leadsync's configuration.");
 const leadId = always('lead_id', 'bigint', "The service's identifier of the lead.");
 const clientKey =
-  'Joins the leads of one client: a hash, keyed with store.client_key, of the email address in lower case, or of the phone number where there is none.';
+  'Identifies the client: a hash, keyed with store.client_key, of the email address in lower case, or of the phone number if there is no email address.';
 
 const owedAt = always('owed_at', 'time', 'Since when the lead is owed to the sink.');
 const isBackfill = always(
   'is_backfill',
   'boolean',
-  'Whether the lead was there before the first poll that listed any lead of its source, or was owed to the sink by a later backfill. Such leads are old when they come.',
+  'Whether the lead is older than the first poll that found leads in its source, or is owed to the sink by a later backfill. Such leads are old on delivery.',
 );
 
-/** The views of the synced store: the stable contract for people's own queries. */
+/** The views of the synced store: a stable contract for queries of the users. */
 export const views: readonly Relation[] = [
   {
     name: 'v_leads',
@@ -29,20 +29,20 @@ export const views: readonly Relation[] = [
     kind: 'view',
     grain: 'lead, without personal data',
     key: ['source', 'id'],
-    notes: 'No name, email address, phone number, address or free text: for those who count and compare.',
+    notes: 'Without name, email address, phone number, address and free text. For statistics.',
     columns: [
       source,
       always('id', 'bigint', "The service's identifier of the lead."),
       always('service_name', 'text', 'Display name of the service category.'),
       always('service_slug', 'text', 'Slug of the service category.'),
-      always('created_at', 'time', 'When the lead was created, as the service says.'),
+      always('created_at', 'time', 'When the lead was created, according to the service.'),
       always('created_day', 'day', 'The UTC day of created_at.'),
       always('created_weekday', 'integer', 'The UTC day of the week of created_at: 0 is Sunday, 6 Saturday.'),
       always('created_hour', 'integer', 'The UTC hour of the day of created_at: 0 to 23.'),
       always(
         'created_hour_number',
         'bigint',
-        'Whole hours from the beginning of 1970 to created_at: subtract two to know how many lie between.',
+        'Whole hours from the beginning of 1970 to created_at. The difference of two values is the number of hours between them.',
       ),
       always('has_email', 'boolean', 'Whether the client gave an email address.'),
       always('has_phone', 'boolean', 'Whether the client gave a phone number.'),
@@ -51,19 +51,19 @@ export const views: readonly Relation[] = [
       maybe(
         'client_key',
         'text',
-        `${clientKey} Null without such a key in the configuration, for a client without both, and for the moment until a new lead is keyed.`,
+        `${clientKey} Null without store.client_key in the configuration, for a client with neither, and briefly for a new lead.`,
       ),
     ],
   },
   {
     name: 'v_clients',
     kind: 'view',
-    grain: 'client, as far as they can be told apart without personal data',
+    grain: 'client, as far as client_key identifies them',
     key: ['client_key'],
     notes: 'Empty without store.client_key in the configuration.',
     columns: [
       always('client_key', 'text', clientKey),
-      always('leads', 'bigint', 'How many leads the client has, of all sources and time.'),
+      always('leads', 'bigint', 'Number of leads of the client, in all sources and at any time.'),
       maybe('first_created_at', 'time', 'When the first lead of the client was created.'),
       maybe('last_created_at', 'time', 'When the last lead of the client was created.'),
     ],
@@ -71,9 +71,9 @@ export const views: readonly Relation[] = [
   {
     name: 'v_lead_timeline',
     kind: 'view',
-    grain: 'thing that happened to a lead',
+    grain: 'event in the history of a lead',
     key: [],
-    notes: 'Ask for one lead, by source and lead_id, in order of at.',
+    notes: 'Select one lead by source and lead_id, ordered by at.',
     columns: [
       source,
       leadId,
@@ -87,25 +87,25 @@ export const views: readonly Relation[] = [
       maybe(
         'detail',
         'text',
-        'For a change: the names of the fields, as a JSON array. For an attempt: why it failed.',
+        'For a change: the names of the changed fields, as a JSON array. For an attempt: why it failed.',
       ),
     ],
   },
   {
     name: 'v_speed_to_lead',
     kind: 'view',
-    grain: 'lead and sink that it was delivered to for the first time',
+    grain: 'lead and sink, for the first delivery',
     key: ['source', 'lead_id', 'sink'],
     notes:
-      'Replays are left out, and updates. A lead is not here for a sink that has it as an update alone. Exact to the millisecond; negative where created_at lies ahead of the clock. Joined with v_leads_no_pii, both have source, service_slug, created_at and first_seen_at: name the one that you mean.',
+      'Without replays and updates, so a lead is missing for a sink that got it only as an update. Exact to the millisecond; negative if created_at is ahead of the clock. In a join with v_leads_no_pii, qualify source, service_slug, created_at and first_seen_at, which both have.',
     columns: [
       source,
       leadId,
       sink,
       always('service_slug', 'text', 'Slug of the service category.'),
-      always('created_at', 'time', 'When the lead was created, as the service says.'),
+      always('created_at', 'time', 'When the lead was created, according to the service.'),
       always('first_seen_at', 'time', 'When leadsync first listed it.'),
-      always('delivered_at', 'time', 'When the sink had it.'),
+      always('delivered_at', 'time', 'When the destination acknowledged it.'),
       always('created_to_seen_seconds', 'double', 'Seconds from created_at to first_seen_at.'),
       always('seen_to_delivered_seconds', 'double', 'Seconds from first_seen_at to delivered_at.'),
       always(
@@ -120,16 +120,16 @@ export const views: readonly Relation[] = [
   {
     name: 'v_speed_to_lead_all',
     kind: 'view',
-    grain: 'lead and sink that it is owed to as a new lead: also those that wait, or were given up',
+    grain: 'lead and sink, for a lead that is owed as a new one, even if it is pending or dead',
     key: ['source', 'lead_id', 'sink'],
     notes:
-      'Ask this one how fast leads arrive: v_speed_to_lead shows only those that did, so it looks best while a sink is down. Take rows that are not is_backfill.',
+      'Use this view to measure how fast leads are delivered: v_speed_to_lead contains only delivered leads, so it looks best while a sink does not work. Select rows where is_backfill is false.',
     columns: [
       source,
       leadId,
       sink,
       always('service_slug', 'text', 'Slug of the service category.'),
-      always('created_at', 'time', 'When the lead was created, as the service says.'),
+      always('created_at', 'time', 'When the lead was created, according to the service.'),
       always('first_seen_at', 'time', 'When leadsync first listed it.'),
       owedAt,
       isBackfill,
@@ -138,8 +138,8 @@ export const views: readonly Relation[] = [
         ['delivered', 'pending', 'dead'],
         'delivered (also by a replay), pending or dead (given up).',
       ),
-      maybe('delivered_at', 'time', 'When the sink first had the lead; null while it has not.'),
-      always('age_seconds', 'double', 'Seconds from created_at to delivered_at, or to now while it is null.'),
+      maybe('delivered_at', 'time', 'When the lead was first delivered to the sink; null until then.'),
+      always('age_seconds', 'double', 'Seconds from created_at to delivered_at, or to now if it is null.'),
     ],
   },
   {
@@ -147,14 +147,14 @@ export const views: readonly Relation[] = [
     kind: 'view',
     grain: 'lead that the service no longer lists',
     key: ['source', 'lead_id'],
-    notes: 'A lead that comes back is no longer here. Erased leads are not here.',
+    notes: 'Without leads that came back, and without erased leads.',
     columns: [
       source,
       leadId,
       always('service_slug', 'text', 'Slug of the service category.'),
-      always('created_at', 'time', 'When the lead was created, as the service says.'),
-      always('last_listed_at', 'time', 'When the last complete listing ended that had the lead.'),
-      always('gone_at', 'time', 'When a complete listing first did not have it.'),
+      always('created_at', 'time', 'When the lead was created, according to the service.'),
+      always('last_listed_at', 'time', 'When the last complete listing with the lead ended.'),
+      always('gone_at', 'time', 'When the first complete listing without the lead ended.'),
     ],
   },
   {
@@ -170,19 +170,19 @@ export const views: readonly Relation[] = [
     kind: 'view',
     grain: 'delivery that is pending or dead',
     key: ['delivery_id'],
-    notes: 'What is stuck: these rows of deliveries, without what was delivered or left out.',
+    notes: 'The rows of deliveries that are neither delivered nor skipped.',
     columns: [
-      always('delivery_id', 'text', 'Names the delivery for ever.'),
+      always('delivery_id', 'text', 'Identifies the delivery.'),
       source,
       leadId,
-      always('lead_version', 'integer', 'Which content of the lead.'),
+      always('lead_version', 'integer', 'The version of the lead to deliver.'),
       sink,
       oneOf('state', ['pending', 'dead'], 'pending or dead.'),
       maybe('reason', 'text', 'Why it is dead, or why the last attempt failed.'),
       always(
         'attempts',
         'integer',
-        'Attempts that count for the retry schedule; the table attempts has all of them.',
+        'Number of attempts that count for the retry schedule; the table attempts has every attempt.',
       ),
       always('owed_at', 'time', 'Since when it is owed.'),
       maybe('next_attempt_at', 'time', 'When it is due; null once it is dead.'),
@@ -197,14 +197,14 @@ export const views: readonly Relation[] = [
     notes: '',
     columns: [
       sink,
-      always('pending', 'bigint', 'Deliveries that wait.'),
-      always('dead', 'bigint', 'Deliveries that were given up.'),
-      maybe('oldest_owed_at', 'time', 'Since when the oldest pending one is owed.'),
+      always('pending', 'bigint', 'Number of pending deliveries.'),
+      always('dead', 'bigint', 'Number of dead deliveries.'),
+      maybe('oldest_owed_at', 'time', 'Since when the oldest pending delivery is owed.'),
       maybe('held_since', 'time', 'Since when the sink is held because its destination does not work.'),
       maybe('held_reason', 'text', 'Why it is held.'),
-      maybe('paused_since', 'time', 'Since when somebody has paused it.'),
+      maybe('paused_since', 'time', 'Since when the sink is paused.'),
       maybe('paused_reason', 'text', 'Why it is paused.'),
-      maybe('last_delivered_at', 'time', 'When it last took a lead.'),
+      maybe('last_delivered_at', 'time', 'When the last lead was delivered to it.'),
     ],
   },
   {
@@ -213,20 +213,20 @@ export const views: readonly Relation[] = [
     grain: 'source',
     key: ['source'],
     notes:
-      'How old the newest complete listing is, at the moment that you ask. A quiet hour is fresh as long as polls succeed.',
+      'The age of the newest complete listing, at the time of the query. An hour without new leads does not matter, as long as polls succeed.',
     columns: [
       source,
-      maybe('last_success_at', 'time', 'When a listing was last known to its end.'),
+      maybe('last_success_at', 'time', 'When the listing was last read completely or found unchanged.'),
       maybe('age_seconds', 'double', 'Seconds since last_success_at.'),
       always(
         'leads_listed',
         'bigint',
-        'Leads in the last complete listing, each once, without what was rejected.',
+        'Number of distinct leads in the last complete listing, without rejected ones.',
       ),
       always(
         'leads_rejected',
         'bigint',
-        "Elements of the last complete listing that broke the service's description.",
+        "Number of elements of the last complete listing that broke the service's description.",
       ),
     ],
   },
@@ -240,7 +240,7 @@ export const views: readonly Relation[] = [
       source,
       always('service_slug', 'text', 'Slug of the service category.'),
       always('service_name', 'text', 'Display name of the service category.'),
-      always('leads', 'bigint', 'How many leads there are of it, of all time.'),
+      always('leads', 'bigint', 'Number of leads in the category, of all time.'),
     ],
   },
   {
@@ -252,8 +252,8 @@ export const views: readonly Relation[] = [
     columns: [
       source,
       always('slug', 'text', "The question's slug."),
-      always('question', 'text', 'The question as it was put.'),
-      always('answers', 'bigint', 'How many answers there are to it, of all time.'),
+      always('question', 'text', 'The question as the service worded it.'),
+      always('answers', 'bigint', 'Number of answers to it, of all time.'),
     ],
   },
 ];

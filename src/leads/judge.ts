@@ -8,7 +8,7 @@ export interface AttemptedDelivery {
   readonly attempts: number;
   /** Number of failures that did not count although the sink was not held: the sink was probably at fault. */
   readonly excused: number;
-  /** The end of the last attempt, or when the delivery was owed. */
+  /** When the last attempt began, or when the delivery was owed if there was none. */
   readonly waitingSince: Date;
   /** When this attempt began, by the present wall clock. */
   readonly startedAt: Date;

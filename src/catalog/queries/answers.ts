@@ -1,10 +1,10 @@
 import { type Query, since } from '../query.ts';
 
-/** A row for each service, question and answer; of a question, the most frequent answer first. */
+/** Returns one row per service, question and answer, with the most frequent answer to a question first. */
 export const answers: Query = {
   name: 'answers',
   asks: 'What do clients answer?',
-  notes: 'A lead with one question several times counts for each. Free text makes many rows.',
+  notes: 'A lead that answers a question several times counts for each answer. Free text produces many rows.',
   parameters: [since],
   sql: `
 WITH recent AS MATERIALIZED (

@@ -1,10 +1,10 @@
 import { type Query, since } from '../query.ts';
 
-/** A row for each hour of the week that has leads: 168 at most. */
+/** Returns one row per hour of the week with leads: maximum 168. */
 export const hourOfWeek: Query = {
   name: 'hour-of-week',
   asks: 'At which hours of the week do leads come?',
-  notes: 'For a heat map: weekday 0 is Sunday; hours are UTC. An hour without a lead has no row.',
+  notes: 'For a heat map. Weekday 0 is Sunday; hours are UTC. An hour without leads has no row.',
   parameters: [since],
   sql: `
 SELECT created_weekday AS weekday, created_hour AS hour, count(*) AS leads

@@ -1,12 +1,12 @@
 import type { Query } from '../query.ts';
 
-/** One row at most: a content holds from `valid_from` until, and without, `valid_to`. */
+/** Returns a maximum of one row: a content is valid from `valid_from` up to, but not including, `valid_to`. */
 export const leadAsOf: Query = {
   name: 'lead-as-of',
-  asks: 'What did a lead say at a certain time?',
-  notes: 'No row: it had not been listed by then. The text is personal data.',
+  asks: 'What was the content of a lead at a certain time?',
+  notes: 'No row means that the lead had not been listed by then. The text is personal data.',
   parameters: [
-    { name: 'source', type: 'text', means: 'the source that listed it', example: 'main' },
+    { name: 'source', type: 'text', means: 'the source that listed the lead', example: 'main' },
     { name: 'lead', type: 'id', means: "the lead's id", example: '42' },
     { name: 'at', type: 'time', means: 'the time', example: '2026-11-20T10:00:00.000Z' },
   ],

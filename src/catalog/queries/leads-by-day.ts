@@ -1,10 +1,10 @@
 import { type Query, since } from '../query.ts';
 
-/** A row for each day and service that have leads. */
+/** Returns one row per day and service with leads. */
 export const leadsByDay: Query = {
   name: 'leads-by-day',
   asks: 'How many leads came per day and service?',
-  notes: 'Days are UTC, by when the service created the lead. A day without a lead has no row.',
+  notes: 'By the UTC day on which the service created the lead. A day without leads has no row.',
   parameters: [since],
   sql: `
 SELECT created_day AS day, service_slug, count(*) AS leads

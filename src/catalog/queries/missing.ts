@@ -1,11 +1,11 @@
 import { type Query, since } from '../query.ts';
 
-/** A row for each lead and sink that has none of its contents, whatever events the sink asks for. */
+/** Returns one row per lead and sink without a delivered content, whatever events the sink subscribes to. */
 export const missing: Query = {
   name: 'missing',
   asks: 'Which leads does a sink not have?',
   notes:
-    'No content of the lead was ever delivered to that sink. `state` is that of its last delivery, or says that it was never owed.',
+    'Leads of which no content was ever delivered to the sink. `state` is the state of the last delivery, or `never owed`.',
   parameters: [since],
   sql: `
 WITH recent AS MATERIALIZED (

@@ -1,11 +1,11 @@
 import type { Query } from '../query.ts';
 
-/** A row for each source and each sink, in the same columns: a source has nothing pending and nothing dead. */
+/** Returns one row per source and per sink, in the same columns. `pending` and `dead` of a source are 0. */
 export const pipeAlive: Query = {
   name: 'pipe-alive',
   asks: 'Is the pipe alive?',
   notes:
-    'A source is late when no complete listing was read for 15 minutes. A sink that is held or paused keeps its leads waiting.',
+    'A source is late if its last complete listing is more than 15 minutes old. The leads of a held or paused sink wait.',
   parameters: [],
   sql: `
 SELECT 'source' AS part, source AS name,

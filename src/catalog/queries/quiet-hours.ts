@@ -1,11 +1,11 @@
 import { type Query, since } from '../query.ts';
 
-/** A row for each gap of a source, and in it the number of hours of the clock that have no lead. */
+/** Returns one row per gap in a source, with the number of clock hours without a lead. */
 export const quietHours: Query = {
   name: 'quiet-hours',
   asks: 'When did no lead come for an hour or more?',
   notes:
-    'Whole hours without a lead between two leads of a source, the longest first. What lies behind the last lead is not in it: see pipe-alive.',
+    'Whole hours without a lead between two leads of a source, the longest gap first. For the time since the last lead, see pipe-alive.',
   parameters: [since],
   sql: `
 WITH recent AS MATERIALIZED (

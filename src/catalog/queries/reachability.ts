@@ -1,11 +1,11 @@
 import { type Query, since } from '../query.ts';
 
-/** A row for each service. It counts leads: a client who came twice is in it twice. */
+/** Returns one row per service. Counts leads, so a client with two leads counts twice. */
 export const reachability: Query = {
   name: 'reachability',
-  asks: 'Of how many leads can the client be reached, and how?',
+  asks: 'For how many leads can the client be reached, and how?',
   notes:
-    'Whether something was given, not whether it is right. A lead whose content `retention` has removed is not counted.',
+    'Counts contact details that are present, not whether they are correct. Omits leads whose content `retention` has removed.',
   parameters: [since],
   sql: `
 WITH recent AS MATERIALIZED (

@@ -1,10 +1,10 @@
 import type { Query } from '../query.ts';
 
-/** A row for each source, reason and path, the most frequent first. */
+/** Returns one row per source, reason and path, the most frequent first. */
 export const rejects: Query = {
   name: 'rejects',
   asks: 'What does the service list that breaks its own description?',
-  notes: 'Open ones are still listed so, or were when they were last seen.',
+  notes: '`open` counts elements that no later poll has listed without the fault.',
   parameters: [],
   sql: `
 SELECT source, reason, path, count(*) AS rejected,

@@ -1,9 +1,9 @@
 import type { Query } from '../query.ts';
 
-/** A row for each number of leads that some client has, of all sources and time. */
+/** Returns one row per number of leads that a client can have, in all sources and at any time. */
 export const repeatClients: Query = {
   name: 'repeat-clients',
-  asks: 'How many clients come again, without knowing who they are?',
+  asks: 'How many clients come again, counted without personal data?',
   notes: 'Needs `store.client_key` in the configuration.',
   parameters: [],
   sql: `

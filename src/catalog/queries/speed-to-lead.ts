@@ -1,11 +1,11 @@
 import { type Query, since } from '../query.ts';
 
-/** A row for each sink that is owed leads. Percentiles are times that some lead took (nearest rank), in seconds. */
+/** Returns one row per sink that is owed leads. Percentiles are nearest-rank, in seconds. */
 export const speedToLead: Query = {
   name: 'speed-to-lead',
   asks: 'How long does a lead take from its creation to each sink?',
   notes:
-    'Half of the leads were faster than p50, nine of ten faster than p90, in seconds. Leads that have not arrived count with their present age. Leads that a first sync or a backfill brought are left out.',
+    'p50 and p90 are percentiles in seconds. A lead that is not delivered counts with its present age. Omits leads of a first sync or a backfill.',
   parameters: [since],
   sql: `
 WITH ranked AS (

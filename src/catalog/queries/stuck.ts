@@ -1,11 +1,11 @@
 import type { Query } from '../query.ts';
 
-/** A row for each sink, state and reason, the most deliveries first. */
+/** Returns one row per sink, state and reason, the most deliveries first. */
 export const stuck: Query = {
   name: 'stuck',
   asks: 'What is stuck, and why?',
   notes:
-    'Pending deliveries wait for their time or their sink; dead ones were given up, and wait for `leadsync retry`.',
+    'A pending delivery waits for its time or its sink. A dead one is given up, and waits for `leadsync retry`.',
   parameters: [],
   sql: `
 SELECT sink, state, coalesce(reason, '') AS reason, count(*) AS deliveries, min(owed_at) AS oldest_owed_at
