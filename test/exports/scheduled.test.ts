@@ -221,7 +221,7 @@ describe('an export that fails', () => {
     const failed = await install.run(['export', '--name', 'nightly']);
     expect(failed.code).toBe(1);
     expect(failed.stderr).toMatch(
-      /out is not a folder, or lies beneath a file \(E\w+\)\.\nA file stands where/,
+      /out is not a folder, or is beneath a file \(E\w+\)\.\nThere is a file where/,
     );
     expect((await install.run(['check'])).stdout).toMatch(/FAILED {2}export nightly: .*out is not a folder/);
     const { stdout } = await install.run(['status']);
@@ -239,7 +239,7 @@ describe('an export that fails', () => {
     mkdirSync(join(install.folder, 'data', 'exports', 'nightly.lock'), { recursive: true });
     const { code, stderr } = await install.run(['export', '--name', 'nightly']);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/exports must not be written to \(SQLITE_CANTOPEN\)\.\nGive the user/);
+    expect(stderr).toMatch(/exports may not be written to by leadsync \(SQLITE_CANTOPEN\)\.\nGive the user/);
   });
 
   test('into a folder that was there and is gone does not make it anew: it may be a mount point', async () => {

@@ -52,7 +52,7 @@ test('a daemon that was replaced says so, delivers what it can, and keeps the re
   daemon.process.kill('SIGHUP');
   scene.stub.addLeads(2);
   await until('the sinks that it has open get the new leads', () => scene.complete());
-  const REPLACED = /^leadsync was replaced by another version while this one runs\./;
+  const REPLACED = /^Another version has replaced leadsync on disk while this one is running\./;
   const isOf = (sink: string) =>
     daemon.log.filter((line) => line['sink'] === sink).map(({ reason }) => reason);
   await until('the new sink is told to wait', () =>

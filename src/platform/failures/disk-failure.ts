@@ -1,29 +1,30 @@
 import { codeOf } from './error-code.ts';
 
-/** What can be said of a file or folder that cannot be written: a plain clause, and what the operator can do. */
+/** A failure to write a file or folder, in words. */
 export interface DiskFailure {
-  /** Follows the path: `/var/drop is on a full disk (ENOSPC)`. */
+  /** A clause to follow the path: `/var/drop is on a full disk (ENOSPC)`. */
   readonly what: string;
+  /** The operator's next step. */
   readonly hint: string;
 }
 
 const NO_FOLDER: DiskFailure = {
-  what: 'is not a folder, or lies beneath a file',
-  hint: 'A file stands where a folder has to be: move it away, or name another folder.',
+  what: 'is not a folder, or is beneath a file',
+  hint: 'There is a file where a folder has to be: move it away, or set another folder.',
 };
 const NO_RIGHT: DiskFailure = {
-  what: 'must not be written to',
-  hint: 'Give the user that leadsync runs as the right to write and list there, and to what is in it.',
+  what: 'may not be written to by leadsync',
+  hint: 'Give the user that leadsync runs as permission to write and list there, and to write the files in it.',
 };
 const FULL: DiskFailure = {
   what: 'is on a full disk',
-  hint: 'Make room; a leadsync that runs goes on by itself.',
+  hint: 'Free space on the disk; a running leadsync then continues by itself.',
 };
 
 const KNOWN: Readonly<Record<string, DiskFailure>> = {
   ENOENT: {
     what: 'is gone',
-    hint: 'Mount it or make it again; a folder that was there is not made anew, for it may be a mount point.',
+    hint: 'Mount it or create it again. leadsync does not create a folder again that has vanished, because it may be a mount point.',
   },
   ENOTDIR: NO_FOLDER,
   EEXIST: NO_FOLDER,
@@ -31,34 +32,34 @@ const KNOWN: Readonly<Record<string, DiskFailure>> = {
   EPERM: NO_RIGHT,
   EROFS: {
     what: 'is on a file system that is mounted read-only',
-    hint: 'Mount it for writing, or name another folder: in a container one on a volume.',
+    hint: 'Mount it for writing, or set another folder; in a container, one on a volume.',
   },
   ENOSPC: FULL,
   EDQUOT: {
     what: 'is over its disk quota',
-    hint: 'Raise the quota or make room; a leadsync that runs goes on by itself.',
+    hint: 'Raise the quota or free space; a running leadsync then continues by itself.',
   },
   EFBIG: {
-    what: 'takes no file of this size',
-    hint: 'Write smaller files (a lower `batch.max`, fewer tables), or to another file system.',
+    what: 'does not allow a file of this size',
+    hint: 'Write smaller files (a lower `batch.max`, fewer tables), or use another file system.',
   },
-  EIO: { what: 'is on a disk that fails', hint: "See the system's log; the disk may be dying." },
-  ENOTSUP: { what: 'is on a file system that takes no files', hint: 'Name another folder.' },
-  ESTALE: { what: 'is on a network mount that has gone stale', hint: 'Mount it again.' },
-  ENAMETOOLONG: { what: 'has too long a path', hint: 'Choose a shorter name or folder.' },
+  EIO: { what: 'is on a failing disk', hint: 'Check the system log; the disk may be dying.' },
+  ENOTSUP: { what: 'is on a file system that does not allow files', hint: 'Set another folder.' },
+  ESTALE: { what: 'is on a stale network mount', hint: 'Mount it again.' },
+  ENAMETOOLONG: { what: 'has a path that is too long', hint: 'Choose a shorter name or folder.' },
   EMFILE: {
     what: 'cannot be written to: too many open files',
     hint: 'Raise the limit (ulimit -n).',
   },
-  ENFILE: { what: 'cannot be written to: too many open files', hint: "Raise the system's limit." },
+  ENFILE: { what: 'cannot be written to: too many open files', hint: 'Raise the limit of the system.' },
   SQLITE_CANTOPEN: NO_RIGHT,
   SQLITE_READONLY: NO_RIGHT,
   SQLITE_FULL: FULL,
 };
 
 /**
- * Puts a failure of the disk into words, by the error's `code`; undefined for what is none. `special`: what some codes mean where
- * it was met.
+ * Returns the description of a disk failure, by the error's `code`; undefined if the error is not one. `special` overrides the
+ * descriptions of some codes.
  */
 export function diskFailure(
   error: unknown,

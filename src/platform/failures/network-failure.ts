@@ -1,45 +1,46 @@
 import { codeOf } from './error-code.ts';
 
-/** What can be said of a connection that failed: a plain clause, and what the operator can do. */
+/** A failed connection, in words. */
 export interface NetworkFailure {
-  /** Follows the destination's name: `crm.example.com refuses the connection (ECONNREFUSED)`. */
+  /** A clause to follow the destination's name: `crm.example.com refuses the connection (ECONNREFUSED)`. */
   readonly what: string;
+  /** The operator's next step. */
   readonly hint: string;
 }
 
-const UNREACHED = 'See whether the address is right, and whether a firewall lies between.';
-const BROKEN = 'If it stays so, look into the log of the other side.';
+const UNREACHED = 'Check the address, and whether there is a firewall in between.';
+const BROKEN = "If this continues, check the other side's log.";
 const CERTIFICATE = 'Renew or correct its certificate, or trust its issuer (NODE_EXTRA_CA_CERTS).';
 
 const NO_HTTP = {
   what: 'does not answer in HTTP',
-  hint: 'See whether the scheme and port of its address are right.',
+  hint: 'Check the scheme and port of its address.',
 };
 
 const KNOWN: Readonly<Record<string, NetworkFailure>> = {
   ECONNREFUSED: {
     what: 'refuses the connection',
-    hint: 'See whether it runs, and whether host and port are right.',
+    hint: 'Check that it is running, and check host and port.',
   },
   ECONNRESET: { what: 'reset the connection', hint: BROKEN },
   EPIPE: { what: 'closed the connection', hint: BROKEN },
   UND_ERR_SOCKET: { what: 'closed the connection before it had answered', hint: BROKEN },
   ENOTFOUND: {
     what: 'has no address in DNS',
-    hint: 'See whether the host name is spelled right and known to DNS.',
+    hint: 'Check the spelling of the host name, and its DNS record.',
   },
-  EAI_AGAIN: { what: 'could not be looked up in DNS', hint: "See whether this machine's name server works." },
-  ETIMEDOUT: { what: 'cannot be connected to in time', hint: UNREACHED },
-  UND_ERR_CONNECT_TIMEOUT: { what: 'cannot be connected to in time', hint: UNREACHED },
+  EAI_AGAIN: { what: 'could not be looked up in DNS', hint: "Check this machine's name server." },
+  ETIMEDOUT: { what: 'did not accept a connection in time', hint: UNREACHED },
+  UND_ERR_CONNECT_TIMEOUT: { what: 'did not accept a connection in time', hint: UNREACHED },
   EHOSTUNREACH: { what: 'cannot be reached over the network', hint: UNREACHED },
   ENETUNREACH: { what: 'cannot be reached over the network', hint: UNREACHED },
   ENOENT: {
-    what: 'could not be used: a socket or certificate file that its address names is missing',
-    hint: 'See whether the path is right.',
+    what: 'could not be used: a socket or certificate file in its address is missing',
+    hint: 'Check the path.',
   },
   EACCES: {
-    what: 'must not be connected to by this user',
-    hint: 'Give the user that leadsync runs as that right.',
+    what: 'may not be connected to by this user',
+    hint: 'Give the user that leadsync runs as permission to connect.',
   },
   EMFILE: {
     what: 'cannot be connected to: too many open files',
@@ -48,13 +49,13 @@ const KNOWN: Readonly<Record<string, NetworkFailure>> = {
   CERT_HAS_EXPIRED: { what: 'has a TLS certificate that has expired', hint: CERTIFICATE },
   CERT_NOT_YET_VALID: {
     what: 'has a TLS certificate that is not valid yet',
-    hint: "See whether this machine's clock is right.",
+    hint: "Check this machine's clock.",
   },
   ERR_TLS_CERT_ALTNAME_INVALID: {
     what: 'has a TLS certificate for another name',
-    hint: 'Use the name that the certificate was made for.',
+    hint: 'Use the name in the certificate.',
   },
-  DEPTH_ZERO_SELF_SIGNED_CERT: { what: 'has a TLS certificate that it signed itself', hint: CERTIFICATE },
+  DEPTH_ZERO_SELF_SIGNED_CERT: { what: 'has a self-signed TLS certificate', hint: CERTIFICATE },
   SELF_SIGNED_CERT_IN_CHAIN: {
     what: 'has a TLS certificate from an issuer that is not trusted',
     hint: CERTIFICATE,
@@ -69,7 +70,7 @@ const KNOWN: Readonly<Record<string, NetworkFailure>> = {
   },
 };
 
-/** Puts a failed connection into words, by the error's `code`. Its text is not used: it may hold anything. */
+/** Returns the description of a failed connection, by the error's `code`. Does not use its message, which may contain anything. */
 export function networkFailure(error: unknown): NetworkFailure & { code: string | undefined } {
   const code = codeOf(error);
   // undici gives this error no code.
@@ -82,8 +83,8 @@ export function networkFailure(error: unknown): NetworkFailure & { code: string 
 function byFamily(code: string): NetworkFailure {
   if (/^(ERR_SSL_|ERR_TLS_|EPROTO|CERT_)/.test(code)) {
     return {
-      what: 'does not agree with us on TLS',
-      hint: 'See whether the port speaks TLS, and which versions.',
+      what: 'does not agree with leadsync on TLS',
+      hint: 'Check that the port uses TLS, and which versions.',
     };
   }
   return { what: 'could not be used', hint: BROKEN };

@@ -6,37 +6,37 @@ import { codeOf } from '../failures/error-code.ts';
 import { reach } from '../process/failpoint.ts';
 import { giveFolderToOwnerAbove, giveToFolderOwner } from './folder-owner.ts';
 
-/** What is done to the disk, each step by itself, so that a test can break it. Errors are Node's own, with their `code`. */
+/** The disk. Each step is a method, so that a test can break it. Errors are those of Node.js, with their `code`. */
 export interface Files {
-  /** Makes a folder and those above it; gives the topmost one that was made, undefined when all were there. */
+  /** Creates a folder and its parents. Returns the topmost folder that it created; undefined if all existed. */
   makeFolder(path: string, mode: number): Promise<string | undefined>;
-  /** The names in a folder. */
+  /** Returns the names in a folder. */
   list(folder: string): Promise<readonly string[]>;
-  /** Undefined when there is no such regular file: a read from a named pipe could not be called off. */
+  /** Returns the content of a file. Undefined if it is not a regular file: a read from a named pipe cannot be cancelled. */
   read(path: string): Promise<Buffer | undefined>;
-  /** When a file was last written. */
+  /** Returns when a file was last written. */
   modifiedAt(path: string): Promise<Date>;
-  /** A new file for writing. Fails when there is one. */
+  /** Creates a file for writing. Throws if it exists. */
   create(path: string, mode: number): Promise<NewFile>;
-  /** Takes the place of the target at once, for every reader. */
+  /** Renames a file, and replaces an existing target atomically. */
   rename(from: string, to: string): Promise<void>;
-  /** Makes names that were changed in a folder survive a power cut. */
+  /** Syncs a folder, so that changes of names in it survive a power cut. */
   syncFolder(path: string): Promise<void>;
-  /** Fails unless this process may make and rename files in the folder. */
+  /** Throws if this process cannot create and rename files in the folder. */
   probeFolder(path: string): Promise<void>;
-  /** What is not there is removed already. */
+  /** Removes a file. Ignores a missing one. */
   remove(path: string): Promise<void>;
 }
 
-/** A file that is being written, and is nobody else's yet. */
+/** A file that is being written. */
 export interface NewFile {
   write(data: Uint8Array): Promise<void>;
-  /** Makes what was written survive a power cut. */
+  /** Syncs the file, so that its content survives a power cut. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** proc and sysfs: they look writable to root, and take no files. The numbers are those of statfs(2). */
+/** Types of proc and sysfs in statfs(2). They look writable to root but do not allow files. */
 const KERNEL_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x9fa0, 0x62656572]);
 
 /** The real disk. */
@@ -85,16 +85,15 @@ export const disk: Files = {
   remove: (path) => rm(path, { force: true }),
 };
 
-/** What must not be passed over when a folder is synced; whatever else it says of one above ours, that one is not ours to sync. */
+/** Errors of a folder's sync that are always fatal. Others may mean that leadsync has no right to sync an existing parent. */
 const FAILED_DISK: readonly (string | undefined)[] = ['EIO', 'ENOSPC', 'EDQUOT'];
 
 /**
- * Makes a folder with those above it, so that they survive a power cut.
- * @returns whether anything was made
+ * Creates a folder and its parents, and syncs them, so that they survive a power cut. Returns whether it created any.
  */
 export async function makeFolderDurably(files: Files, folder: string, mode: number): Promise<boolean> {
   const topmost = await files.makeFolder(folder, mode);
-  // Each new name is kept by the folder above it.
+  // The name of each new folder is in its parent.
   for (let made = folder; made !== dirname(made); made = dirname(made)) {
     await syncAbove(files, made, topmost !== undefined);
     if (made === topmost) break;
@@ -102,7 +101,7 @@ export async function makeFolderDurably(files: Files, folder: string, mode: numb
   return topmost !== undefined;
 }
 
-/** One that is there may have been made by a process that was killed before it was synced; or long ago, by somebody else. */
+/** Syncs the parent of a folder, even if the folder exists: the process that created it may have been killed before the sync. */
 async function syncAbove(files: Files, folder: string, isNew: boolean): Promise<void> {
   try {
     await files.syncFolder(dirname(folder));
@@ -111,14 +110,13 @@ async function syncAbove(files: Files, folder: string, isNew: boolean): Promise<
   }
 }
 
-/** Names of files that are being written by `writeFileDurably`, or were when something crashed. */
+/** Names of the temporary files of `writeFileDurably`, which a crash may leave behind. */
 export const TEMPORARY = /^\..+\.[0-9a-f]{16}\.tmp$/;
 
 /**
- * Writes a file so that every reader finds either all of it or what was there before, and so that it survives a power
- * cut once this has resolved. After a failure the old file is still there, or the new one is, complete. `beforeRename` may
- * throw, and then nothing appears.
- * @throws Node's error of the step that failed
+ * Writes a file atomically: writes a temporary file, syncs, renames, and syncs the folder. A reader gets either the whole new file or
+ * the old one, even after a failure, and the file survives a power cut once this resolves. If `beforeRename` throws, the old file stays.
+ * @throws the error of Node.js for the step that failed
  */
 export async function writeFileDurably(
   files: Files,
@@ -128,7 +126,7 @@ export async function writeFileDurably(
   beforeRename: () => void = () => undefined,
 ): Promise<void> {
   const folder = dirname(path);
-  // Two writers of one file must not meet in one temporary file: what one has renamed, the other would go on writing.
+  // Two writers of one file need different temporary files: one would continue to write the file that the other has renamed.
   const nonce = randomBytes(8).toString('hex');
   const temporary = join(folder, `.${basename(path)}.${nonce}.tmp`);
   try {
@@ -142,7 +140,7 @@ export async function writeFileDurably(
     beforeRename();
     await files.rename(temporary, path);
   } catch (error) {
-    // The first failure is the one to report; what is left behind is removed later as a leftover.
+    // The first failure is the one to report. A later cleanup removes the temporary file if this fails.
     await files.remove(temporary).catch(() => undefined);
     throw error;
   }
@@ -150,8 +148,8 @@ export async function writeFileDurably(
 }
 
 /**
- * Step by step, because Node's own `recursive` never ends where a file system denies that a folder's parent exists
- * (`/proc`, some network mounts).
+ * Creates a folder and its parents one by one, because the `recursive` option of Node.js never returns if a file system denies that a
+ * folder's parent exists (`/proc`, some network mounts).
  */
 async function makeFolder(path: string, mode: number): Promise<string | undefined> {
   try {
@@ -164,7 +162,7 @@ async function makeFolder(path: string, mode: number): Promise<string | undefine
   }
 }
 
-/** Gives the path when it was made, undefined when it was there. */
+/** Creates one folder. Returns its path, or undefined if it exists. */
 async function makeOne(path: string, mode: number): Promise<string | undefined> {
   try {
     await mkdir(path, { mode });
@@ -176,7 +174,7 @@ async function makeOne(path: string, mode: number): Promise<string | undefined> 
   }
 }
 
-/** Makes a folder and those above it before anything else can be done; for the start of a process alone. */
+/** Creates a folder and its parents synchronously. Only for the start of a process. */
 export function makeFolderSync(path: string, mode: number): void {
   try {
     makeOneSync(path, mode);
@@ -193,7 +191,7 @@ function makeOneSync(path: string, mode: number): void {
   if (isPrivate(mode)) giveFolderToOwnerAbove(path);
 }
 
-/** What nobody but its owner may use has to belong to the user that leadsync runs as. */
+/** Whether only the owner may use a file of this mode. Such a file has to belong to the user that leadsync runs as. */
 function isPrivate(mode: number): boolean {
   return (mode & 0o077) === 0;
 }

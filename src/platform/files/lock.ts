@@ -2,15 +2,15 @@ import { chmodSync, existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { makePrivateFile } from './private-file.ts';
 
-/** Somebody else holds the lock. */
+/** Another process holds the lock. */
 export class LockHeld extends Error {
   override readonly name = 'LockHeld';
 }
 
 /**
- * Takes an exclusive lock on a file, which is made when missing. The operating system drops it when the process
- * ends, however it ends, so no stale lock can be left behind. Waits `waitMs` at most, and blocks meanwhile. The file is made
- * private: another user who may read it could hold a shared lock on it, and keep leadsync from starting. @throws LockHeld
+ * Takes an exclusive lock on a file, and creates the file if it is missing. Blocks for up to `waitMs`. The operating system releases the
+ * lock when the process ends, however it ends, so no stale lock remains. Makes the file private: a user who may read it could hold a
+ * shared lock and prevent leadsync from starting. @throws LockHeld
  */
 export function acquireLock(file: string, waitMs = 0): { release(): void } {
   makePrivate(file);
@@ -29,15 +29,15 @@ export function acquireLock(file: string, waitMs = 0): { release(): void } {
 
 const PRIVATE_MODE = 0o600;
 
-/** Makes the file with the private mode where it is missing; narrows one of this user's that is there with more. */
+/** Creates a missing file with the private mode. Restricts the mode of an existing file that belongs to this user. */
 function makePrivate(file: string): void {
-  // Never opens a file that is there: closing it would drop this process's own locks on it.
+  // Never opens an existing file: closing it would release this process's own locks on it.
   if (makePrivateFile(file)) return;
   const found = statSync(file, { throwIfNoEntry: false });
   if (found && (found.mode & 0o077) !== 0 && found.uid === process.geteuid?.()) chmodSync(file, PRIVATE_MODE);
 }
 
-/** Whether somebody holds that lock. Makes no file; whoever takes the lock in the same moment waits for less than one ms. */
+/** Whether a process holds the lock. Creates no file. Delays a process that takes the lock at the same moment by less than 1 ms. */
 export function isLocked(file: string): boolean {
   if (!existsSync(file)) return false;
   const db = new Database(file, { readonly: true, timeout: 0 });

@@ -2,8 +2,8 @@ import { type FSWatcher, watch } from 'node:fs';
 import type { Clock } from '../time/clock.ts';
 
 /**
- * Resolves when any process writes to a file, when the time is over, or when the signal aborts. A write between the call and the
- * `await` counts. Where the file is missing, or the system does not tell of writes, the time alone counts.
+ * Resolves when a process writes to a file, after `atMostMs`, or when the signal aborts. A write between the call and the `await` counts.
+ * If the file is missing or the system cannot watch it, resolves after `atMostMs`.
  */
 export async function nextWrite(
   file: string,
@@ -25,6 +25,6 @@ function watched(file: string, tell: () => void): FSWatcher | undefined {
   try {
     return watch(file, { persistent: false }, tell).on('error', () => undefined);
   } catch {
-    return undefined; // the file is missing, or the system has no watch left
+    return undefined; // the file is missing, or the system has no watches left
   }
 }

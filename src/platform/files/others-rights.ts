@@ -6,8 +6,8 @@ const WRITE = 0o2;
 const ENTER = 0o1;
 
 /**
- * What every user of this machine may do with a file or folder, beside its owner and group. Nothing when it is missing or
- * when a folder above it keeps them out.
+ * Returns what users other than the owner and group may do with a file or folder. Empty if it is missing, or if such users cannot enter
+ * one of its parents.
  */
 export function rightsOfOthers(path: string): ReadonlySet<'read' | 'write' | 'enter'> {
   try {
@@ -20,7 +20,7 @@ export function rightsOfOthers(path: string): ReadonlySet<'read' | 'write' | 'en
       ...(mode & ENTER ? (['enter'] as const) : []),
     ]);
   } catch {
-    return new Set(); // whatever needs the file says that it cannot be reached
+    return new Set(); // the code that uses the file reports that it is unreachable
   }
 }
 

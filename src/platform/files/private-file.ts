@@ -4,7 +4,7 @@ import { giveToFolderOwner } from './folder-owner.ts';
 
 const PRIVATE_MODE = 0o600;
 
-/** Makes an empty file that only the folder's owner may read. Returns whether it was made; one that is there is not opened. */
+/** Creates an empty file that only the owner of its folder may read. Returns false if the file exists, without opening it. */
 export function makePrivateFile(path: string): boolean {
   try {
     const file = openSync(path, 'wx', PRIVATE_MODE);

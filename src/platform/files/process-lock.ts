@@ -5,16 +5,16 @@ import { acquireLock, LockHeld } from './lock.ts';
 
 interface ProcessLock {
   readonly lock: { release(): void };
-  /** Tells the file from another that replaced it. */
+  /** Distinguishes the file from one that replaced it. */
   readonly inode: number;
 }
 
-/** The locks that this process holds, by file. They count even when somebody deleted the file. */
+/** The locks that this process holds, by file, even if the file was deleted. */
 const own = new Map<string, ProcessLock>();
 
 /**
- * Holds a lock file under a process's name, by which other processes on this machine see that it is alive. The operating system
- * releases the lock when the process ends, however it ends. A name has letters and digits, and is never reused.
+ * Holds the process lock of this process, which shows other processes on this machine that it is alive. The operating system releases
+ * the lock when the process ends, however it ends. `name` consists of letters and digits and is never reused.
  */
 export function holdProcessLock(folder: string, name: string): { release(): void } {
   const file = fileOf(folder, name);
@@ -28,7 +28,7 @@ export function holdProcessLock(folder: string, name: string): { release(): void
   };
 }
 
-/** Restores the lock files of this process in a folder that somebody deleted or replaced. */
+/** Restores lock files of this process that were deleted or replaced in a folder. */
 export function restoreProcessLocks(folder: string): void {
   for (const [file, { lock, inode }] of own) {
     if (dirname(file) !== folder || statSync(file, { throwIfNoEntry: false })?.ino === inode) continue;
@@ -38,8 +38,8 @@ export function restoreProcessLocks(folder: string): void {
 }
 
 /**
- * Whether the process of that name is known to be dead: its lock file exists and nobody holds the lock. A missing file proves
- * nothing: somebody may have deleted the file of a process that is alive.
+ * Whether a process is known to be dead: its lock file exists and is not locked. A missing file proves nothing, because the file of a
+ * live process may have been deleted.
  */
 export function isProcessDead(folder: string, name: string): boolean {
   const file = fileOf(folder, name);
@@ -53,10 +53,10 @@ export function isProcessDead(folder: string, name: string): boolean {
   }
 }
 
-/** A lock file younger than this, in ms, may be one that its process is about to lock. */
+/** A process may be about to lock a file that is younger than this, in ms. */
 const SETTLED_MS = 60_000;
 
-/** The names of the processes whose lock files are in a folder and that are known to be dead. */
+/** Returns the names of the processes with lock files in a folder that are known to be dead. */
 export function deadProcesses(folder: string, now: Date): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
@@ -66,7 +66,7 @@ export function deadProcesses(folder: string, now: Date): readonly string[] {
     .filter((name) => isProcessDead(folder, name));
 }
 
-/** The names of the processes whose lock files are in a folder and that may be alive. */
+/** Returns the names of the processes with lock files in a folder that may be alive. */
 export function liveProcesses(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)

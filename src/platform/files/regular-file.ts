@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** The path leads to something that is not read: `kind`, a named pipe or a device; `size`, a file that is too large. */
+/** The path is not read: it is a named pipe or device (`kind`), or a file that is too large (`size`). */
 export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile';
   readonly because: 'kind' | 'size';
@@ -12,8 +12,8 @@ export class UnreadableFile extends Error {
 }
 
 /**
- * Returns the bytes of a regular file. A named pipe would block the whole process until somebody writes to it, and a device such as
- * `/dev/zero` never ends, so neither is opened. @throws UnreadableFile, or Node's own error
+ * Returns the bytes of a regular file. Opens neither a named pipe, which would block the process until another one writes to it, nor a
+ * device such as `/dev/zero`, which never ends. @throws UnreadableFile, or the error of Node.js
  */
 export function readRegularFile(path: string, maxBytes: number): Buffer {
   const found = statSync(path);

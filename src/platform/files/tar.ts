@@ -1,20 +1,20 @@
-/** A file to be put into an archive. */
+/** A file in an archive. */
 export interface TarEntry {
-  /** At most 100 bytes, with `/` between folders. */
+  /** Path with `/` between folders, maximum 100 bytes. */
   readonly name: string;
   readonly content: Buffer;
 }
 
 const BLOCK = 512;
 
-/** An archive of files in the ustar format (POSIX.1-1988), each readable by its owner alone. */
+/** Returns an archive in the ustar format (POSIX.1-1988). Each file is readable only by its owner. */
 export function tar(entries: readonly TarEntry[], modifiedAt: Date): Buffer {
   const parts = entries.flatMap(({ name, content }) => [
     header(name, content.length, modifiedAt),
     content,
     Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK),
   ]);
-  return Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]); // two empty blocks end it
+  return Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]); // two empty blocks mark the end
 }
 
 function header(name: string, bytes: number, modifiedAt: Date): Buffer {
@@ -26,7 +26,7 @@ function header(name: string, bytes: number, modifiedAt: Date): Buffer {
   block.write(octal(0, 8), 116); // group
   block.write(octal(bytes, 12), 124);
   block.write(octal(Math.floor(modifiedAt.getTime() / 1_000), 12), 136);
-  block.write(' '.repeat(8), 148); // the checksum is reckoned as if it were blanks
+  block.write(' '.repeat(8), 148); // the checksum counts its own field as spaces
   block.write('0', 156); // a plain file
   block.write('ustar\0' + '00', 257);
   const sum = block.reduce((total, byte) => total + byte, 0);
@@ -34,7 +34,7 @@ function header(name: string, bytes: number, modifiedAt: Date): Buffer {
   return block;
 }
 
-/** A number in octal digits that fill a field of so many bytes, but for the NUL that ends it. */
+/** Returns a number in octal digits for a field of `bytes` bytes, including the final NUL. */
 function octal(number: number, bytes: number): string {
   return `${number.toString(8).padStart(bytes - 1, '0')}\0`;
 }

@@ -1,2 +1,2 @@
-/** In every answer of the admin server: the id of the process that gave it, by which a command knows the leadsync that it means. */
+/** Header of every answer of the admin server: the id of its process, by which a command recognises the right leadsync. */
 export const INSTANCE_HEADER = 'x-leadsync-instance';

@@ -1,6 +1,6 @@
 import { isLoopback } from './loopback.ts';
 
-/** Whether what is sent to an address crosses a network unencrypted: http, to another host than this machine. */
+/** Whether requests to an address cross a network unencrypted: `http:` to another machine. */
 export function isPlainHttp(address: string): boolean {
   const { protocol, hostname } = new URL(address);
   return protocol === 'http:' && !isLoopback(hostname.replace(/^\[|\]$/g, ''));

@@ -1,14 +1,14 @@
-/** The headers of an answer that Retry-After is read from. */
+/** The headers that determine the wait. */
 export interface RetryAfterHeaders {
   readonly retryAfter: string | undefined | null;
-  /** When the other side says that it answered. */
+  /** The Date header: the server's time of the answer. */
   readonly date: string | undefined | null;
 }
 
 /**
- * Reads a Retry-After header (RFC 9110, section 10.2.3): whole seconds or an HTTP date. A date is one of the other side's clock, so it
- * is compared with the Date header of the same answer; without one that can be read, with `now`.
- * Gives milliseconds from now, 0 for a date that has passed, undefined for what cannot be read. The caller limits it.
+ * Returns the wait in a Retry-After header (RFC 9110, section 10.2.3), in ms from now: 0 for a date in the past, undefined if unreadable.
+ * A date is a time of the server's clock, so it is compared with the Date header of the same answer, or with `now` if that is unreadable.
+ * The caller has to limit the wait.
  */
 export function readRetryAfter({ retryAfter, date }: RetryAfterHeaders, now: Date): number | undefined {
   const text = retryAfter?.trim();
@@ -18,7 +18,7 @@ export function readRetryAfter({ retryAfter, date }: RetryAfterHeaders, now: Dat
   return at === undefined ? undefined : Math.max(0, at - (httpDate(date?.trim()) ?? now.getTime()));
 }
 
-/** In ms since 1970. Of the three forms of a date (RFC 9110, section 5.6.7), one names no zone; all are in GMT. */
+/** Returns an HTTP date in ms since 1970. One of the three forms (RFC 9110, section 5.6.7) has no time zone; all are in GMT. */
 function httpDate(text: string | undefined): number | undefined {
   if (text === undefined || !/^[A-Za-z]{3,9},? /.test(text)) return undefined;
   const at = Date.parse(/(?:[A-Z]|[+-]\d{4})$/i.test(text) ? text : `${text} GMT`);

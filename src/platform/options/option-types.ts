@@ -7,7 +7,7 @@ const BYTES = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 } as const;
 
 const MAX_SECRET_BYTES = 256 * 1024;
 
-/** An option such as `500ms`, `30s`, `5m`, `2h`, `1d`; gives milliseconds. */
+/** Returns the schema of a duration such as `500ms`, `30s`, `5m`, `2h` or `1d`. Its output is in ms. */
 export function duration() {
   return z
     .string({ error: 'must be a duration such as 500ms, 30s, 5m, 2h or 1d' })
@@ -15,7 +15,7 @@ export function duration() {
     .transform((text) => Math.round(scaled(text, MS)));
 }
 
-/** An option such as `64kb`, `8mb`, `2gb`; gives bytes. */
+/** Returns the schema of a size such as `64kb`, `8mb` or `2gb`. Its output is in bytes. */
 export function size() {
   return z
     .string({ error: 'must be a size such as 64kb, 8mb or 2gb' })
@@ -23,7 +23,7 @@ export function size() {
     .transform((text) => Math.round(scaled(text.toLowerCase(), BYTES)));
 }
 
-/** An option that must not be shown: the value itself, or `{ file: /run/secrets/x }` whose content it is. */
+/** Returns the schema of a secret: the value itself, or `{ file: /run/secrets/x }` for a file that contains it. */
 export function secret() {
   return z.union(
     [
@@ -36,7 +36,7 @@ export function secret() {
           file: z
             .string()
             .min(1)
-            .describe('A file that holds the value; one line break at its end is ignored.'),
+            .describe('A file that contains the value. One line break at its end is ignored.'),
         })
         .transform(({ file }, context) => {
           try {
@@ -55,13 +55,13 @@ export function secret() {
   );
 }
 
-/** Whether an issue is that of a `secret()` whose file is not at hand for this process. */
+/** Whether an issue means that this process cannot read the file of a `secret()`. */
 export function isUnreadableSecret(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.['unreadableSecret'] === true;
 }
 
 function whyUnread(file: string, error: unknown): string {
-  if (error instanceof UnreadableFile) return `${error.message}: a secret is read from a small regular file`;
+  if (error instanceof UnreadableFile) return `${error.message}: a secret has to be in a small regular file`;
   return `cannot read ${file} (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
 }
 

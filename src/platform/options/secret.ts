@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A value that must not be shown. It prints as `[secret]` wherever it is printed; `reveal()` is the only way in. */
+/** A value that must not be shown. Always prints as `[secret]`; only `reveal()` returns the value. */
 export class Secret {
   readonly #value: string;
 

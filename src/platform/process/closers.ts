@@ -1,13 +1,13 @@
-/** Remembers how to close what was opened, and closes it all, last first, whatever fails on the way. */
+/** A stack of close functions. Closes everything in reverse order, even if some of them fail. */
 export class Closers {
   readonly #closers: (() => void | Promise<void>)[] = [];
 
-  /** To be called right after something was opened. */
+  /** Adds a close function. Call it immediately after opening the resource. */
   push(close: () => void | Promise<void>): void {
     this.#closers.push(close);
   }
 
-  /** Gives what failed. A second call has nothing left to close. */
+  /** Closes everything and returns the errors. A second call closes nothing. */
   async closeAll(): Promise<unknown[]> {
     const failures: unknown[] = [];
     for (let close = this.#closers.pop(); close; close = this.#closers.pop()) {

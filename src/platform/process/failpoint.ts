@@ -1,39 +1,39 @@
 import { isBuilt } from './package-root.ts';
 
 /**
- * The places at which a fault can be asked for, in the order in which a lead passes them: so that a test can end the
- * process, freeze it, or break the disk at exactly that step.
+ * The failpoints, in the order in which a lead passes them. At each one, a test can kill the process, freeze it, or make a system call
+ * fail.
  */
 const PLACES = [
-  /** A block of the listing was read and is not recorded. */
+  /** A block of the listing has been read but not recorded. */
   'listing-read',
-  /** In the transaction that records it. */
+  /** In the transaction that records the block. */
   'recording',
-  /** It is recorded, and nobody has been told. */
+  /** The block has been recorded, but dispatch does not know. */
   'recorded',
-  /** A batch was claimed, and the carrier does not have it. */
+  /** A batch has been claimed, but the carrier does not have it. */
   'claimed',
-  /** The carrier has it, and dispatch does not know. */
+  /** The carrier has the batch, but dispatch does not know. */
   'offered',
-  /** The attempt has begun, and the sink was not called. */
+  /** The attempt has begun, but the sink has not been called. */
   'begun',
-  /** The sink has answered, and the ledger does not know. */
+  /** The sink has returned outcomes, but the ledger does not know. */
   'accepted',
   /** In the transaction that settles the attempt. */
   'settling',
-  /** The ledger knows, and the carrier still has the batch. */
+  /** The attempt has been settled, but the carrier still has the batch. */
   'settled',
-  /** In the transaction that empties a lead which is erased, behind the one that notes that it is to be. */
+  /** In the transaction that empties an erased lead, after the one that records that the erasure has begun. */
   'erasing',
-  /** The ledger has nothing of the person any more, the sinks have. */
+  /** The person's data is gone from the ledger, but not from the sinks. */
   'erased',
-  /** Nothing is left in the ledger's log either, and that the erasure is finished is not noted. */
+  /** The data is gone from the write-ahead log too, but the end of the erasure has not been recorded. */
   'scrubbed',
-  /** The service gave a new token, and it is not on disk. */
+  /** The service has issued a token, but it is not on disk. */
   'token-received',
-  /** It is on disk, and was never used. */
+  /** The token is on disk, but has not been used. */
   'token-saved',
-  /** In a transaction of PostgreSQL that may have written something, before and after its COMMIT. */
+  /** In a PostgreSQL transaction that may have written something, before and after COMMIT. */
   'postgres-commit',
   'postgres-committed',
   /** In the exchange of a damaged ledger: its log is emptied, it has its second name, the recovered one is in its place. */
@@ -46,15 +46,15 @@ const PLACES = [
   'file-rename',
 ] as const;
 
-/** A place at which a fault can be asked for. */
+/** The name of a failpoint. */
 export type Failpoint = (typeof PLACES)[number];
 
-/** What to do at a place: end or freeze the process by a signal, or fail with an error code of the system. */
+/** An armed failpoint: kills or freezes the process by a signal, or throws an error with a system code. */
 interface Armed {
   readonly fault: 'kill' | 'freeze' | { readonly code: string };
-  /** Faults from this passage on, counted from 1, … */
+  /** The first passage at which the fault occurs, counted from 1. */
   readonly from: number;
-  /** … so many times. */
+  /** Number of passages at which the fault occurs. */
   readonly times: number;
   passed: number;
 }
@@ -64,22 +64,22 @@ const EXAMPLE = 'settled=kill@3,file-sync=ENOSPC*2';
 let armed: Map<Failpoint, Armed> | undefined;
 let askedFor: string | undefined;
 
-/** What `threadToPark` shares: the thread works, is asked to park, or is parked. */
+/** The states in the array of `threadToPark`: the thread works, has been asked to park, or is parked. */
 const WORKS = 0;
 const ASKED = 1;
 const PARKED = 2;
 let threadState: Int32Array | undefined;
 
 /**
- * For a thread that `parkWhenAsked`: from now on `freeze` waits until it is parked. Else it might be frozen within a transaction, and
- * every other process would wait for its lock until the thaw.
+ * Returns the state to pass to a thread that calls `parkWhenAsked`. From now on, `freeze` waits until that thread is parked. Otherwise
+ * it might freeze the thread inside a transaction, and every other process would wait for the lock until the process continues.
  */
 export function threadToPark(): Int32Array {
   threadState = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   return threadState;
 }
 
-/** Parks this thread, between two turns of its event loop, whenever the process is about to be frozen. Never ends. */
+/** Parks this thread between two turns of its event loop whenever the process is about to freeze. Never resolves. */
 export async function parkWhenAsked(state: Int32Array): Promise<never> {
   while (true) {
     await Atomics.waitAsync(state, 0, WORKS).value;
@@ -89,15 +89,15 @@ export async function parkWhenAsked(state: Int32Array): Promise<never> {
   }
 }
 
-/** What `armFailpoints` was last called with: a thread arms its own. */
+/** Returns the argument of the last `armFailpoints`, so that a new thread can arm the same failpoints. */
 export function failpointsAskedFor(): string | undefined {
   return askedFor;
 }
 
 /**
- * Arms what `LEADSYNC_FAILPOINTS` asks for: `PLACE=kill`, `PLACE=freeze` or `PLACE=ENOSPC` (any error code), separated by
- * commas. `@3` lets two passages go by first, `*2` makes it happen twice (once without it). A build refuses them.
- * @throws Error when a place or a fault is unknown, and in a build
+ * Arms the failpoints in `LEADSYNC_FAILPOINTS`: `PLACE=kill`, `PLACE=freeze` or `PLACE=ENOSPC` (any error code), separated by commas.
+ * With `@3` the fault occurs at the third passage, and with `*2` twice in a row (default once).
+ * @throws Error for an unknown place or fault, and for any failpoint in a build
  */
 export function armFailpoints(text: string | undefined, isBuild = isBuilt): void {
   armed = undefined;
@@ -108,7 +108,7 @@ export function armFailpoints(text: string | undefined, isBuild = isBuilt): void
   armed = new Map(text.split(',').map(readOne));
 }
 
-/** Does what was asked for at this place; nothing when nothing was. */
+/** Triggers the fault of an armed failpoint. Does nothing if the failpoint is not armed. */
 export function reach(place: Failpoint): void {
   if (armed === undefined) return;
   const point = armed.get(place);

@@ -1,4 +1,4 @@
-/** Something that is opened when it is first needed, once; again where that failed. Its package need not be loaded where nobody comes to need it. */
+/** A resource that is opened at its first use, once, and again after a failure. Its package is not loaded before. */
 export class OnDemand<T> {
   readonly #open: () => Promise<T>;
   #opened: Promise<T> | undefined;
@@ -8,7 +8,7 @@ export class OnDemand<T> {
     this.#open = open;
   }
 
-  /** @throws what opening it throws; Error when it was closed before it was ever needed */
+  /** Opens the resource if necessary and returns it. @throws the error of opening, or Error if `close` was called before the first use */
   async get(): Promise<T> {
     if (this.#isClosed && !this.#opened) throw new Error('It was closed before it was opened.');
     this.#opened ??= this.#open().catch((error) => {
@@ -18,7 +18,7 @@ export class OnDemand<T> {
     return this.#opened;
   }
 
-  /** Ends what was opened; nothing is opened from then on. */
+  /** Closes the resource with `end` if it is open. Afterwards `get` no longer opens it. */
   async close(end: (opened: T) => Promise<unknown>): Promise<void> {
     this.#isClosed = true;
     if (this.#opened) await end(await this.#opened);

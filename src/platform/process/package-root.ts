@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
-/** Whether this is what `npm run build` made; false in a checkout, which runs as it is. */
+/** Whether this program is a build of `npm run build`. False in a checkout, which runs from source. */
 export const isBuilt = import.meta.filename.endsWith('.js');
 
-/** The folder of this installation or checkout: package.json is in it. All of a build lies side by side in `dist`. */
+/** The folder of this installation or checkout, which contains package.json. All files of a build are in `dist`. */
 export const packageRoot = join(import.meta.dirname, isBuilt ? '..' : '../../..');

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 
-/** Returns the version of the SQLite that is compiled into leadsync. */
+/** Returns the version of SQLite in better-sqlite3. */
 export function sqliteVersion(): string {
   const db = new Database(':memory:');
   try {

@@ -1,22 +1,23 @@
-/** A stop that was asked for from outside. */
+/** The signals by which an operator or supervisor stops the process. */
 export interface StopSignals {
-  /** Aborts at the first signal to stop; its reason is the signal's name. */
+  /** Aborts at the first such signal, with the signal's name as the reason. */
   readonly signal: AbortSignal;
-  /** Listens no longer. */
+  /** Stops listening. */
   release(): void;
 }
 
-/** One Ctrl-C under npm arrives as two SIGINTs, from the terminal and from npm, within this time, in ms. */
+/** Under npm, one Ctrl-C sends two SIGINTs within this time, from the terminal and from npm. In ms. */
 const SAME_KEY_PRESS_MS = 500;
 
-/** Calls `reload` at every SIGHUP, which ends the process no longer. */
+/** Calls `reload` at every SIGHUP, which then no longer ends the process. */
 export function listenForReload(reload: () => void): void {
   process.on('SIGHUP', reload);
 }
 
 /**
- * The first SIGTERM, SIGINT or SIGHUP asks for a stop; the second insists: `insist` is called with its name. SIGHUP never insists:
- * both the shell and the kernel send one when a terminal is closed. With `hangup: 'reloads'`, SIGHUP is left to `listenForReload`.
+ * Listens for stop signals. The first SIGTERM, SIGINT or SIGHUP aborts the returned signal. At the second, calls `insist` with its name.
+ * SIGHUP never insists, because both the shell and the kernel send one when a terminal closes. With `hangup: 'reloads'`, ignores SIGHUP
+ * and leaves it to `listenForReload`.
  */
 export function listenForStop(
   insist: (name: NodeJS.Signals) => void,

@@ -1,21 +1,21 @@
-/** The command as every text of leadsync names it. Where people start it otherwise, texts are rewritten on their way out. */
+/** The command name in leadsync's texts. `asTyped` rewrites texts if users start leadsync in another way. */
 const NAME = 'leadsync';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns how those who read this process's texts start leadsync: what LEADSYNC_COMMAND says, else `leadsync`. */
+/** Returns the command by which users of this installation start leadsync: LEADSYNC_COMMAND, or `leadsync`. */
 export function typedCommand(env: Environment): string {
   return env['LEADSYNC_COMMAND'] || NAME;
 }
 
-/** Returns what starts the daemon here in place of `leadsync run`, such as `systemctl start leadsync`; undefined where nothing does. */
+/** Returns the command that starts the daemon instead of `leadsync run`: LEADSYNC_START, such as `systemctl start leadsync`, or undefined. */
 export function startCommand(env: Environment): string | undefined {
   return env['LEADSYNC_START'] || undefined;
 }
 
 /**
- * Rewrites the commands in a text, each between backticks, into what its readers can type: in a checkout,
- * `leadsync status` becomes `npm run -s leadsync -- status`.
+ * Returns a text with its commands, which are between backticks, rewritten to what users have to type: in a checkout, `leadsync status`
+ * becomes `npm run -s leadsync -- status`.
  */
 export function asTyped(text: string, env: Environment): string {
   const [command, start] = [typedCommand(env), startCommand(env)];

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from './package-root.ts';
 
-/** This leadsync's version, from its package. */
+/** The version of leadsync, from package.json. */
 export const version: string = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')).version;
 
-/** How leadsync introduces itself to others. */
+/** The user agent of leadsync. */
 export const userAgent = `leadsync/${version}`;

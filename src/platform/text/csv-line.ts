@@ -1,6 +1,6 @@
 type Cell = string | number | bigint | Buffer | null;
 
-/** A record of a CSV file (RFC 4180). Null is nothing at all, and an empty text two quotes, so that readers can tell them apart. */
+/** Returns a record of a CSV file (RFC 4180). Null is an empty cell and an empty text is `""`, so that readers can distinguish them. */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }

@@ -2,48 +2,48 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A moment as it is shown: UTC, to the second. */
+/** Returns a time for people: UTC, to the second, `2026-11-20T10:00:05Z`. */
 export function printMoment(at: Date): string {
   return at.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** The same to the minute, for letters: `2026-11-20 10:00 UTC`. */
+/** Returns a time to the minute, for letters: `2026-11-20 10:00 UTC`. */
 export function printMinute(at: Date): string {
   return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** The same for pages: `20 Nov 2026, 10:00:05 UTC`. */
+/** Returns a time for pages: `20 Nov 2026, 10:00:05 UTC`. */
 export function printDate(at: Date): string {
   const [year, month, day, time] = at.toISOString().split(/[-T.]/);
   return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year}, ${time} UTC`;
 }
 
-/** The same for file names, to the ms: `20261120T100000.000Z`. Sorts by time, and is good for every file system. */
+/** Returns a time for file names, to the ms: `20261120T100000.000Z`. Sorts by time, and is valid on every file system. */
 export function printStamp(at: Date): string {
   return at.toISOString().replaceAll(/[-:]/g, '');
 }
 
-/** The moment with how long ago it was: `2026-11-20T10:00:00Z (3 min ago)`. */
+/** Returns a time with its age: `2026-11-20T10:00:00Z (3 min ago)`. */
 export function printMomentAndAge(at: Date, now: Date): string {
   return `${printMoment(at)} (${printAge(at, now)})`;
 }
 
-/** How far a moment is from now, in its largest unit: `12 s ago`, `in 5 min`. */
+/** Returns the distance of a time from now, in its largest unit: `12 s ago`, `in 5 min`. */
 export function printAge(at: Date, now: Date): string {
   const ms = now.getTime() - at.getTime();
   const length = printLength(Math.abs(ms));
   return ms >= 0 ? `${length} ago` : `in ${length}`;
 }
 
-/** How long ago a moment was, in two units at most; `now` when it lies ahead by the difference of two clocks. */
+/** Returns the age of a time in up to two units. `now` if it is less than a second ago, or ahead because two clocks differ. */
 export function printAgo(at: Date, now: Date): string {
   const ms = now.getTime() - at.getTime();
   return ms < 1000 ? 'now' : `${printSpan(ms < MINUTE_MS ? Math.floor(ms / 1000) * 1000 : ms)} ago`;
 }
 
-/** A length of time in its largest unit, rounded down. */
+/** Returns a length of time in its largest unit, rounded down: `90 s`, `5 min`. */
 export function printLength(ms: number): string {
   if (ms < 120_000) return `${Math.floor(ms / 1_000)} s`;
   if (ms < 2 * HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;
@@ -51,12 +51,12 @@ export function printLength(ms: number): string {
   return `${Math.floor(ms / DAY_MS)} days`;
 }
 
-/** `1.3 s`, and from ten seconds on `12 s`. */
+/** Returns a length of time in seconds: `1.3 s`, or `12 s` from ten seconds on. */
 export function printSeconds(ms: number): string {
   return ms < 9_950 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
 }
 
-/** A length of time in two units at most: `182 ms`, `1.4 s`, `2 min 5 s`, `3 h 10 min`, `2 d 4 h`. */
+/** Returns a length of time in up to two units: `182 ms`, `1.4 s`, `2 min 5 s`, `3 h 10 min`, `2 d 4 h`. */
 export function printSpan(ms: number): string {
   if (ms < 999.5) return `${Math.round(Math.max(0, ms))} ms`;
   if (ms < 59_950) return `${Number((ms / 1000).toFixed(1))} s`;
@@ -78,14 +78,14 @@ const NOTATION = [
   ['s', 1_000],
 ] as const;
 
-/** A length of time as it is written in a configuration: 90000 is `90s`. */
+/** Returns a length of time as a configuration spells it: `90s` for 90000. */
 export function printDuration(ms: number): string {
   if (ms === 0) return '0s';
   const [unit, size] = NOTATION.find(([, size]) => ms % size === 0) ?? ['ms', 1];
   return `${ms / size}${unit}`;
 }
 
-/** `812 B`, `64 kB`, `1.2 MB`, `3 GB`. */
+/** Returns a size: `812 B`, `64 kB`, `1.2 MB`, `3 GB`. */
 export function printBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   if (bytes < 999_500) return `${Math.round(bytes / 1000)} kB`;
@@ -94,17 +94,17 @@ export function printBytes(bytes: number): string {
     : `${Number((bytes / 1e9).toFixed(1))} GB`;
 }
 
-/** A whole number with its thousands apart: `1,204`. Without `Intl`, whose first use takes time, and 10 MB for good. */
+/** Returns an integer with thousands separators: `1,204`. Without `Intl`, whose first use costs time and 10 MB of memory. */
 export function printCount(n: number): string {
   return String(n).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
-/** `1 lead`, `1,204 leads`. */
+/** Returns a number with its noun: `1 lead`, `1,204 leads`. */
 export function countOf(n: number, one: string, many = `${one.replace(/y$/, 'ie')}s`): string {
   return `${printCount(n)} ${n === 1 ? one : many}`;
 }
 
-/** What somebody typed may end without a full stop, and the next sentence follows. */
+/** Returns a text that ends with a full stop, so that another sentence can follow. */
 export function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -1,11 +1,11 @@
 import type { Clock } from './clock.ts';
 
-/** A beat that is nearer than this part of its period is over already: a timer may fire a little early. */
+/** Skip a multiple that is closer than this fraction of the period: a timer may fire slightly early. */
 const OVER = 0.1;
 
 /**
- * Sleeps until the next multiple of `everyMs` on the clock that only grows, or until the signal aborts. What looks at something every
- * second or two sleeps by it: an idle process then wakes once for all of them, and asks its ledger's thread once.
+ * Sleeps until the next multiple of `everyMs` on the monotonic clock, or until the signal aborts. Aligns everything that runs every
+ * second or two: an idle process then wakes once for all of it, and sends its ledger thread one message.
  */
 export function nextBeat(clock: Clock, everyMs: number, signal?: AbortSignal): Promise<void> {
   const leftMs = everyMs - (clock.monotonicMs() % everyMs);

@@ -1,10 +1,10 @@
-/** Where the time comes from, so that tests can hold it. */
+/** The source of time. Tests replace it. */
 export interface Clock {
-  /** Wall-clock time: for what is stored and shown. */
+  /** Returns the wall-clock time, for times that are stored or shown. */
   now(): Date;
-  /** Milliseconds that only ever grow: for durations and deadlines. */
+  /** Returns monotonic time in ms, for durations and deadlines. */
   monotonicMs(): number;
-  /** Resolves after `ms`, or at once when the signal aborts; never rejects. */
+  /** Resolves after `ms`, or immediately when the signal aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -25,5 +25,5 @@ export const systemClock: Clock = {
     }),
 };
 
-/** Gives a number from 0 up to, but not including, 1. */
+/** Returns a random number from 0 up to, but not including, 1. */
 export type Random = () => number;

@@ -1,12 +1,12 @@
-/** The time that was allowed is over. */
+/** The deadline has passed. */
 export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
 /**
- * Gives `work` so many ms, and ends it earlier when `stop` aborts. `work` is handed a signal; when it does not listen
- * to it, it is left to itself, and whatever becomes of it is not reported.
- * @throws DeadlinePassed, or the reason of `stop`, or what `work` throws before either
+ * Returns the result of `work`, which has `ms` milliseconds. Aborts the signal of `work` at the deadline, or when `stop` aborts. If
+ * `work` ignores its signal, it continues, and its result and errors are discarded.
+ * @throws DeadlinePassed, the reason of `stop`, or an earlier error of `work`
  */
 export async function withinDeadline<T>(
   ms: number,
@@ -24,7 +24,7 @@ export async function withinDeadline<T>(
   try {
     return await Promise.race([work(signal), ended.promise]);
   } catch (error) {
-    // Work that does listen may say it in words of its own.
+    // Work that obeys its signal may throw an error of its own.
     throw signal.aborted ? signal.reason : error;
   } finally {
     clearTimeout(timer);

@@ -6,17 +6,17 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
   w: 604_800_000,
 };
-/** How long ago something is: `7d`. */
+/** An age: `7d`. */
 export const AGE = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/i;
 const DATE = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i;
 const [FIRST_MS, LAST_MS] = [Date.parse('0000-01-01'), Date.parse('9999-12-31T23:59:59.999Z')];
 
-/** The forms that `momentOf` takes, for help and errors. */
+/** The forms that `momentOf` accepts, for help and errors. */
 export const MOMENT_FORMS = 'a date or date-time (UTC unless it says otherwise), or how long ago: 2h, 1d';
 
 /**
- * Reads a moment as people write it: `2026-11-20`, `2026-11-20T10:30`, `2026-11-20T10:30:00+11:00`, or a duration back from now.
- * Without an offset it is UTC, as everything that leadsync shows. Undefined when it is none, or not of the years 0 to 9999.
+ * Returns the time in a text such as `2026-11-20`, `2026-11-20T10:30`, `2026-11-20T10:30:00+11:00`, or an age such as `2h`. Without an
+ * offset it is UTC. Undefined if the text has no such form, or if the year is not 0 to 9999.
  */
 export function momentOf(text: string, now: Date): Date | undefined {
   const ms = msOfAge(text, now) ?? msOfDate(text);
@@ -30,7 +30,7 @@ function msOfAge(text: string, now: Date): number | undefined {
 
 function msOfDate(text: string): number | undefined {
   const [, day, time = '00:00', zone = 'Z'] = DATE.exec(text) ?? [];
-  // A Date rolls 30 February over into March; here it is a mistake.
+  // Rejects 30 February, which Date would turn into a day in March.
   if (day === undefined || Number.isNaN(Date.parse(day)) || new Date(day).toISOString().slice(0, 10) !== day)
     return undefined;
   return Date.parse(`${day}T${time}${zone.toUpperCase()}`);

@@ -1,16 +1,16 @@
-/** Whether a name is that of a time zone, such as Europe/Berlin. */
+/** Whether a text is the name of a time zone, such as Europe/Berlin. */
 export function isTimezone(zone: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: zone });
     return true;
   } catch {
-    return false; // a RangeError is how Intl says no
+    return false; // Intl throws a RangeError for an unknown zone
   }
 }
 
 const formats = new Map<string | undefined, Intl.DateTimeFormat>();
 
-/** Returns what the clocks of a time zone show at `ms`, as if it were UTC, in ms since 1970. Undefined: this machine's zone. */
+/** Returns the local time of a time zone at `ms`, as if it were UTC, in ms since 1970. Undefined means this machine's time zone. */
 export function wallTime(ms: number, timezone: string | undefined): number {
   const parts = Object.fromEntries(
     formatOf(timezone)

@@ -80,14 +80,14 @@ describe('leadsync check', () => {
   test('says that a file stands where the data directory has to be, as run does', async () => {
     const install = new Install({ sources: sourceAt(await aService()), sinks: drop });
     writeFileSync(join(install.folder, 'data'), '');
-    const hint = 'A file stands where a folder has to be: move it away, or name another folder.';
+    const hint = 'There is a file where a folder has to be: move it away, or set another folder.';
     expect((await install.run(['run'])).stderr).toBe(
-      `The data directory ${install.folder}/data is not a folder, or lies beneath a file (EEXIST).\n${hint}\n`,
+      `The data directory ${install.folder}/data is not a folder, or is beneath a file (EEXIST).\n${hint}\n`,
     );
     install.configure({ sources: sourceAt(await aService()), sinks: drop, data_dir: './data/in' });
     const { stdout } = await install.run(['check']);
     expect(stdout).toContain(
-      `FAILED  data_dir: ${install.folder}/data/in is not a folder, or lies beneath a file (ENOTDIR). ${hint}\n`,
+      `FAILED  data_dir: ${install.folder}/data/in is not a folder, or is beneath a file (ENOTDIR). ${hint}\n`,
     );
   });
 
@@ -100,7 +100,7 @@ describe('leadsync check', () => {
     disk.fill();
     const { code, stdout } = await install.run(['check']);
     expect(code).toBe(69);
-    expect(stdout).toMatch(/^FAILED {2}data_dir: .* is on a full disk \(ENOSPC\)\. Make room/);
+    expect(stdout).toMatch(/^FAILED {2}data_dir: .* is on a full disk \(ENOSPC\)\. Free space/);
   });
 
   test('counts one lead as one', async () => {

@@ -50,7 +50,7 @@ describe('leadsync init', () => {
     const { code, stderr } = await install.run(['init', file]);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /new\.yaml is on a full disk \(ENOSPC\)\.\nMake room;.* Nothing was left behind\.\n$/,
+      /new\.yaml is on a full disk \(ENOSPC\)\.\nFree space.* Nothing was left behind\.\n$/,
     );
     expect(existsSync(file)).toBe(false);
   });

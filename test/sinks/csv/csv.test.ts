@@ -225,7 +225,7 @@ describe('the folder', () => {
     [
       'beneath a file',
       (folder: string) => join(folder, 'file', 'drop'),
-      /beneath a file|its parent is not a folder/,
+      /is beneath a file|its parent is not a folder/,
     ],
     [
       'where the file system takes none',
@@ -266,7 +266,7 @@ describe('the folder', () => {
     const error = await failure(
       openCsv({ directory }, { ...disk, probeFolder: failing('EACCES') }).check(NEVER),
     );
-    expect(error.message).toBe(`The folder ${directory} must not be written to (EACCES).`);
+    expect(error.message).toBe(`The folder ${directory} may not be written to by leadsync (EACCES).`);
   });
 
   test('loses the temporary files of attempts that were killed, and no others', async () => {
