@@ -64,9 +64,9 @@ export class BullmqCarrier implements Carrier {
     this.workers = new BullmqWorkers(new RunningAttempts(attempt, clock), { redisUrl, prefix });
   }
 
-  async serve(sinks: readonly CarriedSink[], anew: readonly string[] = []): Promise<void> {
+  async serve(sinks: readonly CarriedSink[], restarted: readonly string[] = []): Promise<void> {
     this.#sinks = sinks;
-    this.workers?.serve(sinks, anew);
+    this.workers?.serve(sinks, restarted);
     const names = new Set(sinks.map(({ name }) => name));
     for (const [name, queue] of [...this.#queues]) {
       if (names.has(name)) continue;

@@ -16,10 +16,10 @@ export class BullmqWorkers implements Workers {
     this.#parts = parts;
   }
 
-  /** Releases the workers of all other sinks and of those in `anew`. `open` then opens the missing ones. */
-  serve(sinks: readonly CarriedSink[], anew: readonly string[]): void {
+  /** Releases the workers of all other sinks and of those in `restarted`. `open` then opens the missing ones. */
+  serve(sinks: readonly CarriedSink[], restarted: readonly string[]): void {
     this.#sinks = sinks;
-    const kept = new Set(sinks.map(({ name }) => name)).difference(new Set(anew));
+    const kept = new Set(sinks.map(({ name }) => name)).difference(new Set(restarted));
     for (const name of [...this.#workers.keys()]) if (!kept.has(name)) this.#release(name);
   }
 

@@ -24,10 +24,10 @@ export interface Carrier {
    */
   offer(refs: readonly BatchRef[]): Promise<void>;
   /**
-   * Carries batches for these sinks only, from now on. Restarts the sinks in `anew`. Running attempts continue, and do not count
+   * Carries batches for these sinks only, from now on. Restarts the sinks in `restarted`. Running attempts continue, and do not count
    * towards the concurrency of the restarted sinks.
    */
-  serve(sinks: readonly CarriedSink[], anew?: readonly string[]): Promise<void>;
+  serve(sinks: readonly CarriedSink[], restarted?: readonly string[]): Promise<void>;
   /** Returns the leases of the running attempts of all sinks in this process. */
   attempting(): readonly number[];
   /** Returns undefined if the carrier can accept batches now, or the reason why not. */

@@ -31,16 +31,16 @@ export interface Sink {
   /** The mirror; undefined if it is off or the destination can hold only leads. */
   readonly mirror?: Mirror | undefined;
   /**
-   * Returns every lead that the destination stores, in any order and in bounded memory. Absent where it cannot be read.
+   * Returns every lead that the destination stores, in any order and in bounded memory. Absent if the destination cannot be read.
    * @throws SinkUnavailable
    */
   storedLeads?(signal: AbortSignal): AsyncIterable<StoredLead>;
   /**
    * Returns what the destination stores, in any version, of the person with this email address or phone number. A lead may be
-   * returned more than once. Absent where the destination cannot be searched. @throws SinkUnavailable
+   * returned more than once. Absent if the destination cannot be searched. @throws SinkUnavailable
    */
   findPerson?(subject: Subject, signal: AbortSignal): Promise<Person>;
-  /** Deletes everything that the destination stores of a person, and returns the number of rows. Absent where that is impossible. @throws SinkUnavailable */
+  /** Deletes everything that the destination stores of a person, and returns the number of rows. Absent if that is impossible. @throws SinkUnavailable */
   erase?(person: Person, signal: AbortSignal): Promise<number>;
 }
 

@@ -21,9 +21,9 @@ export async function nextWrite(
   signal.removeEventListener('abort', end);
 }
 
-function watched(file: string, tell: () => void): FSWatcher | undefined {
+function watched(file: string, onWrite: () => void): FSWatcher | undefined {
   try {
-    return watch(file, { persistent: false }, tell).on('error', () => undefined);
+    return watch(file, { persistent: false }, onWrite).on('error', () => undefined);
   } catch {
     return undefined; // the file is missing, or the system has no watches left
   }

@@ -61,7 +61,9 @@ export function deadProcesses(folder: string, now: Date): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .filter((file) => file.endsWith('.lock'))
-    .filter((file) => now.getTime() - (ageMark(join(folder, file)) ?? Number.POSITIVE_INFINITY) > SETTLED_MS)
+    .filter(
+      (file) => now.getTime() - (modifiedAtMs(join(folder, file)) ?? Number.POSITIVE_INFINITY) > SETTLED_MS,
+    )
     .map((file) => file.slice(0, -'.lock'.length))
     .filter((name) => isProcessDead(folder, name));
 }
@@ -75,7 +77,7 @@ export function liveProcesses(folder: string): readonly string[] {
     .filter((name) => !isProcessDead(folder, name));
 }
 
-function ageMark(file: string): number | undefined {
+function modifiedAtMs(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }
 

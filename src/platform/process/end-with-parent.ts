@@ -8,7 +8,7 @@ export interface MemoryLimit {
 }
 
 /** The data of the watch thread. */
-export interface Watch {
+export interface WatchData {
   readonly parent: number;
   readonly limit: MemoryLimit | undefined;
 }
@@ -21,7 +21,7 @@ export function endWithParent(parent: number, limit?: MemoryLimit): void {
   const file = new URL(`./watch-thread${extname(import.meta.url)}`, import.meta.url);
   // With separate streams: a worker that inherits ours would make our standard output asynchronous.
   new Worker(file, {
-    workerData: { parent, limit } satisfies Watch,
+    workerData: { parent, limit } satisfies WatchData,
     execArgv: [],
     stdout: true,
     stderr: true,

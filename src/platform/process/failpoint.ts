@@ -50,7 +50,7 @@ const PLACES = [
 export type Failpoint = (typeof PLACES)[number];
 
 /** An armed failpoint: kills or freezes the process by a signal, or throws an error with a system code. */
-interface Armed {
+interface ArmedFailpoint {
   readonly fault: 'kill' | 'freeze' | { readonly code: string };
   /** The first passage at which the fault occurs, counted from 1. */
   readonly from: number;
@@ -61,7 +61,7 @@ interface Armed {
 
 const EXAMPLE = 'settled=kill@3,file-sync=ENOSPC*2';
 
-let armed: Map<Failpoint, Armed> | undefined;
+let armed: Map<Failpoint, ArmedFailpoint> | undefined;
 let askedFor: string | undefined;
 
 /** The states in the array of `threadToPark`: the thread works, has been asked to park, or is parked. */
@@ -133,7 +133,7 @@ function freeze(): void {
   Atomics.notify(threadState, 0);
 }
 
-function readOne(text: string): [Failpoint, Armed] {
+function readOne(text: string): [Failpoint, ArmedFailpoint] {
   const parts = /^([a-z-]+)=(kill|freeze|E[A-Z0-9]+)(?:@(\d+))?(?:\*(\d+))?$/.exec(text.trim());
   const place = PLACES.find((known) => known === parts?.[1]);
   if (!parts || !place) {

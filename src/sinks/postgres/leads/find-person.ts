@@ -71,12 +71,12 @@ export async function findInTable(
   after: readonly string[] | undefined,
 ): Promise<FoundPage> {
   const order = key.map(([column]) => column).join(', ');
-  const behind = key.map(([, type], at) => `$${at + 1}::${type}`).join(', ');
+  const afterKey = key.map(([, type], at) => `$${at + 1}::${type}`).join(', ');
   const { rows } = await client.query<FoundRow>(
     `SELECT source, lead, raw, key FROM (
       SELECT source, ${id}::text AS lead, ${raw}::text AS raw, ARRAY[${key.map(([column]) => `${column}::text`).join(', ')}] AS key,
         row_number() OVER part AS place, sum(octet_length(${raw}::text)) OVER part - octet_length(${raw}::text) AS bytes_before
-      FROM (SELECT * FROM ${quoted(schema)}.${table} WHERE $1::text IS NULL OR (${order}) > (${behind})
+      FROM (SELECT * FROM ${quoted(schema)}.${table} WHERE $1::text IS NULL OR (${order}) > (${afterKey})
         ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}) t
       WINDOW part AS (ORDER BY ${order})
     ) p WHERE bytes_before < ${BYTES_AT_ONCE} ORDER BY place`,
