@@ -14,7 +14,7 @@ import { compose, type DaemonOptions, enabledSinks, type Parts } from './start/c
 import { Installation } from './units/installation.ts';
 import { Reloading, type ReloadResult, type ReloadTrigger } from './units/reloading.ts';
 import type { SourceUnit } from './units/source-unit.ts';
-import { keyClients, keyClientsOnce } from './upkeep/key-clients.ts';
+import { computeClientKeys, keyClientsOnce } from './upkeep/key-clients.ts';
 import { releaseMemory } from './upkeep/release-memory.ts';
 import { retain } from './upkeep/retain.ts';
 import { inspectLedger, noteProgress, tidyLedger } from './upkeep/tidy-ledger.ts';
@@ -166,7 +166,7 @@ export class Daemon {
     const retaining = { ledger, clock, emit: this.#emit };
     this.#loops.start('removing what is old', (signal) => retain(kept, retaining, signal));
     const key = () => this.config.clientKey;
-    this.#loops.start('keying clients', (signal) => keyClients(ledger, key, clock, signal));
+    this.#loops.start('keying clients', (signal) => computeClientKeys(ledger, key, clock, signal));
     this.#loops.start('watching the other processes', (signal) => watchProcesses(this.#parts, signal));
   }
 
@@ -232,7 +232,7 @@ export class Daemon {
   async #busy(): Promise<boolean> {
     const { ledger } = this.#parts;
     const activities = await Promise.all(enabledSinks(this.config).map(({ name }) => ledger.activity(name)));
-    return activities.some(({ onTheirWay, due }) => onTheirWay > 0 || due);
+    return activities.some(({ inFlight, due }) => inFlight > 0 || due);
   }
 
   /** How many deliveries wait for the sinks that there are. */

@@ -27,7 +27,7 @@ export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; 
       return moved;
     },
 
-    sift: async (poll, block) => {
+    unknownElements: async (poll, block) => {
       const { hash, size } = block;
       if (await engine.beginBlock(poll, { hash, size })) return [];
       const elements = block.elements();
@@ -37,14 +37,14 @@ export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; 
 
     inspect: async (signal) => {
       const damage = await inspectFile(file, 'quick', signal);
-      if (damage?.code === 'damaged') engine.noteDamage(damage);
+      if (damage?.code === 'damaged') engine.reportDamage(damage);
       return damage;
     },
 
     close: async () => {
       // What was begun and not attempted is not to count as lost. When it cannot be told, it does: that harms little.
       const unused = begun.takeAll().map(({ batch, lease }) => ({ batch: batch.id, lease }));
-      if (unused.length > 0) await engine.giveBack(unused).catch(() => undefined);
+      if (unused.length > 0) await engine.undoBegin(unused).catch(() => undefined);
       await engine.close();
     },
   };

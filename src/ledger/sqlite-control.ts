@@ -44,7 +44,7 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
   return {
     declareSinks: (sinks) => access.write(() => rows.declare(sinks, clock.now().getTime())),
     declareSources: (sources) => access.write(() => declaring.sources(sources)),
-    lastDeclared: () => access.read(() => declaring.last()),
+    lastDeclaration: () => access.read(() => declaring.last()),
     backfill: (sink) => access.write(() => owing.backfill(sink, clock.now().getTime())),
     pause: (sink, reason) => access.write(() => actions.pause(sink, reason)),
     resume: (sink) => access.write(() => actions.resume(sink)),
@@ -101,7 +101,7 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
       return owed;
     },
 
-    keyClients: async (secret) => {
+    computeClientKeys: async (secret) => {
       if (!(await access.read(() => clientKeys.isBehind(secret)))) return true;
       return access.write(() => clientKeys.keySome(secret));
     },

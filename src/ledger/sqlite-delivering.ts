@@ -35,16 +35,16 @@ export function deliveringOf(
       }),
 
     beginLease: (ref, leaseMs) => access.write(() => settling.begin(ref, leaseMs, holder)),
-    giveBack: (refs) =>
+    undoBegin: (refs) =>
       access.commit(() => {
-        for (const ref of refs) settling.giveBack(ref);
+        for (const ref of refs) settling.undoBegin(ref);
       }),
-    waiting: (sink) => access.read(() => claiming.waiting(sink)),
+    unbegunBatches: (sink) => access.read(() => claiming.unbegunBatches(sink)),
     activity: (sink) => access.read(() => claiming.activity(sink)),
     settle: (ref, attempt) => access.recorded(() => access.commit(() => settling.settle(ref, attempt))),
     holders: () => access.read(() => settling.holders()),
     release: (ref, mayHaveArrived) => access.write(() => settling.release(ref, holder, mayHaveArrived)),
-    endLeasesOf: (dead) => access.write(() => settling.endLeasesOf(dead)),
+    reclaimLeases: (dead) => access.write(() => settling.reclaimLeases(dead)),
 
     close: async () => {
       try {

@@ -13,7 +13,7 @@ export function pollingOf(db: Database.Database, access: LedgerAccess, clock: Cl
   return {
     listingMark: (source) => access.read(() => polls.listingMark(source)),
     lastCompleteAt: (source) => access.read(() => polls.lastCompleteAt(source)),
-    keepOrigin: (source, origin) => access.noted(async () => polls.keepOrigin(source, origin)),
+    recordOrigin: (source, origin) => access.noted(async () => polls.recordOrigin(source, origin)),
     forgetOrigin: (source) => access.noted(async () => polls.forgetOrigin(source)),
     startPoll: (source) => access.recorded(async () => polls.start(source)),
     beginBlock: (poll, block) => access.read(() => recording.beginBlock(polls.underWay(poll), block)),

@@ -37,7 +37,7 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
     historyNow: (table, numbers) => access.read(() => history.now(table, numbers)),
     overview: () => access.read(() => history.overview()),
     leadsAtSink: (sink, leads) => access.read(() => comparing.states(sink, leads)),
-    deliveredLeads: (sink, butFor, after, limit) =>
-      access.read(() => comparing.delivered(sink, butFor, after, limit)),
+    deliveredLeads: (sink, except, after, limit) =>
+      access.read(() => comparing.delivered(sink, except, after, limit)),
   } satisfies LedgerQueries;
 }

@@ -21,7 +21,7 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: O
     id,
     opening,
     failing: () => access.failing(),
-    noteDamage: (damage) => access.noteDamage(damage),
+    reportDamage: (damage) => access.reportDamage(damage),
 
     isReplaced: () => access.guard(async () => filesNow() !== opened || readId() !== id),
 
@@ -32,13 +32,13 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: O
         return dataVersion !== before;
       }),
 
-    tidy: () =>
+    checkpointLog: () =>
       access.guard(async () => {
         const [state] = db.pragma('wal_checkpoint(PASSIVE)') as [{ log: number; checkpointed: number }];
         const pageBytes = Number(db.pragma('page_size', { simple: true }));
         return {
           logBytes: Math.max(0, state.log) * pageBytes,
-          heldUpBytes: Math.max(0, state.log - state.checkpointed) * pageBytes,
+          pinnedBytes: Math.max(0, state.log - state.checkpointed) * pageBytes,
         };
       }),
 
@@ -48,7 +48,7 @@ export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: O
         await collectGarbage();
       }),
 
-    noteProgress: () => writeMark(db),
+    recordProgress: () => writeMark(db),
 
     scrub: () =>
       access.guard(async () => {

@@ -78,15 +78,15 @@ class Followed {
   readonly #parts: FollowParts;
   readonly #id: string;
   #ledger: Ledger;
-  #mark: FeedCursor;
+  #cursor: FeedCursor;
   #sinks: readonly Backlog[];
   #more = true;
 
-  private constructor(ledger: Ledger, mark: FeedCursor, sinks: readonly Backlog[], parts: FollowParts) {
+  private constructor(ledger: Ledger, cursor: FeedCursor, sinks: readonly Backlog[], parts: FollowParts) {
     this.#parts = parts;
     this.#ledger = ledger;
     this.#id = ledger.id;
-    this.#mark = mark;
+    this.#cursor = cursor;
     this.#sinks = sinks;
   }
 
@@ -110,10 +110,10 @@ class Followed {
   async look(): Promise<readonly Happening[]> {
     if (!(await this.#ledger.changedElsewhere()) && !this.#more) return [];
     const { clock, withData } = this.#parts;
-    const { entries, mark, more } = await this.#ledger.feed(this.#mark, withData);
+    const { entries, cursor, more } = await this.#ledger.feed(this.#cursor, withData);
     const sinks = await this.#ledger.backlog();
     const changes = sinkChanges(this.#sinks, sinks, clock.now());
-    this.#mark = mark;
+    this.#cursor = cursor;
     this.#more = more;
     this.#sinks = sinks;
     return [...entries, ...changes];

@@ -8,11 +8,11 @@ import {
 } from '../config/changes/compare-configs.ts';
 import type { Config, SinkConfig, SourceConfig } from '../config/contract/config.ts';
 import { didYouMean } from '../config/faults/suggest.ts';
-import type { LastDeclared } from '../ledger/contract/declared.ts';
+import type { LastDeclaration } from '../ledger/contract/declared.ts';
 import { countOf } from '../platform/text/format.ts';
 import { originOf } from '../source/http-source.ts';
 
-type LastSink = LastDeclared['sinks'][number];
+type LastSink = LastDeclaration['sinks'][number];
 
 /** What a configuration would do to one sink, beside what the ledger was last told. */
 export type PlannedSink =
@@ -81,7 +81,7 @@ export interface Plan {
 }
 
 /** What the last configuration was, as far as it was noted. */
-export interface Last extends LastDeclared {
+export interface Last extends LastDeclaration {
   readonly exports: readonly { readonly name: string; readonly config: string }[];
 }
 
@@ -107,7 +107,7 @@ export function describePlan({ sources, sinks, exports }: Plan): string[] {
 }
 
 function planSources(
-  { sources: last }: LastDeclared,
+  { sources: last }: LastDeclaration,
   { sources }: Config,
   exact: Changes | undefined,
 ): PlannedSource[] {
@@ -133,7 +133,7 @@ function planElsewhere({ name, options }: SourceConfig, leadsFrom: string | unde
   return [{ kind: 'elsewhere', name, origin, leads_from: leadsFrom }];
 }
 
-function planSinks(last: LastDeclared, config: Config, exact: Changes | undefined): PlannedSink[] {
+function planSinks(last: LastDeclaration, config: Config, exact: Changes | undefined): PlannedSink[] {
   const enabled = config.sinks.filter((sink) => sink.enabled);
   const known = new Map(last.sinks.map((sink) => [sink.name, sink]));
   const leads = last.sources.reduce((sum, source) => sum + source.leads, 0);

@@ -1,13 +1,13 @@
 import type { LedgerConfig } from '../config/contract/config.ts';
 import type { ExportTarget } from '../exports/contract/options.ts';
 import type {
-  KeptAttempt,
-  KeptPoll,
-  KeptVersion,
   LeadContent,
   LeadHistory,
   LeadRow,
   Speed,
+  StoredAttempt,
+  StoredPoll,
+  StoredVersion,
 } from '../ledger/contract/page-rows.ts';
 import type { DeliveryRow, LedgerStatus, PollRow } from '../ledger/contract/status-rows.ts';
 import type { ExportView } from './export-view.ts';
@@ -213,7 +213,7 @@ export function historyJson({ lead, versions, deliveries }: LeadHistory) {
   };
 }
 
-function versionJson({ version, validFrom, poll, changedFields }: KeptVersion) {
+function versionJson({ version, validFrom, poll, changedFields }: StoredVersion) {
   return {
     version,
     valid_from: isoOf(validFrom),
@@ -222,7 +222,7 @@ function versionJson({ version, validFrom, poll, changedFields }: KeptVersion) {
   };
 }
 
-function attemptJson({ startedAt, durationMs, outcome, httpStatus, error, times, lastAt }: KeptAttempt) {
+function attemptJson({ startedAt, durationMs, outcome, httpStatus, error, times, lastAt }: StoredAttempt) {
   return {
     started_at: isoOf(startedAt),
     duration_ms: durationMs,
@@ -272,7 +272,7 @@ export function deliveryJson(row: DeliveryRow) {
 }
 
 /** A poll with how long it took, in ms: null while it runs, and never negative. The error loses its code. */
-export function pollJson(poll: KeptPoll) {
+export function pollJson(poll: StoredPoll) {
   const { started_at, finished_at, error } = poll;
   const durationMs =
     finished_at === null ? null : Math.max(0, Date.parse(finished_at) - Date.parse(started_at));

@@ -32,7 +32,7 @@ async function withAda(): Promise<TwoStores> {
     2,
   ]);
   await stores.attempt(1, refused);
-  await stores.keyClients('secret');
+  await stores.computeClientKeys('secret');
   await stores.bring();
   expect(await everything(stores)).toMatch(/Ada Secret.*Ada Aside/);
   return stores;

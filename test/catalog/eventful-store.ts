@@ -27,7 +27,7 @@ export async function eventful(): Promise<TwoStores> {
   stores.on.clock.jump(HOUR);
   const rest = oddLeads().filter(({ id }) => id !== 10n);
   await stores.list(rest.map((item) => (item.id === 7n ? changed() : item)));
-  await stores.keyClients(SECRET);
+  await stores.computeClientKeys(SECRET);
   await stores.bring();
   expect(stores.events).toEqual([]);
   return stores;

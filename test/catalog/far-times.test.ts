@@ -15,7 +15,7 @@ const FAR: readonly [created: string, stored: string][] = [
 it('times at the ends of the calendar, and offsets that no zone has, arrive in both stores, also with the client keys', async () => {
   const stores = await TwoStores.open();
   await stores.list(FAR.map(([created_at], at) => aListedLead({ id: at + 1, created_at }, at)));
-  await stores.keyClients('a secret of some length');
+  await stores.computeClientKeys('a secret of some length');
   await stores.bring();
   expect(stores.events).toEqual([]);
   const stored = FAR.map(([, created_at], at) => ({ id: String(at + 1), created_at }));
@@ -30,7 +30,7 @@ it('times at the ends of the calendar, and offsets that no zone has, arrive in b
 it('the first lead of a client is as old to the microsecond as that lead is in PostgreSQL', async () => {
   const stores = await TwoStores.open();
   await stores.list([aListedLead({ id: 1, created_at: '2026-11-20T10:00:00.123456Z' }, 0)]);
-  await stores.keyClients('a secret of some length');
+  await stores.computeClientKeys('a secret of some length');
   await stores.bring();
   const same =
     'SELECT c.first_created_at = l.created_at AS same, extract(microseconds FROM c.first_created_at)::int AS micros FROM v_clients c, leads l';

@@ -192,7 +192,7 @@ it('holds no more text at once than fits in memory beside others, and brings all
   await stores.bring();
   await stores.on.list([...large, ...broken]);
   await stores.bring();
-  await stores.keyClients('a secret of some length');
+  await stores.computeClientKeys('a secret of some length');
   await stores.bring();
   expect(most).toBeLessThan(6_000_000);
   expect(await stores.inPostgres('SELECT count(*) AS n FROM lead_versions')).toEqual([{ n: '8' }]);
@@ -446,14 +446,14 @@ it('takes client keys away when there is no secret any more, and exchanges them 
     return ledger.map((row) => row['client_key'] ?? null);
   };
   expect(await keys()).toEqual([null, null]);
-  await stores.keyClients('the first secret');
+  await stores.computeClientKeys('the first secret');
   const first = await keys();
   expect(first[0]).toMatch(/^[0-9a-f]{32}$/);
   expect(first[1]).toBe(first[0]);
-  await stores.keyClients('another secret');
+  await stores.computeClientKeys('another secret');
   const second = await keys();
   expect(second[0]).not.toBe(first[0]);
-  await stores.keyClients(undefined);
+  await stores.computeClientKeys(undefined);
   expect(await keys()).toEqual([null, null]);
   expect(await stores.inPostgres('SELECT * FROM v_clients')).toEqual([]);
 });

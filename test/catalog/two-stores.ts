@@ -70,8 +70,8 @@ export class TwoStores {
     for (const ref of refs) await this.on.settle((await this.on.begin(ref)).ref, outcome);
   }
 
-  async keyClients(secret: string | undefined): Promise<void> {
-    while (!(await this.on.ledger.keyClients(secret)));
+  async computeClientKeys(secret: string | undefined): Promise<void> {
+    while (!(await this.on.ledger.computeClientKeys(secret)));
   }
 
   /** Brings PostgreSQL all that the ledger knows. */

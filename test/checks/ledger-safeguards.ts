@@ -62,7 +62,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
     name: 'what this process attempts is not offered again',
     without: 'a process that stood still sends everything under way twice',
     file: 'src/ledger/delivering/claiming.ts',
-    text: '    this.#prolong(sink, request.attempting, now);\n',
+    text: '    this.#prolong(sink, request.activeLeases, now);\n',
     instead: '',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },

@@ -51,7 +51,7 @@ export class RandomHistory {
       this.#erase,
       this.#replay,
       this.#retry,
-      this.#keyClients,
+      this.#computeClientKeys,
     ];
     await things[this.#chance.below(things.length)]?.call(this);
   }
@@ -133,8 +133,8 @@ export class RandomHistory {
     await this.on.ledger.retry({ states: ['dead', 'pending'] });
   }
 
-  async #keyClients(): Promise<void> {
+  async #computeClientKeys(): Promise<void> {
     const secret = `a secret of some length ${this.#chance.below(2)}`;
-    while (!(await this.on.ledger.keyClients(secret)));
+    while (!(await this.on.ledger.computeClientKeys(secret)));
   }
 }

@@ -120,7 +120,7 @@ const CASES: readonly (readonly [string, Happening, Happening, Readonly<Record<s
   [
     'a client who was keyed',
     (on) => on.list([1]),
-    (on) => on.ledger.keyClients('a secret of some length'),
+    (on) => on.ledger.computeClientKeys('a secret of some length'),
     { v_leads_no_pii: 1, v_clients: 1 },
   ],
   [

@@ -29,7 +29,7 @@ async function aLedgerWithZaphod() {
     leadId === 1n ? { ...refused, answer: 'Zaphod Answer' } : delivered,
   );
   await on.settle(ref, ...outcomes);
-  await on.ledger.keyClients('secret');
+  await on.ledger.computeClientKeys('secret');
   return { disk, on };
 }
 

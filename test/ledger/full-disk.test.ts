@@ -23,7 +23,7 @@ describe('a ledger on a disk that becomes full', () => {
     const failures = await failuresWhile(on.ledger, poll);
     expect(failures.at(-1)).toMatchObject({
       code: 'full',
-      passing: true,
+      isTransient: true,
       hint: expect.stringMatching(/space/),
     });
     const settled = await Promise.allSettled(refs.map((ref) => on.settle(ref, ...Array(10).fill(delivered))));

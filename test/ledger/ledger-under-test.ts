@@ -7,7 +7,7 @@ import type { Delivered, Outcome, Refused, Unavailable } from '../../src/leads/o
 import type { ClaimRequest } from '../../src/ledger/contract/claim.ts';
 import type { DeclaredSink } from '../../src/ledger/contract/declared.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
-import type { Settled } from '../../src/ledger/contract/ledger-delivering.ts';
+import type { Settlement } from '../../src/ledger/contract/ledger-delivering.ts';
 import type { PollEnd } from '../../src/ledger/contract/ledger-polling.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
@@ -92,7 +92,7 @@ export class LedgerUnderTest {
     return { ref, batch: begun.batch };
   }
 
-  settle(ref: BatchRef, ...outcomes: Outcome[]): Promise<Settled | undefined> {
+  settle(ref: BatchRef, ...outcomes: Outcome[]): Promise<Settlement | undefined> {
     return this.ledger.settle(ref, { outcomes, startedAt: this.clock.in(-12), durationMs: 12 });
   }
 

@@ -132,7 +132,7 @@ async function use(on: LedgerUnderTest): Promise<void> {
   await ledger.clockWentBack(1000);
   await ledger.pause('crm', 'for a test');
   await ledger.resume('crm');
-  await ledger.keyClients(undefined);
+  await ledger.computeClientKeys(undefined);
 }
 
 /** Asks whatever pages and API ask, with every filter. */

@@ -39,7 +39,7 @@ test('damage that only a page meets is noted by the ledger', async () => {
   disk.other((db) => db.pragma('wal_checkpoint(TRUNCATE)'));
   const map = new PageMap(disk.file);
   map.overwrite(map.of('_versions', 'leaf').map(({ pageno }) => pageno));
-  const onDamage = (damage: LedgerError) => on.ledger.noteDamage(damage);
+  const onDamage = (damage: LedgerError) => on.ledger.reportDamage(damage);
   const queries = new QueryWorker(disk.file, { timeoutMs: 60_000, onDamage });
   onTestFinished(() => queries.close());
   expect(on.ledger.failing()).toBeUndefined();

@@ -77,7 +77,7 @@ describe('a ledger file in trouble', () => {
     disk.fill();
     await expect(on.ledger.record(poll, big)).rejects.toMatchObject({
       code: 'full',
-      passing: true,
+      isTransient: true,
       hint: expect.stringMatching(/space/),
     });
     expect(disk.contents()).toEqual(before);
@@ -147,7 +147,7 @@ describe('a ledger file in trouble', () => {
       db.exec("CREATE TRIGGER no BEFORE UPDATE ON _ledger BEGIN SELECT RAISE(ABORT, 'no'); END"),
     );
     const failure = await on.ledger.clockWentBack(3_600_000).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'unexpected', passing: false });
+    expect(failure).toMatchObject({ code: 'unexpected', isTransient: false });
     const { message, hint } = failure as LedgerError;
     expect(message).toMatch(/does not accept what leadsync wrote .*nothing of it was kept/);
     expect(hint).toMatch(/fault in leadsync.*report.*does not mean that the file is damaged.*leadsync check/);
@@ -530,7 +530,7 @@ async function aUsedLedger() {
   const use = async ({ polls = 2 } = {}) => {
     const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
     for (let poll = 0; poll < polls; poll += 1) await on.list([1]);
-    await on.ledger.noteProgress();
+    await on.ledger.recordProgress();
     await on.ledger.close();
     return on.ledger.id;
   };

@@ -40,7 +40,7 @@ test('what fails is told with its hint, and what the ledger fails of is known he
   await expect(ledger.record(7, [])).rejects.toMatchObject({ name: 'LedgerError', code: 'unexpected' });
   expect(ledger.failing()).toBeUndefined();
   const damage = new LedgerError('damaged', 'It is damaged.', 'Recover it.');
-  ledger.noteDamage(damage);
+  ledger.reportDamage(damage);
   expect(ledger.failing()).toBe(damage);
   await ledger.backlog();
   expect(ledger.failing()).toBe(damage);

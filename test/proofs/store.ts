@@ -80,7 +80,7 @@ await runTool(async (opened) => {
 /** Keys the clients, and mirrors everything, without the rests that a daemon takes. */
 async function spread(ledger: Ledger, mirror: Mirror): Promise<void> {
   await timed('whose clients were keyed', async () => {
-    while (!(await ledger.keyClients('a secret of some length')));
+    while (!(await ledger.computeClientKeys('a secret of some length')));
   });
   const clock = { ...systemClock, monotonicMs: () => 0, sleep: async () => undefined };
   const parts = { sink: 'warehouse', ledger, clock, emit: () => undefined, rests: false };

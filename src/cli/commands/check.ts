@@ -5,7 +5,7 @@ import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { asTypedHere, configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { lastDeclared } from '../shell/last-declared.ts';
+import { lastDeclaration } from '../shell/last-declared.ts';
 import { printWarnings } from '../shell/print-warnings.ts';
 
 /** `leadsync check`: can everything be reached? Changes nothing. Everything is checked, even when something fails. */
@@ -19,7 +19,7 @@ export const command = defineCommand<{ json?: boolean }>({
     printWarnings(config, surroundings.stderr);
     const results: Checked[] = [];
     const { clock, random } = surroundings;
-    const last = lastDeclared(config, surroundings).catch(unknownLedger);
+    const last = lastDeclaration(config, surroundings).catch(unknownLedger);
     const originOfLeads = async (source: string) =>
       (await last)?.sources.find(({ name }) => name === source)?.origin;
     for (const pending of checkAll(config, { clock, random, originOfLeads }, stop.signal)) {

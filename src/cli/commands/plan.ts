@@ -4,7 +4,7 @@ import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { asTypedHere, configOf, exportStatesOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { lastDeclared } from '../shell/last-declared.ts';
+import { lastDeclaration } from '../shell/last-declared.ts';
 
 const NOTHING =
   'No source, sink or export would change. Secrets (the url of a webhook is one) and other options are not compared; `leadsync reload` says what becomes of them.';
@@ -18,7 +18,7 @@ export const command = defineCommand<{ json?: boolean }>({
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
     const last = {
-      ...(await lastDeclared(config, surroundings)),
+      ...(await lastDeclaration(config, surroundings)),
       exports: await lastExports(exportStatesOf(config)),
     };
     const planned = planOf(last, config);

@@ -21,7 +21,7 @@ export async function serveAdmin(
   const { dataDir } = current.config;
   const audit = new AuditLog(dataDir, clock);
   closers.push(() => audit.close());
-  const queries = new QueryWorker(ledgerFile(dataDir), { onDamage: (damage) => ledger.noteDamage(damage) });
+  const queries = new QueryWorker(ledgerFile(dataDir), { onDamage: (damage) => ledger.reportDamage(damage) });
   closers.push(() => queries.close());
   const configuration = async () => {
     const { generation, loadedAt, stale, values } = of.state();

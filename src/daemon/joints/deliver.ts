@@ -1,7 +1,7 @@
 import type { AttemptBatch } from '../../delivery/carrier.ts';
 import type { Batch, BatchRef } from '../../leads/delivery.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
-import type { Attempt, LedgerDelivering, Settled } from '../../ledger/contract/ledger-delivering.ts';
+import type { Attempt, LedgerDelivering, Settlement } from '../../ledger/contract/ledger-delivering.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import { reach } from '../../platform/process/failpoint.ts';
@@ -144,14 +144,14 @@ async function settleSurely(
   result: Attempt,
   withinMs: number,
   stop: AbortSignal,
-): Promise<Settled | undefined> {
+): Promise<Settlement | undefined> {
   const { clock, ledger, emit } = parts;
   const until = clock.monotonicMs() + withinMs;
   for (;;) {
     try {
       return await ledger.settle(ref, result);
     } catch (error) {
-      const passing = error instanceof LedgerError && error.passing;
+      const passing = error instanceof LedgerError && error.isTransient;
       if (!passing || stop.aborted || clock.monotonicMs() > until) throw error;
       emit({
         type: 'ledger-failed',
@@ -164,7 +164,7 @@ async function settleSurely(
   }
 }
 
-function eventsOf(batch: Batch, attempt: Attempt, settled: Settled, now: Date): Event[] {
+function eventsOf(batch: Batch, attempt: Attempt, settled: Settlement, now: Date): Event[] {
   const { id } = batch;
   const { sink, before, after, verdicts } = settled;
   const count = (kind: Outcome['kind']) => attempt.outcomes.filter((outcome) => outcome.kind === kind).length;

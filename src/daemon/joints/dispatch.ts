@@ -30,7 +30,7 @@ const PROLONGED_MS = 30_000;
  */
 export async function dispatch(
   sink: string,
-  requestNow: () => Omit<ClaimRequest, 'sink' | 'attempting'>,
+  requestNow: () => Omit<ClaimRequest, 'sink' | 'activeLeases'>,
   parts: DispatchParts,
   signal: AbortSignal,
 ): Promise<void> {
@@ -42,8 +42,8 @@ export async function dispatch(
     try {
       // While nothing can travel, nothing is claimed: it would only wait under a lease.
       if (carrier.unready() === undefined) {
-        const attempting = { leases: carrier.attempting(), leaseMs: PROLONGED_MS };
-        const claimed = await ledger.claim({ sink, ...requestNow(), attempting });
+        const activeLeases = { leases: carrier.attempting(), leaseMs: PROLONGED_MS };
+        const claimed = await ledger.claim({ sink, ...requestNow(), activeLeases });
         until = claimed.nextAt;
         saySteps(sink, health, claimed.health, emit);
         health = claimed.health;
@@ -55,7 +55,7 @@ export async function dispatch(
       }
       if (clock.monotonicMs() >= offerAgainMs) {
         offerAgainMs = clock.monotonicMs() + OFFER_AGAIN_MS;
-        const waiting = await ledger.waiting(sink);
+        const waiting = await ledger.unbegunBatches(sink);
         if (waiting.length > 0) await carrier.offer(waiting);
       }
     } catch (error) {

@@ -60,7 +60,7 @@ export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollF
   try {
     id = await ledger.startPoll(source.name);
     emit({ type: 'poll-started', source: source.name, poll: id });
-    requireOrigin(source, await ledger.keepOrigin(source.name, source.origin));
+    requireOrigin(source, await ledger.recordOrigin(source.name, source.origin));
     const listing = await source.list(await ledger.listingMark(source.name), signal);
     if (listing.kind === 'changed') await record(parts, id, listing, progress, startMs);
     const end = endOf(listing);
@@ -87,7 +87,7 @@ async function record(
       // Behind something new there is more of it, most likely; the ledger is busy with that meanwhile.
       const block: ListedBlock = isNews ? readAhead(listed) : listed;
       await recording;
-      const elements = await parts.ledger.sift(id, block);
+      const elements = await parts.ledger.unknownElements(id, block);
       const { items, fault } = readAll(elements);
       isNews = items.length === block.size;
       progress.listed += block.size;

@@ -6,7 +6,7 @@ import type { Emit } from '../../telemetry/events.ts';
 
 /** What a watchdog looks at: what the ledger has waiting, and what the workers of this process begin. */
 export interface WatchedParts {
-  readonly ledger: Pick<LedgerDelivering, 'waiting'>;
+  readonly ledger: Pick<LedgerDelivering, 'unbegunBatches'>;
   readonly carrier: Pick<Carrier, 'offer' | 'unready' | 'workers'>;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -49,7 +49,7 @@ function lookFor(sink: string, workers: Workers, { ledger, carrier }: WatchedPar
     const pulse = workers.pulse(sink);
     const progress = pulse.begun !== begun;
     begun = pulse.begun;
-    const waiting = await ledger.waiting(sink);
+    const waiting = await ledger.unbegunBatches(sink);
     const left = waiting.filter((ref) => waited.has(nameOf(ref)));
     waited = new Set(waiting.map(nameOf));
     if (progress || !pulse.room || left.length === 0) return { progress, left: [] };

@@ -169,7 +169,7 @@ async function openLedger(
     ? openConfiguredLedger(config, { ...parts, clock, random })
     : await openThreadedLedger(config.dataDir, parts);
   closers.push(() => ledger.close());
-  if (create) closers.push(() => ledger.noteProgress());
+  if (create) closers.push(() => ledger.recordProgress());
   const life = holdOwnProcessLock(config.dataDir, holder);
   closers.push(() => life.release());
   return ledger;

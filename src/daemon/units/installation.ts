@@ -53,7 +53,7 @@ export class Installation {
     // A worker finds in the ledger what the daemon beside it has told.
     if (this.#parts.role.kind === 'worker') return exact ? describeChanges(exact) : [];
     const { ledger, exportStates } = this.#parts;
-    const last = { ...(await ledger.lastDeclared()), exports: await lastExports(exportStates) };
+    const last = { ...(await ledger.lastDeclaration()), exports: await lastExports(exportStates) };
     return describePlan(planOf(last, config, exact));
   }
 

@@ -8,14 +8,14 @@ const EVERY_MS = 2_000;
 const REST_MS = 5;
 
 /** Gives each new lead the key of its client, and all of them once the key in the configuration is another one. */
-export async function keyClients(
+export async function computeClientKeys(
   ledger: LedgerControl,
   keyNow: () => Secret | undefined,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    const done = await ledger.keyClients(keyNow()?.reveal());
+    const done = await ledger.computeClientKeys(keyNow()?.reveal());
     await (done ? nextBeat(clock, EVERY_MS, signal) : clock.sleep(REST_MS, signal));
   }
 }
@@ -26,5 +26,5 @@ export async function keyClientsOnce(
   key: Secret | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted && !(await ledger.keyClients(key?.reveal())));
+  while (!signal.aborted && !(await ledger.computeClientKeys(key?.reveal())));
 }

@@ -27,8 +27,8 @@ export async function tidyLedger(
   while (!signal.aborted) {
     await clock.sleep(EVERY_MS, signal);
     if (signal.aborted) return;
-    const { heldUpBytes } = await ledger.tidy();
-    if (heldUpBytes > MUCH_BYTES) emit({ type: 'ledger-held-up', bytes: heldUpBytes });
+    const { pinnedBytes } = await ledger.checkpointLog();
+    if (pinnedBytes > MUCH_BYTES) emit({ type: 'ledger-held-up', bytes: pinnedBytes });
   }
 }
 
@@ -36,6 +36,6 @@ export async function tidyLedger(
 export async function noteProgress(ledger: LedgerUpkeep, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(EVERY_MS, signal);
-    if (!signal.aborted) await ledger.noteProgress();
+    if (!signal.aborted) await ledger.recordProgress();
   }
 }

@@ -28,7 +28,7 @@ export async function watchClock(
     const failure = await pullBack(ahead - aheadNow, ledger, emit);
     // What the ledger could not be told is told with a later look; it must not be forgotten.
     if (!failure) ahead = aheadNow;
-    pauseMs = !failure || failure.passing ? LOOK_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    pauseMs = !failure || failure.isTransient ? LOOK_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     await nextBeat(clock, pauseMs, signal);
   }
 }

@@ -21,17 +21,17 @@ export interface ClaimRequest {
    * The leases of attempts that are under way in this process. Where one is over by the clock, which may have been set, it is
    * prolonged: its batch is not offered again before the attempt has ended.
    */
-  readonly attempting?: Attempting | undefined;
+  readonly activeLeases?: ActiveLeases | undefined;
 }
 
 /** Leases, and by how much one of them is prolonged, in ms. */
-export interface Attempting {
+export interface ActiveLeases {
   readonly leases: readonly number[];
   readonly leaseMs: number;
 }
 
 /** What came of it. */
-export interface Claimed {
+export interface ClaimResult {
   /** Batches to offer to the carrier, in order of age: new ones, and those whose lease has ended. */
   readonly refs: readonly BatchRef[];
   /** When there may be more to claim: the earliest due time, probe or end of a lease. Undefined: only news can tell. */

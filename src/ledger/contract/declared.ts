@@ -21,7 +21,7 @@ export interface DeclaredSource {
 }
 
 /** What the ledger was last told of the configuration. */
-export interface LastDeclared {
+export interface LastDeclaration {
   /** Those that are no longer declared too. */
   readonly sources: readonly {
     readonly name: string;

@@ -15,7 +15,7 @@ export interface FeedCursor {
 export interface FeedPage {
   /** In order of time. */
   readonly entries: readonly FeedEntry[];
-  readonly mark: FeedCursor;
+  readonly cursor: FeedCursor;
   /** Whether more has happened than this page holds; the reader asks again without waiting. */
   readonly more: boolean;
 }

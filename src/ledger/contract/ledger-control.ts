@@ -1,6 +1,6 @@
 import type { LeadId } from '../../leads/lead.ts';
 import type { RetainedKind } from '../../leads/retention.ts';
-import type { DeclaredSink, DeclaredSource, LastDeclared } from './declared.ts';
+import type { DeclaredSink, DeclaredSource, LastDeclaration } from './declared.ts';
 import type { DeliveryFilter } from './ledger-queries.ts';
 
 /** A filter of the leads to replay. A lead matches when it meets every given condition. */
@@ -22,7 +22,7 @@ export interface LedgerControl {
   /** Declares the configured sources. */
   declareSources(sources: readonly DeclaredSource[]): Promise<void>;
   /** Returns what was last declared, to compare another configuration with. */
-  lastDeclared(): Promise<LastDeclared>;
+  lastDeclaration(): Promise<LastDeclaration>;
   /**
    * Owes a sink, or records as skipped, one chunk of the leads that were listed before the sink was declared. Call it until `done`.
    * A crash between two calls loses nothing and repeats nothing.
@@ -61,7 +61,7 @@ export interface LedgerControl {
    * Computes client keys for one chunk of leads. Call it until it returns true. Removes existing keys when there is no secret, or
    * another than before.
    */
-  keyClients(secret: string | undefined): Promise<boolean>;
+  computeClientKeys(secret: string | undefined): Promise<boolean>;
   /**
    * Deletes one chunk of what is older than `before`: content of leads or of earlier versions, attempts, or rejected elements. Call
    * it again with the `next` that it returns until that is undefined. Keeps every id, and content that is still owed.

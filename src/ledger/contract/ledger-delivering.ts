@@ -2,7 +2,7 @@ import type { Batch, BatchRef } from '../../leads/delivery.ts';
 import type { Verdict } from '../../leads/judge.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
-import type { Claimed, ClaimRequest } from './claim.ts';
+import type { ClaimRequest, ClaimResult } from './claim.ts';
 
 /** An attempt that has ended. */
 export interface Attempt {
@@ -20,7 +20,7 @@ export interface BegunAttempt {
 }
 
 /** What settling an attempt did. */
-export interface Settled {
+export interface Settlement {
   /** The sink's name by now. */
   readonly sink: string;
   /** One per delivery, in order. */
@@ -34,11 +34,11 @@ export interface Settled {
 /** What dispatch and attempts ask: to claim what is due, to begin, and to settle. */
 export interface LedgerDelivering {
   /** Takes due deliveries into stored batches under a lease, and renews the lease of batches whose attempt was lost. */
-  claim(request: ClaimRequest): Promise<Claimed>;
+  claim(request: ClaimRequest): Promise<ClaimResult>;
   /** Batches of the sink under a lease whose attempt has not begun: offering them again harms nothing. */
-  waiting(sink: string): Promise<readonly BatchRef[]>;
+  unbegunBatches(sink: string): Promise<readonly BatchRef[]>;
   /** How many batches of a sink are on their way, and whether more could be claimed at this moment. */
-  activity(sink: string): Promise<{ readonly onTheirWay: number; readonly due: boolean }>;
+  activity(sink: string): Promise<{ readonly inFlight: number; readonly due: boolean }>;
   /**
    * Starts the one attempt that a lease allows, and gives the batch to attempt; from here the lease lasts `leaseMs`.
    * Undefined when the lease is no longer current, has been used, or everything in the batch is settled: then there is
@@ -49,7 +49,7 @@ export interface LedgerDelivering {
    * Records what an attempt came to. Fenced: undefined, and nothing recorded, when the lease is no longer current.
    * Many batches share one commit.
    */
-  settle(ref: BatchRef, attempt: Attempt): Promise<Settled | undefined>;
+  settle(ref: BatchRef, attempt: Attempt): Promise<Settlement | undefined>;
   /**
    * Gives back the lease of an attempt that was cut off before anything was known of its outcome: the batch is due at
    * once, as the same batch, and the attempt does not count as lost. Fenced: false when the lease is not this process's.
@@ -59,5 +59,5 @@ export interface LedgerDelivering {
   /** The processes whose attempts are under way, by the names under which they opened the ledger. */
   holders(): Promise<readonly string[]>;
   /** Ends the leases of a process that is known to be dead, so that its batches are due at once. Gives how many. */
-  endLeasesOf(holder: string): Promise<number>;
+  reclaimLeases(holder: string): Promise<number>;
 }

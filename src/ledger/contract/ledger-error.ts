@@ -25,7 +25,7 @@ export class LedgerError extends Error {
   }
 
   /** Whether trying again in a while may work. */
-  get passing(): boolean {
+  get isTransient(): boolean {
     return this.code === 'full' || this.code === 'io' || this.code === 'busy';
   }
 }

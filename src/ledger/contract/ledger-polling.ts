@@ -3,7 +3,7 @@ import type { ListingMark } from '../../leads/listing-mark.ts';
 import type { PollId } from './status-rows.ts';
 
 /** What was recorded of a listing, or of a part of it. */
-export interface Recorded {
+export interface RecordCounts {
   readonly listed: number;
   readonly new: number;
   readonly changed: number;
@@ -18,7 +18,7 @@ export type PollEnd =
   | { status: 'partial' | 'failed'; httpStatus: number | undefined; error: string };
 
 /** A poll's totals once it has ended. */
-export interface PollSummary extends Recorded {
+export interface PollSummary extends RecordCounts {
   readonly status: PollEnd['status'];
   /** How many leads the source listed in the last complete poll before this one. */
   readonly listedBefore: number;
@@ -38,19 +38,19 @@ export interface LedgerPolling {
    * Begins a block of the listing, and notes its leads that are listed with the very content that is known, which writes
    * nothing. Gives the other elements, in order: what they say has to be recorded before the next block begins.
    */
-  sift(poll: PollId, block: ListedBlock): Promise<readonly ListedElement[]>;
+  unknownElements(poll: PollId, block: ListedBlock): Promise<readonly ListedElement[]>;
   /**
    * Records a part of a listing: new and changed leads become seen and owed to every sink that asks for it, in one
    * transaction. A crash keeps both or neither. Elements that are known and unchanged write nothing.
    */
-  record(poll: PollId, items: readonly ListedItem[]): Promise<Recorded>;
+  record(poll: PollId, items: readonly ListedItem[]): Promise<RecordCounts>;
   /**
    * Ends a poll. The mark of a complete listing is kept in the same transaction. Nothing is ever removed. A complete listing
    * with the very blocks of the last one counts as `unchanged`.
    */
   finishPoll(poll: PollId, end: PollEnd): Promise<PollSummary>;
   /** Keeps where the leads of a source come from, unless it has leads of another origin. Returns the origin that is kept. */
-  keepOrigin(source: string, origin: string): Promise<string>;
+  recordOrigin(source: string, origin: string): Promise<string>;
   /** Whatever its next poll says is kept then. False when there is no such source. */
   forgetOrigin(source: string): Promise<boolean>;
 }

@@ -72,10 +72,10 @@ export interface LedgerQueries {
   overview(): Promise<Overview>;
   /** Returns, in the given order, what the ledger knows of leads that a sink holds. */
   leadsAtSink(sink: string, leads: readonly LeadKey[]): Promise<readonly LeadAtSink[]>;
-  /** Returns up to `limit` leads with numbers above `after`, with what was delivered to the sink outside the period `butFor`. Empty at the end. */
+  /** Returns up to `limit` leads with numbers above `after`, with what was delivered to the sink outside the period `except`. Empty at the end. */
   deliveredLeads(
     sink: string,
-    butFor: { readonly from: Date; readonly to: Date },
+    except: { readonly from: Date; readonly to: Date },
     after: number,
     limit: number,
   ): Promise<readonly DeliveredLead[]>;

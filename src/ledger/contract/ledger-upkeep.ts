@@ -1,11 +1,11 @@
 import type { LedgerError } from './ledger-error.ts';
 
 /** How much disk the ledger takes for what is written and not yet in its final place. */
-export interface Tidied {
+export interface CheckpointResult {
   /** All of it that is on disk; used again for what is written next, once nobody reads an older state. */
   readonly logBytes: number;
   /** What somebody's open query, begun before it was written, keeps out. Grows with every write until that query ends. */
-  readonly heldUpBytes: number;
+  readonly pinnedBytes: number;
 }
 
 /** What became of the copy that is made before an upgrade: its path, or why there is none. */
@@ -34,7 +34,7 @@ export interface LedgerUpkeep {
   /** Why nothing can be recorded: that the file is damaged, or what the last write failed of, until something is recorded again. */
   failing(): LedgerError | undefined;
   /** Notes damage that somebody else has met in the file; `failing` tells of it from then on. */
-  noteDamage(damage: LedgerError): void;
+  reportDamage(damage: LedgerError): void;
   /**
    * Looks once for damage, beside everything else; `failing` tells of it from then on. Returns what was found, if anything was before
    * the signal aborts.
@@ -45,11 +45,11 @@ export interface LedgerUpkeep {
   /** True once after another process has written to the ledger. */
   changedElsewhere(): Promise<boolean>;
   /** Brings what was written to its final place, as far as nobody still reads an older state of the ledger. */
-  tidy(): Promise<Tidied>;
+  checkpointLog(): Promise<CheckpointResult>;
   /** Gives back the memory that the ledger keeps for later. For a ledger with a thread of its own: of this thread as well. */
   releaseMemory(): Promise<void>;
   /** Notes beside the file how far the ledger has come, so that `opening` tells of an older copy that is written over it. Does nothing where the disk refuses. */
-  noteProgress(): Promise<void>;
+  recordProgress(): Promise<void>;
   /**
    * Brings what was overwritten to the disk, and removes the copies that upgrades have left. False while somebody reads an older state of the ledger: then its log still holds it.
    */

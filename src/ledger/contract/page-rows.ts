@@ -44,7 +44,7 @@ export interface LeadRow {
 }
 
 /** A version of a lead, valid from `validFrom`, in ms since 1970. The first version has no changed fields. */
-export interface KeptVersion {
+export interface StoredVersion {
   readonly version: number;
   readonly validFrom: number;
   readonly poll: number;
@@ -52,7 +52,7 @@ export interface KeptVersion {
 }
 
 /** An attempt, or several in a row that failed the same way. Times are ms since 1970. */
-export interface KeptAttempt {
+export interface StoredAttempt {
   readonly startedAt: number;
   readonly durationMs: number;
   readonly outcome: string;
@@ -63,15 +63,15 @@ export interface KeptAttempt {
 }
 
 /** The content of a version of a lead, that of the version before, and what destinations answered, newest first. Personal data. */
-export interface LeadContent extends KeptVersion {
+export interface LeadContent extends StoredVersion {
   readonly raw: string;
   /** Null for the first version. */
   readonly rawBefore: string | null;
-  readonly answers: readonly KeptAnswer[];
+  readonly answers: readonly StoredAnswer[];
 }
 
 /** What a destination answered to the attempt that began at `startedAt`, in ms since 1970; truncated as stored. */
-export interface KeptAnswer {
+export interface StoredAnswer {
   readonly delivery: string;
   readonly sink: string;
   readonly startedAt: number;
@@ -83,12 +83,12 @@ export interface KeptAnswer {
 /** The history of a lead: its versions and deliveries, newest first, and the attempts of each delivery, oldest first. */
 export interface LeadHistory {
   readonly lead: LeadRow;
-  readonly versions: readonly KeptVersion[];
-  readonly deliveries: readonly (DeliveryRow & { readonly attemptRows: readonly KeptAttempt[] })[];
+  readonly versions: readonly StoredVersion[];
+  readonly deliveries: readonly (DeliveryRow & { readonly attemptRows: readonly StoredAttempt[] })[];
 }
 
 /** A poll as stored. Times are ISO 8601 text. */
-export interface KeptPoll {
+export interface StoredPoll {
   readonly poll_id: number;
   readonly source: string;
   readonly started_at: string;

@@ -25,7 +25,7 @@ export class LedgerAccess {
   }
 
   /** Notes that the file is damaged, however that was found. */
-  noteDamage(damage: LedgerError): void {
+  reportDamage(damage: LedgerError): void {
     this.#damage ??= damage;
   }
 
@@ -61,7 +61,7 @@ export class LedgerAccess {
     try {
       return await this.guard(work);
     } catch (error) {
-      if (error instanceof LedgerError && error.passing) this.#failing = error;
+      if (error instanceof LedgerError && error.isTransient) this.#failing = error;
       throw error;
     }
   }
@@ -76,7 +76,7 @@ export class LedgerAccess {
 
   #explained(error: unknown): LedgerError {
     const explained = toLedgerError(error, this.#db.name);
-    if (explained.code === 'damaged') this.noteDamage(explained);
+    if (explained.code === 'damaged') this.reportDamage(explained);
     return explained;
   }
 }

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { BatchRef } from '../../leads/delivery.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
-import type { Attempting, Claimed, ClaimRequest } from '../contract/claim.ts';
+import type { ActiveLeases, ClaimRequest, ClaimResult } from '../contract/claim.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { type BatchRow, type DueRow, type ProbeSql, prepareClaiming } from './claiming-sql.ts';
 
@@ -58,12 +58,12 @@ export class Claiming {
   }
 
   /** `holder` is the process that begins the attempts, if it is to begin them at once. */
-  claim(request: ClaimRequest, holder: string | null): Claimed {
+  claim(request: ClaimRequest, holder: string | null): ClaimResult {
     const sink = this.#rows.get(request.sink);
     if (!sink?.active) return { refs: [], nextAt: undefined };
     const now = this.#clock.now().getTime();
     this.#followClock(now);
-    this.#prolong(sink, request.attempting, now);
+    this.#prolong(sink, request.activeLeases, now);
     const { health } = sink;
     if (health.pausedSince) return { refs: [], nextAt: undefined, health };
     const lease = { holder, until: now + (request.beginForMs ?? request.leaseMs) };
@@ -83,9 +83,9 @@ export class Claiming {
     if (stepMs >= CLOCK_STEP_MS) this.#sql.moveLeases.run(stepMs, now - stepMs);
   }
 
-  #prolong({ sinkNo }: SinkRow, attempting: Attempting | undefined, now: number): void {
-    if (!attempting || attempting.leases.length === 0) return;
-    const { leases, leaseMs } = attempting;
+  #prolong({ sinkNo }: SinkRow, activeLeases: ActiveLeases | undefined, now: number): void {
+    if (!activeLeases || activeLeases.leases.length === 0) return;
+    const { leases, leaseMs } = activeLeases;
     this.#sql.prolong.run(now + leaseMs, sinkNo, now, JSON.stringify(leases));
   }
 
@@ -95,7 +95,7 @@ export class Claiming {
    */
   #probe(sink: SinkRow, lease: Lease, now: number): BatchRef[] {
     const early = now < (sink.health.probeAt?.getTime() ?? now);
-    if (early || this.#onTheirWay(sink, now) > 0) return [];
+    if (early || this.#inFlight(sink, now) > 0) return [];
     const { telling, any } = this.#sql.probes;
     const refs = this.#probeBy(telling, sink, lease, now);
     return refs.length > 0 ? refs : this.#probeBy(any, sink, lease, now);
@@ -112,7 +112,7 @@ export class Claiming {
   }
 
   #due(sink: SinkRow, request: ClaimRequest, lease: Lease, now: number): BatchRef[] {
-    const room = roomIn(sink, request) - this.#onTheirWay(sink, now);
+    const room = roomIn(sink, request) - this.#inFlight(sink, now);
     if (room <= 0) return [];
     // Those that were probes wait less long than what was never tried since; that must not put them behind it.
     const expired = this.#sql.oldest.all(sink.sinkNo, now, room);
@@ -212,26 +212,26 @@ export class Claiming {
     return delayMs;
   }
 
-  waiting(name: string): BatchRef[] {
+  unbegunBatches(name: string): BatchRef[] {
     const sink = this.#rows.get(name);
     if (!sink) return [];
     const rows = this.#sql.waiting.all(sink.sinkNo, this.#clock.now().getTime());
     return rows.map((row) => ({ sink: name, batch: batchId(row.batch_no), lease: row.lease }));
   }
 
-  activity(name: string): { onTheirWay: number; due: boolean } {
+  activity(name: string): { inFlight: number; due: boolean } {
     const sink = this.#rows.get(name);
-    if (!sink) return { onTheirWay: 0, due: false };
+    if (!sink) return { inFlight: 0, due: false };
     const now = this.#clock.now().getTime();
-    const onTheirWay = this.#onTheirWay(sink, now);
+    const inFlight = this.#inFlight(sink, now);
     const { pausedSince, heldSince } = sink.health;
-    if (!sink.active || pausedSince || heldSince) return { onTheirWay, due: false };
+    if (!sink.active || pausedSince || heldSince) return { inFlight, due: false };
     const due =
       this.#sql.due.all(sink.sinkNo, now, 1).length + this.#sql.oldest.all(sink.sinkNo, now, 1).length;
-    return { onTheirWay, due: due > 0 };
+    return { inFlight, due: due > 0 };
   }
 
-  #onTheirWay(sink: SinkRow, now: number): number {
+  #inFlight(sink: SinkRow, now: number): number {
     return this.#sql.leased.get(sink.sinkNo, now) ?? 0;
   }
 
@@ -243,7 +243,7 @@ export class Claiming {
     const { heldSince, probeAt } = sink.health;
     if (heldSince && probeAt && probeAt.getTime() > now) return probeAt.getTime();
     const leaseEnd = this.#sql.nextLeaseEnd.get(sink.sinkNo, now) ?? undefined;
-    const room = roomIn(sink, request) - this.#onTheirWay(sink, now);
+    const room = roomIn(sink, request) - this.#inFlight(sink, now);
     if (room <= 0) return leaseEnd;
     return earliest(leaseEnd, this.#sql.nextDue.get(heldSince ? 0 : request.waitMs, sink.sinkNo));
   }

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { DeclaredSource, LastDeclared } from '../contract/declared.ts';
+import type { DeclaredSource, LastDeclaration } from '../contract/declared.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { LEAVES_ITS_BATCH } from '../privacy/erasing.ts';
 
@@ -50,7 +50,7 @@ export class Declaring {
     }
   }
 
-  last(): LastDeclared {
+  last(): LastDeclaration {
     return {
       sources: this.#sql.sources.all().map(({ config, origin, ...row }) => ({
         ...row,

@@ -14,7 +14,7 @@ export interface Result {
 }
 
 /** The attempt of a batch, and what becomes of the batch. */
-export interface Settlement {
+export interface BatchSettlement {
   readonly attempt: Attempt;
   readonly now: number;
   readonly batchNo: number;
@@ -37,7 +37,7 @@ export class Results {
   }
 
   /** `results`: of every delivery of the batch. */
-  write(results: readonly Result[], settlement: Settlement): void {
+  write(results: readonly Result[], settlement: BatchSettlement): void {
     const [first] = results;
     if (first && results.length > 1 && results.every((result) => isLike(result, first)))
       this.#write(this.#wholeBatch, settlement.batchNo, first, settlement);
@@ -45,7 +45,7 @@ export class Results {
   }
 
   /** Writes what became of the deliveries that `sql` finds by `key`, and the attempt that it came of. */
-  #write(sql: WriteSql, key: number, result: Result, settlement: Settlement): void {
+  #write(sql: WriteSql, key: number, result: Result, settlement: BatchSettlement): void {
     const { attempt, now, batchNo, kept, keptUnsure } = settlement;
     const { outcome, verdict } = result;
     const startedAt = attempt.startedAt.getTime();
@@ -54,7 +54,7 @@ export class Results {
       return;
     }
     const failed = outcome.kind === 'delivered' ? undefined : outcome;
-    const told = {
+    const parameters = {
       key,
       batchNo,
       startedAt,
@@ -64,10 +64,10 @@ export class Results {
       error: failed?.reason ?? null,
       answer: failed?.answer ?? null,
     };
-    if (!isUncounted(result)) sql.addAttempts.run(told);
+    if (!isUncounted(result)) sql.addAttempts.run(parameters);
     else {
-      sql.repeatAttempts.run(told);
-      sql.addOtherAttempts.run(told);
+      sql.repeatAttempts.run(parameters);
+      sql.addOtherAttempts.run(parameters);
     }
     sql.settle.run(
       verdict.state,
@@ -99,7 +99,7 @@ function isLike(one: Result, other: Result): boolean {
 }
 
 /** An attempt as it is written for each delivery of a batch, or for one. */
-interface AttemptTold {
+interface AttemptParameters {
   readonly key: number;
   readonly batchNo: number;
   readonly startedAt: number;
@@ -112,7 +112,7 @@ interface AttemptTold {
 
 function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
   const addAttempts = (also = '') =>
-    db.prepare<[AttemptTold]>(
+    db.prepare<[AttemptParameters]>(
       `INSERT INTO _attempts (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer)
        SELECT delivery_no, :batchNo, :startedAt, :durationMs, :outcome, :httpStatus, :error, :answer
        FROM _deliveries d WHERE ${key} = +:key ${also} ORDER BY delivery_no`,
@@ -120,7 +120,7 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
   return {
     addAttempts: addAttempts(),
     // What failed in the same way in the same batch right before becomes one row with it.
-    repeatAttempts: db.prepare<[AttemptTold]>(
+    repeatAttempts: db.prepare<[AttemptParameters]>(
       `UPDATE _attempts SET times = times + 1, last_at = :startedAt, duration_ms = :durationMs, answer = :answer
        WHERE attempt_no IN (SELECT max(a.attempt_no) FROM _deliveries d JOIN _attempts a ON a.delivery_no = d.delivery_no
          WHERE d.${key} = +:key GROUP BY d.delivery_no)

@@ -53,7 +53,7 @@ export function prepareSettling(db: Database.Database) {
     begun: db.prepare<[number, number], BegunRow>(
       'SELECT created_at, leased_until FROM _batches WHERE batch_no = ? AND lease = ?',
     ),
-    giveBack: db.prepare('UPDATE _batches SET holder = NULL WHERE batch_no = ? AND lease = ?'),
+    undoBegin: db.prepare('UPDATE _batches SET holder = NULL WHERE batch_no = ? AND lease = ?'),
     load: db.prepare<[number], DeliveryRow>(
       `SELECT d.delivery_no, d.event <> 'erased' AND l.erased_no IS NOT NULL AS gone,
        CASE WHEN l.version_no > v.version_no AND d.unsure_at IS NULL AND d.event <> 'erased' AND ${HAS_CONTENT} THEN l.version_no END AS newest,

@@ -4,7 +4,7 @@ import type { AttemptedDelivery, Judge, Verdict } from '../../leads/judge.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { Attempt, BegunAttempt, Settled } from '../contract/ledger-delivering.ts';
+import type { Attempt, BegunAttempt, Settlement } from '../contract/ledger-delivering.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { ERASED } from '../privacy/erasing.ts';
 import { batchNumber } from './claiming.ts';
@@ -56,8 +56,8 @@ export class Settling {
   }
 
   /** The attempt was never made: it can still be, under the same lease. */
-  giveBack({ batch, lease }: Pick<BatchRef, 'batch' | 'lease'>): void {
-    this.#sql.giveBack.run(batchNumber(batch), lease);
+  undoBegin({ batch, lease }: Pick<BatchRef, 'batch' | 'lease'>): void {
+    this.#sql.undoBegin.run(batchNumber(batch), lease);
   }
 
   /** Without leads that were erased since an attempt of them began: they have no content. Undefined when nothing is left. */
@@ -116,7 +116,7 @@ export class Settling {
     return this.#sql.putBack.run(until, batchNo, ref.lease).changes > 0;
   }
 
-  settle(ref: BatchRef, attempt: Attempt): Settled | undefined {
+  settle(ref: BatchRef, attempt: Attempt): Settlement | undefined {
     const batchNo = batchNumber(ref.batch);
     const sink = this.#rows.get(this.#nameOf(batchNo) ?? ref.sink);
     // The fence: nothing is found under a lease that is not the current one. Whoever holds a newer one settles this batch.
@@ -224,7 +224,7 @@ export class Settling {
     return isReleased;
   }
 
-  endLeasesOf(holder: string): number {
+  reclaimLeases(holder: string): number {
     return this.#sql.endLeases.run(holder).changes;
   }
 }

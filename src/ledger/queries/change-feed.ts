@@ -73,11 +73,11 @@ export class ChangeFeed {
   }
 
   /** Returns what has happened after a cursor, at most 500 rows of each kind; `withData` adds leads' content and answers. */
-  since(mark: FeedCursor, withData: boolean): FeedPage {
-    const leads = this.#sql.leads.all(Number(withData), mark.lead, MAX_ROWS);
-    const rejections = this.#sql.rejections.all(mark.rejection, MAX_ROWS);
-    const attempts = this.#sql.attempts.all(mark.attempt, MAX_ROWS);
-    const polls = this.#sql.sources.all().flatMap((source) => this.#pollsOf(source, mark));
+  since(cursor: FeedCursor, withData: boolean): FeedPage {
+    const leads = this.#sql.leads.all(Number(withData), cursor.lead, MAX_ROWS);
+    const rejections = this.#sql.rejections.all(cursor.rejection, MAX_ROWS);
+    const attempts = this.#sql.attempts.all(cursor.attempt, MAX_ROWS);
+    const polls = this.#sql.sources.all().flatMap((source) => this.#pollsOf(source, cursor));
     return {
       entries: [
         ...polls,
@@ -85,11 +85,11 @@ export class ChangeFeed {
         ...rejections.map(toRejection),
         ...attempts.map((row) => toAttempt(row, withData)),
       ].sort((one, other) => one.at.getTime() - other.at.getTime()),
-      mark: {
-        polls: { ...mark.polls, ...Object.fromEntries(polls.map(({ source, poll }) => [source, poll])) },
-        lead: leads.at(-1)?.no ?? mark.lead,
-        rejection: rejections.at(-1)?.no ?? mark.rejection,
-        attempt: attempts.at(-1)?.no ?? mark.attempt,
+      cursor: {
+        polls: { ...cursor.polls, ...Object.fromEntries(polls.map(({ source, poll }) => [source, poll])) },
+        lead: leads.at(-1)?.no ?? cursor.lead,
+        rejection: rejections.at(-1)?.no ?? cursor.rejection,
+        attempt: attempts.at(-1)?.no ?? cursor.attempt,
       },
       more: [leads, rejections, attempts].some(({ length }) => length === MAX_ROWS),
     };

@@ -22,8 +22,8 @@ export class Comparing {
     });
   }
 
-  delivered(sink: string, butFor: { from: Date; to: Date }, after: number, limit: number): DeliveredLead[] {
-    const [from, to] = [butFor.from.getTime(), butFor.to.getTime()];
+  delivered(sink: string, except: { from: Date; to: Date }, after: number, limit: number): DeliveredLead[] {
+    const [from, to] = [except.from.getTime(), except.to.getTime()];
     const rows = this.#sql.delivered.all({ sink, from, to, after, limit });
     return rows.map(({ no, source, id, version, owed }) => ({
       lead: no,

@@ -3,10 +3,6 @@ import type { LeadId } from '../../leads/lead.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
 import type { DeliveryFilter } from '../contract/ledger-queries.ts';
 import type {
-  KeptAnswer,
-  KeptAttempt,
-  KeptPoll,
-  KeptVersion,
   LeadContent,
   LeadHistory,
   LeadRow,
@@ -14,6 +10,10 @@ import type {
   Page,
   Rows,
   Speed,
+  StoredAnswer,
+  StoredAttempt,
+  StoredPoll,
+  StoredVersion,
 } from '../contract/page-rows.ts';
 import {
   type DeliveryRow,
@@ -96,7 +96,7 @@ export class PageQueries {
     };
   }
 
-  #answers(source: string, lead: LeadId, version: number | undefined): KeptAnswer[] {
+  #answers(source: string, lead: LeadId, version: number | undefined): StoredAnswer[] {
     const deliveries = this.#deliveries.ofLead(source, lead);
     const meant = deliveries.filter(({ delivery }) => version === undefined || delivery.version === version);
     const answers = meant.flatMap(({ no, delivery }) =>
@@ -120,11 +120,11 @@ export class PageQueries {
   polls(
     { source, status }: { source?: string | undefined; status?: PollStatus | undefined },
     page: Page,
-  ): Rows<KeptPoll> {
+  ): Rows<StoredPoll> {
     const { no } = cursorOf(page);
     const lists = this.#sources(source).flatMap((one) =>
       (status ? [status] : POLL_STATUSES).map((state) =>
-        this.#db.prepare<[string, string, number], KeptPoll & Cursor>(POLLS).iterate(one, state, no),
+        this.#db.prepare<[string, string, number], StoredPoll & Cursor>(POLLS).iterate(one, state, no),
       ),
     );
     const { rows, next } = newestRows(lists, page.limit, () => true);
@@ -157,7 +157,7 @@ function prepare(db: Database.Database) {
   return {
     versions: db.prepare<
       [string, bigint],
-      Omit<KeptVersion, 'changedFields'> & { changedFields: string | null }
+      Omit<StoredVersion, 'changedFields'> & { changedFields: string | null }
     >(
       `SELECT ${VERSION} FROM _versions v WHERE source = ? AND id = ? ORDER BY version DESC LIMIT ${MAX_VERSIONS}`,
     ),
@@ -170,11 +170,11 @@ function prepare(db: Database.Database) {
        LEFT JOIN _versions b ON b.source = v.source AND b.id = v.id AND b.version = v.version - 1
        WHERE l.source = :source AND l.id = :lead`,
     ),
-    answers: db.prepare<[number], Omit<KeptAnswer, 'delivery' | 'sink'>>(
+    answers: db.prepare<[number], Omit<StoredAnswer, 'delivery' | 'sink'>>(
       `SELECT started_at AS startedAt, outcome, http_status AS httpStatus, answer FROM _attempts
        WHERE delivery_no = ? AND answer <> '' ORDER BY attempt_no DESC LIMIT ${MAX_ANSWERS}`,
     ),
-    attempts: db.prepare<[number], KeptAttempt>(
+    attempts: db.prepare<[number], StoredAttempt>(
       `SELECT started_at AS startedAt, duration_ms AS durationMs, outcome, http_status AS httpStatus, error, times,
        last_at AS lastAt FROM _attempts WHERE delivery_no = ? ORDER BY attempt_no DESC LIMIT ${MAX_ATTEMPTS}`,
     ),

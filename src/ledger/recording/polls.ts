@@ -51,12 +51,12 @@ export class Polls {
   }
 
   /** Keeps where the leads of a source come from. Returns what is kept: another origin once it has leads. */
-  async keepOrigin(source: string, origin: string): Promise<string> {
+  async recordOrigin(source: string, origin: string): Promise<string> {
     const { origin: kept = null, leads = 0 } = this.#sql.origin.get(source) ?? {};
     if (kept === origin || (kept !== null && leads > 0)) return kept;
     await this.#transactions.write(() => {
       if (kept !== null) this.#forgetListings(source);
-      this.#sql.keepOrigin.run(origin, source);
+      this.#sql.recordOrigin.run(origin, source);
     });
     return origin;
   }
@@ -70,7 +70,7 @@ export class Polls {
 
   /** False when there is no such source. */
   async forgetOrigin(source: string): Promise<boolean> {
-    return (await this.#transactions.write(() => this.#sql.keepOrigin.run(null, source))).changes > 0;
+    return (await this.#transactions.write(() => this.#sql.recordOrigin.run(null, source))).changes > 0;
   }
 
   /** A source has one poll under way: one that was never finished is forgotten. */
@@ -219,7 +219,7 @@ function prepare(db: Database.Database) {
     forgetListings: db.prepare(
       'UPDATE _sources SET mark = NULL, complete_at = NULL, complete_poll = NULL, first_listed_at = NULL WHERE source = ?',
     ),
-    keepOrigin: db.prepare<[string | null, string]>('UPDATE _sources SET origin = ? WHERE source = ?'),
+    recordOrigin: db.prepare<[string | null, string]>('UPDATE _sources SET origin = ? WHERE source = ?'),
     noteClock: db.prepare('UPDATE _ledger SET clock_at = max(clock_at, ?)'),
     addSource: db.prepare('INSERT INTO _sources (source) VALUES (?) ON CONFLICT DO NOTHING'),
     endForgotten: db.prepare(

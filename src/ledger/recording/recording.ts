@@ -11,7 +11,7 @@ import type {
 } from '../../leads/listed-lead.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { Recorded } from '../contract/ledger-polling.ts';
+import type { RecordCounts } from '../contract/ledger-polling.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Owing } from '../delivering/owing.ts';
 import type { OpenPoll } from './open-poll.ts';
@@ -69,7 +69,7 @@ export class Recording {
   }
 
   /** Seen and owed, on disk, when it resolves; after a throw, nothing of these items is. */
-  async record(poll: OpenPoll, items: readonly ListedItem[]): Promise<Recorded> {
+  async record(poll: OpenPoll, items: readonly ListedItem[]): Promise<RecordCounts> {
     const before = { ...poll };
     // Looked up before a transaction that writes: a part in which nothing is new must not take the write lock.
     const news = this.#transactions.read(() =>

@@ -32,7 +32,7 @@ export function askedEngine(
     id,
     opening,
     failing: () => conversation.failing,
-    noteDamage: (damage) => conversation.noteDamage(damage),
+    reportDamage: (damage) => conversation.reportDamage(damage),
     close: () => {
       closed ??= asked.close().finally(() => {
         conversation.end();
@@ -63,7 +63,7 @@ class Conversation {
     return this.#damage ?? this.#failing;
   }
 
-  noteDamage(damage: LedgerError): void {
+  reportDamage(damage: LedgerError): void {
     this.#damage ??= damage;
     this.#post({ damage: partsOf(damage) });
   }

@@ -2,7 +2,7 @@ import { LedgerError } from '../contract/ledger-error.ts';
 import type { LedgerEngine } from '../engine.ts';
 
 /** What is known of an engine from the moment that it is open, and is asked of it by no message. */
-type AtHand = 'id' | 'opening' | 'failing' | 'noteDamage';
+type AtHand = 'id' | 'opening' | 'failing' | 'reportDamage';
 
 /** A question that an engine is asked by a message. */
 export type Question = Exclude<keyof LedgerEngine, AtHand>;
@@ -24,7 +24,7 @@ const QUESTIONS: Readonly<Record<Question, true>> = {
   declareSources: true,
   deliveredLeads: true,
   deliveries: true,
-  endLeasesOf: true,
+  reclaimLeases: true,
   erase: true,
   findPerson: true,
   finishErasing: true,
@@ -33,21 +33,21 @@ const QUESTIONS: Readonly<Record<Question, true>> = {
   forget: true,
   forgetOrigin: true,
   formerPlaces: true,
-  giveBack: true,
+  undoBegin: true,
   leadsAtSink: true,
   historyAfter: true,
   historyNow: true,
   holders: true,
   isReplaced: true,
-  keepOrigin: true,
-  keyClients: true,
+  recordOrigin: true,
+  computeClientKeys: true,
   lastCompleteAt: true,
-  lastDeclared: true,
+  lastDeclaration: true,
   lastPolls: true,
   listingMark: true,
   feed: true,
   feedCursor: true,
-  noteProgress: true,
+  recordProgress: true,
   overview: true,
   pause: true,
   personRecord: true,
@@ -65,14 +65,14 @@ const QUESTIONS: Readonly<Record<Question, true>> = {
   settle: true,
   startPoll: true,
   status: true,
-  tidy: true,
+  checkpointLog: true,
   toldErasure: true,
   trace: true,
   unfinishedErasures: true,
   unknown: true,
   upcoming: true,
   vitals: true,
-  waiting: true,
+  unbegunBatches: true,
 };
 
 /** The names of all questions. */

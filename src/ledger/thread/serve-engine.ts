@@ -61,10 +61,10 @@ export function answerQuestions(engine: LedgerEngine, port: MessagePort): void {
 
   port.on('message', (message: Message) => {
     if ('asked' in message) for (const asked of message.asked) void answer(asked);
-    else if ('damage' in message) noteDamage(engine, errorOf(message.damage));
+    else if ('damage' in message) reportDamage(engine, errorOf(message.damage));
   });
 }
 
-function noteDamage(engine: LedgerEngine, damage: unknown): void {
-  if (damage instanceof LedgerError) engine.noteDamage(damage);
+function reportDamage(engine: LedgerEngine, damage: unknown): void {
+  if (damage instanceof LedgerError) engine.reportDamage(damage);
 }

@@ -33,7 +33,7 @@ export async function reclaimLeases(ledger: LedgerDelivering, dataDir: string): 
   let reclaimed = 0;
   for (const holder of await ledger.holders()) {
     if (!isProcessDead(folder, holder)) continue;
-    reclaimed += await ledger.endLeasesOf(holder);
+    reclaimed += await ledger.reclaimLeases(holder);
     removeProcessLock(folder, holder); // only now: without the file nobody could tell that the process is dead
   }
   return reclaimed;

@@ -13,7 +13,7 @@ it('while the carrier is not ready nothing is claimed, and everything goes in or
   await bench.clock.pass(5 * MINUTE);
   await bench.list(4);
   expect(bench.claims).toBe(before);
-  expect(await bench.ledger.waiting('crm')).toEqual([]);
+  expect(await bench.ledger.unbegunBatches('crm')).toEqual([]);
   unready.mockRestore();
   offer.mockRestore();
   bench.wake.notify();

@@ -382,7 +382,7 @@ describe('a source that names another address than its leads come from', () => {
     expect(await polling.ledger.forgetOrigin('main')).toBe(true);
     await polling.clock.pass(2 * MINUTE);
     expect(polling.source.asked.length).toBeGreaterThan(1);
-    expect(await polling.ledger.keepOrigin('main', 'elsewhere')).toBe('staging.example.com/api/v1/leads');
+    expect(await polling.ledger.recordOrigin('main', 'elsewhere')).toBe('staging.example.com/api/v1/leads');
     expect(await polling.ledger.forgetOrigin('unknown')).toBe(false);
   });
 });

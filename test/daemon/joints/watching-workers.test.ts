@@ -33,7 +33,7 @@ class Watched {
     void watchWorkers(
       'crm',
       {
-        ledger: { waiting: async () => this.waiting },
+        ledger: { unbegunBatches: async () => this.waiting },
         carrier: {
           offer: async () => {
             this.offers += 1;
@@ -182,7 +182,7 @@ it('a BullMQ worker whose connections have died without a word is replaced, its 
   const clock = new HeldClock();
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  const ledger = { waiting: async () => [...waiting.values()] };
+  const ledger = { unbegunBatches: async () => [...waiting.values()] };
   void watchWorkers('crm', { ledger, carrier, clock, emit: reported.emit }, stop.signal);
   await offer(ref(2));
   await offer(ref(3));

@@ -107,12 +107,12 @@ export function blocksContract(store: () => OpenLedger): void {
       const unfit = { ...aListedLead({ id: 2 }), raw: undefined as unknown as string };
       const poll = await on.ledger.startPoll('main');
       const block = blockOf([aListedLead({ id: 1 }), unfit], 'a');
-      const items = (await on.ledger.sift(poll, block)).map((element) => element.read());
+      const items = (await on.ledger.unknownElements(poll, block)).map((element) => element.read());
       await expect(on.ledger.record(poll, items)).rejects.toThrow();
       await on.ledger.record(poll, [aListedLead({ id: 3 }), aListedLead({ id: 4 })]);
       await on.ledger.finishPoll(poll, complete);
       const next = await on.ledger.startPoll('main');
-      expect(await on.ledger.sift(next, block)).toHaveLength(2);
+      expect(await on.ledger.unknownElements(next, block)).toHaveLength(2);
     });
   });
 }
@@ -128,7 +128,10 @@ async function list(
   const totals = { lookedInto: 0, new: 0, changed: 0, rejected: 0 };
   for (const block of blocks) {
     const items = block.map((item) => (typeof item === 'number' ? aListedLead({ id: item }) : item));
-    const elements = await on.ledger.sift(poll, blockOf(items, items.map(({ hash }) => hash).join()));
+    const elements = await on.ledger.unknownElements(
+      poll,
+      blockOf(items, items.map(({ hash }) => hash).join()),
+    );
     if (elements.length === 0) continue;
     totals.lookedInto += elements.length;
     const recorded = await on.ledger.record(

@@ -19,30 +19,30 @@ export function changeFeedContract(store: () => OpenLedger): void {
     const begin = async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
-      return { on, mark: await on.ledger.feedCursor() };
+      return { on, cursor: await on.ledger.feedCursor() };
     };
-    /** Everything since a mark, in as many parts as it takes. */
+    /** Everything since a cursor, in as many parts as it takes. */
     const all = async ({ ledger }: LedgerUnderTest, since: FeedCursor, withData = false) => {
       const entries: FeedEntry[] = [];
-      for (let mark = since; ; ) {
-        const news = await ledger.feed(mark, withData);
+      for (let cursor = since; ; ) {
+        const news = await ledger.feed(cursor, withData);
         entries.push(...news.entries);
-        mark = news.mark;
-        if (!news.more) return { entries, mark };
+        cursor = news.cursor;
+        if (!news.more) return { entries, cursor };
       }
     };
 
     it('are none where nothing has happened since', async () => {
-      const { on, mark } = await begin();
-      expect(await on.ledger.feed(mark, true)).toEqual({ entries: [], mark, more: false });
+      const { on, cursor } = await begin();
+      expect(await on.ledger.feed(cursor, true)).toEqual({ entries: [], cursor, more: false });
     });
 
     it('are leads, then the poll that found them, then their attempts, each told once', async () => {
-      const { on, mark } = await begin();
+      const { on, cursor } = await begin();
       await on.list([1, 2]);
       on.clock.jump(1);
       await on.attemptAll('crm');
-      const { entries, mark: later } = await all(on, mark);
+      const { entries, cursor: later } = await all(on, cursor);
       const told = entries.map((entry) => (entry.kind === 'attempt' ? entry.outcome : entry.kind));
       expect(told.toSorted()).toEqual(['delivered', 'delivered', 'lead', 'poll']);
       expect(entries).toContainEqual(
@@ -52,14 +52,14 @@ export function changeFeedContract(store: () => OpenLedger): void {
     });
 
     it('tell which fields have changed, and nobody’s content unless it is asked for', async () => {
-      const { on, mark } = await begin();
+      const { on, cursor } = await begin();
       await on.list([changedLead(1, 'Somebody else')]);
       await on.attemptAll('crm', refused);
-      const quiet = JSON.stringify((await all(on, mark)).entries);
+      const quiet = JSON.stringify((await all(on, cursor)).entries);
       expect(quiet).toContain('client_name');
       expect(quiet).not.toContain('Somebody else');
       expect(quiet).not.toContain('"answer"');
-      const { entries } = await all(on, mark, true);
+      const { entries } = await all(on, cursor, true);
       expect(entries).toContainEqual(
         expect.objectContaining({ kind: 'lead', raw: changedLead(1, 'Somebody else').raw }),
       );
@@ -69,19 +69,19 @@ export function changeFeedContract(store: () => OpenLedger): void {
     });
 
     it('tell of a poll when it has ended, also of one that failed, whichever source is first', async () => {
-      const { on, mark } = await begin();
+      const { on, cursor } = await begin();
       const slow = await on.ledger.startPoll('main');
       await on.list([], 'other');
-      const first = await all(on, mark);
+      const first = await all(on, cursor);
       expect(first.entries).toMatchObject([{ kind: 'poll', source: 'other', status: 'success' }]);
       await on.ledger.finishPoll(slow, broken);
-      expect((await all(on, first.mark)).entries).toMatchObject([
+      expect((await all(on, first.cursor)).entries).toMatchObject([
         { kind: 'poll', source: 'main', status: 'failed', error: 'server: it broke' },
       ]);
     });
 
     it('tell of what breaks the description once, however often it is listed', async () => {
-      const { on, mark } = await begin();
+      const { on, cursor } = await begin();
       const raw = aLead({ id: 7 });
       const rejected = {
         kind: 'rejected',
@@ -93,7 +93,7 @@ export function changeFeedContract(store: () => OpenLedger): void {
         path: 'client_name',
       } as const;
       await on.list([1, rejected]);
-      const { entries, mark: later } = await all(on, mark);
+      const { entries, cursor: later } = await all(on, cursor);
       expect(entries).toContainEqual(
         expect.objectContaining({ kind: 'rejection', lead: '7', path: 'client_name', reason: 'is no text' }),
       );
@@ -102,22 +102,22 @@ export function changeFeedContract(store: () => OpenLedger): void {
     });
 
     it('tell once of what fails alike again and again', async () => {
-      const { on, mark } = await begin();
+      const { on, cursor } = await begin();
       for (let n = 0; n < 8; n += 1) {
         await on.attemptAll('crm', unavailable);
         on.clock.jump(3_600_000);
       }
-      const attempts = (await all(on, mark)).entries.filter(({ kind }) => kind === 'attempt');
+      const attempts = (await all(on, cursor)).entries.filter(({ kind }) => kind === 'attempt');
       expect(attempts.length).toBeLessThan(8);
       expect(attempts[0]).toMatchObject({ outcome: 'unavailable', httpStatus: 503, error: 'It is down.' });
     });
 
     it('come in parts where there are many, and none is left out or told twice', async () => {
-      const { on, mark } = await begin();
+      const { on, cursor } = await begin();
       await on.list(ids(1, 1300));
-      expect((await on.ledger.feed(mark, false)).more).toBe(true);
+      expect((await on.ledger.feed(cursor, false)).more).toBe(true);
       await on.attemptAll('crm', delivered, { max: 1300 });
-      const { entries } = await all(on, mark);
+      const { entries } = await all(on, cursor);
       const leads = entries.flatMap((entry) => (entry.kind === 'lead' ? [entry.lead] : []));
       const attempted = entries.flatMap((entry) => (entry.kind === 'attempt' ? [entry.lead] : []));
       expect(leads).toEqual(ids(2, 1300).map(String));

@@ -27,7 +27,7 @@ export function claimingContract(store: () => OpenLedger): void {
       const { refs } = await on.claim('crm', atOnce);
       const [first, second] = refs as [BatchRef, BatchRef];
       expect(await on.ledger.holders()).toEqual([HOLDER]);
-      expect(await on.ledger.waiting('crm')).toEqual([]);
+      expect(await on.ledger.unbegunBatches('crm')).toEqual([]);
       expect(await on.again().ledger.begin(first, MINUTE)).toBeUndefined();
       const { batch } = await on.begin(first);
       expect(batch).toMatchObject({ id: first.batch, sink: 'crm', deliveries: [{ leadId: 1n }] });
@@ -104,12 +104,12 @@ export function claimingContract(store: () => OpenLedger): void {
       await on.list([1, 2]);
       const { ref } = await on.take('crm', { window: 1 });
       on.clock.setBack(-HOUR);
-      const attempting = { leases: [ref.lease], leaseMs: MINUTE };
-      expect((await on.claim('crm', { window: 1, attempting })).refs).toEqual([]);
+      const activeLeases = { leases: [ref.lease], leaseMs: MINUTE };
+      expect((await on.claim('crm', { window: 1, activeLeases })).refs).toEqual([]);
       on.clock.jump(MINUTE);
-      expect((await on.claim('crm', { window: 1, attempting })).refs).toEqual([]);
+      expect((await on.claim('crm', { window: 1, activeLeases })).refs).toEqual([]);
       expect(await on.settle(ref, delivered)).toBeDefined();
-      expect((await on.claim('crm', { window: 1, attempting })).refs).toHaveLength(1);
+      expect((await on.claim('crm', { window: 1, activeLeases })).refs).toHaveLength(1);
     });
 
     it('puts those of a refused part that are to stay apart into a batch of their own, which is due at once', async () => {
@@ -135,11 +135,11 @@ export function claimingContract(store: () => OpenLedger): void {
       await on.begin(refs[0] as BatchRef);
       await on.ledger.close();
       const next = on.again();
-      expect(await next.ledger.waiting('crm')).toEqual([refs[1]]);
+      expect(await next.ledger.unbegunBatches('crm')).toEqual([refs[1]]);
       expect((await next.begin(refs[1] as BatchRef)).batch.deliveries[0]?.leadId).toBe(2n);
       // The other was under way, and nobody can tell what became of it before its lease ends or its process is known to be dead.
       expect(await next.ledger.begin(refs[0] as BatchRef, MINUTE)).toBeUndefined();
-      expect(await next.ledger.endLeasesOf(HOLDER)).toBe(2);
+      expect(await next.ledger.reclaimLeases(HOLDER)).toBe(2);
     });
 
     it('sends one probe at a time while the sink is held', async () => {
@@ -349,11 +349,11 @@ export function claimingContract(store: () => OpenLedger): void {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { refs } = await on.claim('crm');
-      expect(await on.ledger.waiting('crm')).toEqual(refs);
+      expect(await on.ledger.unbegunBatches('crm')).toEqual(refs);
       await on.begin(refs[0] as BatchRef);
-      expect(await on.ledger.waiting('crm')).toEqual(refs.slice(1));
+      expect(await on.ledger.unbegunBatches('crm')).toEqual(refs.slice(1));
       on.clock.jump(MINUTE);
-      expect(await on.ledger.waiting('crm')).toEqual([]);
+      expect(await on.ledger.unbegunBatches('crm')).toEqual([]);
     });
 
     it('ends at once when its process is known to be dead, and what merely waits for its time goes on waiting', async () => {
@@ -363,8 +363,8 @@ export function claimingContract(store: () => OpenLedger): void {
       const down = await on.take('drop');
       await on.settle(down.ref, unavailable);
       expect(await on.ledger.holders()).toEqual([HOLDER]);
-      expect(await on.again().ledger.endLeasesOf('somebody else')).toBe(0);
-      expect(await on.again().ledger.endLeasesOf(HOLDER)).toBe(1);
+      expect(await on.again().ledger.reclaimLeases('somebody else')).toBe(0);
+      expect(await on.again().ledger.reclaimLeases(HOLDER)).toBe(1);
       expect((await on.claim('crm')).refs).toMatchObject([{ batch: lost.ref.batch }]);
       expect(await on.claim('drop')).toMatchObject({ refs: [], nextAt: on.clock.in(5_000) });
     });
@@ -490,8 +490,8 @@ export function claimingContract(store: () => OpenLedger): void {
         on.clock.jump(MINUTE);
       }
       expect((await on.claim('crm')).refs).toEqual([]);
-      expect(await on.ledger.waiting('crm')).toEqual([]);
-      expect(await on.ledger.activity('crm')).toEqual({ onTheirWay: 0, due: false });
+      expect(await on.ledger.unbegunBatches('crm')).toEqual([]);
+      expect(await on.ledger.activity('crm')).toEqual({ inFlight: 0, due: false });
       await on.list([1, 2]);
       expect(await on.attemptAll('crm', delivered, { window: 1 })).toEqual([[2n]]);
       on.clock.jump(MINUTE);

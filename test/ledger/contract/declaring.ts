@@ -75,7 +75,7 @@ export function declaringContract(store: () => OpenLedger): void {
       await on.list([1, 2]);
       await on.declare();
       await on.list([1, changedLead(2, 'B'), 3]);
-      expect(await on.ledger.lastDeclared()).toEqual({
+      expect(await on.ledger.lastDeclaration()).toEqual({
         sources: [{ name: 'main', config: '{"base_url":"b"}', leads: 3 }],
         sinks: [{ name: 'crm', active: false, config: '{"url":"a"}', pending: 2, missed: 2 }],
       });
@@ -87,7 +87,7 @@ export function declaringContract(store: () => OpenLedger): void {
       await on.ledger.declareSources([main, { name: 'other', config: '{}' }]);
       await on.ledger.declareSources([main]);
       const gone = { name: 'other', config: undefined, leads: 0 };
-      expect((await on.ledger.lastDeclared()).sources).toEqual([{ ...main, leads: 0 }, gone]);
+      expect((await on.ledger.lastDeclaration()).sources).toEqual([{ ...main, leads: 0 }, gone]);
     });
   });
 }

@@ -204,7 +204,7 @@ export function erasingContract(store: () => OpenLedger): void {
       const { refs } = await on.claim('crm');
       for (const again of refs) expect(await on.ledger.begin(again, MINUTE)).toBeUndefined();
       expect(await on.owed('crm')).toEqual(['1 v1 skipped']);
-      expect(await on.ledger.activity('crm')).toEqual({ onTheirWay: 0, due: false });
+      expect(await on.ledger.activity('crm')).toEqual({ inFlight: 0, due: false });
     });
 
     it('tells where a sink brought the leads before it was configured to bring them elsewhere', async () => {

@@ -52,7 +52,7 @@ export async function aUsedLedger(leads = 120): Promise<UsedLedger> {
   );
   await on.ledger.finishErasing(ERASED.map((id) => ({ source: 'main', leadId: BigInt(id) })));
   await on.ledger.replay('updates', { lead: 12n });
-  await on.ledger.keyClients('secret');
+  await on.ledger.computeClientKeys('secret');
   await on.claim('crm', { window: 6, max: 3 });
   await on.take('updates', { window: 4, max: 4 });
   await on.ledger.close();

@@ -74,7 +74,9 @@ describe('what another process attempts', () => {
     const { dataDir, folder, sign, bench } = await underWay();
     mkdirSync(folder);
     writeFileSync(sign, '');
-    const ending = vi.spyOn(bench.ledger, 'endLeasesOf').mockRejectedValueOnce(new Error('the disk is full'));
+    const ending = vi
+      .spyOn(bench.ledger, 'reclaimLeases')
+      .mockRejectedValueOnce(new Error('the disk is full'));
     onTestFinished(() => ending.mockRestore());
     await expect(reclaimLeases(bench.ledger, dataDir)).rejects.toThrow('the disk is full');
     expect(await reclaimLeases(bench.ledger, dataDir)).toBe(1);
@@ -90,7 +92,7 @@ it('at the start the signs of processes that were killed while idle go, and nobo
   for (const name of ['idle1', 'idle2', HOLDER, 'starting']) writeFileSync(join(folder, `${name}.lock`), '');
   for (const name of ['idle1', 'idle2', HOLDER, 'alive'])
     utimesSync(join(folder, `${name}.lock`), long, long);
-  const ending = vi.spyOn(bench.ledger, 'endLeasesOf');
+  const ending = vi.spyOn(bench.ledger, 'reclaimLeases');
   await reclaimAtStart(bench.ledger, dataDir, new Date());
   expect(readdirSync(folder).toSorted()).toEqual(['alive.lock', 'starting.lock']);
   // The one that attempted something was freed first: its sign tells that it is dead.

@@ -54,8 +54,8 @@ export function watched(ledger: Ledger, { life, witness, onCall, shown, versions
       excuse();
       return moved;
     },
-    sift: async (poll, block) => {
-      const news = new Set(await ledger.sift(poll, block));
+    unknownElements: async (poll, block) => {
+      const news = new Set(await ledger.unknownElements(poll, block));
       const known = block.elements().filter((element) => !news.has(element));
       witness.recorded(uncontested(known.map((element) => element.read())));
       return [...news];

@@ -2,7 +2,7 @@ import type { Batch, BatchRef, Delivery } from '../../../src/leads/delivery.ts';
 import type { ListedItem, ListedLead } from '../../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import { REFUSALS_BEFORE_HOLD } from '../../../src/leads/sink-health.ts';
-import type { Settled } from '../../../src/ledger/contract/ledger-delivering.ts';
+import type { Settlement } from '../../../src/ledger/contract/ledger-delivering.ts';
 import type { Life } from '../life.ts';
 import type { Shown } from '../outside/service.ts';
 import { Sent } from './sent.ts';
@@ -217,7 +217,7 @@ export class Witness {
       attempt.excuse ??= 'the ledger could not be written';
   }
 
-  settled(life: Life, ref: BatchRef, outcomes: readonly Outcome[], settled: Settled | undefined): void {
+  settled(life: Life, ref: BatchRef, outcomes: readonly Outcome[], settled: Settlement | undefined): void {
     const attempt = this.#underWay(life, ref);
     if (!attempt) {
       if (settled) this.blame(`batch ${ref.batch} was settled under lease ${ref.lease}, which began nothing`);
@@ -247,7 +247,7 @@ export class Witness {
    * A sink that refuses lead after lead is to blame for it, and not the leads: when it is found out, they are owed again,
    * unless a newer content of theirs is on its way. Whether it was shows at the end: then the sink has got it.
    */
-  #checkRefusals({ sink, deliveries }: Batch, { before, after, verdicts, revived }: Settled): void {
+  #checkRefusals({ sink, deliveries }: Batch, { before, after, verdicts, revived }: Settlement): void {
     const isFoundOut = before.refusals < REFUSALS_BEFORE_HOLD && after.refusals >= REFUSALS_BEFORE_HOLD;
     const died = before.refusals === 0 ? [] : (this.#refused.get(sink) ?? []);
     const present = died.filter((one) => (this.#newest.get(leadOf(one, sink)) ?? 0) <= one.version);
@@ -265,7 +265,7 @@ export class Witness {
     attempt: Attempt,
     delivery: Delivery,
     outcome: Outcome | undefined,
-    settled: Settled,
+    settled: Settlement,
     index: number,
     at: number,
   ): void {
@@ -360,7 +360,7 @@ export class Witness {
   }
 }
 
-function outcomesDeliver(settled: Settled): boolean {
+function outcomesDeliver(settled: Settlement): boolean {
   return settled.verdicts.some((verdict) => verdict.state === 'delivered');
 }
 
