@@ -8,7 +8,7 @@ import { cachedFor } from './http/cached-for.ts';
  * What the probes ask. An answer is shared by all who ask at about the same time; a `ready` that does not end is itself
  * a reason.
  */
-export interface Probed {
+export interface ProbeOptions {
   /** Why leadsync cannot do its work now, each in one plain sentence; none: it can. */
   readonly ready: () => readonly string[] | Promise<readonly string[]>;
   readonly registry: { readonly contentType: string; metrics(): Promise<string> };
@@ -17,17 +17,17 @@ export interface Probed {
 }
 
 /** How old an answer may be that is computed from the daemon's state, in ms: however often it is asked for. */
-const SHARED_MS = 250;
-const READY_PATIENCE_MS = 2_000;
+const CACHE_MS = 250;
+const READY_TIMEOUT_MS = 2_000;
 
 /** Adds `/livez`, `/readyz` and `/metrics`. Who shows no credential where one is needed is told whether, and not why not. */
 export function addProbes(
   app: FastifyInstance,
-  { ready, registry, onFault }: Probed,
+  { ready, registry, onFault }: ProbeOptions,
   monotonicMs: () => number,
 ): void {
-  const metrics = cachedFor(SHARED_MS, () => registry.metrics(), monotonicMs);
-  const unready = cachedFor(SHARED_MS, () => reasonsOf(ready, onFault), monotonicMs);
+  const metrics = cachedFor(CACHE_MS, () => registry.metrics(), monotonicMs);
+  const unready = cachedFor(CACHE_MS, () => reasonsOf(ready, onFault), monotonicMs);
   const config = { open: true };
   app.get('/livez', { config }, (_request, reply) => plain(reply, 200, 'ok'));
   app.get('/readyz', { config }, async (_request, reply) => {
@@ -40,9 +40,12 @@ export function addProbes(
 }
 
 /** A check that fails or does not end is itself a reason not to be ready; why it failed is for the log alone. */
-async function reasonsOf(ready: Probed['ready'], onFault: Probed['onFault']): Promise<readonly string[]> {
+async function reasonsOf(
+  ready: ProbeOptions['ready'],
+  onFault: ProbeOptions['onFault'],
+): Promise<readonly string[]> {
   const answered = new AbortController();
-  const late = sleep(READY_PATIENCE_MS, UNKNOWN, { signal: answered.signal });
+  const late = sleep(READY_TIMEOUT_MS, UNKNOWN, { signal: answered.signal });
   const asked = (async () => ready())().catch((error: unknown) => {
     onFault(error);
     return UNKNOWN;

@@ -7,27 +7,27 @@ import { actor } from './contract/actor.ts';
 import type { Configuration } from './contract/model.ts';
 import type { Operations, ReloadResult } from './contract/operations.ts';
 import { Access } from './gate/access.ts';
-import { type Audit, audited, noteIn } from './gate/audited.ts';
+import { type Audit, auditRecorder, withAudit } from './gate/audit.ts';
 import { addGate, refuseBadAddress } from './gate/gate.ts';
 import { addLogin } from './gate/login.ts';
-import { refusalFor, refuse } from './http/answer.ts';
+import { requestErrorFor, sendError } from './http/answer.ts';
 import { cachedFor } from './http/cached-for.ts';
 import { limitConnections } from './http/connection-limit.ts';
-import { trustIn } from './http/proxies.ts';
+import { trustedProxies } from './http/proxies.ts';
 import { throttleRequests } from './http/request-throttle.ts';
 import { registerPages } from './pages/register.ts';
-import { addProbes, type Probed } from './probes.ts';
+import { addProbes, type ProbeOptions } from './probes.ts';
 
 /**
  * Where the admin server listens, whom it answers, and what it shows and does. What a reload may change is a function,
  * and asked anew.
  */
-export interface AdminOptions extends Probed {
+export interface AdminOptions extends ProbeOptions {
   /** A name or an address, without brackets. */
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** Names by which it may be reached, beside those that `isOurHost` answers by itself. A reload may change them. */
+  /** Names by which it may be reached, beside those that `isAllowedHost` answers by itself. A reload may change them. */
   readonly hosts: () => readonly string[];
   /** Proxies that may say for whom they ask: addresses and CIDR blocks. A reload may change them. */
   readonly proxies: () => readonly string[];
@@ -89,7 +89,7 @@ export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
 function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
   const app = Fastify({
     logger: false,
-    trustProxy: trustIn(proxies),
+    trustProxy: trustedProxies(proxies),
     bodyLimit: 1024,
     requestTimeout: 10_000,
     keepAliveTimeout: 10_000,
@@ -109,7 +109,7 @@ function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
   );
   limitConnections(app.server, MAX_CONNECTIONS);
   throttleRequests(app.server);
-  app.setErrorHandler((error, request, reply) => refuse(request, reply, refusalFor(error, onFault)));
+  app.setErrorHandler((error, request, reply) => sendError(request, reply, requestErrorFor(error, onFault)));
   return app;
 }
 
@@ -117,11 +117,11 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   const { monotonicMs = () => performance.now(), token, loopback, audit } = options;
   const access = new Access({ token, loopback, monotonicMs });
   await app.register(cookie);
-  const note = noteIn(audit);
-  addGate(app, { hosts: options.hosts, access, note, instance: options.instance });
+  const record = auditRecorder(audit);
+  addGate(app, { hosts: options.hosts, access, record, instance: options.instance });
   addProbes(app, options, monotonicMs);
   app.post('/-/reload', async (_request, reply) => {
-    await note('reload');
+    await record('reload');
     const result = await options.reload();
     return reply.code(result.applied ? 200 : 422).send(result);
   });
@@ -130,7 +130,7 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
     return;
   }
   const operations: Operations = {
-    ...audited(options.operations, note),
+    ...withAudit(options.operations, record),
     overview: cachedFor(OVERVIEW_MS, options.operations.overview, monotonicMs),
   };
   await addApi(app, operations, options.onFault);
@@ -143,7 +143,7 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
     onFault: options.onFault,
     ...(options.asTyped && { asTyped: options.asTyped }),
   });
-  await addLogin(app, access, note, sendLogin);
+  await addLogin(app, access, record, sendLogin);
 }
 
 function addDescription(app: FastifyInstance, version: string): void {

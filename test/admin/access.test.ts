@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { AuditEntry } from '../../src/admin/gate/audited.ts';
+import type { AuditEntry } from '../../src/admin/gate/audit.ts';
 import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
 import { type AdminOptions, ask, openOptions } from './asking.ts';
 import { aWellLeadsync } from './well-leadsync.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { Refusal } from '../../src/admin/contract/refusal.ts';
+import { RequestError } from '../../src/admin/contract/request-error.ts';
 import { type AdminServer, startAdmin } from '../../src/admin/server.ts';
 import { type AdminOptions, ask, openOptions } from './asking.ts';
 import { aWellLeadsync } from './well-leadsync.ts';
@@ -188,7 +188,7 @@ test('what an operation refuses is told as it says it, and what nobody foresaw i
   const faults: unknown[] = [];
   const operations = {
     ...aWellLeadsync(),
-    sinks: () => Promise.reject(new Refusal(503, 'too-slow', 'It takes too long.', 'Ask for less.')),
+    sinks: () => Promise.reject(new RequestError(503, 'too-slow', 'It takes too long.', 'Ask for less.')),
     polls: () => Promise.reject(new Error('ada@example.com')),
   };
   const { get } = await start({ operations, onFault: (error) => faults.push(error) });

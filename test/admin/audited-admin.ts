@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { AuditEntry } from '../../src/admin/gate/audited.ts';
+import type { AuditEntry } from '../../src/admin/gate/audit.ts';
 import { startAdmin } from '../../src/admin/server.ts';
 import { type AdminOptions, openOptions } from './asking.ts';
 import { aWellLeadsync } from './well-leadsync.ts';

@@ -14,8 +14,8 @@ export const adminSafeguards: readonly Safeguard[] = [
     name: 'the name that was asked for is checked',
     without: 'a page of a stranger reads leads through a name that it lets point to leadsync',
     file: 'src/admin/gate/gate.ts',
-    text: 'if (!isOurs(request, ruleNow()) && !isAsset(request))',
-    instead: 'if (!isOurs(request, ruleNow()) && !request.url)',
+    text: 'if (!hasAllowedHost(request, ruleNow()) && !isAsset(request))',
+    instead: 'if (!hasAllowedHost(request, ruleNow()) && !request.url)',
     tests: ['test/admin/server.test.ts'],
   },
   {
@@ -31,7 +31,7 @@ export const adminSafeguards: readonly Safeguard[] = [
     name: 'what a browser obeys is shown on pages',
     without:
       'a lead turns the direction of the text around it, and hides what it says from whoever reads the page',
-    file: 'src/admin/pages/parts/rendered.ts',
+    file: 'src/admin/pages/parts/render-document.ts',
     text: "(found.startsWith(' ') ? found : escaped(found))",
     instead: "(escaped('') + found)",
     tests: ['test/admin/pages/hostile.test.ts'],
@@ -64,17 +64,17 @@ export const adminSafeguards: readonly Safeguard[] = [
     name: 'a lead’s data is masked until somebody asks',
     without: 'whoever passes a screen reads personal data, and nobody knows',
     file: 'src/admin/pages/lead.ts',
-    text: 'show(site, request, reply, concealed(pathOf(request)))',
+    text: 'show(site, request, reply, hiddenContent(pathOf(request)))',
     instead:
-      "site.operations.reveal(paramOf(request, 'source'), paramOf(request, 'lead')).then((content) => show(site, request, reply, content ? revealed(content) : concealed(pathOf(request))))",
+      "site.operations.reveal(paramOf(request, 'source'), paramOf(request, 'lead')).then((content) => show(site, request, reply, content ? shownContent(content) : hiddenContent(pathOf(request))))",
     tests: ['test/admin/pages/flows.test.ts'],
   },
   {
     name: 'a reveal is in the audit log before it is given',
     without: 'personal data is shown and nobody can say to whom',
-    file: 'src/admin/gate/audited.ts',
-    text: "await note('reveal', { source, lead, version });",
-    instead: "void note('reveal', { source, lead, version }).catch(() => undefined);",
+    file: 'src/admin/gate/audit.ts',
+    text: "await record('reveal', { source, lead, version });",
+    instead: "void record('reveal', { source, lead, version }).catch(() => undefined);",
     tests: ['test/admin/access.test.ts'],
   },
   {

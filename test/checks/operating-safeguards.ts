@@ -78,8 +78,8 @@ export const operatingSafeguards: readonly Safeguard[] = [
     name: 'what cannot be read is answered with the headers of every answer',
     without: 'a broken address is answered before the gate',
     file: 'src/admin/gate/gate.ts',
-    text: 'void refuse(request, reply.headers(HEADERS), BAD_ADDRESS);',
-    instead: 'void refuse(request, reply, BAD_ADDRESS);',
+    text: 'void sendError(request, reply.headers(HEADERS), BAD_ADDRESS);',
+    instead: 'void sendError(request, reply, BAD_ADDRESS);',
     tests: ['test/admin/server.test.ts'],
   },
   {

@@ -3,9 +3,17 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { Content, ReloadResult, TestResult } from '../contract/model.ts';
 import type { Operations } from '../contract/operations.ts';
-import { leadPath, PAUSED_HERE, pauseBody, replayBody, retryBody, sinkPath, versionPath } from './inputs.ts';
+import {
+  DEFAULT_PAUSE_REASON,
+  leadPath,
+  pauseBody,
+  replayBody,
+  retryBody,
+  sinkPath,
+  versionPath,
+} from './inputs.ts';
 import { noSuchLead, noSuchSink, noSuchVersion } from './not-found.ts';
-import { answers } from './outputs.ts';
+import { responses } from './outputs.ts';
 
 const Done = z.object({ deliveries: z.int().nonnegative().describe('How many deliveries are due now.') });
 const Changed = z.object({ sink: z.string() });
@@ -21,7 +29,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
         summary: "A lead's content, and what destinations answered: personal data",
         tags: ['leads'],
         params: leadPath,
-        response: answers(Content, 404),
+        response: responses(Content, 404),
       },
     },
     async ({ params: { source, lead } }) =>
@@ -35,7 +43,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
         summary: 'The same of one of its versions, with what the version before said: personal data',
         tags: ['leads'],
         params: versionPath,
-        response: answers(Content, 404),
+        response: responses(Content, 404),
       },
     },
     async ({ params: { source, lead, version } }) =>
@@ -51,7 +59,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
         tags: ['leads'],
         params: leadPath,
         body: replayBody,
-        response: answers(Done, 404),
+        response: responses(Done, 404),
       },
     },
     async ({ params: { source, lead }, body: { sink } }) => {
@@ -68,7 +76,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
         description: 'What is being attempted at this moment is left alone.',
         tags: ['deliveries'],
         body: retryBody,
-        response: answers(Done),
+        response: responses(Done),
       },
     },
     async ({ body: { all: _, ...filter } }) => ({ deliveries: await operations.retry(filter) }),
@@ -82,11 +90,11 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
         tags: ['sinks'],
         params: sinkPath,
         body: pauseBody,
-        response: answers(Changed, 404),
+        response: responses(Changed, 404),
       },
     },
     async ({ params: { sink }, body }) =>
-      (await operations.pause(sink, body?.reason ?? PAUSED_HERE)) ? { sink } : noSuchSink(sink),
+      (await operations.pause(sink, body?.reason ?? DEFAULT_PAUSE_REASON)) ? { sink } : noSuchSink(sink),
   );
   app.post(
     '/sinks/:sink/resume',
@@ -96,7 +104,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
         summary: 'Goes on after a pause, or tries a held sink now',
         tags: ['sinks'],
         params: sinkPath,
-        response: answers(Changed, 404),
+        response: responses(Changed, 404),
       },
     },
     async ({ params: { sink } }) => ((await operations.resume(sink)) ? { sink } : noSuchSink(sink)),
@@ -109,7 +117,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
         summary: 'Sends one clearly marked test event to a sink',
         tags: ['sinks'],
         params: sinkPath,
-        response: answers(TestResult, 404),
+        response: responses(TestResult, 404),
       },
     },
     async ({ params: { sink } }) => (await operations.test(sink)) ?? noSuchSink(sink),
@@ -122,7 +130,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
         summary: "Puts the configuration's present text in force",
         description: 'One that is not valid changes nothing; `applied` is false then, with every fault.',
         tags: ['configuration'],
-        response: answers(ReloadResult),
+        response: responses(ReloadResult),
       },
     },
     () => operations.reload(),

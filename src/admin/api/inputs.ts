@@ -4,8 +4,8 @@ import { DeliveryFilter, LeadSearch, PollFilter } from '../contract/model.ts';
 
 /** What the API takes: as the model has it, read from text, and strict about what it does not know. */
 
-const LARGEST_PAGE = 200;
-const PAGE = 50;
+const MAX_ROWS = 200;
+const DEFAULT_ROWS = 50;
 
 /** A moment as people write it; gives it as the model has it. */
 const moment = z
@@ -34,8 +34,8 @@ const page = {
     .number('must be a whole number')
     .int('must be a whole number')
     .min(1, 'must be at least 1')
-    .max(LARGEST_PAGE, `must be at most ${LARGEST_PAGE}`)
-    .default(PAGE)
+    .max(MAX_ROWS, `must be at most ${MAX_ROWS}`)
+    .default(DEFAULT_ROWS)
     .describe('Rows in an answer, at most.'),
   after: z.string().max(40).optional().describe('The `next` of the answer before: goes on where it ends.'),
 };
@@ -79,11 +79,11 @@ export const sinkPath = z.strictObject({ sink: z.string() });
 /** One sink a request; whether there is one of that name is the operation's to say. */
 export const replayBody = z.strictObject({ sink: z.string().describe('Where the lead goes once more.') });
 /** Why a sink is paused where nobody says. */
-export const PAUSED_HERE = 'paused through the API';
+export const DEFAULT_PAUSE_REASON = 'paused through the API';
 
 /** Why a sink is paused, in 1 to 200 characters. No body, or null, is as good as `{}`. */
 export const pauseBody = z
-  .strictObject({ reason: z.string().trim().min(1).max(200).default(PAUSED_HERE) })
+  .strictObject({ reason: z.string().trim().min(1).max(200).default(DEFAULT_PAUSE_REASON) })
   .nullish()
   .describe('Why, for whoever sees it paused.');
 

@@ -1,8 +1,8 @@
-import { Refusal } from '../contract/refusal.ts';
+import { RequestError } from '../contract/request-error.ts';
 
-/** Refuses for a lead that no listing had. @throws Refusal */
+/** Refuses for a lead that no listing had. @throws RequestError */
 export function noSuchLead(source: string, lead: string): never {
-  throw new Refusal(
+  throw new RequestError(
     404,
     'unknown-lead',
     `Lead ${lead} of ${source} is not in the ledger: no listing that was read so far had it.`,
@@ -10,9 +10,9 @@ export function noSuchLead(source: string, lead: string): never {
   );
 }
 
-/** Refuses for a content that a lead never had. @throws Refusal */
+/** Refuses for a content that a lead never had. @throws RequestError */
 export function noSuchVersion(source: string, lead: string, version: number): never {
-  throw new Refusal(
+  throw new RequestError(
     404,
     'unknown-version',
     `The ledger has no version ${version} of lead ${lead} of ${source}.`,
@@ -20,9 +20,9 @@ export function noSuchVersion(source: string, lead: string, version: number): ne
   );
 }
 
-/** Refuses for a sink that nobody knows. @throws Refusal */
+/** Refuses for a sink that nobody knows. @throws RequestError */
 export function noSuchSink(sink: string): never {
-  throw new Refusal(
+  throw new RequestError(
     404,
     'unknown-sink',
     `There is no sink "${sink}".`,

@@ -12,7 +12,7 @@ const ApiError = z
   .describe('What was asked cannot be done.');
 
 /** The answers of an operation: what it gives, and what it may say instead; `default` is what stands before all of them: a wrong origin, a body that is too large. */
-export function answers<Given extends z.ZodType, Refused extends 404 | 422 = never>(
+export function responses<Given extends z.ZodType, Refused extends 404 | 422 = never>(
   given: Given,
   ...refused: Refused[]
 ) {

@@ -12,10 +12,10 @@ import {
   pageOf,
   SinkOverview,
 } from '../contract/model.ts';
-import { MOST_COUNTED, type Operations } from '../contract/operations.ts';
+import { MAX_COUNTED, type Operations } from '../contract/operations.ts';
 import { deliveryCountQuery, deliveryQuery, leadPath, leadQuery, pollQuery } from './inputs.ts';
 import { noSuchLead } from './not-found.ts';
-import { answers } from './outputs.ts';
+import { responses } from './outputs.ts';
 
 /** Adds what can be read. Nothing of it holds a lead's content. */
 export function addReads(scope: FastifyInstance, operations: Operations): void {
@@ -27,7 +27,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         operationId: 'overview',
         summary: 'Is it well, and if not, what is wrong and what to do next',
         tags: ['watch'],
-        response: answers(Overview),
+        response: responses(Overview),
       },
     },
     () => operations.overview(),
@@ -42,7 +42,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
           'By id, source, service, time, and whether the source still lists them. With a service and without an id, the time is when the lead came to the service; with `listing=gone`, when it was first missing from a complete listing.',
         tags: ['leads'],
         querystring: leadQuery,
-        response: answers(pageOf(LeadRow)),
+        response: responses(pageOf(LeadRow)),
       },
     },
     ({ query: { limit, after, ...search } }) => operations.leads(search, { limit, after }),
@@ -55,7 +55,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         summary: 'What became of one lead: versions, deliveries, each attempt',
         tags: ['leads'],
         params: leadPath,
-        response: answers(LeadDetail, 404),
+        response: responses(LeadDetail, 404),
       },
     },
     async ({ params: { source, lead } }) => (await operations.lead(source, lead)) ?? noSuchLead(source, lead),
@@ -68,7 +68,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         summary: 'Deliveries, the newest first by when they were owed',
         tags: ['deliveries'],
         querystring: deliveryQuery,
-        response: answers(pageOf(DeliveryRow)),
+        response: responses(pageOf(DeliveryRow)),
       },
     },
     ({ query: { limit, after, ...filter } }) => operations.deliveries(filter, { limit, after }),
@@ -78,10 +78,10 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     {
       schema: {
         operationId: 'countDeliveries',
-        summary: `How many deliveries a filter means, counted up to ${printCount(MOST_COUNTED)}`,
+        summary: `How many deliveries a filter means, counted up to ${printCount(MAX_COUNTED)}`,
         tags: ['deliveries'],
         querystring: deliveryCountQuery,
-        response: answers(z.object({ deliveries: z.int().nonnegative() })),
+        response: responses(z.object({ deliveries: z.int().nonnegative() })),
       },
     },
     async ({ query }) => ({ deliveries: await operations.countDeliveries(query) }),
@@ -93,7 +93,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         operationId: 'sinks',
         summary: 'Every sink: how it is, and what it is owed',
         tags: ['sinks'],
-        response: answers(z.object({ rows: z.array(SinkOverview) })),
+        response: responses(z.object({ rows: z.array(SinkOverview) })),
       },
     },
     async () => ({ rows: [...(await operations.sinks())] }),
@@ -106,7 +106,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         summary: 'Polls, the newest first',
         tags: ['watch'],
         querystring: pollQuery,
-        response: answers(pageOf(PollRow)),
+        response: responses(pageOf(PollRow)),
       },
     },
     ({ query: { limit, after, ...filter } }) => operations.polls(filter, { limit, after }),
@@ -118,7 +118,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         operationId: 'configuration',
         summary: 'The configuration in force, with where each value comes from; secrets are masked',
         tags: ['configuration'],
-        response: answers(Configuration),
+        response: responses(Configuration),
       },
     },
     () => operations.configuration(),

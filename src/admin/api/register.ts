@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { Operations } from '../contract/operations.ts';
-import { refusalFor, refuse } from '../http/answer.ts';
+import { requestErrorFor, sendError } from '../http/answer.ts';
 import { addActions } from './actions.ts';
 import { addReads } from './reads.ts';
 
@@ -18,7 +18,9 @@ export async function addApi(
     async (scope) => {
       scope.setValidatorCompiler(validatorCompiler);
       scope.setSerializerCompiler(serializerCompiler);
-      scope.setErrorHandler((error, request, reply) => refuse(request, reply, refusalFor(error, onFault)));
+      scope.setErrorHandler((error, request, reply) =>
+        sendError(request, reply, requestErrorFor(error, onFault)),
+      );
       scope.removeContentTypeParser('text/plain'); // JSON alone, which no form of another site can send
       scope.addHook('onRoute', (route) => {
         route.bodyLimit = MAX_BODY_BYTES;

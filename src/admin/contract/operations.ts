@@ -20,7 +20,7 @@ export type ReloadResult = { readonly applied: boolean; readonly generation: num
 >;
 
 /** Deliveries are counted up to here: whoever shows a count that reaches it says "at least". */
-export const MOST_COUNTED = 10_000;
+export const MAX_COUNTED = 10_000;
 
 /** Which rows: at most `limit`, after the page that gave `after` as its `next`. */
 export interface PageRequest {
@@ -46,7 +46,7 @@ export interface Operations {
   /** Personal data: `audited` writes down who asks before it is given. The present version when none is named. */
   reveal(source: string, lead: string, version?: number): Promise<Content | undefined>;
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
-  /** How many deliveries a filter means, counted up to `MOST_COUNTED`. */
+  /** How many deliveries a filter means, counted up to `MAX_COUNTED`. */
   countDeliveries(filter: DeliveryFilter): Promise<number>;
   sinks(): Promise<readonly SinkOverview[]>;
   polls(filter: PollFilter, page: PageRequest): Promise<Page<PollRow>>;

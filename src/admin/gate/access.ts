@@ -1,9 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../contract/actor.ts';
-import { Refusal } from '../contract/refusal.ts';
-import { refuse, wantsPage } from '../http/answer.ts';
-import { addressOf } from '../http/proxies.ts';
+import { RequestError } from '../contract/request-error.ts';
+import { sendError, wantsPage } from '../http/answer.ts';
+import { clientAddress } from '../http/proxies.ts';
 import { Sessions } from './sessions.ts';
 import { TokenThrottle } from './token-throttle.ts';
 
@@ -18,7 +18,7 @@ declare module 'fastify' {
 export const SESSION_COOKIE = 'leadsync_session';
 
 /** By what `Access` decides who may ask. Sessions and wrong tokens are timed by `monotonicMs`, in ms. */
-export interface Protection {
+export interface AccessOptions {
   /** What has to be shown; undefined: nothing, on loopback. A reload may change it. */
   readonly token: () => string | undefined;
   /** Whether only this machine can ask. Without a token nobody else is answered. */
@@ -27,7 +27,7 @@ export interface Protection {
 }
 
 /** Somebody who shows no credential, or a wrong one. */
-export interface Stranger {
+export interface AnonymousClient {
   readonly who?: undefined;
   /** Whether a wrong token was shown that was not shown before. */
   readonly guess: boolean;
@@ -35,15 +35,15 @@ export interface Stranger {
   readonly waitSeconds: number;
 }
 
-const NOTHING_SHOWN: Stranger = { guess: false, waitSeconds: 0 };
+const NO_CREDENTIAL: AnonymousClient = { guess: false, waitSeconds: 0 };
 
 /** Decides who may ask. */
 export class Access {
-  readonly #protection: Protection;
+  readonly #protection: AccessOptions;
   readonly #sessions: Sessions;
   readonly #throttle: TokenThrottle;
 
-  constructor(protection: Protection) {
+  constructor(protection: AccessOptions) {
     this.#protection = protection;
     this.#sessions = new Sessions(protection.monotonicMs);
     this.#throttle = new TokenThrottle(protection.monotonicMs);
@@ -55,21 +55,21 @@ export class Access {
   }
 
   /** Who asks, or why that is not known. To be called once a request: wrong tokens are counted. */
-  identify(request: FastifyRequest): Actor | Stranger {
-    const address = addressOf(request);
+  authenticate(request: FastifyRequest): Actor | AnonymousClient {
+    const address = clientAddress(request);
     if (!this.needed) return { who: 'loopback', address };
     const token = this.#protection.token();
-    if (token === undefined) return NOTHING_SHOWN;
+    if (token === undefined) return NO_CREDENTIAL;
     const shown = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
     if (shown !== undefined) return this.#byToken(shown, token, address);
     const session = request.cookies[SESSION_COOKIE];
-    return session !== undefined && this.#sessions.isOn(session, token)
+    return session !== undefined && this.#sessions.isValid(session, token)
       ? { who: 'session', address }
-      : NOTHING_SHOWN;
+      : NO_CREDENTIAL;
   }
 
   /** One who guesses learns nothing of a token that comes too soon, the right one neither. */
-  #byToken(shown: string, token: string, address: string): Actor | Stranger {
+  #byToken(shown: string, token: string, address: string): Actor | AnonymousClient {
     const waitSeconds = this.#throttle.waitSeconds(address);
     if (waitSeconds > 0) return { waitSeconds, guess: false };
     if (isSame(shown, token)) return { who: 'token', address };
@@ -89,11 +89,15 @@ export class Access {
 }
 
 /** Leads a browser's reader to the login, and tells a program what to show (RFC 6750, section 3). */
-export function askForCredential(request: FastifyRequest, reply: FastifyReply): ReturnType<typeof refuse> {
+export function sendChallenge(request: FastifyRequest, reply: FastifyReply): ReturnType<typeof sendError> {
   if (wantsPage(request)) return reply.redirect(loginFor(request), 303);
   const hint = 'Send it as `Authorization: Bearer …`.';
   reply.header('www-authenticate', 'Bearer realm="leadsync"');
-  return refuse(request, reply, new Refusal(401, 'credential', 'This needs the token of admin.token.', hint));
+  return sendError(
+    request,
+    reply,
+    new RequestError(401, 'credential', 'This needs the token of admin.token.', hint),
+  );
 }
 
 /** The login that leads back to the page; to the one where a form stood, which has to be sent again. */

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
 import { actor } from '../contract/actor.ts';
-import { Refusal } from '../contract/refusal.ts';
-import { refuse } from '../http/answer.ts';
-import { type HostRule, isOurHost } from '../http/host-rule.ts';
-import { addressOf } from '../http/proxies.ts';
-import { type Access, askForCredential, type Stranger } from './access.ts';
-import type { Note } from './audited.ts';
+import { RequestError } from '../contract/request-error.ts';
+import { sendError } from '../http/answer.ts';
+import { type HostRule, isAllowedHost } from '../http/host-rule.ts';
+import { clientAddress } from '../http/proxies.ts';
+import { type Access, type AnonymousClient, sendChallenge } from './access.ts';
+import type { RecordAudit } from './audit.ts';
 
 /** On every answer; pages say what they may load, and everything else may load nothing. */
 const HEADERS = {
@@ -20,27 +20,27 @@ const HEADERS = {
 };
 
 /** RFC 9110, section 15.5.20: not a host that this server answers for. */
-const WRONG_HOST = new Refusal(
+const WRONG_HOST = new RequestError(
   421,
   'wrong-host',
   'This host name is not answered here.',
   'Ask by address or as localhost; or set admin.token, and put the name into admin.hosts.',
 );
-const OTHER_ORIGIN = new Refusal(
+const OTHER_ORIGIN = new RequestError(
   403,
   'other-origin',
   'A page of another origin cannot ask for this.',
   'If this is the page itself, behind a proxy: the proxy has to pass the Host header on as it came.',
 );
 
-const BAD_ADDRESS = new Refusal(
+const BAD_ADDRESS = new RequestError(
   400,
   'wrong-request',
   'This address cannot be read.',
   'A % in it has to be followed by two hexadecimal digits.',
 );
 
-const TOO_MANY_GUESSES = new Refusal(
+const TOO_MANY_GUESSES = new RequestError(
   429,
   'too-many',
   'Too many wrong tokens came from your address.',
@@ -56,49 +56,50 @@ export function addGate(
   {
     hosts,
     access,
-    note,
+    record,
     instance,
-  }: { hosts: () => readonly string[]; access: Access; note: Note; instance: string },
+  }: { hosts: () => readonly string[]; access: Access; record: RecordAudit; instance: string },
 ): void {
   const routes = new Routes();
   const ruleNow = (): HostRule => ({ configured: hosts(), guarded: access.needed });
   app.addHook('onRoute', (route) => routes.add(route));
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS).header(INSTANCE_HEADER, instance);
-    if (!isOurs(request, ruleNow()) && !isAsset(request)) return refuse(request, reply, WRONG_HOST);
-    if (request.method === 'POST' && !isOwnPage(request)) return refuse(request, reply, OTHER_ORIGIN);
+    if (!hasAllowedHost(request, ruleNow()) && !isAsset(request))
+      return sendError(request, reply, WRONG_HOST);
+    if (request.method === 'POST' && !isOwnPage(request)) return sendError(request, reply, OTHER_ORIGIN);
     return undefined;
   });
   app.addHook('onRequest', (request, reply, done) => {
-    const asking = access.identify(request);
+    const asking = access.authenticate(request);
     if (asking.who) actor.run(asking, done);
-    else turnAway(request, reply, asking, note).then((isAnswered) => isAnswered || done(), done);
+    else rejectAnonymous(request, reply, asking, record).then((isAnswered) => isAnswered || done(), done);
   });
   app.addHook('onRequest', async (request, reply) => {
     const allowed = routes.methodsAt(request.url);
     if (allowed.includes(request.method)) return undefined;
     if (allowed.length > 0) reply.header('allow', allowed.join(', '));
-    return refuse(request, reply, noSuch(allowed));
+    return sendError(request, reply, noSuch(allowed));
   });
 }
 
 /** Answers a request whose path cannot be read: it comes to no hook, and gets the same headers as every other. */
 export function refuseBadAddress(request: FastifyRequest, reply: FastifyReply): void {
-  void refuse(request, reply.headers(HEADERS), BAD_ADDRESS);
+  void sendError(request, reply.headers(HEADERS), BAD_ADDRESS);
 }
 
 /** Answers a stranger; false where they may ask as well. Who guesses the token is written down, and the guess is not. */
-async function turnAway(
+async function rejectAnonymous(
   request: FastifyRequest,
   reply: FastifyReply,
-  { guess, waitSeconds }: Stranger,
-  note: Note,
+  { guess, waitSeconds }: AnonymousClient,
+  record: RecordAudit,
 ): Promise<boolean> {
   // They get nothing either way. That the audit log cannot be written, the next one hears who may do something.
-  if (guess) await note('token refused', { address: addressOf(request) }).catch(() => undefined);
+  if (guess) await record('token refused', { address: clientAddress(request) }).catch(() => undefined);
   if (isOpen(request)) return false;
-  if (waitSeconds === 0) await askForCredential(request, reply);
-  else await refuse(request, reply.header('retry-after', waitSeconds), TOO_MANY_GUESSES);
+  if (waitSeconds === 0) await sendChallenge(request, reply);
+  else await sendError(request, reply.header('retry-after', waitSeconds), TOO_MANY_GUESSES);
   return true;
 }
 
@@ -113,15 +114,15 @@ function isAsset({ routeOptions }: FastifyRequest): boolean {
 }
 
 /** A proxy that is trusted may name the host that it was asked for; the one that it asks for itself has to be ours too. */
-function isOurs({ headers, host, raw }: FastifyRequest, rule: HostRule): boolean {
+function hasAllowedHost({ headers, host, raw }: FastifyRequest, rule: HostRule): boolean {
   // Of two names, a proxy before us may have looked at the other one (RFC 9112, section 3.2).
   if ((raw.headersDistinct['host']?.length ?? 0) > 1) return false;
-  return isOurHost(headers.host, rule) && (host === '' || isOurHost(host, rule));
+  return isAllowedHost(headers.host, rule) && (host === '' || isAllowedHost(host, rule));
 }
 
-function noSuch(allowed: readonly string[]): Refusal {
+function noSuch(allowed: readonly string[]): RequestError {
   if (allowed.length === 0)
-    return new Refusal(
+    return new RequestError(
       404,
       'nothing-here',
       'There is nothing here.',
@@ -130,7 +131,7 @@ function noSuch(allowed: readonly string[]): Refusal {
   const what = allowed.includes('GET')
     ? 'This can only be read.'
     : 'This does something, and is not to be read.';
-  return new Refusal(405, 'wrong-method', what, `Ask for it by ${allowed.join(' or ')}.`);
+  return new RequestError(405, 'wrong-method', what, `Ask for it by ${allowed.join(' or ')}.`);
 }
 
 /** A browser says which page asks (https://fetch.spec.whatwg.org/#origin-header, https://www.w3.org/TR/fetch-metadata/); other clients say nothing. */

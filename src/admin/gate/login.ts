@@ -1,10 +1,10 @@
 import formbody from '@fastify/formbody';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal } from '../contract/refusal.ts';
-import { addressOf, isHttps } from '../http/proxies.ts';
+import { RequestError } from '../contract/request-error.ts';
+import { clientAddress, isHttps } from '../http/proxies.ts';
 import { type Access, SESSION_COOKIE } from './access.ts';
-import type { Note } from './audited.ts';
+import type { RecordAudit } from './audit.ts';
 import { SESSION_MS } from './sessions.ts';
 
 /** Answers with the page that asks for the token and posts it to `/login`. */
@@ -21,15 +21,15 @@ const UNSENT = 'You were not logged in any more, so nothing was done. Log in, th
 export async function addLogin(
   app: FastifyInstance,
   access: Access,
-  note: Note,
+  record: RecordAudit,
   sendLogin: SendLogin,
 ): Promise<void> {
   await app.register(formbody);
   await app.register(rateLimit, {
     global: false,
-    keyGenerator: addressOf,
+    keyGenerator: clientAddress,
     errorResponseBuilder: () =>
-      new Refusal(429, 'too-many', 'Too many tries to log in.', 'Wait a minute, then try again.'),
+      new RequestError(429, 'too-many', 'Too many tries to log in.', 'Wait a minute, then try again.'),
   });
   const limited = { open: true, rateLimit: { max: TRIES_A_MINUTE, timeWindow: 60_000 } };
   app.get('/login', { config: { open: true } }, async (request, reply) => {
@@ -41,7 +41,7 @@ export async function addLogin(
     const { token, next } = fieldsOf(request.body);
     if (!access.needed) return reply.redirect(next, 303);
     const session = access.logIn(token);
-    await note(session === undefined ? 'login refused' : 'login', { address: addressOf(request) });
+    await record(session === undefined ? 'login refused' : 'login', { address: clientAddress(request) });
     if (session === undefined) return sendLogin(reply.code(401), { failure: 'That is not the token.', next });
     const cookie = { ...cookieFor(request), maxAge: SESSION_MS / 1000 };
     return reply.setCookie(SESSION_COOKIE, session, cookie).redirect(next, 303);

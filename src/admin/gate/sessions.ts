@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 /** A login lasts so long, in ms. */
 export const SESSION_MS = 12 * 3_600_000;
 /** So many at once; one more ends the oldest. */
-const MOST_SESSIONS = 1_000;
+const MAX_SESSIONS = 1_000;
 
 /** Who has logged in. In memory: a restart ends all of them, and so does another token. */
 export class Sessions {
@@ -20,13 +20,13 @@ export class Sessions {
   begin(token: string): string {
     const id = randomBytes(32).toString('base64url');
     const [oldest] = this.#ends.keys();
-    if (oldest !== undefined && this.#ends.size >= MOST_SESSIONS) this.#ends.delete(oldest);
+    if (oldest !== undefined && this.#ends.size >= MAX_SESSIONS) this.#ends.delete(oldest);
     this.#ends.set(digest(id), { atMs: this.#now() + SESSION_MS, token: digest(token) });
     return id;
   }
 
   /** Whether it is still on, under the token that is in force. */
-  isOn(id: string, token: string): boolean {
+  isValid(id: string, token: string): boolean {
     const session = this.#ends.get(digest(id));
     if (!session) return false;
     if (session.atMs > this.#now() && session.token === digest(token)) return true;

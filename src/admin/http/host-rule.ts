@@ -15,7 +15,7 @@ export interface HostRule {
  * under a suffix that public DNS does not serve can be anybody's on the local network (mDNS, LLMNR): they are answered only where
  * a credential is needed, which a page under another name does not have.
  */
-export function isOurHost(header: string | undefined, { configured, guarded }: HostRule): boolean {
+export function isAllowedHost(header: string | undefined, { configured, guarded }: HostRule): boolean {
   // Only HTTP/1.0, which no browser speaks, comes without (RFC 9112, section 3.2).
   if (header === undefined) return true;
   const host = withoutPort(header).toLowerCase().replace(/\.$/, '');

@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 
 /** Tells which addresses are those of trusted proxies. `listed` gives addresses and CIDR blocks; a reload may change them. */
-export function trustIn(listed: () => readonly string[]): (address: string) => boolean {
+export function trustedProxies(listed: () => readonly string[]): (address: string) => boolean {
   let known: readonly string[] = [];
   let blocks = new BlockList();
   return (address) => {
@@ -15,7 +15,7 @@ export function trustIn(listed: () => readonly string[]): (address: string) => b
 }
 
 /** Whence a request comes, as far as trusted proxies say so; what they were told that is no address does not count. */
-export function addressOf({ ip, socket }: FastifyRequest): string {
+export function clientAddress({ ip, socket }: FastifyRequest): string {
   return isIP(ip) !== 0 ? ip : (socket.remoteAddress ?? '');
 }
 

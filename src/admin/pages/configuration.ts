@@ -2,9 +2,9 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Configuration } from '../contract/model.ts';
 import type { ReloadResult } from '../contract/operations.ts';
-import { askingButton } from './parts/ask.ts';
+import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
-import { marked } from './parts/marked.ts';
+import { markup } from './parts/markup.ts';
 import { ago } from './parts/moment.ts';
 import type { Notice } from './parts/notice.ts';
 import { type AddPage, fieldsOf } from './parts/site.ts';
@@ -23,11 +23,11 @@ export const addConfiguration: AddPage = (app, site) => {
   app.post('/configuration/reload', async (request, reply) => {
     if (fieldsOf(request).has('sure'))
       return site.done(reply, '/configuration', told(await site.operations.reload()));
-    return site.ask(request, reply, {
+    return site.confirm(request, reply, {
       title: 'Reload the configuration',
       question: 'Put the present text of the configuration in force?',
-      consequences: marked(site.asTyped(CONSEQUENCES)),
-      yes: 'Reload',
+      consequences: markup(site.asTyped(CONSEQUENCES)),
+      confirmLabel: 'Reload',
       back: '/configuration',
     });
   });
@@ -44,7 +44,7 @@ function body({ generation, loaded_at, stale, values }: Configuration, now: Date
       <div><dt>In force since</dt><dd>${ago(loaded_at, now)}</dd></div>
       <div><dt>The file</dt><dd>${stale ? 'has faults' : 'is in force'}</dd></div>
     </dl>`,
-    askingButton('/configuration/reload', 'Reload…'),
+    confirmButton('/configuration/reload', 'Reload…'),
     html`<section><h2>Values in force</h2>${table({
       name: 'Values in force',
       columns: [

@@ -3,20 +3,20 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { countOf, printCount } from '../../platform/text/format.ts';
 import { DeliveryFilter, type DeliveryRow, DeliveryState, type SinkOverview } from '../contract/model.ts';
-import { MOST_COUNTED, type Page } from '../contract/operations.ts';
+import { MAX_COUNTED, type Page } from '../contract/operations.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
-import { opensDialog } from './parts/ask.ts';
 import { badge } from './parts/badge.ts';
+import { dialogAttributes } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
-import { type Field, type Filtered, queryOf, readFilter } from './parts/filters.ts';
+import { type Field, type ParsedFilter, queryOf, readFilter } from './parts/filters.ts';
 import { showList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
-import { nextAttempt, whyItWaits } from './parts/next-attempt.ts';
-import { emptyWords, pageOf, pager } from './parts/pager.ts';
+import { nextAttempt, waitReason } from './parts/next-attempt.ts';
+import { emptyText, pageRequest, pager } from './parts/pager.ts';
 import { type AddPage, fieldsOf, type Site } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
-type Filter = Filtered<DeliveryFilter>;
+type Filter = ParsedFilter<DeliveryFilter>;
 
 /** The page of what is owed, was delivered and was given up. */
 export const addDeliveries: AddPage = (app, site) => {
@@ -36,7 +36,7 @@ async function show(site: Site, request: FastifyRequest, reply: FastifyReply): P
     path: '/deliveries',
     fields: fieldsFor(sinks),
     schema: DeliveryFilter,
-    rows: (filter, filtered) => site.operations.deliveries(filter, pageOf(filtered)),
+    rows: (filter, filtered) => site.operations.deliveries(filter, pageRequest(filtered)),
     body: (filtered, deliveries) => body(filtered, deliveries, columnsFor(sinks, new Date())),
   });
 }
@@ -62,7 +62,7 @@ function body(
   columns: readonly Column<DeliveryRow>[],
 ): Content {
   const { given } = filtered;
-  const empty = emptyWords(filtered, deliveries, words);
+  const empty = emptyText(filtered, deliveries, words);
   const rows = table({ name: 'Deliveries', columns, rows: deliveries.rows, key: keyOf, empty });
   return html`<form method="post" action=${withQuery('/deliveries/retry', given)} class="rows" data-select>
     ${deliveries.rows.length > 0 && buttons(given)}
@@ -79,8 +79,8 @@ function buttons(given: Filter['given']): VNode {
   const retryable = state === undefined || state === 'dead' || state === 'pending';
   const all = `Retry all ${state === 'pending' ? 'that wait' : 'that are dead'}…`;
   return html`<p class="buttons selecting">
-    <button data-needs-selection ...${opensDialog(action)}>Retry the selected…</button>
-    ${retryable && html`<button name="all" value="yes" ...${opensDialog(action)}>${all}</button>`}
+    <button data-needs-selection ...${dialogAttributes(action)}>Retry the selected…</button>
+    ${retryable && html`<button name="all" value="yes" ...${dialogAttributes(action)}>${all}</button>`}
     <span class="hint" data-selected></span>
   </p>`;
 }
@@ -96,7 +96,7 @@ const columnsFor = (sinks: readonly SinkOverview[], now: Date): readonly Column<
   { label: 'Attempts', of: ({ attempts }) => printCount(attempts), number: true },
   { label: 'Owed', of: (row) => moment(row.owed_at), number: true },
   { label: 'Settled', of: (row) => moment(row.settled_at), number: true },
-  { label: 'Next attempt', of: (row) => whyItWaits(row, sinks, now) ?? nextAttempt(row, now), number: true },
+  { label: 'Next attempt', of: (row) => waitReason(row, sinks, now) ?? nextAttempt(row, now), number: true },
   { label: 'Reason', of: ({ reason }) => reason && html`<bdi>${reason}</bdi>`, text: true },
 ];
 
@@ -120,7 +120,7 @@ async function retrySelected(
   const back = withQuery('/deliveries', Object.fromEntries(queryOf(request)));
   if (fieldsOf(request).has('all')) return retryMatching(site, request, reply);
   if (!fieldsOf(request).has('sure')) {
-    return site.ask(request, reply, {
+    return site.confirm(request, reply, {
       ...retryAsk(countOf(selected.length, 'selected delivery'), back),
       fields: selected.map((delivery) => ['delivery', delivery] as const),
     });
@@ -151,8 +151,8 @@ async function retryMatching(
   const meant = { ...filter, state: filter.state ?? 'dead' };
   if (fields.has('sure')) return site.done(reply, back, retried(await site.operations.retry(meant)));
   const count = await site.operations.countDeliveries(meant);
-  const words = `${count >= MOST_COUNTED ? 'at least ' : ''}${countOf(count, `${meant.state} delivery`)}`;
-  return site.ask(request, reply, { ...retryAsk(words, back, count), fields: [['all', 'yes']] });
+  const words = `${count >= MAX_COUNTED ? 'at least ' : ''}${countOf(count, `${meant.state} delivery`)}`;
+  return site.confirm(request, reply, { ...retryAsk(words, back, count), fields: [['all', 'yes']] });
 }
 
 function retryAsk(words: string, back: string, count = 1) {
@@ -169,7 +169,7 @@ function retryAsk(words: string, back: string, count = 1) {
     title: 'Retry deliveries',
     question: `Retry ${words}?`,
     consequences,
-    yes: `Retry ${words}`,
+    confirmLabel: `Retry ${words}`,
     back,
   };
 }

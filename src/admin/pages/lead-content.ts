@@ -8,7 +8,7 @@ import { moment } from './parts/moment.ts';
 import { table } from './parts/table.ts';
 
 /** In place of a lead's content: the button that shows it. It posts, so that nothing but a reader's wish ever asks. */
-export function concealed(address: string): VNode {
+export function hiddenContent(address: string): VNode {
   const action = `${address}/data`;
   return html`<section id="content">
     <h2>The lead’s data</h2>
@@ -29,7 +29,7 @@ export function revealVersion(source: string, lead: string, version: number): VN
 }
 
 /** A lead's content: what has changed since the version before, each field as text, the whole as it was received, and what destinations answered, which may repeat it. */
-export function revealed(content: LeadContent): VNode {
+export function shownContent(content: LeadContent): VNode {
   const { source, lead_id, version, valid_from, raw, answers } = content;
   return html`<section id="content">
     <h2>The lead’s data <small>version ${version}, since ${moment(valid_from)}</small></h2>

@@ -7,7 +7,7 @@ import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
 import { moment } from './parts/moment.ts';
 
-interface Happening {
+interface TimelineEntry {
   readonly at: string;
   readonly what: Content;
   readonly more?: Content;
@@ -17,13 +17,13 @@ interface Happening {
 /** Everything that happened to a lead, in the order of time. */
 export function timeline({ lead, versions, deliveries }: LeadDetail): VNode {
   const show = (version: number) => versions.length > 1 && revealVersion(lead.source, lead.lead_id, version);
-  const happenings = [
+  const entries = [
     ...versions.map((version) => listed(version, show(version.version))),
     ...deliveries.flatMap(delivered),
   ];
   // Stable: what has the same time stays in the order of cause, listed before owed before attempted.
-  happenings.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
-  return html`<ol class="timeline">${happenings.map(
+  entries.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
+  return html`<ol class="timeline">${entries.map(
     ({ at, what, more, button }) => html`<li>
       ${moment(at)}
       <div><p>${what}</p>${more && html`<p class="more">${more}</p>`}${button}</div>
@@ -34,7 +34,7 @@ export function timeline({ lead, versions, deliveries }: LeadDetail): VNode {
 function listed(
   { version, valid_from, poll_id, changed_fields }: LeadDetail['versions'][number],
   button: Content,
-): Happening {
+): TimelineEntry {
   if (version === 1)
     return { at: valid_from, what: html`<strong>First listed</strong> in poll ${poll_id}`, button };
   return {
@@ -51,7 +51,7 @@ function fieldList(fields: readonly string[]): Content {
 
 type Delivery = LeadDetail['deliveries'][number];
 
-function delivered(delivery: Delivery): Happening[] {
+function delivered(delivery: Delivery): TimelineEntry[] {
   return [
     owed(delivery),
     ...delivery.attempt_rows.map((attempt) => attempted(delivery.sink, attempt)),
@@ -59,12 +59,12 @@ function delivered(delivery: Delivery): Happening[] {
   ];
 }
 
-function owed({ owed_at, sink, event, lead_version, replay }: Delivery): Happening {
+function owed({ owed_at, sink, event, lead_version, replay }: Delivery): TimelineEntry {
   const why = replay ? 'once more, on request' : `${event}, version ${lead_version}`;
   return { at: owed_at, what: html`<strong>Owed</strong> to ${sink}: ${why}` };
 }
 
-function attempted(sink: string, attempt: Delivery['attempt_rows'][number]): Happening {
+function attempted(sink: string, attempt: Delivery['attempt_rows'][number]): TimelineEntry {
   const { started_at, duration_ms, outcome, http_status, error, times, last_started_at } = attempt;
   const facts = [printSpan(duration_ms), http_status !== null && `HTTP ${http_status}`]
     .filter(Boolean)
@@ -78,7 +78,7 @@ function attempted(sink: string, attempt: Delivery['attempt_rows'][number]): Hap
 }
 
 /** The end, where an attempt does not tell it: given up, or left out on purpose. */
-function settled({ state, settled_at, reason, sink }: Delivery): Happening[] {
+function settled({ state, settled_at, reason, sink }: Delivery): TimelineEntry[] {
   if (settled_at === null || (state !== 'dead' && state !== 'skipped')) return [];
   const what =
     state === 'dead'

@@ -2,27 +2,29 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { countOf } from '../../platform/text/format.ts';
 import type { LeadDetail, SinkOverview } from '../contract/model.ts';
-import { concealed, revealed } from './lead-content.ts';
+import { hiddenContent, shownContent } from './lead-content.ts';
 import { timeline } from './lead-timeline.ts';
 import { leadAddress, withQuery } from './parts/addresses.ts';
-import { askingButton } from './parts/ask.ts';
 import { badge } from './parts/badge.ts';
+import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
 import { queryOf } from './parts/filters.ts';
 import { moment } from './parts/moment.ts';
-import { nextAttempt, whyItWaits } from './parts/next-attempt.ts';
+import { nextAttempt, waitReason } from './parts/next-attempt.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
 /** The page of one lead: what became of it, and what can be done about it. */
 export const addLead: AddPage = (app, site) => {
-  app.get('/leads/:source/:lead', (request, reply) => show(site, request, reply, concealed(pathOf(request))));
+  app.get('/leads/:source/:lead', (request, reply) =>
+    show(site, request, reply, hiddenContent(pathOf(request))),
+  );
   app.post('/leads/:source/:lead/data', async (request, reply) => {
     const { source, lead } = nameOf(request);
     const version = versionOf(request);
     const content = await site.operations.reveal(source, lead, version);
     if (content === undefined) return unknown(site, request, reply, version);
-    return show(site, request, reply, revealed(content));
+    return show(site, request, reply, shownContent(content));
   });
   app.post('/leads/:source/:lead/retry', (request, reply) => retry(site, request, reply));
   app.post('/leads/:source/:lead/replay', (request, reply) => replay(site, request, reply));
@@ -81,7 +83,7 @@ function deliveryColumns(sinks: readonly SinkOverview[], now: Date): readonly Co
       label: 'State',
       of: (delivery) => [
         badge(delivery.state),
-        html` <small><bdi>${delivery.reason}</bdi> ${whyItWaits(delivery, sinks, now)}</small>`,
+        html` <small><bdi>${delivery.reason}</bdi> ${waitReason(delivery, sinks, now)}</small>`,
       ],
     },
     { label: 'Attempts', of: ({ attempts }) => attempts, number: true },
@@ -97,7 +99,7 @@ function forWhat({ event, lead_version, replay }: Delivery): string {
 
 function settledOrNext(delivery: Delivery, sinks: readonly SinkOverview[], now: Date): Content {
   if (delivery.settled_at) return moment(delivery.settled_at);
-  if (!delivery.next_attempt_at || whyItWaits(delivery, sinks, now)) return html`<span class="none">–</span>`;
+  if (!delivery.next_attempt_at || waitReason(delivery, sinks, now)) return html`<span class="none">–</span>`;
   const next = nextAttempt(delivery, now);
   return typeof next === 'string' ? next : html`next ${next}`;
 }
@@ -106,8 +108,8 @@ function actions({ source, lead_id, delivery_id, sink, state }: Delivery): Conte
   const address = leadAddress(source, lead_id);
   const retryable = state === 'dead' || state === 'pending';
   return html`<div class="actions">
-    ${retryable && askingButton(withQuery(`${address}/retry`, { delivery: delivery_id }), 'Retry…')}
-    ${askingButton(withQuery(`${address}/replay`, { sink }), 'Replay…')}
+    ${retryable && confirmButton(withQuery(`${address}/retry`, { delivery: delivery_id }), 'Retry…')}
+    ${confirmButton(withQuery(`${address}/replay`, { sink }), 'Replay…')}
   </div>`;
 }
 
@@ -118,11 +120,11 @@ async function retry(site: Site, request: FastifyRequest, reply: FastifyReply): 
   if (!fieldsOf(request).has('sure')) {
     const question = `Try this delivery of lead ${lead} again now?`;
     const consequences = 'It is due at once, with all its attempts before it, under the same id.';
-    return site.ask(request, reply, {
+    return site.confirm(request, reply, {
       title: 'Retry',
       question,
       consequences,
-      yes: 'Retry',
+      confirmLabel: 'Retry',
       back,
     });
   }
@@ -145,11 +147,11 @@ async function replay(site: Site, request: FastifyRequest, reply: FastifyReply):
   if (!fieldsOf(request).has('sure')) {
     const question = `Send lead ${lead} to ${sink} once more?`;
     const consequences = 'The receiver gets it again, under a new id and marked as a replay.';
-    return site.ask(request, reply, {
+    return site.confirm(request, reply, {
       title: 'Replay',
       question,
       consequences,
-      yes: 'Replay',
+      confirmLabel: 'Replay',
       back,
     });
   }

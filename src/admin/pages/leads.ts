@@ -4,7 +4,7 @@ import { leadAddress } from './parts/addresses.ts';
 import type { Field } from './parts/filters.ts';
 import { showList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
-import { emptyWords, pageOf, pager } from './parts/pager.ts';
+import { emptyText, pageRequest, pager } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
@@ -16,14 +16,14 @@ export const addLeads: AddPage = (app, site) => {
       path: '/leads',
       fields,
       schema: LeadSearch,
-      rows: (search, filtered) => site.operations.leads(search, pageOf(filtered)),
+      rows: (search, filtered) => site.operations.leads(search, pageRequest(filtered)),
       body: (search, leads) => [
         table({
           name: 'Leads',
           columns,
           rows: leads.rows,
           key: keyOf,
-          empty: emptyWords(search, leads, words),
+          empty: emptyText(search, leads, words),
         }),
         pager('/leads', search, leads),
       ],

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import type { AssetName } from './parts/assets.ts';
 import { head } from './parts/layout.ts';
-import { rendered } from './parts/rendered.ts';
+import { renderDocument } from './parts/render-document.ts';
 
 /** What the page says, and where it goes on to. */
 export interface LoginPage {
@@ -12,9 +12,9 @@ export interface LoginPage {
 }
 
 /** The page that asks for the token and posts it to `/login`, as a document. */
-export function loginPage(addressOf: (name: AssetName) => string, { failure, next }: LoginPage): string {
+export function loginPage(assetAddress: (name: AssetName) => string, { failure, next }: LoginPage): string {
   const document = html`<html lang="en">
-    ${head('Log in · leadsync', addressOf, 'well', false)}
+    ${head('Log in · leadsync', assetAddress, 'well', false)}
     <body class="login">
       <main id="main">
         <h1>leadsync</h1>
@@ -29,5 +29,5 @@ export function loginPage(addressOf: (name: AssetName) => string, { failure, nex
       </main>
     </body>
   </html>`;
-  return rendered(document);
+  return renderDocument(document);
 }

@@ -6,7 +6,7 @@ import { exportId, exportSection } from './exports.ts';
 import { goneAddress, sinkAddress, withQuery } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
-import { marked } from './parts/marked.ts';
+import { markup } from './parts/markup.ts';
 import { ago } from './parts/moment.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
@@ -58,8 +58,8 @@ function troubles({ troubles, ...overview }: Overview): Content {
   if (troubles.length === 0) return null;
   return html`<ul class="troubles" aria-label="What is wrong">${troubles.map(
     ({ severity, about, what, next }) => html`<li class=${severity}>
-      <p><strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong> ${marked(what)}</p>
-      <p class="next">${marked(next)} ${about !== null && wayTo(about, overview)}</p>
+      <p><strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong> ${markup(what)}</p>
+      <p class="next">${markup(next)} ${about !== null && wayTo(about, overview)}</p>
     </li>`,
   )}</ul>`;
 }

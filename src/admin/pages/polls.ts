@@ -7,7 +7,7 @@ import type { Content } from './parts/content.ts';
 import type { Field } from './parts/filters.ts';
 import { showList } from './parts/list-page.ts';
 import { moment } from './parts/moment.ts';
-import { emptyWords, pageOf, pager } from './parts/pager.ts';
+import { emptyText, pageRequest, pager } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
@@ -19,14 +19,14 @@ export const addPolls: AddPage = (app, site) => {
       path: '/polls',
       fields,
       schema: PollFilter,
-      rows: (filter, filtered) => site.operations.polls(filter, pageOf(filtered)),
+      rows: (filter, filtered) => site.operations.polls(filter, pageRequest(filtered)),
       body: (filtered, polls) => [
         table({
           name: 'Polls',
           columns,
           rows: polls.rows,
           key: keyOf,
-          empty: emptyWords(filtered, polls, words),
+          empty: emptyText(filtered, polls, words),
         }),
         pager('/polls', filtered, polls),
         toGone(filtered.filter?.source),

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { actor } from '../contract/actor.ts';
-import type { Refusal } from '../contract/refusal.ts';
-import { refusalFor } from '../http/answer.ts';
+import type { RequestError } from '../contract/request-error.ts';
+import { requestErrorFor } from '../http/answer.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries.ts';
 import { addLead } from './lead.ts';
@@ -9,9 +9,9 @@ import { addLeads } from './leads.ts';
 import { type LoginPage, loginPage } from './login.ts';
 import { addOverview } from './overview.ts';
 import { serveAssets } from './parts/assets.ts';
-import { failureOf } from './parts/failure-words.ts';
+import { failureFor } from './parts/failure.ts';
+import { publicFailurePage } from './parts/public-failure-page.ts';
 import { type PageParts, Site } from './parts/site.ts';
-import { strangersPage } from './parts/strangers-page.ts';
 import { addPolls } from './polls.ts';
 import { addSinks } from './sinks.ts';
 
@@ -43,26 +43,26 @@ export interface RegisteredPages {
  * server, is the server's to check before.
  */
 export function registerPages(app: FastifyInstance, parts: PageParts): RegisteredPages {
-  const addressOf = serveAssets(app);
-  const site = new Site(parts, addressOf);
+  const assetAddress = serveAssets(app);
+  const site = new Site(parts, assetAddress);
   app.register(async (scope) => {
     readForms(scope);
     scope.addHook('onSend', async (_request, reply) => void protect(reply));
     scope.setErrorHandler((error, request, reply) => {
-      return site.fail(request, reply, failureOf(refusalFor(error, parts.onFault)));
+      return site.fail(request, reply, failureFor(requestErrorFor(error, parts.onFault)));
     });
     for (const addPage of addPages) addPage(scope, site);
   });
-  app.decorate('refusalPage', async (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) => {
+  app.decorate('errorPage', async (request: FastifyRequest, reply: FastifyReply, refusal: RequestError) => {
     protect(reply);
-    const failure = failureOf(refusal);
+    const failure = failureFor(refusal);
     // Nobody is told how leadsync is who has not shown that they may ask.
     if (actor.getStore()) return site.fail(request, reply, failure);
-    return site.send(reply, strangersPage(addressOf, failure), failure.status);
+    return site.send(reply, publicFailurePage(assetAddress, failure), failure.status);
   });
   return {
     sendLogin: (reply, page) =>
-      protect(reply).type('text/html; charset=utf-8').send(loginPage(addressOf, page)),
+      protect(reply).type('text/html; charset=utf-8').send(loginPage(assetAddress, page)),
   };
 }
 

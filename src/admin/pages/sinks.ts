@@ -4,11 +4,11 @@ import type { VNode } from 'preact';
 import { countOf, printCount, printSpan } from '../../platform/text/format.ts';
 import type { SinkOverview } from '../contract/model.ts';
 import { sinkAction, withQuery } from './parts/addresses.ts';
-import type { Ask } from './parts/ask.ts';
-import { askingButton } from './parts/ask.ts';
 import { badge } from './parts/badge.ts';
+import type { Confirmation } from './parts/confirmation.ts';
+import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
-import { marked } from './parts/marked.ts';
+import { markup } from './parts/markup.ts';
 import { ago, moment } from './parts/moment.ts';
 import type { Notice } from './parts/notice.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
@@ -65,7 +65,7 @@ function said({ state, reason, since }: SinkOverview, asTyped: Site['asTyped']):
     case 'disabled':
       return html`<p class="said">Disabled in the configuration. Its leads wait until it is enabled.</p>`;
     case 'orphaned':
-      return html`<p class="said">No longer in the configuration. What it is owed is kept until it is back, or until ${marked(asTyped('`leadsync forget`'))} gives it up.</p>`;
+      return html`<p class="said">No longer in the configuration. What it is owed is kept until it is back, or until ${markup(asTyped('`leadsync forget`'))} gives it up.</p>`;
   }
 }
 
@@ -82,18 +82,18 @@ function buttons(sink: SinkOverview): Content {
   const { sink: name, state, dead } = sink;
   return [
     state === 'paused'
-      ? askingButton(sinkAction(name, 'resume'), 'Resume…', { primary: true })
-      : askingButton(sinkAction(name, 'pause'), 'Pause…'),
-    state === 'held' && askingButton(sinkAction(name, 'resume'), 'Try now…', { primary: true }),
-    askingButton(sinkAction(name, 'test'), 'Test…'),
-    dead > 0 && askingButton(sinkAction(name, 'retry'), `Retry ${printCount(dead)} dead…`),
+      ? confirmButton(sinkAction(name, 'resume'), 'Resume…', { primary: true })
+      : confirmButton(sinkAction(name, 'pause'), 'Pause…'),
+    state === 'held' && confirmButton(sinkAction(name, 'resume'), 'Try now…', { primary: true }),
+    confirmButton(sinkAction(name, 'test'), 'Test…'),
+    dead > 0 && confirmButton(sinkAction(name, 'retry'), `Retry ${printCount(dead)} dead…`),
   ];
 }
 
 /** What can be done about a sink: the question first, and then the deed. */
 interface Action {
   readonly name: 'pause' | 'resume' | 'test' | 'retry';
-  ask(sink: SinkOverview): Omit<Ask, 'back'>;
+  ask(sink: SinkOverview): Omit<Confirmation, 'back'>;
   /** Undefined: there is no such sink. */
   act(site: Site, sink: string, fields: URLSearchParams): Promise<Notice | undefined>;
 }
@@ -106,7 +106,7 @@ const pause: Action = {
     title: `Pause ${sink}`,
     question: `Pause ${sink}?`,
     consequences: `Nothing is brought to it until it is resumed, over restarts too. Its leads wait and are kept${pending > 0 ? `: ${printCount(pending)} now` : ''}.`,
-    yes: 'Pause',
+    confirmLabel: 'Pause',
     form: html`<p class="field"><label for="reason">Why? It is shown wherever the sink is.</label>
       <input id="reason" name="reason" required maxlength=${MAX_REASON} autocomplete="off" autofocus /></p>`,
   }),
@@ -128,7 +128,7 @@ const resume: Action = {
       pending > 0
         ? `${countOf(pending, 'lead that waits goes', 'leads that wait go')} out to it at once.`
         : 'No lead waits for it.',
-    yes: state === 'held' ? 'Try now' : 'Resume',
+    confirmLabel: state === 'held' ? 'Try now' : 'Resume',
   }),
   act: async (site, sink) => ((await site.operations.resume(sink)) ? good(`${sink} is resumed.`) : undefined),
 };
@@ -139,7 +139,7 @@ const test: Action = {
     title: `Test ${sink}`,
     question: `Send ${sink} a test event?`,
     consequences: 'The receiver gets one event that is clearly marked as a test. No lead is sent.',
-    yes: 'Send it',
+    confirmLabel: 'Send it',
   }),
   act: async (site, sink) => {
     const result = await site.operations.test(sink);
@@ -167,7 +167,7 @@ const retry: Action = {
       question: `Retry ${words} of ${sink}?`,
       consequences:
         'They are due at once, under the same ids. Each was given up for a reason: see whether it is gone.',
-      yes: `Retry ${words}`,
+      confirmLabel: `Retry ${words}`,
     };
   },
   act: async (site, sink) => {
@@ -189,7 +189,7 @@ function addAction(app: FastifyInstance, site: Site, action: Action): void {
     }
     const sink = (await site.operations.sinks()).find((one) => one.sink === name);
     if (sink === undefined) return unknown(site, request, reply, name);
-    return site.ask(request, reply, { ...action.ask(sink), back: '/sinks' });
+    return site.confirm(request, reply, { ...action.ask(sink), back: '/sinks' });
   });
 }
 

@@ -5,8 +5,8 @@ import type {
   Overview,
   PollFilter,
 } from '../../admin/contract/model.ts';
-import { MOST_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
-import { Refusal } from '../../admin/contract/refusal.ts';
+import { MAX_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
+import { RequestError } from '../../admin/contract/request-error.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { DeliveryFilter } from '../../ledger/contract/ledger-queries.ts';
@@ -75,7 +75,7 @@ export function operationsOf(given: OperationParts): Operations {
     },
     countDeliveries: async (filter) => {
       await requireNames(given, asked, filter);
-      return asked('countDeliveries', filterOf(filter), MOST_COUNTED);
+      return asked('countDeliveries', filterOf(filter), MAX_COUNTED);
     },
     sinks: async () => viewSinks(parts.current.config, await asked('status')).map(sinkOverview),
     polls: async (filter: PollFilter, page) => {
@@ -124,9 +124,9 @@ function explained(queries: QueryWorker): Ask {
     try {
       return await queries.ask(name, ...args);
     } catch (error) {
-      if (error instanceof LedgerBusy) throw new Refusal(503, 'too-slow', error.message, error.hint);
+      if (error instanceof LedgerBusy) throw new RequestError(503, 'too-slow', error.message, error.hint);
       if (error instanceof LedgerError)
-        throw new Refusal(503, `ledger-${error.code}`, error.message, error.hint);
+        throw new RequestError(503, `ledger-${error.code}`, error.message, error.hint);
       throw error;
     }
   };
@@ -173,7 +173,7 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
   };
 }
 
-/** A name that was misspelt would find nothing, which reads like good news. @throws Refusal */
+/** A name that was misspelt would find nothing, which reads like good news. @throws RequestError */
 async function requireNames(
   { parts }: OperationParts,
   asked: Ask,
@@ -196,7 +196,7 @@ function requireName(
     known.length === 0
       ? `There are no ${kind}s.`
       : `The ${kind}s are: ${known.map((one) => one.name).join(', ')}.`;
-  throw new Refusal(404, `unknown-${kind}`, `There is no ${kind} "${name}".`, all);
+  throw new RequestError(404, `unknown-${kind}`, `There is no ${kind} "${name}".`, all);
 }
 
 function searchOf({ lead, since, until, ...search }: LeadSearch) {
@@ -219,18 +219,18 @@ function timesOf({ since, until }: { since: string | undefined; until: string | 
   };
 }
 
-/** @throws Refusal */
+/** @throws RequestError */
 function leadIdOf(text: string): LeadId {
   const id = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
   if (id >= 1n && id <= MAX_LEAD_ID) return id;
   const hint = `It is a whole number from 1 to ${MAX_LEAD_ID}.`;
-  throw new Refusal(400, 'wrong-lead-id', 'That is no lead id.', hint);
+  throw new RequestError(400, 'wrong-lead-id', 'That is no lead id.', hint);
 }
 
-/** @throws Refusal */
+/** @throws RequestError */
 function checked(page: PageRequest): PageRequest {
   if (page.after === undefined || /^\d{1,15}\.\d{1,15}$/.test(page.after)) return page;
-  throw new Refusal(
+  throw new RequestError(
     400,
     'wrong-page',
     'There is no such page.',

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { Refusal } from '../../../src/admin/contract/refusal.ts';
+import { RequestError } from '../../../src/admin/contract/request-error.ts';
 import { asTyped } from '../../../src/platform/process/typed-command.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
 
@@ -89,7 +89,7 @@ describe('bad input', () => {
   );
 
   test('a filter that means nothing there is comes back with the reason, and what was written', async () => {
-    pages.operations.failure = new Refusal(
+    pages.operations.failure = new RequestError(
       404,
       'x',
       'There is no source "nowhere".',
@@ -204,7 +204,7 @@ describe('a command in a text of a page', () => {
       asTyped: (text) => asTyped(text, { LEADSYNC_COMMAND: 'docker compose exec leadsync leadsync' }),
     });
     onTestFinished(() => typed.close());
-    const refusal = new Refusal(503, 'ledger', 'It is damaged.', '`leadsync reconcile` may help.');
+    const refusal = new RequestError(503, 'ledger', 'It is damaged.', '`leadsync reconcile` may help.');
     if (name === 'a refusal') typed.operations.failure = refusal;
     const html = await (await askFor(typed.url)).text();
     expect(html).toContain(`<code>${command}`);

@@ -17,7 +17,7 @@ export interface Field {
 }
 
 /** What a reader has filtered by: as it was written, as it is meant, and what is wrong with it. */
-export interface Filtered<Filter> {
+export interface ParsedFilter<Filter> {
   readonly given: Readonly<Record<string, string>>;
   /** Undefined when something is wrong. */
   readonly filter: Filter | undefined;
@@ -37,7 +37,7 @@ export function readFilter<Filter>(
   fields: readonly Field[],
   schema: z.ZodType<Filter>,
   now: Date,
-): Filtered<Filter> {
+): ParsedFilter<Filter> {
   const given: Record<string, string> = {};
   const values: Record<string, string> = {};
   const faults: Record<string, string> = {};
@@ -67,7 +67,7 @@ export function queryOf(request: FastifyRequest): URLSearchParams {
 export function filterForm(
   action: string,
   fields: readonly Field[],
-  { given, faults, unknown }: Filtered<unknown>,
+  { given, faults, unknown }: ParsedFilter<unknown>,
 ): VNode {
   const filtered = Object.keys(given).length > 0 || unknown.length > 0;
   return html`<form class="filter" method="get" action=${action} role="search" data-filter>
@@ -80,7 +80,7 @@ export function filterForm(
 }
 
 /** What stands in the place of rows when a filter cannot be understood. */
-export function faultsOf({ faults, unknown }: Filtered<unknown>, fields: readonly Field[]): Content {
+export function faultsOf({ faults, unknown }: ParsedFilter<unknown>, fields: readonly Field[]): Content {
   if (unknown.length > 0) return unknownOf(unknown, fields);
   const marked = Object.keys(faults).length === 1 ? 'the field that is marked' : 'the fields that are marked';
   return html`<p class="empty">Nothing is shown, because the filter cannot be read: see ${marked}.</p>`;
@@ -93,7 +93,7 @@ function unknownOf(unknown: readonly string[], fields: readonly Field[]): Conten
 }
 
 /** What stands there when a filter asks for what does not exist. */
-export function refusedBy({ message, hint }: { readonly message: string; readonly hint: string }): Content {
+export function errorText({ message, hint }: { readonly message: string; readonly hint: string }): Content {
   return html`<p class="empty">${message} ${hint}</p>`;
 }
 

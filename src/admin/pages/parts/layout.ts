@@ -4,7 +4,7 @@ import { countOf } from '../../../platform/text/format.ts';
 import type { Overview } from '../../contract/model.ts';
 import type { AssetName } from './assets.ts';
 import type { Content } from './content.ts';
-import { marked } from './marked.ts';
+import { markup } from './markup.ts';
 import type { Notice } from './notice.ts';
 
 const pages = [
@@ -41,7 +41,7 @@ export interface Page {
  * log out.
  */
 export interface Frame {
-  readonly addressOf: (name: AssetName) => string;
+  readonly assetAddress: (name: AssetName) => string;
   readonly refreshMs: number;
   readonly signedIn: boolean;
   readonly troubles: Overview['troubles'];
@@ -55,7 +55,7 @@ type State = 'well' | 'warning' | 'critical';
 export function layout(page: Page, frame: Frame): VNode {
   const state = stateOf(frame.troubles);
   return html`<html lang="en">
-    ${head(titleOf(page, frame), frame.addressOf, state, page.chart)}
+    ${head(titleOf(page, frame), frame.assetAddress, state, page.chart)}
     <body>
       <a class="skip" href="#main">Skip to the content</a>
       ${header(page, frame)}
@@ -78,7 +78,7 @@ export function layout(page: Page, frame: Frame): VNode {
 /** The head of every document, the one of the login too. */
 export function head(
   title: string,
-  addressOf: Frame['addressOf'],
+  assetAddress: Frame['assetAddress'],
   state: State,
   chart: boolean | undefined,
 ): VNode {
@@ -88,13 +88,13 @@ export function head(
     <meta name="color-scheme" content="light dark" />
     <meta name="htmx-config" content=${HTMX} />
     <title>${title}</title>
-    <link id="icon" rel="icon" type="image/svg+xml" href=${addressOf(`${state}.svg`)} />
-    ${chart && html`<link rel="stylesheet" href=${addressOf('uplot.css')} />`}
-    <link rel="stylesheet" href=${addressOf('pages.css')} />
-    <script src=${addressOf('theme.js')}></script>
-    <script defer src=${addressOf('htmx.js')}></script>
-    ${chart && html`<script defer src=${addressOf('uplot.js')}></script><script defer src=${addressOf('chart.js')}></script>`}
-    <script defer src=${addressOf('pages.js')}></script>
+    <link id="icon" rel="icon" type="image/svg+xml" href=${assetAddress(`${state}.svg`)} />
+    ${chart && html`<link rel="stylesheet" href=${assetAddress('uplot.css')} />`}
+    <link rel="stylesheet" href=${assetAddress('pages.css')} />
+    <script src=${assetAddress('theme.js')}></script>
+    <script defer src=${assetAddress('htmx.js')}></script>
+    ${chart && html`<script defer src=${assetAddress('uplot.js')}></script><script defer src=${assetAddress('chart.js')}></script>`}
+    <script defer src=${assetAddress('pages.js')}></script>
   </head>`;
 }
 
@@ -125,10 +125,10 @@ function header({ name }: Page, { signedIn }: Frame): VNode {
 }
 
 /** How leadsync is, on every page but the one that says it at length; a script draws the icon from it. */
-function stateLine({ name }: Page, { troubles, addressOf }: Frame, state: State): VNode {
+function stateLine({ name }: Page, { troubles, assetAddress }: Frame, state: State): VNode {
   const said = name === 'Overview' || state === 'well';
-  return html`<p id="state" class="state" data-state=${state} data-icon=${addressOf(`${state}.svg`)} hidden=${said}>
-    ${!said && html`<a href="/">${countOf(troubles.length, 'trouble')}</a> ${marked(troubles[0]?.what ?? '')}`}
+  return html`<p id="state" class="state" data-state=${state} data-icon=${assetAddress(`${state}.svg`)} hidden=${said}>
+    ${!said && html`<a href="/">${countOf(troubles.length, 'trouble')}</a> ${markup(troubles[0]?.what ?? '')}`}
   </p>`;
 }
 
@@ -148,7 +148,7 @@ function liveAttributes({ address, refreshMs }: Frame): Record<string, string> {
 
 function noticeFor({ kind, text, lines = [] }: Notice): VNode {
   return html`<div class=${`notice ${kind}`} role=${kind === 'bad' ? 'alert' : 'status'}>
-    <p>${marked(text)}</p>
+    <p>${markup(text)}</p>
     ${lines.length > 0 && html`<ul>${lines.map((line) => html`<li>${line}</li>`)}</ul>`}
   </div>`;
 }

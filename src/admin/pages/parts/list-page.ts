@@ -1,22 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Page as Rows } from '../../contract/operations.ts';
-import { Refusal } from '../../contract/refusal.ts';
+import { RequestError } from '../../contract/request-error.ts';
 import type { Content } from './content.ts';
 import {
+  errorText,
   type Field,
-  type Filtered,
   faultsOf,
   filterForm,
+  type ParsedFilter,
   queryOf,
   readFilter,
-  refusedBy,
 } from './filters.ts';
 import type { PageName } from './layout.ts';
 import type { Site } from './site.ts';
 
 /**
- * A page of rows that a filter narrows. A Refusal of `rows` below 500 is shown in their place; the form at `path` stays
+ * A page of rows that a filter narrows. A RequestError of `rows` below 500 is shown in their place; the form at `path` stays
  * above it.
  */
 export interface ListPage<Filter, Row> {
@@ -24,8 +24,8 @@ export interface ListPage<Filter, Row> {
   readonly path: string;
   readonly fields: readonly Field[];
   readonly schema: z.ZodType<Filter>;
-  readonly rows: (filter: Filter, filtered: Filtered<Filter>) => Promise<Rows<Row>>;
-  readonly body: (filtered: Filtered<Filter>, rows: Rows<Row>) => Content;
+  readonly rows: (filter: Filter, filtered: ParsedFilter<Filter>) => Promise<Rows<Row>>;
+  readonly body: (filtered: ParsedFilter<Filter>, rows: Rows<Row>) => Content;
 }
 
 /** Answers with the rows that a filter means. One that cannot be read, or means nothing there is, is given back with the reason. */
@@ -43,7 +43,7 @@ export async function showList<Filter, Row>(
     const live = body(filtered, await rows(filtered.filter, filtered));
     return await site.show(request, reply, { ...page, live });
   } catch (error) {
-    if (!(error instanceof Refusal) || error.status >= 500) throw error;
-    return site.show(request, reply, { ...page, still: refusedBy(error), status: error.status });
+    if (!(error instanceof RequestError) || error.status >= 500) throw error;
+    return site.show(request, reply, { ...page, still: errorText(error), status: error.status });
   }
 }

@@ -5,7 +5,7 @@ import { moment } from './moment.ts';
 type Waiting = Pick<DeliveryRow, 'sink' | 'next_attempt_at'>;
 
 /** Why a delivery that is due waits all the same: while its sink takes nothing, it goes nowhere. Undefined when that is not so. */
-export function whyItWaits(
+export function waitReason(
   { sink: name, next_attempt_at }: Waiting,
   sinks: readonly Pick<SinkOverview, 'sink' | 'state'>[],
   now: Date,

@@ -2,19 +2,19 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Page, PageRequest } from '../../contract/operations.ts';
 import { withQuery } from './addresses.ts';
-import type { Filtered } from './filters.ts';
+import type { ParsedFilter } from './filters.ts';
 
 const ROWS = 50;
 
 /** Which rows a filter's address asks for. */
-export function pageOf({ after }: Filtered<unknown>): PageRequest {
+export function pageRequest({ after }: ParsedFilter<unknown>): PageRequest {
   return { limit: ROWS, after };
 }
 
 /** The ways to older rows and back to the newest. */
 export function pager(
   path: string,
-  { given, after }: Filtered<unknown>,
+  { given, after }: ParsedFilter<unknown>,
   { next }: Page<unknown>,
 ): VNode | null {
   if (after === undefined && next === null) return null;
@@ -25,8 +25,8 @@ export function pager(
 }
 
 /** What a page without rows says: nothing yet, no match, or none among those that were looked through so far. */
-export function emptyWords(
-  { given, after }: Filtered<unknown>,
+export function emptyText(
+  { given, after }: ParsedFilter<unknown>,
   { next }: Page<unknown>,
   words: { readonly noMatch: string; readonly noneYet: string },
 ): string {

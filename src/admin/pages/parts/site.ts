@@ -3,13 +3,13 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Overview } from '../../contract/model.ts';
 import type { Operations } from '../../contract/operations.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { type Ask, askFor } from './ask.ts';
+import { RequestError } from '../../contract/request-error.ts';
 import type { AssetName } from './assets.ts';
+import { type Confirmation, confirmationForm } from './confirmation.ts';
 import { layout, type Page } from './layout.ts';
-import { marked } from './marked.ts';
+import { markup } from './markup.ts';
 import { leaveNotice, type Notice, takeNotice } from './notice.ts';
-import { rendered } from './rendered.ts';
+import { renderDocument } from './render-document.ts';
 
 /**
  * What the server hands to all pages. Its `operations` note in the audit log what is revealed or done, before it is.
@@ -44,11 +44,11 @@ export class Site {
   /** Rewrites the commands in a text into what its readers can type. */
   readonly asTyped: (text: string) => string;
   readonly #parts: PageParts;
-  readonly #addressOf: (name: AssetName) => string;
+  readonly #assetAddress: (name: AssetName) => string;
 
-  constructor(parts: PageParts, addressOf: (name: AssetName) => string) {
+  constructor(parts: PageParts, assetAddress: (name: AssetName) => string) {
     this.#parts = parts;
-    this.#addressOf = addressOf;
+    this.#assetAddress = assetAddress;
     this.operations = parts.operations;
     this.who = parts.who;
     this.asTyped = parts.asTyped ?? ((text) => text);
@@ -58,7 +58,7 @@ export class Site {
   async show(request: FastifyRequest, reply: FastifyReply, page: Page): Promise<FastifyReply> {
     const overview = await this.#overview();
     const frame = {
-      addressOf: this.#addressOf,
+      assetAddress: this.#assetAddress,
       refreshMs: this.#parts.refreshMs ?? REFRESH_MS,
       signedIn: this.who() === 'session',
       troubles: overview?.troubles ?? [UNKNOWN],
@@ -75,20 +75,20 @@ export class Site {
       return await this.operations.overview();
     } catch (error) {
       // Whoever wants to know why asks for the overview itself, which refuses in so many words.
-      if (!(error instanceof Refusal)) this.#parts.onFault(error);
+      if (!(error instanceof RequestError)) this.#parts.onFault(error);
       return undefined;
     }
   }
 
   /** Answers with a document. */
   send(reply: FastifyReply, document: VNode, status = 200): FastifyReply {
-    return reply.code(status).type('text/html; charset=utf-8').send(rendered(document));
+    return reply.code(status).type('text/html; charset=utf-8').send(renderDocument(document));
   }
 
   /** Asks whether to go on; the answer comes back to the same address, with `sure`. */
-  ask(request: FastifyRequest, reply: FastifyReply, ask: Ask): Promise<FastifyReply> {
-    const still = askFor(request.url, ask);
-    return this.show(request, reply, { title: ask.title, still, address: ask.back });
+  confirm(request: FastifyRequest, reply: FastifyReply, confirmation: Confirmation): Promise<FastifyReply> {
+    const still = confirmationForm(request.url, confirmation);
+    return this.show(request, reply, { title: confirmation.title, still, address: confirmation.back });
   }
 
   /** Goes on to a page after an action, and says there what came of it (RFC 9110, section 15.4.4). */
@@ -99,7 +99,7 @@ export class Site {
 
   /** Answers that something does not exist, or did not work. */
   fail(request: FastifyRequest, reply: FastifyReply, { title, what, next, status }: Failure) {
-    const still = html`<section id="ask" class="failure"><p>${marked(this.asTyped(what))}</p><p>${marked(this.asTyped(next))}</p></section>`;
+    const still = html`<section id="ask" class="failure"><p>${markup(this.asTyped(what))}</p><p>${markup(this.asTyped(next))}</p></section>`;
     return this.show(request, reply, { title, still, status, address: '/' });
   }
 }

@@ -2,17 +2,20 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { AssetName } from './assets.ts';
 import { head } from './layout.ts';
-import { marked } from './marked.ts';
+import { markup } from './markup.ts';
 import type { Failure } from './site.ts';
 
 /** Says that something is not answered, to somebody of whom nobody knows whether they may ask: it says nothing of leadsync. */
-export function strangersPage(addressOf: (name: AssetName) => string, { title, what, next }: Failure): VNode {
+export function publicFailurePage(
+  assetAddress: (name: AssetName) => string,
+  { title, what, next }: Failure,
+): VNode {
   return html`<html lang="en">
-    ${head(`${title} · leadsync`, addressOf, 'well', false)}
+    ${head(`${title} · leadsync`, assetAddress, 'well', false)}
     <body class="login">
       <main id="main">
         <h1>${title}</h1>
-        <section id="ask" class="failure"><p>${marked(what)}</p><p>${marked(next)}</p></section>
+        <section id="ask" class="failure"><p>${markup(what)}</p><p>${markup(next)}</p></section>
         <p class="buttons"><a class="button" href="/">To the overview</a></p>
       </main>
     </body>

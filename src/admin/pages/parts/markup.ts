@@ -3,7 +3,7 @@ import type { Content } from './content.ts';
 import { moment } from './moment.ts';
 
 /** A text of leadsync's own: what is to be typed stands between backticks, and times are the reader's to read. */
-export function marked(text: string): Content {
+export function markup(text: string): Content {
   return text.split(MARKS).map((part) => {
     if (part.length > 2 && part.startsWith('`') && part.endsWith('`'))
       return html`<code>${part.slice(1, -1)}</code>`;

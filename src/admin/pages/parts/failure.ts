@@ -1,8 +1,8 @@
-import type { Refusal } from '../../contract/refusal.ts';
+import type { RequestError } from '../../contract/request-error.ts';
 import type { Failure } from './site.ts';
 
 /** A refusal as a page tells it: where its own words are for programs, in words for whoever reads pages. */
-export function failureOf({ status, code, message, hint }: Refusal): Failure {
+export function failureFor({ status, code, message, hint }: RequestError): Failure {
   return { title: TITLES[status] ?? OTHER_TITLE, what: message, next: hint, status, ...WORDS[code] };
 }
 

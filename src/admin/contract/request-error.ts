@@ -1,6 +1,6 @@
 /** What cannot be done as it was asked. Told to whoever asked, by the API and on pages: holds no secret and nobody's data. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
+export class RequestError extends Error {
+  override readonly name = 'RequestError';
   /** As HTTP has it. */
   readonly status: number;
   /** For programs to branch on: `unknown-sink`. */

@@ -10,7 +10,7 @@ const REPLACED = new RegExp(`${VALUE.source}|${OBEYED_IN_PAGES.source}`, 'gu');
  * Gives a document as HTML: every page leaves by here. What strangers wrote cannot turn the direction of the text around it or
  * hide: such characters are shown as the escapes of JSON (`\u202e`), as in the terminal.
  */
-export function rendered(document: VNode): string {
+export function renderDocument(document: VNode): string {
   const html = renderToString(document).replaceAll('\r\n', '\n');
   return `<!doctype html>${html.replace(REPLACED, (found) => (found.startsWith(' ') ? found : escaped(found)))}`;
 }
