@@ -1,18 +1,18 @@
 import type { BaseAdapter } from '@bull-board/api/baseAdapter';
 import type { FastifyInstance } from 'fastify';
 
-/** The queues to be shown now, in read-only mode. */
+/** Returns the queues that Bull Board shows now, in read-only mode. */
 export type BoardQueues = () => Promise<readonly BaseAdapter[]>;
 
 const PATH = '/queues';
 
-/** Bull Board's own styles stand in its page; everything it loads comes from here. */
+/** Allows the inline styles of Bull Board's page. Everything else comes from this server. */
 const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'self'; frame-ancestors 'none'";
 
 /**
- * Hangs Bull Board in at `/queues`, to be read and not to be changed: the ledger owns retries and pauses, and what was changed in a
- * queue would be offered again. Its packages are loaded now.
+ * Adds Bull Board at `/queues`, read-only: the ledger owns retries and pauses, and would offer a batch that was removed from a queue
+ * again. Loads the packages of Bull Board only here, because most installs do not use it.
  */
 export async function addBoard(app: FastifyInstance, queues: BoardQueues): Promise<void> {
   const [{ createBullBoard }, { FastifyAdapter }] = await Promise.all([
@@ -22,7 +22,7 @@ export async function addBoard(app: FastifyInstance, queues: BoardQueues): Promi
   const adapter = new FastifyAdapter();
   const board = createBullBoard({
     queues: [],
-    // The two packages bring one declaration each of what is the same.
+    // The two packages declare the same type separately.
     serverAdapter: adapter as never,
     options: { uiConfig: { boardTitle: 'leadsync', hideRedisDetails: true } },
   });
@@ -36,12 +36,12 @@ export async function addBoard(app: FastifyInstance, queues: BoardQueues): Promi
             .code(405)
             .header('allow', 'GET, HEAD')
             .type('text/plain')
-            .send('This can only be read\n');
+            .send('This page is read-only.\n');
         board.replaceQueues(await queues());
       });
       scope.addHook('onSend', async (_request, reply, payload) =>
         String(reply.getHeader('content-type')).startsWith('text/html') && typeof payload === 'string'
-          ? payload.replace(OUTSIDE, '')
+          ? payload.replace(FONT_LINK, '')
           : payload,
       );
       await scope.register(adapter.registerPlugin());
@@ -50,5 +50,5 @@ export async function addBoard(app: FastifyInstance, queues: BoardQueues): Promi
   );
 }
 
-/** The page asks another server for its fonts; without them it takes those of the system. */
-const OUTSIDE = /<link href="https:[^>]*>\s*/g;
+/** Matches the page's link to a font server. Without it, the page uses the system's fonts. */
+const FONT_LINK = /<link href="https:[^>]*>\s*/g;

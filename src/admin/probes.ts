@@ -5,22 +5,21 @@ import { plain } from './http/answer.ts';
 import { cachedFor } from './http/cached-for.ts';
 
 /**
- * What the probes ask. An answer is shared by all who ask at about the same time; a `ready` that does not end is itself
- * a reason.
+ * What the probes report. Concurrent requests share one answer. A `ready` that takes longer than 2 s counts as not ready.
  */
 export interface ProbeOptions {
-  /** Why leadsync cannot do its work now, each in one plain sentence; none: it can. */
+  /** Returns why leadsync cannot work now, one sentence per reason; empty if it can. */
   readonly ready: () => readonly string[] | Promise<readonly string[]>;
   readonly registry: { readonly contentType: string; metrics(): Promise<string> };
-  /** Is told a fault that nobody foresaw. */
+  /** Reports an unexpected error. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** How old an answer may be that is computed from the daemon's state, in ms: however often it is asked for. */
+/** Maximum age of a cached answer, in ms. Bounds the work that frequent requests cause. */
 const CACHE_MS = 250;
 const READY_TIMEOUT_MS = 2_000;
 
-/** Adds `/livez`, `/readyz` and `/metrics`. Who shows no credential where one is needed is told whether, and not why not. */
+/** Adds `/livez`, `/readyz` and `/metrics`. Without a required credential, `/readyz` says whether leadsync is ready, but not why not. */
 export function addProbes(
   app: FastifyInstance,
   { ready, registry, onFault }: ProbeOptions,
@@ -33,13 +32,13 @@ export function addProbes(
   app.get('/readyz', { config }, async (_request, reply) => {
     const reasons = await unready();
     const ready = reasons.length === 0;
-    const told = actor.getStore() ? { ready, reasons } : { ready };
-    return reply.code(ready ? 200 : 503).send(told);
+    const body = actor.getStore() ? { ready, reasons } : { ready };
+    return reply.code(ready ? 200 : 503).send(body);
   });
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await metrics()));
 }
 
-/** A check that fails or does not end is itself a reason not to be ready; why it failed is for the log alone. */
+/** Treats a check that fails or times out as not ready. Its error goes to the log only. */
 async function reasonsOf(
   ready: ProbeOptions['ready'],
   onFault: ProbeOptions['onFault'],
@@ -53,9 +52,9 @@ async function reasonsOf(
   try {
     return await Promise.race([asked, late]);
   } finally {
-    late.catch(() => undefined); // called off in the next line, when nobody waits for it any more
+    late.catch(() => undefined); // the next line aborts it
     answered.abort();
   }
 }
 
-const UNKNOWN: readonly string[] = ['leadsync could not be asked how it is; see its log.'];
+const UNKNOWN: readonly string[] = ['The readiness check failed or took too long; see the log.'];

@@ -8,7 +8,7 @@ import type { Configuration } from './contract/model.ts';
 import type { Operations, ReloadResult } from './contract/operations.ts';
 import { Access } from './gate/access.ts';
 import { type Audit, auditRecorder, withAudit } from './gate/audit.ts';
-import { addGate, refuseBadAddress } from './gate/gate.ts';
+import { addGate, rejectBadAddress } from './gate/gate.ts';
 import { addLogin } from './gate/login.ts';
 import { requestErrorFor, sendError } from './http/answer.ts';
 import { cachedFor } from './http/cached-for.ts';
@@ -19,54 +19,54 @@ import { registerPages } from './pages/register.ts';
 import { addProbes, type ProbeOptions } from './probes.ts';
 
 /**
- * Where the admin server listens, whom it answers, and what it shows and does. What a reload may change is a function,
- * and asked anew.
+ * Where the admin server listens, whom it answers, and what it shows and does. An option that a reload can change is a function,
+ * which the server calls for each request.
  */
 export interface AdminOptions extends ProbeOptions {
-  /** A name or an address, without brackets. */
+  /** Host name or address, without brackets. */
   readonly host: string;
-  /** 0 takes a free one. */
+  /** Port; 0 picks an unused one. */
   readonly port: number;
-  /** Names by which it may be reached, beside those that `isAllowedHost` answers by itself. A reload may change them. */
+  /** Host names that requests may use, in addition to those that `isAllowedHost` always accepts. */
   readonly hosts: () => readonly string[];
-  /** Proxies that may say for whom they ask: addresses and CIDR blocks. A reload may change them. */
+  /** Trusted proxies, whose forwarding headers count: addresses and CIDR blocks. */
   readonly proxies: () => readonly string[];
-  /** What whoever asks has to show; undefined: nothing on loopback, and elsewhere nobody is answered. */
+  /** Token that a client must send. If undefined, the server needs none on loopback and rejects every request elsewhere. */
   readonly token: () => string | undefined;
-  /** Whether only this machine reaches the address. */
+  /** Whether the server listens on a loopback address. */
   readonly loopback: boolean;
   readonly version: string;
-  /** Names this process in every answer. */
+  /** Id of this process, sent with every response. */
   readonly instance: string;
-  /** Which configuration is in force. */
+  /** Returns the configuration in force. */
   readonly configuration: () => Promise<Configuration>;
-  /** Puts the configuration's present text in force. */
+  /** Reloads the configuration file. */
   readonly reload: () => Promise<ReloadResult>;
-  /** What pages and API show and do; undefined where there are none: at a worker. */
+  /** Operations of the pages and the API. Undefined in a worker, which has neither. */
   readonly operations: Operations | undefined;
-  /** Queues to be shown by Bull Board; undefined: none are. */
+  /** Queues that Bull Board shows. Undefined if there is no board. */
   readonly boardQueues?: BoardQueues | undefined;
-  /** Rewrites the commands in the texts of pages into what their readers can type. */
+  /** Rewrites each `leadsync …` command in a text into the form that works in this install. */
   readonly asTyped?: (text: string) => string;
   readonly audit: Audit;
   readonly monotonicMs?: () => number;
 }
 
-/** A server that listens already; closing it waits for nobody. */
+/** A server that is already listening. */
 export interface AdminServer {
-  /** Where it listens, with the port that it got. */
+  /** URL of the server, with the actual port. */
   readonly url: string;
-  /** Frees the port and ends every connection, those with a request under way too. */
+  /** Frees the port and closes every connection, even one with a request in progress. */
   close(): Promise<void>;
 }
 
 const MAX_CONNECTIONS = 256;
-/** How old what pages tell over and over may be, in ms: however many look at it. */
+/** Maximum age of the overview that pages share, in ms. */
 const OVERVIEW_MS = 1_000;
 
 /**
- * Starts the HTTP side of the daemon: probes and metrics, the reload of its configuration, pages and API.
- * @throws AdminAddressError when the address cannot be listened on
+ * Starts the HTTP server of the daemon: probes, metrics, reload, pages and API.
+ * @throws AdminAddressError if the server cannot listen on the address
  */
 export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
   const { host, port } = options;
@@ -95,14 +95,14 @@ function boundedServer({ onFault, proxies }: AdminOptions): FastifyInstance {
     keepAliveTimeout: 10_000,
     http: { maxHeaderSize: 8 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     forceCloseConnections: true,
-    frameworkErrors: (_error, request, reply) => refuseBadAddress(request, reply),
+    frameworkErrors: (_error, request, reply) => rejectBadAddress(request, reply),
   });
-  // What else came in the same read of a connection that was ended: nobody would get the answer.
+  // Skips the pipelined requests of a connection that is already closed: no client would get the answer.
   app.addHook('onRequest', (request, reply, done) => {
     if (request.raw.socket.destroyed) reply.hijack();
     else done();
   });
-  // Many a client names the type of a body that it does not send.
+  // Some clients send a content type without a body.
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) =>
     body === '' ? done(null) : parseJson(request, body as string, done),
@@ -147,9 +147,9 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
 }
 
 function addDescription(app: FastifyInstance, version: string): void {
-  let described: Promise<string> | undefined;
+  let document: Promise<string> | undefined;
   app.get('/api/v1/openapi.json', async (_request, reply) => {
-    described ??= import('./api/openapi.ts').then(({ describeApi }) => describeApi(version));
-    return reply.type('application/json; charset=utf-8').send(await described);
+    document ??= import('./api/openapi.ts').then(({ describeApi }) => describeApi(version));
+    return reply.type('application/json; charset=utf-8').send(await document);
   });
 }

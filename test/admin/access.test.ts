@@ -225,7 +225,7 @@ describe('the audit log', () => {
     for (const path of ['/api/v1/leads/main/42/reveal', '/api/v1/sinks/crm/test', '/-/reload']) {
       const answer = await ask(server, path, { method: 'POST' });
       expect(answer.status).toBe(503);
-      expect(answer.text).toContain('could not be written to the audit log (ENOSPC)');
+      expect(answer.text).toContain('the audit log cannot be written (ENOSPC)');
     }
     expect(done).toBe(0);
   });

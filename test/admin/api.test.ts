@@ -118,14 +118,14 @@ describe('what is asked wrongly is refused with what is wrong, and nothing is do
     ['/leads?since=1h&until=2h', 'until: must be after `since`'],
     ['/deliveries?until=2x', 'until: must be a date'],
     ['/leads?since=2026-11-21&until=2026-11-20', 'until: must be after `since`'],
-    ['/leads?lead=-1', "lead: must be a lead's id"],
-    ["/leads?lead=1'--", "lead: must be a lead's id"],
+    ['/leads?lead=-1', 'lead: must be a lead id'],
+    ["/leads?lead=1'--", 'lead: must be a lead id'],
     ['/leads?sevrice=x', 'Unrecognized key: "sevrice"'],
     ['/leads?lead=1&lead=2', 'lead: '],
     ['/deliveries?state=done', 'state: '],
     ['/polls?status=ok', 'status: '],
     [`/leads?after=${'1'.repeat(41)}`, 'after: '],
-    ['/leads/main/abc', "lead: must be a lead's id"],
+    ['/leads/main/abc', 'lead: must be a lead id'],
   ])('%s', async (path, message) => {
     const { get, asked } = await start();
     const { status, body } = await get(path);
@@ -145,8 +145,8 @@ describe('what is asked wrongly is refused with what is wrong, and nothing is do
     ['/deliveries/retry', { sinks: ['crm'] }, 'Unrecognized key'],
     ['/deliveries/retry', { since: 'noon' }, 'since: must be a date'],
     ['/deliveries/retry', { since: 5 }, 'since: '],
-    ['/deliveries/retry', [], 'The body is wrong'],
-    ['/deliveries/retry', undefined, 'The body is wrong'],
+    ['/deliveries/retry', [], 'The body is not valid'],
+    ['/deliveries/retry', undefined, 'The body is not valid'],
     ['/leads/main/42/replay', {}, 'sink: '],
     ['/sinks/crm/pause', { reason: 'x'.repeat(201) }, 'reason: '],
   ])('POST %s %j', async (path, given, message) => {

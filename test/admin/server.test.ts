@@ -79,7 +79,7 @@ test('/metrics that fail say so without the error’s text', async () => {
   const server = await start({ registry: { contentType: 'text/plain', metrics } });
   const answer = await ask(server, '/metrics');
   expect(answer.status).toBe(500);
-  expect(answer.text).toBe('This failed inside leadsync. See its log, and please report it.\n');
+  expect(answer.text).toBe('leadsync failed with an internal error. See the log, and please report it.\n');
 });
 
 test('however often the metrics are asked for, they are computed once in a quarter of a second', async () => {
@@ -261,7 +261,7 @@ test('a port in use is said with the address and what to do', async () => {
   expect(error).toBeInstanceOf(AdminAddressError);
   expect(error).toMatchObject({
     code: 'EADDRINUSE',
-    message: `Cannot listen on 127.0.0.1:${port}: another process listens there.`,
+    message: `Cannot listen on 127.0.0.1:${port}: another process uses that port.`,
     hint: expect.stringContaining('admin.listen'),
   });
 });

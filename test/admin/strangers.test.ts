@@ -57,18 +57,18 @@ describe('a wrong token', () => {
 
 describe('what cannot be answered', () => {
   const refused: readonly [string, string, Parameters<typeof ask>[2], number, RegExp][] = [
-    ['a page that is not there', '/nothing', {}, 404, /No such page/],
+    ['a page that is not there', '/nothing', {}, 404, /Page not found/],
     ['a lead that is not there', '/leads/main/43', {}, 404, /No such lead/],
-    ['a page that can only be read', '/leads', { method: 'POST' }, 405, /Not in this way/],
+    ['a page that can only be read', '/leads', { method: 'POST' }, 405, /Method not allowed/],
     [
       'a form of another site',
       '/sinks/crm/pause',
       { method: 'POST', headers: { origin: 'http://evil.example' } },
       403,
-      /Not from there/,
+      /Forbidden/,
     ],
-    ['another host', '/', { headers: { host: 'evil.example' } }, 421, /Not under this name/],
-    ['an address that is none', '/leads/%zz', {}, 400, /That could not be read/],
+    ['another host', '/', { headers: { host: 'evil.example' } }, 421, /Wrong host name/],
+    ['an address that is none', '/leads/%zz', {}, 400, /Bad request/],
   ];
   test.each(refused)(
     '%s: a browser gets a page, others a line or JSON',
@@ -106,7 +106,7 @@ describe('what cannot be answered', () => {
       const body = `token=wrong-${n}`;
       const { status, text } = await ask(server, '/login', { method: 'POST', headers, body });
       expect(status).toBe(n < 10 ? 401 : 429);
-      if (n === 10) expect(text).toMatch(/Too many tries[\s\S]*Wait a minute/);
+      if (n === 10) expect(text).toMatch(/Too many requests[\s\S]*Wait a minute/);
     }
     const headers = { ...BROWSER, host: 'evil.example' };
     expect((await ask(server, '/sinks', { headers })).text).not.toMatch(/Overview|Log out|<nav/);
@@ -115,7 +115,7 @@ describe('what cannot be answered', () => {
 
   test('is told within the frame of the pages to whoever may see them', async () => {
     const { text } = await ask(await start(), '/nothing', { headers: BROWSER });
-    expect(text).toMatch(/<nav aria-label="Pages">[\s\S]*<h1>No such page<\/h1>/);
+    expect(text).toMatch(/<nav aria-label="Pages">[\s\S]*<h1>Page not found<\/h1>/);
   });
 
   test('looks the same under a name that is not ours: what the page is made of is for everybody', async () => {
@@ -140,7 +140,7 @@ test('a page is shown although nobody can say how leadsync is, and the log is to
   const server = await start({ operations, onFault: (error) => faults.push(error) });
   const { status, text } = await ask(server, '/polls', { headers: BROWSER });
   expect(status).toBe(200);
-  expect(text).toContain('How leadsync is could not be found out.');
+  expect(text).toContain('The state of leadsync is unknown.');
   expect(text).not.toContain('ada@example.com');
   expect(faults).toMatchObject([{ message: 'ada@example.com' }]);
 });

@@ -15,10 +15,12 @@ import {
 import { noSuchLead, noSuchSink, noSuchVersion } from './not-found.ts';
 import { responses } from './outputs.ts';
 
-const Done = z.object({ deliveries: z.int().nonnegative().describe('How many deliveries are due now.') });
+const Done = z.object({
+  deliveries: z.int().nonnegative().describe('Number of deliveries that are due now.'),
+});
 const Changed = z.object({ sink: z.string() });
 
-/** Adds what changes something, and what shows personal data. Each is written to the audit log before it is done. */
+/** Adds the routes that change something or return personal data. The audit log records each before it happens. */
 export function addActions(scope: FastifyInstance, operations: Operations): void {
   const app = scope.withTypeProvider<ZodTypeProvider>();
   app.post(
@@ -26,7 +28,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     {
       schema: {
         operationId: 'reveal',
-        summary: "A lead's content, and what destinations answered: personal data",
+        summary: "Return a lead's content and the answers of destinations (personal data)",
         tags: ['leads'],
         params: leadPath,
         response: responses(Content, 404),
@@ -40,7 +42,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     {
       schema: {
         operationId: 'revealVersion',
-        summary: 'The same of one of its versions, with what the version before said: personal data',
+        summary: 'Return the content of one version and of the previous version (personal data)',
         tags: ['leads'],
         params: versionPath,
         response: responses(Content, 404),
@@ -54,8 +56,9 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     {
       schema: {
         operationId: 'replay',
-        summary: 'Sends a lead, as it is now, to a sink once more',
-        description: 'As a new delivery that is marked as a replay, delivered before or not.',
+        summary: 'Deliver the current version of a lead to a sink again',
+        description:
+          'Creates a new delivery that is marked as a replay, whether or not the lead was delivered before.',
         tags: ['leads'],
         params: leadPath,
         body: replayBody,
@@ -72,8 +75,8 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     {
       schema: {
         operationId: 'retry',
-        summary: 'Makes dead or waiting deliveries due now, with a fresh retry schedule',
-        description: 'What is being attempted at this moment is left alone.',
+        summary: 'Make dead or pending deliveries due now, with a new retry schedule',
+        description: 'Leaves out deliveries that are being attempted now.',
         tags: ['deliveries'],
         body: retryBody,
         response: responses(Done),
@@ -86,7 +89,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     {
       schema: {
         operationId: 'pause',
-        summary: 'Stops deliveries to a sink; its backlog is kept, also over restarts',
+        summary: 'Pause a sink; its backlog and the pause survive restarts',
         tags: ['sinks'],
         params: sinkPath,
         body: pauseBody,
@@ -101,7 +104,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     {
       schema: {
         operationId: 'resume',
-        summary: 'Goes on after a pause, or tries a held sink now',
+        summary: 'Resume a paused sink, or try a held sink now',
         tags: ['sinks'],
         params: sinkPath,
         response: responses(Changed, 404),
@@ -114,7 +117,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     {
       schema: {
         operationId: 'test',
-        summary: 'Sends one clearly marked test event to a sink',
+        summary: 'Send a sink one event that is marked as a test',
         tags: ['sinks'],
         params: sinkPath,
         response: responses(TestResult, 404),
@@ -127,8 +130,9 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
     {
       schema: {
         operationId: 'reload',
-        summary: "Puts the configuration's present text in force",
-        description: 'One that is not valid changes nothing; `applied` is false then, with every fault.',
+        summary: 'Reload the configuration file',
+        description:
+          'A file that is not valid changes nothing: `applied` is false, and `faults` lists every fault.',
         tags: ['configuration'],
         response: responses(ReloadResult),
       },

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { MOMENT_FORMS, momentOf } from '../../platform/time/moment.ts';
 import { DeliveryFilter, LeadSearch, PollFilter } from '../contract/model.ts';
 
-/** What the API takes: as the model has it, read from text, and strict about what it does not know. */
+/** Inputs of the API: the shapes of the model, parsed from text. Unknown fields are errors. */
 
 const MAX_ROWS = 200;
 const DEFAULT_ROWS = 50;
 
-/** A moment as people write it; gives it as the model has it. */
+/** Parses a time as people write it, and returns it as ISO 8601. */
 const moment = z
   .string()
   .transform((text, { issues }) => {
@@ -17,13 +17,13 @@ const moment = z
     return z.NEVER;
   })
   .describe(
-    'RFC 3339, such as `2026-11-20T10:00:00Z` (a `+` of an offset is `%2B` in an address); without an offset it is UTC, and a date means its first moment. Or how long ago: `90m`, `12h`, `2d`, `1w`.',
+    'A time in RFC 3339, such as `2026-11-20T10:00:00Z` (write the `+` of an offset as `%2B` in an address). A time without an offset is UTC, and a date means its start. Or an age: `90m`, `12h`, `2d`, `1w`.',
   );
 
 const lead = z
   .string()
-  .regex(/^\d{1,19}$/, "must be a lead's id: a whole number")
-  .describe('As text, since it may be above 2^53.');
+  .regex(/^\d{1,19}$/, 'must be a lead id: a whole number')
+  .describe('Lead id. It is text, because it can be above 2^53.');
 
 const moments = { since: moment.optional(), until: moment.optional() };
 
@@ -36,56 +36,56 @@ const page = {
     .min(1, 'must be at least 1')
     .max(MAX_ROWS, `must be at most ${MAX_ROWS}`)
     .default(DEFAULT_ROWS)
-    .describe('Rows in an answer, at most.'),
-  after: z.string().max(40).optional().describe('The `next` of the answer before: goes on where it ends.'),
+    .describe('Maximum rows per answer.'),
+  after: z.string().max(40).optional().describe('Cursor: the `next` of the previous answer.'),
 };
 
-/** What `GET /leads` takes: all that is given must hold. Times come out as RFC 3339 in UTC, to the ms. */
+/** Query of `GET /leads`. A lead must match every parameter. */
 export const leadQuery = inOrder(
   z.strictObject({ ...LeadSearch.shape, ...moments, lead: lead.optional(), ...page }),
 );
-/** What `GET /deliveries` takes: `since` and `until` are of when a delivery was owed. */
+/** Query of `GET /deliveries`. `since` and `until` compare the time when the delivery was owed. */
 export const deliveryQuery = inOrder(z.strictObject({ ...filter, ...page }));
-/** The same filter for a number in place of rows, which has no pages. */
+/** Query of `GET /deliveries/count`: the same filter without paging. */
 export const deliveryCountQuery = inOrder(z.strictObject(filter));
-/** What `GET /polls` takes. Polls are not asked for by time: older ones are on later pages. */
+/** Query of `GET /polls`. It has no time range; older polls are on later pages. */
 export const pollQuery = z.strictObject({ ...PollFilter.shape, ...page });
 
-/** Which deliveries are retried: at least one of the choices, or `all`. */
+/** Selects the deliveries to retry: by at least one filter, or `all`. */
 export const retryBody = inOrder(
   z.strictObject({
     ...filter,
     state: z
-      .enum(['dead', 'pending'], { error: 'must be dead or pending: others are not tried again' })
+      .enum(['dead', 'pending'], { error: 'must be dead or pending: leadsync retries no others' })
       .optional()
-      .describe('Absent: dead and pending.'),
-    all: z.literal(true).optional().describe('Every dead or pending delivery of every sink.'),
+      .describe('Dead and pending if absent.'),
+    all: z.literal(true).optional().describe('Selects every dead or pending delivery of every sink.'),
   }),
 ).refine(
   ({ all, ...filter }) => (all === true) !== Object.values(filter).some((value) => value !== undefined),
   {
-    error: 'say which deliveries, or `all: true` for every dead or pending one, and not both',
+    error: 'must name a filter, or `all: true` for every dead or pending delivery, but not both',
   },
 );
 
-/** Names a lead. The id has 1 to 19 digits; that it is in the range of ids is the operation's to check. */
+/** Path of a lead. The id has 1 to 19 digits; the operation checks its range. */
 export const leadPath = z.strictObject({ source: z.string(), lead });
-/** Names one content that a lead has had, counted from 1. */
+/** Path of a version of a lead, counted from 1. */
 export const versionPath = leadPath.extend({
-  version: z.coerce.number("must be a version's number").int("must be a version's number").min(1),
+  version: z.coerce.number('must be a version number').int('must be a version number').min(1),
 });
-/** Names a sink; whether there is one of that name is the operation's to say. */
+/** Path of a sink. The operation checks whether it exists. */
 export const sinkPath = z.strictObject({ sink: z.string() });
-/** One sink a request; whether there is one of that name is the operation's to say. */
-export const replayBody = z.strictObject({ sink: z.string().describe('Where the lead goes once more.') });
-/** Why a sink is paused where nobody says. */
+/** Body of a replay: one sink per request. The operation checks whether it exists. */
+export const replayBody = z.strictObject({ sink: z.string().describe('Sink that gets the lead again.') });
+/** Reason of a pause for which the client sends none. */
 export const DEFAULT_PAUSE_REASON = 'paused through the API';
 
-/** Why a sink is paused, in 1 to 200 characters. No body, or null, is as good as `{}`. */
+/** Body of a pause: its reason, 1 to 200 characters. A missing body or null counts as `{}`. */
 export const pauseBody = z
   .strictObject({ reason: z.string().trim().min(1).max(200).default(DEFAULT_PAUSE_REASON) })
   .nullish()
-  .describe('Why, for whoever sees it paused.');
+  .describe('Reason of the pause, which pages and commands show.');
 
 function inOrder<Shape extends z.ZodType<{ since?: string | undefined; until?: string | undefined }>>(
   shape: Shape,

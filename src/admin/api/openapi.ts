@@ -5,8 +5,8 @@ import type { Operations } from '../contract/operations.ts';
 import { addApi } from './register.ts';
 
 /**
- * The OpenAPI document of the API (https://spec.openapis.org/oas/v3.1.0), drawn from its routes. Made by a server of its own that
- * listens nowhere, so that nobody carries the machinery for it who never asks.
+ * Returns the OpenAPI document of the API (https://spec.openapis.org/oas/v3.1.0), generated from its routes. Builds it with a separate
+ * server that does not listen, so that only a process that serves the document loads the packages for it.
  */
 export async function describeApi(version: string): Promise<string> {
   const app = Fastify();
@@ -17,22 +17,22 @@ export async function describeApi(version: string): Promise<string> {
         title: 'leadsync',
         version,
         description:
-          'What the pages show and do. Lists go on with `after`, given the `next` of the answer before.',
+          'Everything that the pages show and do. To get the next page of a list, send the `next` of an answer as `after`.',
       },
       servers: [{ url: '/' }],
       tags: [
-        { name: 'watch', description: 'How it is' },
-        { name: 'leads', description: 'What became of each lead' },
-        { name: 'deliveries', description: 'What is owed to whom' },
-        { name: 'sinks', description: 'Where leads go' },
-        { name: 'configuration', description: 'What is in force' },
+        { name: 'watch', description: 'State and problems' },
+        { name: 'leads', description: 'The history of each lead' },
+        { name: 'deliveries', description: 'What is owed to each sink' },
+        { name: 'sinks', description: 'Destinations of leads' },
+        { name: 'configuration', description: 'The configuration in force' },
       ],
       components: {
         securitySchemes: {
           token: {
             type: 'http',
             scheme: 'bearer',
-            description: 'The value of admin.token; nothing on loopback without one.',
+            description: 'The value of admin.token. Not needed on loopback if no token is configured.',
           },
         },
       },

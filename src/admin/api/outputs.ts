@@ -1,24 +1,27 @@
 import { z } from 'zod';
 
-/** Why something was not done. */
+/** Body of every error. */
 const ApiError = z
   .object({
     error: z.object({
-      code: z.string().describe('For programs to branch on.'),
-      message: z.string().describe('What happened, in a sentence.'),
-      hint: z.string().describe('What to do next; may be empty.'),
+      code: z.string().describe('Stable code for programs.'),
+      message: z.string().describe('What happened, in one sentence.'),
+      hint: z.string().describe('Next step; may be empty.'),
     }),
   })
-  .describe('What was asked cannot be done.');
+  .describe('The request failed.');
 
-/** The answers of an operation: what it gives, and what it may say instead; `default` is what stands before all of them: a wrong origin, a body that is too large. */
-export function responses<Given extends z.ZodType, Refused extends 404 | 422 = never>(
-  given: Given,
-  ...refused: Refused[]
+/**
+ * Returns the responses of an operation for its OpenAPI description: the success, the listed error statuses and those of every operation.
+ * `default` covers the errors of the checks before it, such as a wrong origin or a body that is too large.
+ */
+export function responses<Success extends z.ZodType, ErrorStatus extends 404 | 422 = never>(
+  success: Success,
+  ...statuses: ErrorStatus[]
 ) {
-  const errors = [400, 401, ...refused, 500, 503] as const;
+  const errors = [400, 401, ...statuses, 500, 503] as const;
   return {
-    200: given,
+    200: success,
     default: ApiError,
     ...(Object.fromEntries(errors.map((status) => [status, ApiError])) as Record<
       400 | 401 | 500 | 503,

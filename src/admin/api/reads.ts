@@ -17,7 +17,7 @@ import { deliveryCountQuery, deliveryQuery, leadPath, leadQuery, pollQuery } fro
 import { noSuchLead } from './not-found.ts';
 import { responses } from './outputs.ts';
 
-/** Adds what can be read. Nothing of it holds a lead's content. */
+/** Adds the read-only routes. None of them returns a lead's content. */
 export function addReads(scope: FastifyInstance, operations: Operations): void {
   const app = scope.withTypeProvider<ZodTypeProvider>();
   app.get(
@@ -25,7 +25,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     {
       schema: {
         operationId: 'overview',
-        summary: 'Is it well, and if not, what is wrong and what to do next',
+        summary: 'State of sources, sinks and exports, with each problem and its next step',
         tags: ['watch'],
         response: responses(Overview),
       },
@@ -37,9 +37,9 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     {
       schema: {
         operationId: 'leads',
-        summary: 'Leads without their content, the newest first',
+        summary: 'List leads without their content, newest first',
         description:
-          'By id, source, service, time, and whether the source still lists them. With a service and without an id, the time is when the lead came to the service; with `listing=gone`, when it was first missing from a complete listing.',
+          'Filters by id, source, service, time, and whether the source still lists the lead. `since` and `until` compare the time when the lead was first seen. With a service and without an id, they compare the time when the lead came to the service; with `listing=gone`, the time of the first complete listing without it.',
         tags: ['leads'],
         querystring: leadQuery,
         response: responses(pageOf(LeadRow)),
@@ -52,7 +52,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     {
       schema: {
         operationId: 'lead',
-        summary: 'What became of one lead: versions, deliveries, each attempt',
+        summary: 'History of one lead: versions, deliveries and attempts',
         tags: ['leads'],
         params: leadPath,
         response: responses(LeadDetail, 404),
@@ -65,7 +65,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     {
       schema: {
         operationId: 'deliveries',
-        summary: 'Deliveries, the newest first by when they were owed',
+        summary: 'List deliveries, most recently owed first',
         tags: ['deliveries'],
         querystring: deliveryQuery,
         response: responses(pageOf(DeliveryRow)),
@@ -78,7 +78,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     {
       schema: {
         operationId: 'countDeliveries',
-        summary: `How many deliveries a filter means, counted up to ${printCount(MAX_COUNTED)}`,
+        summary: `Number of deliveries that match a filter, at most ${printCount(MAX_COUNTED)}`,
         tags: ['deliveries'],
         querystring: deliveryCountQuery,
         response: responses(z.object({ deliveries: z.int().nonnegative() })),
@@ -91,7 +91,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     {
       schema: {
         operationId: 'sinks',
-        summary: 'Every sink: how it is, and what it is owed',
+        summary: 'State and backlog of every sink',
         tags: ['sinks'],
         response: responses(z.object({ rows: z.array(SinkOverview) })),
       },
@@ -103,7 +103,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     {
       schema: {
         operationId: 'polls',
-        summary: 'Polls, the newest first',
+        summary: 'List polls, newest first',
         tags: ['watch'],
         querystring: pollQuery,
         response: responses(pageOf(PollRow)),
@@ -116,7 +116,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     {
       schema: {
         operationId: 'configuration',
-        summary: 'The configuration in force, with where each value comes from; secrets are masked',
+        summary: 'The configuration in force, with the origin of each value; secrets are masked',
         tags: ['configuration'],
         response: responses(Configuration),
       },

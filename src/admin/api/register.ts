@@ -5,10 +5,10 @@ import { requestErrorFor, sendError } from '../http/answer.ts';
 import { addActions } from './actions.ts';
 import { addReads } from './reads.ts';
 
-/** The longest body that the API takes. */
+/** Maximum size of a request body. */
 const MAX_BODY_BYTES = 8 * 1024;
 
-/** Adds `/api/v1/…`. A fault that nobody foresaw is told to `onFault`. */
+/** Adds the API under `/api/v1`. Reports unexpected errors to `onFault`. */
 export async function addApi(
   app: FastifyInstance,
   operations: Operations,
@@ -21,7 +21,7 @@ export async function addApi(
       scope.setErrorHandler((error, request, reply) =>
         sendError(request, reply, requestErrorFor(error, onFault)),
       );
-      scope.removeContentTypeParser('text/plain'); // JSON alone, which no form of another site can send
+      scope.removeContentTypeParser('text/plain'); // accepts JSON only, which a form of another site cannot send
       scope.addHook('onRoute', (route) => {
         route.bodyLimit = MAX_BODY_BYTES;
       });

@@ -1,4 +1,4 @@
-// Leads per hour, drawn by uPlot from the numbers that the server puts beside it.
+// Draws leads per hour with uPlot, from the numbers in `data-points`.
 (() => {
   const place = document.getElementById('chart');
   if (!place) return;
@@ -28,7 +28,7 @@
       ...size(),
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { x: false } },
-      // The bar of an hour stands on that hour: the last one too has room.
+      // A bar starts at its hour, so the last hour needs room after it.
       scales: {
         x: { range: (_plot, min, max) => [min, max + HOUR] },
         y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.1)] },
@@ -52,7 +52,7 @@
           paths: uPlot.paths.bars({ size: [0.75, 40], align: 1 }),
         },
       ],
-      hooks: { setCursor: [tell] },
+      hooks: { setCursor: [showHour] },
     };
   }
 
@@ -60,7 +60,7 @@
     return { width: place.clientWidth - 20, height: place.clientHeight - 14 };
   }
 
-  /** A canvas knows no light-dark(): an element does. */
+  /** Returns the computed colour. A canvas does not understand light-dark(), but an element does. */
   function resolved(value) {
     const probe = document.createElement('span');
     probe.style.color = value;
@@ -76,8 +76,8 @@
     return at.getHours() === 0 ? at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' }) : hour;
   }
 
-  /** The hour under the pointer, in words. */
-  function tell({ cursor, data }) {
+  /** Shows the hour under the pointer and its leads in the tooltip. */
+  function showHour({ cursor, data }) {
     const at = cursor.idx;
     place.title = at == null ? '' : `${hourOf(data[0][at])}: ${data[1][at]} leads`;
   }

@@ -1,10 +1,10 @@
-// What pages do beyond plain HTML. All of it is in one place, and none of it is needed to read a page or to act on one.
+// All scripts of the pages. Every page can be read, and every action works, without them.
 (() => {
   const live = () => document.getElementById('live');
   const offline = document.getElementById('offline');
   let answeredAt = new Date();
 
-  // Times: written in UTC by the server, shown in the reader's zone; the title keeps UTC.
+  // Times: the server writes UTC; the script shows the reader's time zone and leaves UTC in the tooltip.
 
   const thisYear = String(answeredAt.getFullYear());
   const local = new Intl.DateTimeFormat('en-GB', {
@@ -26,7 +26,7 @@
     }
   }
 
-  // Filters: a date without a zone is the reader's; the address holds UTC. Empty fields are left out of it.
+  // Filters: a date without a zone is in the reader's time zone; the address holds UTC and omits empty fields.
 
   const DATE = /^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?$/;
   const two = (number) => String(number).padStart(2, '0');
@@ -49,7 +49,7 @@
     });
   }
 
-  // Selecting rows: all at once, how many, and buttons that need some.
+  // Selecting rows: the checkbox for all, the number selected, and the buttons that need a selection.
 
   function showSelection() {
     const form = document.querySelector('[data-select]');
@@ -59,8 +59,7 @@
     for (const button of form.querySelectorAll('[data-needs-selection]')) button.disabled = count === 0;
     const words = form.querySelector('[data-selected]');
     if (words)
-      words.textContent =
-        count === 0 ? '' : `${count} selected. Rows stay as they are while some are selected.`;
+      words.textContent = count === 0 ? '' : `${count} selected. Updates pause while rows are selected.`;
     selectAllBox(form, boxes, count);
   }
 
@@ -86,21 +85,21 @@
     showSelection();
   });
 
-  // Live: asks only while it is looked at and nothing is selected, and says so when no answer comes.
+  // Live updates: only while the page is visible and nothing is selected. A banner shows that updates fail.
 
   function isLive({ ctx }) {
     return ctx?.sourceElement?.id === 'live';
   }
 
   document.addEventListener('htmx:before:request', (event) => {
-    const held = document.hidden || live()?.querySelector('td :checked');
-    if (isLive(event.detail) && held) event.preventDefault();
+    const isPaused = document.hidden || live()?.querySelector('td :checked');
+    if (isLive(event.detail) && isPaused) event.preventDefault();
   });
 
   document.addEventListener('htmx:before:response', (event) => {
     const { redirected, status } = event.detail.ctx.response.raw;
     if (!redirected && status !== 401) return;
-    // The session has ended: the page itself is the login now.
+    // The session has ended: a reload shows the login page.
     event.preventDefault();
     location.reload();
   });
@@ -114,12 +113,12 @@
 
   document.addEventListener('htmx:error', ({ detail }) => {
     if (isLive(detail)) sayOffline('leadsync does not answer.');
-    else if (detail.ctx) alert('leadsync does not answer: nothing was done. Try it again when it does.');
+    else if (detail.ctx) alert('leadsync does not answer, so nothing was done. Try again later.');
   });
 
   function sayOffline(what) {
-    const words = `${what} What you see is from ${answeredAt.toLocaleTimeString('en-GB')}; it is asked again every few seconds.`;
-    // Said once: a screen reader would read each change aloud.
+    const words = `${what} This page shows the state at ${answeredAt.toLocaleTimeString('en-GB')} and tries to update every few seconds.`;
+    // Changes the text only once, because a screen reader reads each change aloud.
     if (offline.hidden) offline.textContent = words;
     offline.hidden = false;
   }
@@ -129,7 +128,7 @@
   });
 
   document.addEventListener('htmx:before:swap', ({ detail }) => {
-    // Before they are compared with what is there: what has not changed keeps the reader's selection.
+    // Must run before htmx compares the new rows with the old ones: unchanged rows keep the reader's selection.
     for (const { fragment } of detail.tasks) if (fragment) showLocalTimes(fragment);
   });
 
@@ -145,7 +144,7 @@
     if (address && icon.getAttribute('href') !== address) icon.setAttribute('href', address);
   }
 
-  // Questions come in a dialog; Escape and Cancel leave everything as it was.
+  // Confirmations open in a dialog; Escape and Cancel change nothing.
 
   const dialog = document.getElementById('dialog');
 
@@ -160,17 +159,17 @@
   });
   dialog?.addEventListener('close', () => document.getElementById('dialog-body').replaceChildren());
 
-  // A form is sent once: an answer that takes its time is no reason to ask twice.
+  // Prevents sending a form twice while the answer is slow.
   document.addEventListener('submit', ({ target, submitter }) => {
     if (target.method !== 'post' || !submitter || submitter.hasAttribute('hx-post')) return;
-    // Afterwards: what is disabled would not be sent.
+    // Deferred, because the browser does not send a disabled button.
     setTimeout(() => {
       submitter.disabled = true;
       submitter.textContent = 'Working…';
     });
   });
 
-  // The theme: as the system has it until somebody chooses.
+  // The theme: follows the system until the reader chooses one.
 
   const themes = ['system', 'light', 'dark'];
   const button = document.getElementById('theme');

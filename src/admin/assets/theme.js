@@ -1,3 +1,3 @@
-// Runs before anything is drawn, so that a page never flashes in the other theme.
+// Runs before the first paint, so that a page never flashes in the other theme.
 const chosen = localStorage.getItem('theme');
 if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen;

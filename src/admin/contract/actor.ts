@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Who asks: what they showed, and from where. */
+/** The client of a request: how it authenticated, and its address. */
 export interface Actor {
-  /** `loopback`: nothing had to be shown. */
+  /** Kind of credential; `loopback` means that none was required. */
   readonly who: 'token' | 'session' | 'loopback';
   readonly address: string;
 }
 
-/** Who asks for what is done at this moment. */
+/** Client of the request that is being handled. */
 export const actor = new AsyncLocalStorage<Actor>();

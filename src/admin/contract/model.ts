@@ -1,26 +1,26 @@
 import { z } from 'zod';
 
 /**
- * What the pages and the API show, in one shape: as JSON over HTTP, and handed to the pages as it is. Names are those of
- * the store (docs/store.md). Times are UTC, `YYYY-MM-DDTHH:MM:SS.sssZ`. Nothing here holds a lead's content but `Content`.
+ * The shapes that the API returns as JSON and that the pages render. Fields are named as in the store (docs/store.md).
+ * Times are UTC, `YYYY-MM-DDTHH:MM:SS.sssZ`. Only `Content` holds a lead's content.
  */
 
 const time = z.iso.datetime({ precision: 3 });
-/** Ids go up to 2^63: as text, so that no reader rounds one. */
+/** Lead id, up to 2^63. It is text, because a JSON number above 2^53 loses digits. */
 const leadId = z.string().regex(/^\d{1,19}$/);
 const count = z.int().nonnegative();
 
-/** A page of rows, newest first; `next` goes on where it ends. */
+/** Returns the schema of a page of rows, newest first. `next` is the cursor of the following page, or null at the end. */
 export const pageOf = <Row extends z.ZodType>(row: Row) =>
   z.object({ rows: z.array(row).readonly(), next: z.string().nullable() });
 
 const PollStatus = z.enum(['running', 'success', 'unchanged', 'partial', 'failed']);
 
-/** How far a delivery has come. */
+/** State of a delivery. */
 export const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
 
-/** A thing that is wrong, in words, with what to do next; `about` names the source, sink or export. */
-const Trouble = z.object({
+/** A problem in whole sentences, with its next step. `about` names the source, sink or export. */
+const Problem = z.object({
   severity: z.enum(['warning', 'critical']),
   about: z.string().nullable(),
   what: z.string(),
@@ -35,18 +35,18 @@ const SourceOverview = z.object({
   last_poll_at: time.nullable(),
   last_poll_status: PollStatus.nullable(),
   last_success_at: time.nullable(),
-  /** Seconds since the listing was last known to its end. */
+  /** Seconds since the last complete listing. */
   freshness_seconds: z.number().nullable(),
   error: z.string().nullable(),
 });
 
-/** How a sink is, and what it is owed. */
+/** State and backlog of a sink. */
 export const SinkOverview = z.object({
   sink: z.string(),
   type: z.string().nullable(),
-  /** `orphaned`: the configuration no longer has it, and deliveries of it are kept. */
+  /** `orphaned` means that the sink was removed from the configuration while the ledger still has pending deliveries for it. */
   state: z.enum(['healthy', 'held', 'paused', 'disabled', 'orphaned']),
-  /** Why it is held or paused. */
+  /** Reason of the hold or the pause. */
   reason: z.string().nullable(),
   since: time.nullable(),
   pending: count,
@@ -63,27 +63,29 @@ export const SinkOverview = z.object({
 const ExportOverview = z.object({
   export: z.string(),
   type: z.enum(['directory', 's3']),
-  /** A folder, or `s3://bucket/prefix`. */
+  /** A directory, or `s3://bucket/prefix`. */
   target: z.string(),
-  /** Either this, or `at` an hour of the day in a time zone. */
+  /** Interval; null if the export runs daily, at the time `at` in `timezone`. */
   every_seconds: z.number().nullable(),
   at: z.string().nullable(),
   timezone: z.string().nullable(),
-  /** `new`: none was made, and none has failed. */
+  /** `new` means that no run has finished yet. */
   state: z.enum(['new', 'made', 'running', 'failed']),
-  /** When the last one that was made began, and what it is. */
+  /** Start of the last successful run; `place`, `rows` and `bytes` describe its result. */
   last_success_at: time.nullable(),
   place: z.string().nullable(),
   rows: count.nullable(),
   bytes: count.nullable(),
   next_at: time.nullable(),
-  /** In a row, since the last one that was made. */
+  /** Consecutive failures since the last successful run. */
   failures: count,
   last_error: z.string().nullable(),
 });
 
-/** How fast leads that were first seen in the last 24 hours arrived, in seconds. */
-/** Of the leads first seen in the last 24 hours, without those that were there before leadsync first listed their source, and without backfills. */
+/**
+ * How fast a sink got the leads that were first seen in the last 24 hours, in seconds. Excludes leads that already existed when
+ * leadsync first listed their source, and backfills.
+ */
 const SpeedToLead = z.object({
   sink: z.string(),
   leads: count,
@@ -94,33 +96,34 @@ const SpeedToLead = z.object({
 });
 
 /**
- * How everything is as of `at`, which may be a moment ago: one answer is shared by all who ask at about the same time.
+ * State of the whole installation as of `at`. Concurrent requests share one answer, so `at` can be a second ago.
  */
 export const Overview = z.object({
   version: z.string(),
   at: time,
-  /** Nothing is wrong that anybody has to do something about. */
+  /** Whether there is no problem. */
   well: z.boolean(),
-  troubles: z.array(Trouble),
+  troubles: z.array(Problem),
   sources: z.array(SourceOverview),
   sinks: z.array(SinkOverview),
   exports: z.array(ExportOverview),
-  /** New leads in each of the last 48 hours, the oldest first; hours without one are there with 0. */
+  /** New leads in each of the last 48 hours, oldest first, with 0 for an hour without one. */
   leads_per_hour: z.array(z.object({ hour: time, leads: count })),
   speed_to_lead: z.array(SpeedToLead),
 });
 
 /**
- * Which leads are looked for: all that are given must hold. With a `service` and no `lead`, the times are of when a
- * lead came to it; with `listing=gone`, of when it was first missing from a complete listing.
+ * Filter for leads; a lead must match every field. `since` and `until` compare the time when the lead was first seen. With a
+ * `service` and no `lead`, they compare the time when the lead came to that service; with `listing=gone`, the time of the first complete
+ * listing without the lead.
  */
 export const LeadSearch = z.object({
   source: z.string().optional(),
   lead: leadId.optional(),
   service: z.string().optional(),
-  /** Whether the source still lists the lead. `gone`: those that vanished last come first. */
+  /** Whether the source still lists the lead. With `gone`, the leads that were gone last come first. */
   listing: z.enum(['current', 'gone']).optional(),
-  /** First seen at or after, and before. */
+  /** Inclusive start of the time range; `until` is its exclusive end. */
   since: time.optional(),
   until: time.optional(),
 });
@@ -134,13 +137,13 @@ export const LeadRow = z.object({
   created_at: time.nullable(),
   first_seen_at: time,
   changed_at: time,
-  /** When a complete listing last had the lead; null while it is listed. */
+  /** Time of the last complete listing with the lead; null while it is listed. */
   last_listed_at: time.nullable(),
-  /** When the lead was first missing from a complete listing; null while it is listed. */
+  /** Time of the first complete listing without the lead; null while it is listed. */
   gone_at: time.nullable(),
 });
 
-/** One attempt, or several that failed alike one after another. */
+/** One attempt, or several consecutive ones that failed in the same way. */
 const AttemptRow = z.object({
   started_at: time,
   duration_ms: z.number(),
@@ -151,7 +154,7 @@ const AttemptRow = z.object({
   last_started_at: time.nullable(),
 });
 
-/** A delivery: one content of one lead, owed to one sink. */
+/** A delivery: one version of one lead, owed to one sink. */
 export const DeliveryRow = z.object({
   delivery_id: z.string(),
   source: z.string(),
@@ -168,17 +171,17 @@ export const DeliveryRow = z.object({
   settled_at: time.nullable(),
 });
 
-/** A content that a lead has had, without it. */
+/** A version of a lead, without its content. */
 const Version = z.object({
   version: count,
   valid_from: time,
   poll_id: z.int(),
-  /** Null for the first. */
+  /** Null for the first version. */
   changed_fields: z.array(z.string()).nullable(),
 });
 
 /**
- * What became of one lead: versions and deliveries, the newest first, and each delivery's attempts, the oldest first.
+ * History of one lead: versions and deliveries, newest first, and the attempts of each delivery, oldest first.
  */
 export const LeadDetail = z.object({
   lead: LeadRow,
@@ -186,16 +189,19 @@ export const LeadDetail = z.object({
   deliveries: z.array(DeliveryRow.extend({ attempt_rows: z.array(AttemptRow) })),
 });
 
-/** A lead's content in one of its versions, and what destinations answered, which may repeat it: personal data. Whoever reads it is written to the audit log. */
+/**
+ * Personal data: the content of a lead in one version, and the answers of destinations, which may repeat it. The audit log records each
+ * client that reads it.
+ */
 export const Content = z.object({
   source: z.string(),
   lead_id: leadId,
   ...Version.shape,
-  /** As the service listed it. */
+  /** JSON text as the service listed it. */
   raw: z.string(),
-  /** The same of the version before; null for the first. */
+  /** JSON text of the previous version; null for the first. */
   raw_before: z.string().nullable(),
-  /** The newest first; as much of each as is kept. */
+  /** Answers, newest first, each as far as the ledger keeps it. */
   answers: z.array(
     z.object({
       delivery_id: z.string(),
@@ -208,25 +214,25 @@ export const Content = z.object({
   ),
 });
 
-/** Which deliveries are meant: all that are given must hold. A `lead` without a `source` is of every source. */
+/** Filter for deliveries; a delivery must match every field. A `lead` without a `source` matches in every source. */
 export const DeliveryFilter = z.object({
   sink: z.string().optional(),
   source: z.string().optional(),
   lead: leadId.optional(),
   delivery: z.string().optional(),
   state: DeliveryState.optional(),
-  /** Owed at or after, and before. */
+  /** Inclusive start of the time range in which the delivery was owed; `until` is its exclusive end. */
   since: time.optional(),
   until: time.optional(),
 });
 
-/** Which polls are meant: all that are given must hold. */
+/** Filter for polls; a poll must match every field. */
 export const PollFilter = z.object({
   source: z.string().optional(),
   status: PollStatus.optional(),
 });
 
-/** A poll: one reading of a source. */
+/** A poll of a source. */
 export const PollRow = z.object({
   poll_id: z.int(),
   source: z.string(),
@@ -243,7 +249,7 @@ export const PollRow = z.object({
   error: z.string().nullable(),
 });
 
-/** One value of the configuration in force, with where it comes from; secrets are masked. */
+/** A value of the configuration in force, with its origin. Secrets are masked. */
 const ConfigValue = z.object({
   /** `sinks.crm.url` */
   path: z.string(),
@@ -252,7 +258,7 @@ const ConfigValue = z.object({
   origin: z.string(),
 });
 
-/** The configuration in force, and since when its file is not valid, if it is not. */
+/** The configuration in force. `stale` is set while the file is not valid. */
 export const Configuration = z.object({
   generation: count,
   loaded_at: time,
@@ -260,14 +266,14 @@ export const Configuration = z.object({
   values: z.array(ConfigValue),
 });
 
-/** What came of a reload; it says more, which differs by `applied`. */
+/** Result of a reload. Further fields depend on `applied`. */
 export const ReloadResult = z.looseObject({ applied: z.boolean(), generation: count });
 
-/** What a test event came to. */
+/** Result of a test event. */
 export const TestResult = z.object({
   arrived: z.boolean(),
   duration_ms: z.number(),
-  /** In words, with what to do next when it did not arrive. */
+  /** What happened, with the next step if the event did not arrive. */
   what: z.string(),
 });
 

@@ -13,53 +13,57 @@ import type {
   TestResult,
 } from './model.ts';
 
-/** What came of a reload: what has changed, or what is wrong with the configuration. */
+/** Result of a reload: the changes, or the faults of the configuration. */
 export type ReloadResult = { readonly applied: boolean; readonly generation: number } & Record<
   string,
   unknown
 >;
 
-/** Deliveries are counted up to here: whoever shows a count that reaches it says "at least". */
+/** Maximum count of deliveries. A count that reaches it is shown as "at least". */
 export const MAX_COUNTED = 10_000;
 
-/** Which rows: at most `limit`, after the page that gave `after` as its `next`. */
+/** Selects a page: at most `limit` rows after the cursor `after`, which is the `next` of the previous page. */
 export interface PageRequest {
   readonly limit: number;
   readonly after?: string | undefined;
 }
 
-/** Rows, newest first; `next` goes on where they end, and is null at the end. Looking for the rare, a page may hold fewer rows than asked for, and yet have a `next`. */
+/**
+ * A page of rows, newest first. `next` is the cursor of the following page, or null at the end. A filter that matches few rows can
+ * make a page shorter than its limit although more rows follow.
+ */
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly next: string | null;
 }
 
 /**
- * Everything that the API and the pages can ask for. None of it holds up deliveries, however large the ledger is.
+ * Everything that the API and the pages can do. No operation delays deliveries, however large the ledger is.
  * Each may throw a `Refusal`, whose message and hint are for whoever asks.
  */
 export interface Operations {
   overview(): Promise<Overview>;
   leads(search: LeadSearch, page: PageRequest): Promise<Page<LeadRow>>;
-  /** Undefined when the source has never listed it. */
+  /** Returns undefined if the source never listed the lead. */
   lead(source: string, lead: string): Promise<LeadDetail | undefined>;
-  /** Personal data: `audited` writes down who asks before it is given. The present version when none is named. */
+  /** Returns personal data, of the current version by default. `withAudit` records the client first. */
   reveal(source: string, lead: string, version?: number): Promise<Content | undefined>;
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
-  /** How many deliveries a filter means, counted up to `MAX_COUNTED`. */
+  /** Returns the number of matching deliveries, at most `MAX_COUNTED`. */
   countDeliveries(filter: DeliveryFilter): Promise<number>;
   sinks(): Promise<readonly SinkOverview[]>;
   polls(filter: PollFilter, page: PageRequest): Promise<Page<PollRow>>;
   configuration(): Promise<Configuration>;
 
-  /** Makes dead or waiting deliveries due now. Gives how many. */
+  /** Makes matching dead or pending deliveries due now. Returns their number. */
   retry(filter: DeliveryFilter): Promise<number>;
-  /** Owes a lead to a sink once more. Gives how many deliveries: 0 when there is no such lead. */
+  /** Creates a replay of a lead for a sink. Returns the number of deliveries: 0 if the lead is unknown. */
   replay(sink: string, source: string, lead: string): Promise<number>;
-  /** False when there is no such sink. */
+  /** Returns false if the sink is unknown. */
   pause(sink: string, reason: string): Promise<boolean>;
+  /** Returns false if the sink is unknown. */
   resume(sink: string): Promise<boolean>;
-  /** Sends one clearly marked test event. Undefined when there is no such sink. */
+  /** Sends one event that is marked as a test. Returns undefined if the sink is unknown. */
   test(sink: string): Promise<TestResult | undefined>;
   reload(): Promise<ReloadResult>;
 }

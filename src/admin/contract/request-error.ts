@@ -1,11 +1,11 @@
-/** What cannot be done as it was asked. Told to whoever asked, by the API and on pages: holds no secret and nobody's data. */
+/** A request that fails. The API and the pages show its message and hint to the client, so it holds no secret and no personal data. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
-  /** As HTTP has it. */
+  /** HTTP status. */
   readonly status: number;
-  /** For programs to branch on: `unknown-sink`. */
+  /** Stable code for programs, such as `unknown-sink`. */
   readonly code: string;
-  /** What to do next. */
+  /** Next step; may be empty. */
   readonly hint: string;
 
   constructor(status: number, code: string, message: string, hint: string) {

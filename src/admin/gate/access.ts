@@ -9,35 +9,35 @@ import { TokenThrottle } from './token-throttle.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Answered to whoever asks, without a credential: probes, the login page and what it is made of. */
+    /** Whether the route needs no credential: the probes, the login page and its assets. */
     open?: boolean;
   }
 }
 
-/** Holds the id of a session. */
+/** Name of the cookie that holds the session id. */
 export const SESSION_COOKIE = 'leadsync_session';
 
-/** By what `Access` decides who may ask. Sessions and wrong tokens are timed by `monotonicMs`, in ms. */
+/** What `Access` needs to authenticate clients. `monotonicMs` times sessions and wrong tokens, in ms. */
 export interface AccessOptions {
-  /** What has to be shown; undefined: nothing, on loopback. A reload may change it. */
+  /** Token that a client must send. Undefined if none is configured; a reload can change it. */
   readonly token: () => string | undefined;
-  /** Whether only this machine can ask. Without a token nobody else is answered. */
+  /** Whether only this machine can connect. Without a token, the server answers no other client. */
   readonly loopback: boolean;
   readonly monotonicMs: () => number;
 }
 
-/** Somebody who shows no credential, or a wrong one. */
+/** A client without a valid credential. */
 export interface AnonymousClient {
   readonly who?: undefined;
-  /** Whether a wrong token was shown that was not shown before. */
+  /** Whether the client sent a wrong token that its address had not sent before in this window. */
   readonly guess: boolean;
-  /** For so long no token is looked at; 0: one is. */
+  /** Seconds for which tokens from this address are rejected unread; 0 if they are read. */
   readonly waitSeconds: number;
 }
 
 const NO_CREDENTIAL: AnonymousClient = { guess: false, waitSeconds: 0 };
 
-/** Decides who may ask. */
+/** Authenticates clients by token or session. */
 export class Access {
   readonly #protection: AccessOptions;
   readonly #sessions: Sessions;
@@ -49,37 +49,37 @@ export class Access {
     this.#throttle = new TokenThrottle(protection.monotonicMs);
   }
 
-  /** Whether a credential has to be shown. */
+  /** Whether clients need a credential. */
   get needed(): boolean {
     return this.#protection.token() !== undefined || !this.#protection.loopback;
   }
 
-  /** Who asks, or why that is not known. To be called once a request: wrong tokens are counted. */
+  /** Returns the client. Call it once per request, because it counts wrong tokens. */
   authenticate(request: FastifyRequest): Actor | AnonymousClient {
     const address = clientAddress(request);
     if (!this.needed) return { who: 'loopback', address };
     const token = this.#protection.token();
     if (token === undefined) return NO_CREDENTIAL;
-    const shown = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-    if (shown !== undefined) return this.#byToken(shown, token, address);
+    const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+    if (bearer !== undefined) return this.#byToken(bearer, token, address);
     const session = request.cookies[SESSION_COOKIE];
     return session !== undefined && this.#sessions.isValid(session, token)
       ? { who: 'session', address }
       : NO_CREDENTIAL;
   }
 
-  /** One who guesses learns nothing of a token that comes too soon, the right one neither. */
-  #byToken(shown: string, token: string, address: string): Actor | AnonymousClient {
+  /** Rejects even the right token while the address is blocked, so that guessing reveals nothing. */
+  #byToken(sent: string, token: string, address: string): Actor | AnonymousClient {
     const waitSeconds = this.#throttle.waitSeconds(address);
     if (waitSeconds > 0) return { waitSeconds, guess: false };
-    if (isSame(shown, token)) return { who: 'token', address };
-    return { waitSeconds, guess: this.#throttle.add(address, shown) };
+    if (isSame(sent, token)) return { who: 'token', address };
+    return { waitSeconds, guess: this.#throttle.add(address, sent) };
   }
 
-  /** The id of a new session for whoever shows the right token. */
-  logIn(shown: string): string | undefined {
+  /** Returns the id of a new session, or undefined if the token is wrong. */
+  logIn(sent: string): string | undefined {
     const token = this.#protection.token();
-    return token !== undefined && isSame(shown, token) ? this.#sessions.begin(token) : undefined;
+    return token !== undefined && isSame(sent, token) ? this.#sessions.begin(token) : undefined;
   }
 
   logOut(request: FastifyRequest): void {
@@ -88,26 +88,26 @@ export class Access {
   }
 }
 
-/** Leads a browser's reader to the login, and tells a program what to show (RFC 6750, section 3). */
+/** Redirects a browser to the login page, and answers other clients with 401 (RFC 6750, section 3). */
 export function sendChallenge(request: FastifyRequest, reply: FastifyReply): ReturnType<typeof sendError> {
   if (wantsPage(request)) return reply.redirect(loginFor(request), 303);
-  const hint = 'Send it as `Authorization: Bearer …`.';
+  const hint = 'Send it in the header `Authorization: Bearer …`.';
   reply.header('www-authenticate', 'Bearer realm="leadsync"');
   return sendError(
     request,
     reply,
-    new RequestError(401, 'credential', 'This needs the token of admin.token.', hint),
+    new RequestError(401, 'credential', 'This request needs the token of admin.token.', hint),
   );
 }
 
-/** The login that leads back to the page; to the one where a form stood, which has to be sent again. */
+/** Returns the address of the login page, which leads back to the page. A form has to be sent again, so a POST leads back to its page. */
 function loginFor({ method, headers, url }: FastifyRequest): string {
   if (method === 'GET') return `/login?next=${encodeURIComponent(url)}`;
   const page = URL.parse(headers.referer ?? '');
   return `/login?unsent=1&next=${encodeURIComponent(page ? page.pathname + page.search : '/')}`;
 }
 
-/** Takes as long for a near miss as for any other. */
+/** Compares in constant time. */
 function isSame(one: string, other: string): boolean {
   return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 }

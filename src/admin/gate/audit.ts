@@ -3,22 +3,22 @@ import { type Actor, actor } from '../contract/actor.ts';
 import type { Operations } from '../contract/operations.ts';
 import { RequestError } from '../contract/request-error.ts';
 
-/** Who did what, when: a line of the audit log. Never holds a lead's content. */
+/** An entry of the audit log: a client and its action. Never holds a lead's content. */
 export interface AuditEntry extends Partial<Actor> {
   readonly what: string;
   readonly [detail: string]: string | number | boolean | undefined;
 }
 
-/** Resolves when the entry is on disk. */
+/** Appends an entry, and resolves when it is on disk. */
 export type Audit = (entry: AuditEntry) => Promise<void>;
 
-/** Notes what is about to be done. @throws RequestError when it cannot be written: then it is not to be done */
+/** Records an action before it happens. @throws RequestError if the audit log cannot be written; the caller then does not act */
 export type RecordAudit = (
   what: string,
   details?: Readonly<Record<string, string | number | boolean | undefined>>,
 ) => Promise<void>;
 
-/** Notes in an audit log, with who asks. */
+/** Returns a function that records actions with the client of the request. */
 export function auditRecorder(audit: Audit): RecordAudit {
   return async (what, details = {}) => {
     try {
@@ -27,14 +27,14 @@ export function auditRecorder(audit: Audit): RecordAudit {
       throw new RequestError(
         503,
         'audit-log',
-        `This was not done: it could not be written to the audit log (${codeOf(error) ?? 'unknown error'}).`,
-        'See whether data_dir has room and belongs to the user that leadsync runs as.',
+        `Nothing was done, because the audit log cannot be written (${codeOf(error) ?? 'unknown error'}).`,
+        'Check that data_dir has free space and belongs to the user that leadsync runs as.',
       );
     }
   };
 }
 
-/** The same operations, with a line in the audit log for each reveal and each action before it is done. */
+/** Returns the operations, each of which records a reveal or an action in the audit log before it happens. */
 export function withAudit(operations: Operations, record: RecordAudit): Operations {
   return {
     ...operations,

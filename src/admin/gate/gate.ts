@@ -8,48 +8,48 @@ import { clientAddress } from '../http/proxies.ts';
 import { type Access, type AnonymousClient, sendChallenge } from './access.ts';
 import type { RecordAudit } from './audit.ts';
 
-/** On every answer; pages say what they may load, and everything else may load nothing. */
+/** Headers of every response. Pages replace the policy with their own; other responses may load nothing. */
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cross-origin-resource-policy': 'same-origin',
-  // With `no-referrer`, browsers would not say which page posts a form (https://fetch.spec.whatwg.org/#append-a-request-origin-header).
+  // With `no-referrer`, browsers would not name the page that posts a form (https://fetch.spec.whatwg.org/#append-a-request-origin-header).
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 };
 
-/** RFC 9110, section 15.5.20: not a host that this server answers for. */
+/** RFC 9110, section 15.5.20: this server does not answer for that host. */
 const WRONG_HOST = new RequestError(
   421,
   'wrong-host',
-  'This host name is not answered here.',
-  'Ask by address or as localhost; or set admin.token, and put the name into admin.hosts.',
+  'leadsync does not answer under this host name.',
+  'Use the IP address or localhost; or set admin.token, and add the name to admin.hosts.',
 );
 const OTHER_ORIGIN = new RequestError(
   403,
   'other-origin',
-  'A page of another origin cannot ask for this.',
-  'If this is the page itself, behind a proxy: the proxy has to pass the Host header on as it came.',
+  'A page of another origin cannot send this request.',
+  'If this is a page of leadsync behind a proxy, the proxy must pass the Host header on unchanged.',
 );
 
 const BAD_ADDRESS = new RequestError(
   400,
   'wrong-request',
-  'This address cannot be read.',
-  'A % in it has to be followed by two hexadecimal digits.',
+  'This address is not valid.',
+  'Two hexadecimal digits must follow each % in it.',
 );
 
 const TOO_MANY_GUESSES = new RequestError(
   429,
   'too-many',
   'Too many wrong tokens came from your address.',
-  'Wait a minute, then show the token of admin.token.',
+  'Wait a minute, then send the token of admin.token.',
 );
 
 /**
- * Stands before everything, and answers before a body is read: by the name that was asked for, by the page that asks, by who
- * asks, and by what there is. To be called before any route is added.
+ * Adds the checks that run before every route and before a body is read: the host name, the origin, the credential, and whether the
+ * route exists. Call it before any route is added.
  */
 export function addGate(
   app: FastifyInstance,
@@ -71,31 +71,31 @@ export function addGate(
     return undefined;
   });
   app.addHook('onRequest', (request, reply, done) => {
-    const asking = access.authenticate(request);
-    if (asking.who) actor.run(asking, done);
-    else rejectAnonymous(request, reply, asking, record).then((isAnswered) => isAnswered || done(), done);
+    const client = access.authenticate(request);
+    if (client.who) actor.run(client, done);
+    else rejectAnonymous(request, reply, client, record).then((isAnswered) => isAnswered || done(), done);
   });
   app.addHook('onRequest', async (request, reply) => {
     const allowed = routes.methodsAt(request.url);
     if (allowed.includes(request.method)) return undefined;
     if (allowed.length > 0) reply.header('allow', allowed.join(', '));
-    return sendError(request, reply, noSuch(allowed));
+    return sendError(request, reply, routeError(allowed));
   });
 }
 
-/** Answers a request whose path cannot be read: it comes to no hook, and gets the same headers as every other. */
-export function refuseBadAddress(request: FastifyRequest, reply: FastifyReply): void {
+/** Answers a request with an invalid path. No hook runs for it, so this function sets the headers. */
+export function rejectBadAddress(request: FastifyRequest, reply: FastifyReply): void {
   void sendError(request, reply.headers(HEADERS), BAD_ADDRESS);
 }
 
-/** Answers a stranger; false where they may ask as well. Who guesses the token is written down, and the guess is not. */
+/** Rejects an anonymous client. Returns false if the route is open. Records a wrong token's address, and never the token. */
 async function rejectAnonymous(
   request: FastifyRequest,
   reply: FastifyReply,
   { guess, waitSeconds }: AnonymousClient,
   record: RecordAudit,
 ): Promise<boolean> {
-  // They get nothing either way. That the audit log cannot be written, the next one hears who may do something.
+  // The client is rejected either way. An operator sees the failure of the audit log with the next action.
   if (guess) await record('token refused', { address: clientAddress(request) }).catch(() => undefined);
   if (isOpen(request)) return false;
   if (waitSeconds === 0) await sendChallenge(request, reply);
@@ -103,45 +103,49 @@ async function rejectAnonymous(
   return true;
 }
 
-/** What the login page is made of is for everybody, as that page is. */
+/** Whether the route needs no credential. */
 function isOpen(request: FastifyRequest): boolean {
   return request.routeOptions.config?.open === true || isAsset(request);
 }
 
-/** Says nothing of anybody; a page that tells a refusal is made of it as well. */
+/** Whether the request is for an asset. Assets hold no data, and the error pages and the login page load them. */
 function isAsset({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.url?.startsWith('/assets/') === true;
 }
 
-/** A proxy that is trusted may name the host that it was asked for; the one that it asks for itself has to be ours too. */
+/** Whether the host names of a request are allowed: its own, and the one that a trusted proxy forwards. */
 function hasAllowedHost({ headers, host, raw }: FastifyRequest, rule: HostRule): boolean {
-  // Of two names, a proxy before us may have looked at the other one (RFC 9112, section 3.2).
+  // With two Host headers, a proxy may have checked the other one (RFC 9112, section 3.2).
   if ((raw.headersDistinct['host']?.length ?? 0) > 1) return false;
   return isAllowedHost(headers.host, rule) && (host === '' || isAllowedHost(host, rule));
 }
 
-function noSuch(allowed: readonly string[]): RequestError {
+function routeError(allowed: readonly string[]): RequestError {
   if (allowed.length === 0)
     return new RequestError(
       404,
       'nothing-here',
-      'There is nothing here.',
-      'The pages begin at /; /api/v1/openapi.json describes the API.',
+      'There is no route at this address.',
+      'The pages start at /; /api/v1/openapi.json describes the API.',
     );
   const what = allowed.includes('GET')
-    ? 'This can only be read.'
-    : 'This does something, and is not to be read.';
-  return new RequestError(405, 'wrong-method', what, `Ask for it by ${allowed.join(' or ')}.`);
+    ? 'This address is read-only.'
+    : 'This address performs an action and cannot be read.';
+  return new RequestError(405, 'wrong-method', what, `Use ${allowed.join(' or ')}.`);
 }
 
-/** A browser says which page asks (https://fetch.spec.whatwg.org/#origin-header, https://www.w3.org/TR/fetch-metadata/); other clients say nothing. */
+/**
+ * Whether a request can come from a page of this server. Browsers name the origin of a request
+ * (https://fetch.spec.whatwg.org/#origin-header, https://www.w3.org/TR/fetch-metadata/); other clients send neither header and are
+ * accepted.
+ */
 function isOwnPage({ headers, host }: FastifyRequest): boolean {
   const { origin, 'sec-fetch-site': site } = headers;
   if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return false;
   return site === undefined || site === 'same-origin' || site === 'none';
 }
 
-/** Which methods there are at a path. */
+/** Knows the methods of every path. */
 class Routes {
   readonly #routes: { readonly path: RegExp; readonly method: string }[] = [];
 

@@ -7,17 +7,17 @@ import { type Access, SESSION_COOKIE } from './access.ts';
 import type { RecordAudit } from './audit.ts';
 import { SESSION_MS } from './sessions.ts';
 
-/** Answers with the page that asks for the token and posts it to `/login`. */
+/** Sends the login page. */
 export type SendLogin = (
   reply: FastifyReply,
   page: { readonly failure?: string | undefined; readonly next?: string | undefined },
 ) => FastifyReply;
 
-/** So many tries a minute from one address; a person needs few, and a guess has no chance. */
+/** Maximum login attempts per minute from one address (brute-force protection). */
 const TRIES_A_MINUTE = 10;
-const UNSENT = 'You were not logged in any more, so nothing was done. Log in, then do it again.';
+const UNSENT = 'Your session had expired, so nothing was done. Log in, then try again.';
 
-/** Adds `GET /login`, `POST /login` with `token` and `next`, which begins a session, and `POST /logout`, which ends it. */
+/** Adds `GET /login`, `POST /login`, which starts a session from `token` and `next`, and `POST /logout`, which ends it. */
 export async function addLogin(
   app: FastifyInstance,
   access: Access,
@@ -29,7 +29,7 @@ export async function addLogin(
     global: false,
     keyGenerator: clientAddress,
     errorResponseBuilder: () =>
-      new RequestError(429, 'too-many', 'Too many tries to log in.', 'Wait a minute, then try again.'),
+      new RequestError(429, 'too-many', 'Too many login attempts.', 'Wait a minute, then try again.'),
   });
   const limited = { open: true, rateLimit: { max: TRIES_A_MINUTE, timeWindow: 60_000 } };
   app.get('/login', { config: { open: true } }, async (request, reply) => {
@@ -42,7 +42,7 @@ export async function addLogin(
     if (!access.needed) return reply.redirect(next, 303);
     const session = access.logIn(token);
     await record(session === undefined ? 'login refused' : 'login', { address: clientAddress(request) });
-    if (session === undefined) return sendLogin(reply.code(401), { failure: 'That is not the token.', next });
+    if (session === undefined) return sendLogin(reply.code(401), { failure: 'This token is wrong.', next });
     const cookie = { ...cookieFor(request), maxAge: SESSION_MS / 1000 };
     return reply.setCookie(SESSION_COOKIE, session, cookie).redirect(next, 303);
   });
@@ -61,7 +61,7 @@ function fieldsOf(fields: unknown): { token: string; next: string; unsent: boole
   return { token: typeof token === 'string' ? token : '', next: ownPath(next), unsent: unsent !== undefined };
 }
 
-/** A page of leadsync's own, whatever somebody put into the address of the login page. */
+/** Returns `next` if it is a path of this server, otherwise `/`, so that the login page never redirects to another site. */
 function ownPath(next: unknown): string {
   return typeof next === 'string' && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) ? next : '/';
 }

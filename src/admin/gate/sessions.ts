@@ -1,22 +1,22 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** A login lasts so long, in ms. */
+/** Lifetime of a session, in ms. */
 export const SESSION_MS = 12 * 3_600_000;
-/** So many at once; one more ends the oldest. */
+/** Maximum concurrent sessions; a further one ends the oldest. */
 const MAX_SESSIONS = 1_000;
 
-/** Who has logged in. In memory: a restart ends all of them, and so does another token. */
+/** Sessions of logged-in readers, in memory. A restart and a new token end all of them. */
 export class Sessions {
   readonly #now: () => number;
-  /** When each ends, by the hash of its id: what is in memory opens nothing. */
+  /** End and token of each session, by the hash of its id, so that a memory dump holds no usable id. */
   readonly #ends = new Map<string, { readonly atMs: number; readonly token: string }>();
 
-  /** `now` gives ms that only ever grow. */
+  /** @param now a monotonic clock, in ms */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Begins one for whoever has shown the token. Gives its id. */
+  /** Starts a session under a token that was checked. Returns its id. */
   begin(token: string): string {
     const id = randomBytes(32).toString('base64url');
     const [oldest] = this.#ends.keys();
@@ -25,7 +25,7 @@ export class Sessions {
     return id;
   }
 
-  /** Whether it is still on, under the token that is in force. */
+  /** Whether the session has not expired and was started with the token in force. */
   isValid(id: string, token: string): boolean {
     const session = this.#ends.get(digest(id));
     if (!session) return false;

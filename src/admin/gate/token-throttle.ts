@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 
-/** How many different wrong tokens one address may send in a window. A person mistypes a few; guessing has no chance. */
+/** Maximum different wrong tokens from one address in a window: enough for typing errors, too few for guessing. */
 const MAX_WRONG = 10;
 const WINDOW_MS = 60_000;
-/** How many addresses are remembered. The oldest is forgotten first. */
+/** Maximum remembered addresses. The oldest is dropped first. */
 const MAX_ADDRESSES = 10_000;
 
 interface Attempts {
@@ -25,13 +25,13 @@ export class TokenThrottle {
     this.#now = now;
   }
 
-  /** @returns for how many more seconds tokens from this address are rejected unread; 0 when they are read */
+  /** Returns the seconds for which tokens from this address are still rejected unread; 0 if they are read. */
   waitSeconds(address: string): number {
     const tried = this.#of(address);
     return tried && tried.wrong.size >= MAX_WRONG ? Math.ceil((tried.untilMs - this.#now()) / 1000) : 0;
   }
 
-  /** Records a wrong token. @returns whether this address sends it for the first time in this window */
+  /** Records a wrong token. Returns whether this address sends it for the first time in this window. */
   add(address: string, token: string): boolean {
     const tried = this.#of(address) ?? this.#startWindow(address);
     const before = tried.wrong.size;

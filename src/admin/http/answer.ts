@@ -8,29 +8,25 @@ export function plain(reply: FastifyReply, code: number, text: string): FastifyR
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Answers a browser with a page; absent where there are no pages: at a worker. */
-    errorPage?: (
-      request: FastifyRequest,
-      reply: FastifyReply,
-      refusal: RequestError,
-    ) => Promise<FastifyReply>;
+    /** Sends an error page to a browser. Absent in a worker, which has no pages. */
+    errorPage?: (request: FastifyRequest, reply: FastifyReply, error: RequestError) => Promise<FastifyReply>;
   }
 }
 
-/** Whether a person asks, by a browser, for something that is no part of the API. */
+/** Whether a browser requests something outside the API. */
 export function wantsPage({ headers, url }: FastifyRequest): boolean {
   return headers.accept?.includes('text/html') === true && !isOfApi(url);
 }
 
-/** Tells a refusal: as JSON where the API was asked, as a page to a browser, else as a line of text. */
+/** Sends an error: as JSON under `/api/`, as a page to a browser, otherwise as a line of text. */
 export function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
-  refusal: RequestError,
+  error: RequestError,
 ): FastifyReply | Promise<FastifyReply> {
-  const { status, code, message, hint } = refusal;
+  const { status, code, message, hint } = error;
   const { errorPage } = reply.server;
-  if (errorPage && wantsPage(request)) return errorPage(request, reply, refusal);
+  if (errorPage && wantsPage(request)) return errorPage(request, reply, error);
   if (!isOfApi(request.url)) return plain(reply, status, hint ? `${message} ${hint}` : message);
   return reply
     .code(status)
@@ -42,7 +38,7 @@ function isOfApi(url: string): boolean {
   return url.startsWith('/api/');
 }
 
-/** What an error comes to for whoever asked; one that nobody foresaw is told to `onFault`, and not to them. */
+/** Returns the error that the client sees. Reports an unexpected error to `onFault` and hides it from the client. */
 export function requestErrorFor(error: unknown, onFault: (error: unknown) => void): RequestError {
   if (error instanceof RequestError) return error;
   const { statusCode, validation, validationContext } = error as FastifyFailure;
@@ -53,8 +49,8 @@ export function requestErrorFor(error: unknown, onFault: (error: unknown) => voi
   return new RequestError(
     500,
     'internal',
-    'This failed inside leadsync.',
-    'See its log, and please report it.',
+    'leadsync failed with an internal error.',
+    'See the log, and please report it.',
   );
 }
 
@@ -72,23 +68,23 @@ const PLACES: Readonly<Record<string, string>> = {
 
 function wrongRequest(faults: NonNullable<FastifyFailure['validation']>, context = ''): RequestError {
   const place = PLACES[context] ?? context;
-  const said = faults.map(({ instancePath, message = 'is wrong' }) => {
+  const reasons = faults.map(({ instancePath, message = 'is not valid' }) => {
     const name = instancePath.replace(/^\//, '').replaceAll('/', '.');
     return name ? `${name}: ${message}` : message;
   });
-  const message = `The ${place} is wrong: ${said.join('; ')}.`;
-  return new RequestError(400, 'wrong-request', message, '/api/v1/openapi.json describes what is taken.');
+  const message = `The ${place} is not valid: ${reasons.join('; ')}.`;
+  return new RequestError(400, 'wrong-request', message, '/api/v1/openapi.json describes the API.');
 }
 
-/** What Fastify itself refuses. */
+/** Errors of Fastify itself, by HTTP status. */
 const REQUEST_FAULTS: Readonly<Record<number, RequestError>> = {
-  400: new RequestError(400, 'wrong-request', 'The body cannot be read.', 'It has to be JSON.'),
-  413: new RequestError(413, 'too-large', 'The body is too large.', 'Send less at once.'),
+  400: new RequestError(400, 'wrong-request', 'The body cannot be parsed.', 'Send JSON.'),
+  413: new RequestError(413, 'too-large', 'The body is too large.', 'Send less data in one request.'),
   415: new RequestError(
     415,
     'wrong-type',
-    'The body is of a type that is not taken.',
-    'Send JSON, with content-type: application/json.',
+    'The content type of the body is not supported.',
+    'Send JSON with the header `content-type: application/json`.',
   ),
-  429: new RequestError(429, 'too-many', 'Too many tries.', 'Wait a minute.'),
+  429: new RequestError(429, 'too-many', 'Too many requests.', 'Wait a minute, then try again.'),
 };

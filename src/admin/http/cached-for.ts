@@ -1,6 +1,6 @@
 /**
- * Returns a function that calls `work` at most once per `ms` and returns its cached result in between. Concurrent callers share
- * one call. A rejection is cached as well, so that frequent callers cost no more while `work` fails.
+ * Returns a function that calls `work` at most once per `ms` and returns its cached result in between. Concurrent callers share one
+ * call (single flight). The function caches a rejection as well, so that frequent callers cost no more while `work` fails.
  */
 export function cachedFor<Value>(
   ms: number,

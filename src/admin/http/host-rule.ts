@@ -1,22 +1,22 @@
 import { isIP } from 'node:net';
 
-/** By which names a server is answered under. */
+/** Host names under which the server answers. */
 export interface HostRule {
   /** Names from the configuration. */
   readonly configured: readonly string[];
-  /** Whether whoever asks must show a credential. */
+  /** Whether clients need a credential. */
   readonly guarded: boolean;
 }
 
 /**
- * Whether a request that names this host may be answered. A stranger's web page can reach a server on its reader's own network
- * under a name that the stranger lets point there (DNS rebinding); a browser then takes the page for one of this server's own.
- * An address and `localhost` cannot be used for that, and names from the configuration are trusted. A name without a dot and one
- * under a suffix that public DNS does not serve can be anybody's on the local network (mDNS, LLMNR): they are answered only where
- * a credential is needed, which a page under another name does not have.
+ * Whether the server may answer a request for this host. It prevents DNS rebinding, in which an attacker's web page reaches a server on its
+ * reader's network under a name of the attacker's that points there, and the browser takes both for the same site.
+ * An IP address and `localhost` are safe, and configured names are trusted. On a local network, any machine can claim a name without a dot
+ * or under a suffix outside public DNS (mDNS, LLMNR). Such a name is allowed only if clients need a credential, because the attacker's page
+ * has none.
  */
 export function isAllowedHost(header: string | undefined, { configured, guarded }: HostRule): boolean {
-  // Only HTTP/1.0, which no browser speaks, comes without (RFC 9112, section 3.2).
+  // Only HTTP/1.0 requests lack the header (RFC 9112, section 3.2), and no browser sends them.
   if (header === undefined) return true;
   const host = withoutPort(header).toLowerCase().replace(/\.$/, '');
   if (host === '') return false;
@@ -25,9 +25,9 @@ export function isAllowedHost(header: string | undefined, { configured, guarded 
   return configured.some((name) => name.toLowerCase() === host);
 }
 
-/** RFC 6761, section 6.3: always this machine. */
+/** RFC 6761, section 6.3: `localhost` always means this machine. */
 const LOOPBACK = /(^|\.)localhost$/;
-/** RFC 6762 (local), ICANN resolution 2024.07.29.06 (internal); svc is Kubernetes's own. */
+/** `local` is from RFC 6762, `internal` from ICANN resolution 2024.07.29.06, `svc` from Kubernetes. */
 const PRIVATE = /\.(local|internal|svc)$/;
 
 function withoutPort(header: string): string {

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 
-/** Tells which addresses are those of trusted proxies. `listed` gives addresses and CIDR blocks; a reload may change them. */
+/** Returns a check whether an address is a trusted proxy. `listed` returns addresses and CIDR blocks, which a reload can change. */
 export function trustedProxies(listed: () => readonly string[]): (address: string) => boolean {
   let known: readonly string[] = [];
   let blocks = new BlockList();
@@ -14,12 +14,12 @@ export function trustedProxies(listed: () => readonly string[]): (address: strin
   };
 }
 
-/** Whence a request comes, as far as trusted proxies say so; what they were told that is no address does not count. */
+/** Returns the client's address, as trusted proxies report it. Falls back to the peer's address if they report no valid one. */
 export function clientAddress({ ip, socket }: FastifyRequest): string {
   return isIP(ip) !== 0 ? ip : (socket.remoteAddress ?? '');
 }
 
-/** Whether whoever asks speaks https to whatever stands before leadsync: a trusted proxy says so, or the browser's `Origin` does. */
+/** Whether the client uses HTTPS, according to a trusted proxy or to the browser's `Origin`. */
 export function isHttps({ protocol, headers }: FastifyRequest): boolean {
   return protocol === 'https' || headers.origin?.startsWith('https:') === true;
 }

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/** At most 25 requests are read in each window of 50 ms: 500 a second, which take about a tenth of a core. */
+/** The server reads at most 25 requests in each window of 50 ms: 500 a second, which use about a tenth of a core. */
 const WINDOW_MS = 50;
 const MAX_PER_WINDOW = 25;
 
 /**
- * Throttles the requests that a server reads, so that a flood of them leaves time for polls and deliveries. A request above the
- * limit is not rejected: its connection is paused until a window has room, in order of arrival. A connection that pipelines
- * (RFC 9112, section 9.3.2) is closed: a single read can hold a thousand pipelined requests, which pausing does not hold back.
+ * Throttles the requests that a server reads, so that a flood leaves time for polls and deliveries. Does not reject a request above
+ * the limit, but pauses its connection until a window has room, in order of arrival. Closes a connection that pipelines requests
+ * (RFC 9112, section 9.3.2), because a single read can hold a thousand of them and a pause does not stop those.
  */
 export function throttleRequests(
   server: FastifyInstance['server'],

@@ -10,7 +10,7 @@ import type { Notice } from './parts/notice.ts';
 import { type AddPage, fieldsOf } from './parts/site.ts';
 import { table } from './parts/table.ts';
 
-/** The page of the configuration in force: what leadsync goes by, and where each value comes from. */
+/** Adds the page of the configuration in force, with the origin of each value. */
 export const addConfiguration: AddPage = (app, site) => {
   app.get('/configuration', async (request, reply) => {
     const configuration = await site.operations.configuration();
@@ -22,10 +22,10 @@ export const addConfiguration: AddPage = (app, site) => {
   });
   app.post('/configuration/reload', async (request, reply) => {
     if (fieldsOf(request).has('sure'))
-      return site.done(reply, '/configuration', told(await site.operations.reload()));
+      return site.done(reply, '/configuration', reloadNotice(await site.operations.reload()));
     return site.confirm(request, reply, {
       title: 'Reload the configuration',
-      question: 'Put the present text of the configuration in force?',
+      question: 'Reload the configuration file?',
       consequences: markup(site.asTyped(CONSEQUENCES)),
       confirmLabel: 'Reload',
       back: '/configuration',
@@ -34,7 +34,7 @@ export const addConfiguration: AddPage = (app, site) => {
 };
 
 const CONSEQUENCES =
-  'What is under way ends under the old one. A text with faults changes nothing. `leadsync plan` says beforehand what it would do.';
+  'Work in progress ends under the old configuration. A file with faults changes nothing. `leadsync plan` shows beforehand what the reload would change.';
 
 function body({ generation, loaded_at, stale, values }: Configuration, now: Date): Content {
   return [
@@ -42,7 +42,7 @@ function body({ generation, loaded_at, stale, values }: Configuration, now: Date
     html`<dl class="facts">
       <div><dt>Generation</dt><dd>${generation}</dd></div>
       <div><dt>In force since</dt><dd>${ago(loaded_at, now)}</dd></div>
-      <div><dt>The file</dt><dd>${stale ? 'has faults' : 'is in force'}</dd></div>
+      <div><dt>File</dt><dd>${stale ? 'has faults' : 'in force'}</dd></div>
     </dl>`,
     confirmButton('/configuration/reload', 'Reload…'),
     html`<section><h2>Values in force</h2>${table({
@@ -54,30 +54,30 @@ function body({ generation, loaded_at, stale, values }: Configuration, now: Date
       ],
       rows: values,
       key: ({ path }) => `value-${path}`,
-      empty: 'No value is known.',
+      empty: 'There are no values.',
     })}</section>`,
   ];
 }
 
 function staleNotice({ since, faults }: NonNullable<Configuration['stale']>, now: Date): VNode {
   return html`<div class="notice bad">
-    <p>The file was changed ${ago(since, now)} and has faults: what was in force before still is. Mend the file and reload it.</p>
+    <p>The file was changed ${ago(since, now)} and has faults, so the previous configuration stays in force. Fix the file and reload it.</p>
     <ul>${faults.map((fault) => html`<li><code><bdi>${fault}</bdi></code></li>`)}</ul>
   </div>`;
 }
 
-function told(result: ReloadResult): Notice {
+function reloadNotice(result: ReloadResult): Notice {
   const { applied, generation } = result;
   if (!applied) {
-    const text = `Nothing has changed: the text has faults, and generation ${generation} stays in force.`;
+    const text = `Nothing has changed: the file has faults, and generation ${generation} stays in force.`;
     return { kind: 'bad', text, lines: linesOf(result['faults']) };
   }
-  const restart = linesOf(result['restart']).map((option) => `${option} takes effect with the next restart.`);
+  const restart = linesOf(result['restart']).map((option) => `${option} takes effect at the next restart.`);
   const lines = [...linesOf(result['changes']), ...restart];
   const text =
     lines.length > 0
       ? `Generation ${generation} is in force.`
-      : 'Nothing has changed: the text is the one in force.';
+      : 'Nothing has changed: the file is already in force.';
   return { kind: 'good', text, lines };
 }
 

@@ -18,7 +18,7 @@ import { type Column, table } from './parts/table.ts';
 
 type Filter = ParsedFilter<DeliveryFilter>;
 
-/** The page of what is owed, was delivered and was given up. */
+/** Adds the page of deliveries: pending, delivered, dead and skipped. */
 export const addDeliveries: AddPage = (app, site) => {
   app.get('/deliveries', (request, reply) => show(site, request, reply));
   app.post('/deliveries/retry', (request, reply) => {
@@ -61,32 +61,32 @@ function body(
   deliveries: Page<DeliveryRow>,
   columns: readonly Column<DeliveryRow>[],
 ): Content {
-  const { given } = filtered;
+  const { input } = filtered;
   const empty = emptyText(filtered, deliveries, words);
   const rows = table({ name: 'Deliveries', columns, rows: deliveries.rows, key: keyOf, empty });
-  return html`<form method="post" action=${withQuery('/deliveries/retry', given)} class="rows" data-select>
-    ${deliveries.rows.length > 0 && buttons(given)}
+  return html`<form method="post" action=${withQuery('/deliveries/retry', input)} class="rows" data-select>
+    ${deliveries.rows.length > 0 && buttons(input)}
     ${rows}
     ${pager('/deliveries', filtered, deliveries)}
   </form>`;
 }
 
-const words = { noMatch: 'No delivery matches.', noneYet: 'Nothing has been owed to a sink yet.' };
+const words = { noMatch: 'No delivery matches.', noneYet: 'There are no deliveries yet.' };
 
-function buttons(given: Filter['given']): VNode {
-  const state = given['state'];
-  const action = withQuery('/deliveries/retry', given);
+function buttons(input: Filter['input']): VNode {
+  const state = input['state'];
+  const action = withQuery('/deliveries/retry', input);
   const retryable = state === undefined || state === 'dead' || state === 'pending';
-  const all = `Retry all ${state === 'pending' ? 'that wait' : 'that are dead'}…`;
+  const all = `Retry all ${state === 'pending' ? 'pending' : 'dead'}…`;
   return html`<p class="buttons selecting">
-    <button data-needs-selection ...${dialogAttributes(action)}>Retry the selected…</button>
+    <button data-needs-selection ...${dialogAttributes(action)}>Retry selected…</button>
     ${retryable && html`<button name="all" value="yes" ...${dialogAttributes(action)}>${all}</button>`}
     <span class="hint" data-selected></span>
   </p>`;
 }
 
 const columnsFor = (sinks: readonly SinkOverview[], now: Date): readonly Column<DeliveryRow>[] => [
-  // A script puts a box for all rows there, which live updates leave alone.
+  // A script adds a checkbox for all rows there, which live updates leave alone.
   { label: 'Select', heading: html`<span data-select-all hx-morph-skip>Select</span>`, of: selectBox },
   { label: 'Lead', of: (row) => html`<a href=${leadAddress(row.source, row.lead_id)}>${row.lead_id}</a>` },
   { label: 'Source', of: ({ source }) => source },
@@ -100,7 +100,7 @@ const columnsFor = (sinks: readonly SinkOverview[], now: Date): readonly Column<
   { label: 'Reason', of: ({ reason }) => reason && html`<bdi>${reason}</bdi>`, text: true },
 ];
 
-/** Only what is dead or waits can be retried. */
+/** Returns a checkbox for a dead or pending delivery; others cannot be retried. */
 function selectBox({ delivery_id, lead_id, sink, state }: DeliveryRow): Content {
   if (state !== 'dead' && state !== 'pending') return null;
   const label = `Select lead ${lead_id} for ${sink}`;
@@ -127,7 +127,7 @@ async function retrySelected(
   }
   let count = 0;
   for (const delivery of selected) count += await site.operations.retry({ delivery });
-  return site.done(reply, back, retried(count));
+  return site.done(reply, back, retryNotice(count));
 }
 
 async function retryMatching(
@@ -139,7 +139,7 @@ async function retryMatching(
   const back = withQuery('/deliveries', Object.fromEntries(query));
   const fields = fieldsOf(request);
   if (!fields.has('all'))
-    return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: no row was selected.' });
+    return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: no row is selected.' });
   const { filter } = readFilter(
     query,
     fieldsFor((await site.operations.overview()).sinks),
@@ -147,11 +147,11 @@ async function retryMatching(
     new Date(),
   );
   if (filter === undefined)
-    return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: the filter cannot be read.' });
-  const meant = { ...filter, state: filter.state ?? 'dead' };
-  if (fields.has('sure')) return site.done(reply, back, retried(await site.operations.retry(meant)));
-  const count = await site.operations.countDeliveries(meant);
-  const words = `${count >= MAX_COUNTED ? 'at least ' : ''}${countOf(count, `${meant.state} delivery`)}`;
+    return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: the filter is not valid.' });
+  const selection = { ...filter, state: filter.state ?? 'dead' };
+  if (fields.has('sure')) return site.done(reply, back, retryNotice(await site.operations.retry(selection)));
+  const count = await site.operations.countDeliveries(selection);
+  const words = `${count >= MAX_COUNTED ? 'at least ' : ''}${countOf(count, `${selection.state} delivery`)}`;
   return site.confirm(request, reply, { ...retryAsk(words, back, count), fields: [['all', 'yes']] });
 }
 
@@ -160,11 +160,11 @@ function retryAsk(words: string, back: string, count = 1) {
     return {
       title: 'Retry deliveries',
       question: 'There is nothing to retry',
-      consequences: `There are ${words} that match.`,
+      consequences: `The filter matches ${words}.`,
       back,
     };
   const consequences =
-    'They are due at once, under the same ids: a receiver that had one already recognises it. Those of a sink that is held or paused go on waiting.';
+    'They are due immediately, under the same idempotency keys, so a receiver recognises a repeat. Deliveries to a held or paused sink still wait.';
   return {
     title: 'Retry deliveries',
     question: `Retry ${words}?`,
@@ -174,8 +174,11 @@ function retryAsk(words: string, back: string, count = 1) {
   };
 }
 
-function retried(count: number) {
+function retryNotice(count: number) {
   return count === 0
-    ? ({ kind: 'bad', text: 'Nothing was retried: none of them is dead or waiting any more.' } as const)
+    ? ({
+        kind: 'bad',
+        text: 'Nothing was retried: none of the deliveries is still dead or pending.',
+      } as const)
     : ({ kind: 'good', text: `${countOf(count, 'delivery is', 'deliveries are')} due now.` } as const);
 }

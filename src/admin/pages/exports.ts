@@ -9,12 +9,12 @@ import { table } from './parts/table.ts';
 
 type Export = Overview['exports'][number];
 
-/** The scheduled exports; nothing where there are none. */
+/** Returns the section of scheduled exports; false if there are none. */
 export function exportSection(exports: readonly Export[], now: Date): Content {
   return exports.length > 0 && html`<section><h2>Exports</h2>${exportTable(exports, now)}</section>`;
 }
 
-/** The id of its row. */
+/** Returns the HTML id of an export's row. */
 export function exportId(name: string): string {
   return `export-${name}`;
 }
@@ -26,12 +26,12 @@ function exportTable(exports: readonly Export[], now: Date): VNode {
       { label: 'Export', of: (one) => one.export },
       {
         label: 'State',
-        of: (one) => [badge(one.state), html` <small><bdi>${said(one)}</bdi></small>`],
+        of: (one) => [badge(one.state), html` <small><bdi>${detail(one)}</bdi></small>`],
         text: true,
       },
       { label: 'Goes to', of: ({ target }) => html`<bdi>${target}</bdi>`, text: true },
       { label: 'When', of: when },
-      { label: 'Last made', of: (one) => ago(one.last_success_at, now), number: true },
+      { label: 'Last success', of: (one) => ago(one.last_success_at, now), number: true },
       { label: 'Rows', of: rows, number: true },
       { label: 'Size', of: ({ bytes }) => (bytes === null ? none() : printBytes(bytes)), number: true },
       { label: 'Next', of: (one) => next(one, now), number: true },
@@ -42,16 +42,16 @@ function exportTable(exports: readonly Export[], now: Date): VNode {
   });
 }
 
-/** What its state alone does not say. */
-function said({ state, failures, last_error }: Export): string {
+/** Returns what the state alone does not say. */
+function detail({ state, failures, last_error }: Export): string {
   const failed = failures > 0 ? `${countOf(failures, 'time')} in a row: ${last_error ?? ''}` : '';
   switch (state) {
     case 'new':
-      return 'none was made yet';
+      return 'no run yet';
     case 'made':
       return '';
     case 'running':
-      return failed ? `being made at this moment, after it failed ${failed}` : 'being made at this moment';
+      return failed ? `running, after it failed ${failed}` : 'running now';
     case 'failed':
       return failures === 1 ? (last_error ?? '') : failed;
   }

@@ -7,20 +7,20 @@ import type { Content } from './parts/content.ts';
 import { moment } from './parts/moment.ts';
 import { table } from './parts/table.ts';
 
-/** In place of a lead's content: the button that shows it. It posts, so that nothing but a reader's wish ever asks. */
+/** Returns the placeholder of a lead's content, with a button that reveals it. It posts, so that no link or prefetch reveals data. */
 export function hiddenContent(address: string): VNode {
   const action = `${address}/data`;
   return html`<section id="content">
     <h2>The lead’s data</h2>
     <p class="masked" aria-hidden="true">••••••••••••  ••••••••  ••••••••••••••••</p>
     <form method="post" action=${action}>
-      <p class="hint">Personal data, and what destinations answered, which may repeat it. Whoever looks is written to the audit log.</p>
+      <p class="hint">Personal data, and the answers of destinations, which may repeat it. The audit log records each reader.</p>
       <p class="buttons"><button hx-post=${action} hx-select="#content" hx-target="#content" hx-swap="outerHTML" hx-sync="drop">Show the lead’s data</button></p>
     </form>
   </section>`;
 }
 
-/** The button that shows one of a lead's versions in the same place. */
+/** Returns the button that reveals a version of a lead in the same section. */
 export function revealVersion(source: string, lead: string, version: number): VNode {
   const action = `${leadAddress(source, lead)}/data?version=${version}`;
   return html`<form method="post" action=${action} class="actions">
@@ -28,7 +28,7 @@ export function revealVersion(source: string, lead: string, version: number): VN
   </form>`;
 }
 
-/** A lead's content: what has changed since the version before, each field as text, the whole as it was received, and what destinations answered, which may repeat it. */
+/** Returns a lead's content: the changes since the previous version, the fields, the JSON as received, and the answers of destinations. */
 export function shownContent(content: LeadContent): VNode {
   const { source, lead_id, version, valid_from, raw, answers } = content;
   return html`<section id="content">
@@ -36,7 +36,7 @@ export function shownContent(content: LeadContent): VNode {
     ${changes(content)}
     <dl class="data">${fieldsOf(raw)}</dl>
     <details><summary>As received</summary><pre tabindex="0">${raw}</pre></details>
-    ${answers.length > 0 && html`<h3>What destinations answered</h3><ul class="answers">${answers.map(answered)}</ul>`}
+    ${answers.length > 0 && html`<h3>Answers of destinations</h3><ul class="answers">${answers.map(answered)}</ul>`}
     <p class="buttons"><a class="button" href=${leadAddress(source, lead_id)}>Hide</a></p>
   </section>`;
 }
@@ -48,7 +48,7 @@ function answered({ sink, started_at, outcome, http_status, answer }: LeadConten
   </li>`;
 }
 
-/** What a version says otherwise than the one before it. */
+/** Returns the fields that differ from the previous version. */
 function changes({ version, changed_fields, raw, raw_before }: LeadContent): Content {
   if (changed_fields === null || raw_before === null || changed_fields.length === 0) return null;
   const [before, now] = [recordOf(raw_before), recordOf(raw)];
@@ -56,23 +56,23 @@ function changes({ version, changed_fields, raw, raw_before }: LeadContent): Con
     { label: 'Field', of: (name: string) => html`<code><bdi>${name}</bdi></code>` },
     {
       label: `Version ${version - 1}`,
-      of: (name: string) => html`<bdi>${told(before[name])}</bdi>`,
+      of: (name: string) => html`<bdi>${shownValue(before[name])}</bdi>`,
       text: true,
     },
-    { label: `Version ${version}`, of: (name: string) => html`<bdi>${told(now[name])}</bdi>`, text: true },
+    { label: `Version ${version}`, of: (name: string) => html`<bdi>${shownValue(now[name])}</bdi>`, text: true },
   ];
   const isKept = Object.keys(before).some((name) => name !== 'id');
   return [
-    html`<h3>What changed</h3>`,
-    !isKept && html`<p class="hint">What version ${version - 1} said is no longer kept.</p>`,
+    html`<h3>Changes</h3>`,
+    !isKept && html`<p class="hint">The content of version ${version - 1} is no longer kept.</p>`,
     table({
-      name: 'What changed',
+      name: 'Changes',
       columns,
       rows: changed_fields,
       key: (name) => `changed-${name}`,
       empty: null,
     }),
-    html`<h3>All of it</h3>`,
+    html`<h3>Complete content</h3>`,
   ];
 }
 
@@ -84,12 +84,12 @@ function fieldsOf(raw: string): Content {
   const lead = parsed(raw);
   if (lead === undefined) return null;
   return Object.entries(lead).map(
-    ([name, value]) => html`<div><dt><bdi>${name}</bdi></dt><dd><bdi>${told(value)}</bdi></dd></div>`,
+    ([name, value]) => html`<div><dt><bdi>${name}</bdi></dt><dd><bdi>${shownValue(value)}</bdi></dd></div>`,
   );
 }
 
-/** Answers to questions and the parts of an address as such, everything else as its text. */
-function told(value: unknown): Content {
+/** Returns pairs of text (answers to questions, the parts of an address) as a list, and any other value as text. */
+function shownValue(value: unknown): Content {
   if (value === undefined || value === null || value === '') return html`<span class="none">–</span>`;
   if (typeof value === 'string') return value;
   const pairs = pairsOf(value);
@@ -108,11 +108,11 @@ function isPair(pair: readonly unknown[]): pair is [string, string] {
   return pair.every((part) => typeof part === 'string');
 }
 
-/** Undefined for what can be shown as received alone. */
+/** Returns undefined if the content can only be shown as received. */
 function parsed(raw: string): object | undefined {
   try {
     return JSON.parse(raw) as object;
   } catch {
-    return undefined; // nested too deep for a reader, though not for the listing
+    return undefined; // nested too deeply for JSON.parse, though not for the listing's parser
   }
 }

@@ -14,14 +14,14 @@ interface TimelineEntry {
   readonly button?: Content;
 }
 
-/** Everything that happened to a lead, in the order of time. */
+/** Returns everything that happened to a lead, in order of time. */
 export function timeline({ lead, versions, deliveries }: LeadDetail): VNode {
   const show = (version: number) => versions.length > 1 && revealVersion(lead.source, lead.lead_id, version);
   const entries = [
     ...versions.map((version) => listed(version, show(version.version))),
     ...deliveries.flatMap(delivered),
   ];
-  // Stable: what has the same time stays in the order of cause, listed before owed before attempted.
+  // The sort is stable: entries of the same time stay in causal order (listed, owed, attempted).
   entries.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
   return html`<ol class="timeline">${entries.map(
     ({ at, what, more, button }) => html`<li>
@@ -60,7 +60,7 @@ function delivered(delivery: Delivery): TimelineEntry[] {
 }
 
 function owed({ owed_at, sink, event, lead_version, replay }: Delivery): TimelineEntry {
-  const why = replay ? 'once more, on request' : `${event}, version ${lead_version}`;
+  const why = replay ? 'again, as a replay' : `${event}, version ${lead_version}`;
   return { at: owed_at, what: html`<strong>Owed</strong> to ${sink}: ${why}` };
 }
 
@@ -69,7 +69,8 @@ function attempted(sink: string, attempt: Delivery['attempt_rows'][number]): Tim
   const facts = [printSpan(duration_ms), http_status !== null && `HTTP ${http_status}`]
     .filter(Boolean)
     .join(', ');
-  const again = times > 1 && html`${printCount(times)} times alike, the last ${moment(last_started_at)}. `;
+  const again =
+    times > 1 && html`${printCount(times)} identical attempts, the last ${moment(last_started_at)}. `;
   return {
     at: started_at,
     what: html`<strong>Attempt</strong> at ${sink}: ${badge(outcome)} ${facts}`,
@@ -77,12 +78,12 @@ function attempted(sink: string, attempt: Delivery['attempt_rows'][number]): Tim
   };
 }
 
-/** The end, where an attempt does not tell it: given up, or left out on purpose. */
+/** Returns the end of a dead or skipped delivery, which no attempt shows. */
 function settled({ state, settled_at, reason, sink }: Delivery): TimelineEntry[] {
   if (settled_at === null || (state !== 'dead' && state !== 'skipped')) return [];
   const what =
     state === 'dead'
       ? html`<strong>Given up</strong> for ${sink}`
-      : html`<strong>Left out</strong> for ${sink}`;
+      : html`<strong>Skipped</strong> for ${sink}`;
   return [{ at: settled_at, what, more: html`<bdi>${reason}</bdi>` }];
 }

@@ -14,7 +14,7 @@ import { nextAttempt, waitReason } from './parts/next-attempt.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
-/** The page of one lead: what became of it, and what can be done about it. */
+/** Adds the page of one lead: its history and its actions. */
 export const addLead: AddPage = (app, site) => {
   app.get('/leads/:source/:lead', (request, reply) =>
     show(site, request, reply, hiddenContent(pathOf(request))),
@@ -67,9 +67,9 @@ function body(detail: LeadDetail, sinks: readonly SinkOverview[], now: Date): Co
       columns: deliveryColumns(sinks, now),
       rows: deliveries,
       key: ({ delivery_id }) => `delivery-${delivery_id}`,
-      empty: 'This lead is owed to no sink: none was configured when it was first seen.',
+      empty: 'There are no deliveries: no sink was configured when the lead was first seen.',
     })}</section>`,
-    html`<section><h2>What happened</h2>${timeline(detail)}</section>`,
+    html`<section><h2>History</h2>${timeline(detail)}</section>`,
   ];
 }
 
@@ -78,7 +78,7 @@ type Delivery = LeadDetail['deliveries'][number];
 function deliveryColumns(sinks: readonly SinkOverview[], now: Date): readonly Column<Delivery>[] {
   return [
     { label: 'Sink', of: ({ sink }) => html`<a href=${withQuery('/deliveries', { sink })}>${sink}</a>` },
-    { label: 'For', of: forWhat },
+    { label: 'Event', of: eventOf },
     {
       label: 'State',
       of: (delivery) => [
@@ -93,7 +93,7 @@ function deliveryColumns(sinks: readonly SinkOverview[], now: Date): readonly Co
   ];
 }
 
-function forWhat({ event, lead_version, replay }: Delivery): string {
+function eventOf({ event, lead_version, replay }: Delivery): string {
   return `${event}, version ${lead_version}${replay ? ', replay' : ''}`;
 }
 
@@ -118,8 +118,9 @@ async function retry(site: Site, request: FastifyRequest, reply: FastifyReply): 
   const back = leadAddress(source, lead);
   const delivery = queryOf(request).get('delivery') ?? '';
   if (!fieldsOf(request).has('sure')) {
-    const question = `Try this delivery of lead ${lead} again now?`;
-    const consequences = 'It is due at once, with all its attempts before it, under the same id.';
+    const question = `Retry this delivery of lead ${lead} now?`;
+    const consequences =
+      'It is due immediately, with all its attempts before it, under the same idempotency key.';
     return site.confirm(request, reply, {
       title: 'Retry',
       question,
@@ -132,11 +133,11 @@ async function retry(site: Site, request: FastifyRequest, reply: FastifyReply): 
   if (count === 0)
     return site.done(reply, back, {
       kind: 'bad',
-      text: 'Nothing was retried: this delivery is neither dead nor waiting any more.',
+      text: 'Nothing was retried: the delivery is no longer dead or pending.',
     });
   return site.done(reply, back, {
     kind: 'good',
-    text: 'The delivery is due now. What comes of it shows below.',
+    text: 'The delivery is due now. Its attempts appear below.',
   });
 }
 
@@ -145,8 +146,8 @@ async function replay(site: Site, request: FastifyRequest, reply: FastifyReply):
   const back = leadAddress(source, lead);
   const sink = queryOf(request).get('sink') ?? '';
   if (!fieldsOf(request).has('sure')) {
-    const question = `Send lead ${lead} to ${sink} once more?`;
-    const consequences = 'The receiver gets it again, under a new id and marked as a replay.';
+    const question = `Send lead ${lead} to ${sink} again?`;
+    const consequences = 'The receiver gets it again, under a new idempotency key and marked as a replay.';
     return site.confirm(request, reply, {
       title: 'Replay',
       question,
@@ -159,15 +160,15 @@ async function replay(site: Site, request: FastifyRequest, reply: FastifyReply):
   if (count === 0)
     return site.done(reply, back, {
       kind: 'bad',
-      text: `Nothing was replayed: leadsync knows no such lead, or no sink ${sink}.`,
+      text: `Nothing was replayed: the lead or the sink ${sink} is unknown.`,
     });
   return site.done(reply, back, {
     kind: 'good',
-    text: `${countOf(count, 'delivery is', 'deliveries are')} owed to ${sink} once more.`,
+    text: `${countOf(count, 'delivery')} to ${sink} ${count === 1 ? 'was' : 'were'} added.`,
   });
 }
 
-/** The version that is asked for; undefined: the present one. One that is no number is none that there is. */
+/** Returns the requested version, or undefined for the current one. Returns 0, which no version has, for text that is not a number. */
 function versionOf(request: FastifyRequest): number | undefined {
   const text = queryOf(request).get('version');
   if (text === null) return undefined;
@@ -185,13 +186,13 @@ function unknown(
     return site.fail(request, reply, {
       title: 'No such version',
       what: `Lead ${lead} of ${source} has no such version.`,
-      next: 'Its page lists those that there are.',
+      next: 'The page of the lead lists its versions.',
       status: 404,
     });
   return site.fail(request, reply, {
     title: 'No such lead',
-    what: `Source ${source} has never listed a lead ${lead}.`,
-    next: 'Look for the id under Leads: another source may have it. A lead that was set aside has never been listed whole.',
+    what: `Source ${source} never listed a lead ${lead}.`,
+    next: 'Search for the id under Leads, because another source may have it. A rejected lead has no page.',
     status: 404,
   });
 }

@@ -8,7 +8,7 @@ import { emptyText, pageRequest, pager } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
-/** The page that finds leads. */
+/** Adds the page that lists and searches leads. */
 export const addLeads: AddPage = (app, site) => {
   app.get('/leads', (request, reply) =>
     showList(site, request, reply, {
@@ -32,8 +32,8 @@ export const addLeads: AddPage = (app, site) => {
 };
 
 const words = {
-  noMatch: 'No lead matches. Ids are searched for whole, services by their slug.',
-  noneYet: 'No source has listed a lead yet. The first listing that is read brings them here.',
+  noMatch: 'No lead matches. The search compares whole ids and service slugs.',
+  noneYet: 'No source has listed a lead yet.',
 };
 
 const fields: readonly Field[] = [
@@ -48,7 +48,7 @@ const fields: readonly Field[] = [
       ['gone', 'no longer listed'],
     ],
   },
-  { name: 'since', label: 'First seen, or gone, since', time: true },
+  { name: 'since', label: 'First seen or gone since', time: true },
   { name: 'until', label: 'until', time: true },
 ];
 

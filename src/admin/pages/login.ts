@@ -3,15 +3,15 @@ import type { AssetName } from './parts/assets.ts';
 import { head } from './parts/layout.ts';
 import { renderDocument } from './parts/render-document.ts';
 
-/** What the page says, and where it goes on to. */
+/** Content of the login page. */
 export interface LoginPage {
-  /** Why there is no session yet, in a sentence; nothing when nobody has tried. */
+  /** Why the last attempt failed, in a sentence. Undefined before the first attempt. */
   readonly failure?: string | undefined;
-  /** The page to go on to: a path of this server. */
+  /** Path of this server to open after the login. */
   readonly next?: string | undefined;
 }
 
-/** The page that asks for the token and posts it to `/login`, as a document. */
+/** Returns the HTML of the login page, which posts the token to `/login`. */
 export function loginPage(assetAddress: (name: AssetName) => string, { failure, next }: LoginPage): string {
   const document = html`<html lang="en">
     ${head('Log in · leadsync', assetAddress, 'well', false)}

@@ -11,7 +11,7 @@ import { ago } from './parts/moment.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
-/** The page that says whether leads flow. */
+/** Adds the overview: whether leads flow, and every problem. */
 export const addOverview: AddPage = (app, site) => {
   app.get('/', async (request, reply) => {
     const overview = await site.operations.overview();
@@ -29,7 +29,7 @@ function body(overview: Overview): Content {
   const now = new Date(overview.at);
   return [
     html`<h1>${sentence(overview)}</h1>`,
-    troubles(overview),
+    problemList(overview),
     tiles(overview, now),
     html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview)}</div>`,
     html`<section><h2>Sinks</h2>${sinkTable(overview.sinks, now)}</section>`,
@@ -39,33 +39,32 @@ function body(overview: Overview): Content {
   ];
 }
 
-/** Is it well? In one sentence. */
+/** Returns the overall state in one sentence. */
 function sentence({ well, troubles, sources, sinks }: Overview): string {
   const critical = troubles.filter(({ severity }) => severity === 'critical').length;
   const others = troubles.length - critical;
-  const look = countOf(others, 'thing wants a look', 'things want a look');
-  if (critical > 0)
-    return `${countOf(critical, 'thing is wrong', 'things are wrong')}${others > 0 ? `, and ${look}` : ''}.`;
-  if (others > 0) return `Leads flow, and ${look}.`;
-  if (!well) return 'Something is not as it should be.';
+  const warnings = countOf(others, 'warning');
+  if (critical > 0) return `${countOf(critical, 'critical problem')}${others > 0 ? ` and ${warnings}` : ''}.`;
+  if (others > 0) return `Leads flow, with ${warnings}.`;
+  if (!well) return 'There is a problem.';
   if (sources.every((source) => source.last_success_at === null))
-    return 'All is well so far: the first listing is still to come.';
+    return 'No problems. No listing is complete yet.';
   const healthy = sinks.filter(({ state }) => state === 'healthy').length;
-  return `All is well: ${countOf(sources.length, 'source is', 'sources are')} read, and ${countOf(healthy, 'sink takes', 'sinks take')} leads.`;
+  return `No problems: leadsync polls ${countOf(sources.length, 'source')} and delivers to ${countOf(healthy, 'sink')}.`;
 }
 
-function troubles({ troubles, ...overview }: Overview): Content {
+function problemList({ troubles, ...overview }: Overview): Content {
   if (troubles.length === 0) return null;
-  return html`<ul class="troubles" aria-label="What is wrong">${troubles.map(
+  return html`<ul class="problems" aria-label="Problems">${troubles.map(
     ({ severity, about, what, next }) => html`<li class=${severity}>
       <p><strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong> ${markup(what)}</p>
-      <p class="next">${markup(next)} ${about !== null && wayTo(about, overview)}</p>
+      <p class="next">${markup(next)} ${about !== null && linkTo(about, overview)}</p>
     </li>`,
   )}</ul>`;
 }
 
-/** Where more is said about what has trouble, and something can be done. */
-function wayTo(about: string, { sinks, sources, exports }: Omit<Overview, 'troubles'>): Content {
+/** Returns a link to the source, sink or export that has the problem. */
+function linkTo(about: string, { sinks, sources, exports }: Omit<Overview, 'troubles'>): Content {
   if (sinks.some(({ sink }) => sink === about))
     return html`<a href=${sinkAddress(about)}>Show sink ${about}</a>`;
   const source = sources.find((one) => one.source === about);
@@ -89,10 +88,10 @@ function tiles(overview: Overview, now: Date): VNode {
   const oldest = earliest(sinks.map((sink) => sink.oldest_owed_at));
   const day = overview.leads_per_hour.slice(-24).reduce((sum, { leads }) => sum + leads, 0);
   return html`<dl class="tiles">
-    ${tile('Last poll', ago(lastPoll, now), complete ? html`the listing is known as of ${ago(complete, now)}` : 'no listing is known yet')}
+    ${tile('Last poll', ago(lastPoll, now), complete ? html`last complete listing ${ago(complete, now)}` : 'no complete listing yet')}
     ${tile('New leads', printCount(day), 'in the last 24 hours')}
-    ${tile('Pending', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${printCount(pending)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'nothing is owed')}
-    ${tile('Dead', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${printCount(dead)}</a>`, dead > 0 ? 'given up, with the reason' : 'nothing was given up', dead > 0)}
+    ${tile('Pending', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${printCount(pending)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'none is pending')}
+    ${tile('Dead', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${printCount(dead)}</a>`, dead > 0 ? 'given up' : 'none was given up', dead > 0)}
   </dl>`;
 }
 
@@ -104,12 +103,12 @@ function leadsPerHour({ leads_per_hour: hours }: Overview): VNode {
   const points = hours.map(({ hour, leads }) => [Date.parse(hour) / 1000, leads]);
   const all = hours.reduce((sum, { leads }) => sum + leads, 0);
   const most = Math.max(0, ...hours.map(({ leads }) => leads));
-  const summary = `${countOf(all, 'new lead')} in the last 48 hours, at most ${printCount(most)} in one`;
+  const summary = `${countOf(all, 'new lead')} in the last 48 hours, at most ${printCount(most)} per hour`;
   return html`<section>
     <h2>Leads per hour</h2>
     <div id="chart" class="chart" role="img" aria-label=${`New leads per hour: ${summary}`} data-points=${JSON.stringify(points)} hx-morph-skip-children></div>
     <p class="hint">${summary}.</p>
-    <noscript><p class="hint">The chart is drawn by a script; this browser runs none.</p></noscript>
+    <noscript><p class="hint">The chart needs JavaScript.</p></noscript>
   </section>`;
 }
 
@@ -121,9 +120,9 @@ function speedToLead({ speed_to_lead: speeds }: Overview): VNode {
       columns: speedColumns,
       rows: speeds,
       key: ({ sink }) => `speed-${sink}`,
-      empty: 'No lead of the last 24 hours has been delivered yet.',
+      empty: 'No lead from the last 24 hours has been delivered yet.',
     })}
-    <p class="hint">Leads first seen in the last 24 hours, until the sink had them: from when leadsync saw them, and from when they were created. Leads that were there before leadsync first listed their source are left out, and so are those that a sink got by a later backfill.</p>
+    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes leads that already existed when leadsync first listed their source, and backfills.</p>
   </section>`;
 }
 
@@ -162,7 +161,7 @@ function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
     ],
     rows: sinks,
     key: ({ sink }) => `sink-${sink}`,
-    empty: 'No sink is configured: leads are listed, and go nowhere.',
+    empty: 'No sink is configured, so leads are recorded but not delivered.',
   });
 }
 
@@ -178,8 +177,8 @@ function sourceTable({ sources }: Overview, now: Date): VNode {
           html` <small>${source.error}</small>`,
         ],
       },
-      { label: 'Polled', of: (source) => ago(source.last_poll_at, now), number: true },
-      { label: 'Complete', of: (source) => ago(source.last_success_at, now), number: true },
+      { label: 'Last polled', of: (source) => ago(source.last_poll_at, now), number: true },
+      { label: 'Last complete', of: (source) => ago(source.last_success_at, now), number: true },
       { label: 'Listed', of: (source) => printCount(source.leads_listed), number: true },
       { label: 'Leads known', of: ({ leads }) => printCount(leads), number: true },
       { label: 'Rejected', of: (source) => printCount(source.leads_rejected), number: true },

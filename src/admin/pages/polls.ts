@@ -11,7 +11,7 @@ import { emptyText, pageRequest, pager } from './parts/pager.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 
-/** The page of the polls, with what each found. */
+/** Adds the page of polls and their results. */
 export const addPolls: AddPage = (app, site) => {
   app.get('/polls', (request, reply) =>
     showList(site, request, reply, {
@@ -42,7 +42,7 @@ function toGone(source: string | undefined): Content {
   );
 }
 
-const words = { noMatch: 'No poll matches.', noneYet: 'No poll has begun yet.' };
+const words = { noMatch: 'No poll matches.', noneYet: 'No poll has started yet.' };
 
 const fields: readonly Field[] = [
   { name: 'source', label: 'Source' },
@@ -59,21 +59,21 @@ const columns: readonly Column<PollRow>[] = [
   { label: 'Started', of: (poll) => moment(poll.started_at) },
   { label: 'Status', of: ({ status }) => badge(status) },
   {
-    label: 'Took',
+    label: 'Duration',
     of: (poll) => (poll.duration_ms === null ? '–' : printSpan(poll.duration_ms)),
     number: true,
   },
   { label: 'Listed', of: (poll) => printCount(poll.leads_listed), number: true },
-  { label: 'New', of: (poll) => some(poll.leads_new), number: true },
-  { label: 'Changed', of: (poll) => some(poll.leads_changed), number: true },
-  { label: 'Rejected', of: (poll) => some(poll.leads_rejected), number: true },
+  { label: 'New', of: (poll) => highlight(poll.leads_new), number: true },
+  { label: 'Changed', of: (poll) => highlight(poll.leads_changed), number: true },
+  { label: 'Rejected', of: (poll) => highlight(poll.leads_rejected), number: true },
   { label: 'Size', of: ({ bytes }) => (bytes === 0 ? '–' : printBytes(bytes)), number: true },
   { label: 'HTTP', of: (poll) => poll.http_status ?? '–', number: true },
   { label: 'Error', of: ({ error }) => error && html`<bdi>${error}</bdi>`, text: true },
 ];
 
-/** Most polls find nothing: what they found stands out. */
-function some(count: number) {
+/** Highlights a count above 0, because most polls find nothing. */
+function highlight(count: number) {
   return count === 0 ? html`<span class="none">0</span>` : html`<strong>${printCount(count)}</strong>`;
 }
 

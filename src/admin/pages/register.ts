@@ -15,7 +15,7 @@ import { type PageParts, Site } from './parts/site.ts';
 import { addPolls } from './polls.ts';
 import { addSinks } from './sinks.ts';
 
-/** What a page may load and where it may send something: from and to here alone, and nothing that stands in the page itself. */
+/** Lets a page load files from, and send forms to, this server only. Forbids inline scripts and styles. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -32,15 +32,15 @@ const addPages = [
   addConfiguration,
 ] as const;
 
-/** What the login needs of the pages: it is open to strangers, and they are not. */
+/** The part of the pages that the login uses, which needs no credential. */
 export interface RegisteredPages {
-  /** Answers with the page that asks for the token. Its assets, under `/assets/`, are for everybody. */
+  /** Sends the login page. Its assets, under `/assets/`, need no credential either. */
   sendLogin(reply: FastifyReply, page: LoginPage): FastifyReply;
 }
 
 /**
- * Adds the pages, and what they load, to a server. Who may see them, and that a change comes from a page of this
- * server, is the server's to check before.
+ * Adds the pages and their assets to a server. The server itself authenticates clients and checks the origin of changes before a page
+ * is called.
  */
 export function registerPages(app: FastifyInstance, parts: PageParts): RegisteredPages {
   const assetAddress = serveAssets(app);
@@ -53,10 +53,10 @@ export function registerPages(app: FastifyInstance, parts: PageParts): Registere
     });
     for (const addPage of addPages) addPage(scope, site);
   });
-  app.decorate('errorPage', async (request: FastifyRequest, reply: FastifyReply, refusal: RequestError) => {
+  app.decorate('errorPage', async (request: FastifyRequest, reply: FastifyReply, error: RequestError) => {
     protect(reply);
-    const failure = failureFor(refusal);
-    // Nobody is told how leadsync is who has not shown that they may ask.
+    const failure = failureFor(error);
+    // An anonymous client must not see the state of leadsync, which every other page shows.
     if (actor.getStore()) return site.fail(request, reply, failure);
     return site.send(reply, publicFailurePage(assetAddress, failure), failure.status);
   });
@@ -66,7 +66,7 @@ export function registerPages(app: FastifyInstance, parts: PageParts): Registere
   };
 }
 
-/** Forms repeat fields (the rows that were selected), and are longer than what the API is sent. */
+/** Parses forms. They repeat fields (one for each selected row) and are longer than the bodies of the API. */
 function readForms(scope: FastifyInstance): void {
   if (scope.hasContentTypeParser(FORM)) scope.removeContentTypeParser(FORM);
   scope.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES }, (_request, body, done) =>

@@ -13,7 +13,7 @@ import { ago, moment } from './parts/moment.ts';
 import type { Notice } from './parts/notice.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from './parts/site.ts';
 
-/** The page of the sinks, with what can be done about each. */
+/** Adds the page of sinks and their actions. */
 export const addSinks: AddPage = (app, site) => {
   app.get('/sinks', async (request, reply) => {
     const sinks = await site.operations.sinks();
@@ -28,7 +28,7 @@ export const addSinks: AddPage = (app, site) => {
 
 function body(sinks: readonly SinkOverview[], now: Date, asTyped: Site['asTyped']): Content {
   if (sinks.length === 0)
-    return html`<p class="empty">No sink is configured. Add one under <code>sinks:</code> in the configuration and reload it.</p>`;
+    return html`<p class="empty">No sink is configured. Add one under <code>sinks:</code> in the configuration, then reload it.</p>`;
   return html`<div class="cards">${sinks.map((sink) => card(sink, now, asTyped))}</div>`;
 }
 
@@ -36,7 +36,7 @@ function card(sink: SinkOverview, now: Date, asTyped: Site['asTyped']): VNode {
   const name = sink.sink;
   return html`<section class="card" id=${`sink-${name}`}>
     <h2>${name} <small>${sink.type}</small> ${badge(sink.state)}</h2>
-    ${said(sink, asTyped)}
+    ${explanation(sink, asTyped)}
     <dl class="facts">
       ${fact('Pending', linked(sink, 'pending'))}
       ${fact('Retrying', printCount(sink.retrying))}
@@ -51,21 +51,21 @@ function card(sink: SinkOverview, now: Date, asTyped: Site['asTyped']): VNode {
   </section>`;
 }
 
-/** Why it is as it is, and what becomes of its leads meanwhile. */
-function said({ state, reason, since }: SinkOverview, asTyped: Site['asTyped']): Content {
+/** Explains the state of a sink and what happens to its leads. */
+function explanation({ state, reason, since }: SinkOverview, asTyped: Site['asTyped']): Content {
   const when = since && html` since ${moment(since)}`;
   const why = reason && html`: <bdi>${reason}</bdi>`;
   switch (state) {
     case 'healthy':
       return null;
     case 'held':
-      return html`<p class="said">Held${when}${why} Its leads wait, no attempts are used up, and one probe at a time finds out whether it is back.</p>`;
+      return html`<p class="said">Held${when}${why} Its leads wait without using up attempts, and single probes test whether the destination works again.</p>`;
     case 'paused':
-      return html`<p class="said">Paused${when}${why} Its leads wait until it is resumed.</p>`;
+      return html`<p class="said">Paused${when}${why} Its leads wait until you resume it.</p>`;
     case 'disabled':
-      return html`<p class="said">Disabled in the configuration. Its leads wait until it is enabled.</p>`;
+      return html`<p class="said">Disabled in the configuration. Its leads wait until you enable it.</p>`;
     case 'orphaned':
-      return html`<p class="said">No longer in the configuration. What it is owed is kept until it is back, or until ${markup(asTyped('`leadsync forget`'))} gives it up.</p>`;
+      return html`<p class="said">No longer in the configuration. Its pending deliveries are kept until you add it again, or until ${markup(asTyped('`leadsync forget`'))} skips them.</p>`;
   }
 }
 
@@ -90,11 +90,11 @@ function buttons(sink: SinkOverview): Content {
   ];
 }
 
-/** What can be done about a sink: the question first, and then the deed. */
+/** An action on a sink, with its confirmation. */
 interface Action {
   readonly name: 'pause' | 'resume' | 'test' | 'retry';
-  ask(sink: SinkOverview): Omit<Confirmation, 'back'>;
-  /** Undefined: there is no such sink. */
+  confirmation(sink: SinkOverview): Omit<Confirmation, 'back'>;
+  /** Returns undefined if the sink is unknown. */
   act(site: Site, sink: string, fields: URLSearchParams): Promise<Notice | undefined>;
 }
 
@@ -102,32 +102,32 @@ const MAX_REASON = 200;
 
 const pause: Action = {
   name: 'pause',
-  ask: ({ sink, pending }) => ({
+  confirmation: ({ sink, pending }) => ({
     title: `Pause ${sink}`,
     question: `Pause ${sink}?`,
-    consequences: `Nothing is brought to it until it is resumed, over restarts too. Its leads wait and are kept${pending > 0 ? `: ${printCount(pending)} now` : ''}.`,
+    consequences: `leadsync delivers nothing to it until you resume it, even after a restart. Its leads wait${pending > 0 ? `: ${printCount(pending)} now` : ''}.`,
     confirmLabel: 'Pause',
-    form: html`<p class="field"><label for="reason">Why? It is shown wherever the sink is.</label>
+    form: html`<p class="field"><label for="reason">Reason (shown wherever the sink is shown)</label>
       <input id="reason" name="reason" required maxlength=${MAX_REASON} autocomplete="off" autofocus /></p>`,
   }),
   act: async (site, sink, fields) => {
     const reason = fields.get('reason')?.trim() ?? '';
     if (reason === '' || reason.length > MAX_REASON)
-      return bad(`${sink} was not paused: say why, in at most ${MAX_REASON} characters.`);
+      return bad(`${sink} was not paused: enter a reason of at most ${MAX_REASON} characters.`);
     if (!(await site.operations.pause(sink, reason))) return undefined;
-    return good(`${sink} is paused. Its leads wait until it is resumed.`);
+    return good(`${sink} is paused. Its leads wait until you resume it.`);
   },
 };
 
 const resume: Action = {
   name: 'resume',
-  ask: ({ sink, state, pending }) => ({
+  confirmation: ({ sink, state, pending }) => ({
     title: state === 'held' ? `Try ${sink} now` : `Resume ${sink}`,
     question: state === 'held' ? `Try ${sink} now?` : `Resume ${sink}?`,
     consequences:
       pending > 0
-        ? `${countOf(pending, 'lead that waits goes', 'leads that wait go')} out to it at once.`
-        : 'No lead waits for it.',
+        ? `leadsync delivers ${countOf(pending, 'pending lead')} to it immediately.`
+        : 'It has no pending leads.',
     confirmLabel: state === 'held' ? 'Try now' : 'Resume',
   }),
   act: async (site, sink) => ((await site.operations.resume(sink)) ? good(`${sink} is resumed.`) : undefined),
@@ -135,10 +135,10 @@ const resume: Action = {
 
 const test: Action = {
   name: 'test',
-  ask: ({ sink }) => ({
+  confirmation: ({ sink }) => ({
     title: `Test ${sink}`,
     question: `Send ${sink} a test event?`,
-    consequences: 'The receiver gets one event that is clearly marked as a test. No lead is sent.',
+    consequences: 'The receiver gets one event that is marked as a test. No lead is sent.',
     confirmLabel: 'Send it',
   }),
   act: async (site, sink) => {
@@ -146,15 +146,15 @@ const test: Action = {
     if (result === undefined) return undefined;
     const took = printSpan(result.duration_ms);
     return result.arrived
-      ? good(`${sink} took the test event in ${took}. ${result.what}`)
-      : bad(`${sink} did not take the test event (${took}). ${result.what}`);
+      ? good(`${sink} accepted the test event in ${took}. ${result.what}`)
+      : bad(`${sink} did not accept the test event (${took}). ${result.what}`);
   },
 };
 
 const retry: Action = {
   name: 'retry',
-  ask: ({ sink, dead }) => {
-    const title = `Retry the dead of ${sink}`;
+  confirmation: ({ sink, dead }) => {
+    const title = `Retry dead deliveries of ${sink}`;
     if (dead === 0)
       return {
         title,
@@ -166,13 +166,13 @@ const retry: Action = {
       title,
       question: `Retry ${words} of ${sink}?`,
       consequences:
-        'They are due at once, under the same ids. Each was given up for a reason: see whether it is gone.',
+        'They are due immediately, under the same idempotency keys. Fix the reasons for which they were given up first.',
       confirmLabel: `Retry ${words}`,
     };
   },
   act: async (site, sink) => {
     const count = await site.operations.retry({ sink, state: 'dead' });
-    if (count === 0) return bad(`Nothing was retried: ${sink} has no dead deliveries any more.`);
+    if (count === 0) return bad(`Nothing was retried: ${sink} no longer has dead deliveries.`);
     return good(`${countOf(count, 'delivery')} of ${sink} ${count === 1 ? 'is' : 'are'} due now.`);
   },
 };
@@ -189,7 +189,7 @@ function addAction(app: FastifyInstance, site: Site, action: Action): void {
     }
     const sink = (await site.operations.sinks()).find((one) => one.sink === name);
     if (sink === undefined) return unknown(site, request, reply, name);
-    return site.confirm(request, reply, { ...action.ask(sink), back: '/sinks' });
+    return site.confirm(request, reply, { ...action.confirmation(sink), back: '/sinks' });
   });
 }
 
@@ -197,7 +197,7 @@ function unknown(site: Site, request: FastifyRequest, reply: FastifyReply, sink:
   return site.fail(request, reply, {
     title: 'No such sink',
     what: `The configuration in force has no sink ${sink}.`,
-    next: 'It may have been removed or renamed by a reload: see Sinks.',
+    next: 'A reload may have removed or renamed it; see the page Sinks.',
     status: 404,
   });
 }

@@ -17,10 +17,8 @@ describe('Overview', () => {
   test('says in one sentence whether it is well, what is wrong, and what to do next', async () => {
     const { page, go, faults } = await openReader(browser);
     await go('/');
-    await expect
-      .poll(() => page.locator('h1').textContent())
-      .toBe('2 things are wrong, and 1 thing wants a look.');
-    expect(await page.locator('.troubles li').allTextContents()).toEqual([
+    await expect.poll(() => page.locator('h1').textContent()).toBe('2 critical problems and 1 warning.');
+    expect(await page.locator('.problems li').allTextContents()).toEqual([
       expect.stringMatching(
         /^Critical The sink warehouse .*held for 38 min.*See whether PostgreSQL runs.*Show sink warehouse/s,
       ),
@@ -39,7 +37,7 @@ describe('Overview', () => {
     expect(faults).toEqual([]);
   });
 
-  test('tells of each export how it is, in words, and a trouble leads to its row', async () => {
+  test('tells of each export how it is, in words, and a problem leads to its row', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/');
     await page.getByRole('link', { name: 'Show export lake' }).click();
@@ -55,8 +53,8 @@ describe('Overview', () => {
         /^lake failed 3 times in a row: The storage .*ECONNREFUSED\)\. s3:\/\/acme-leads\/leadsync\/ every 1 h 3 h 30 min ago 61 40 kB /,
       ),
       expect.stringMatching(/^changes made \/srv\/leads\/changes every 15 min 11 min ago no rows 312 B /),
-      'archive running being made at this moment /mnt/archive every 7 d never – – –',
-      expect.stringMatching(/^weekly-\S+ new none was made yet \S+ daily at 23:30 \(UTC\) never – – /),
+      'archive running running now /mnt/archive every 7 d never – – –',
+      expect.stringMatching(/^weekly-\S+ new no run yet \S+ daily at 23:30 \(UTC\) never – – /),
     ]);
     operations.exports = operations.exports.map((one) => ({
       ...one,
@@ -76,7 +74,7 @@ describe('Overview', () => {
   test('its title and icon tell the state from afar', async () => {
     const { page, go, operations } = await openReader(browser);
     await go('/');
-    expect(await page.title()).toBe('3 troubles · Overview · leadsync');
+    expect(await page.title()).toBe('3 problems · Overview · leadsync');
     expect(await page.locator('#icon').getAttribute('href')).toContain('critical-');
     operations.troubles = [];
     await expect.poll(() => page.title(), { timeout: 30_000 }).toBe('Overview · leadsync');
@@ -117,13 +115,13 @@ describe('Leads', () => {
     await go('/leads');
     expect(await page.locator('.empty').textContent()).toContain('No source has listed a lead yet');
     await go('/leads?lead=abc&since=yesterday');
-    expect(await main(page).textContent()).toContain('see the fields that are marked');
-    expect(await main(page).textContent()).toContain('Id is a number of at most 19 digits.');
+    expect(await main(page).textContent()).toContain('see the marked fields');
+    expect(await main(page).textContent()).toContain('Id must be a number of at most 19 digits.');
     expect(await main(page).textContent()).toContain('how long ago');
     expect(await page.getByLabel('Id').inputValue()).toBe('abc');
   });
 
-  test('that a source no longer lists are linked from its trouble, and shown with the time', async () => {
+  test('that a source no longer lists are linked from its problem, and shown with the time', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     operations.troubles = [
       {
@@ -195,13 +193,13 @@ describe('One lead', () => {
       .locator('tr', { hasText: 'warehouse' });
     const cells = async () => (await ofWarehouse.locator('td').allInnerTexts()).map((text) => text.trim());
     expect((await cells()).slice(2, 6)).toEqual([
-      'pending waits: its sink is held',
+      'pending waits: sink is held',
       '1',
       expect.stringMatching(/^22 Nov /),
       '–',
     ]);
     await go('/deliveries?state=pending&sink=warehouse');
-    await page.getByText('waits: its sink is held').first().waitFor();
+    await page.getByText('waits: sink is held').first().waitFor();
     await operations.resume('warehouse');
     await go('/leads/main/48196');
     expect((await cells()).slice(2, 6)).toEqual([
@@ -235,7 +233,7 @@ describe('One lead', () => {
     await go('/leads/main/48196');
     expect(await page.content()).not.toContain('+61');
     await page.getByRole('button', { name: 'Show version 2' }).click();
-    const changed = page.getByRole('table', { name: 'What changed' });
+    const changed = page.getByRole('table', { name: 'Changes' });
     expect((await changed.locator('tbody tr').first().innerText()).split(/\s*\t\s*|\n+/)).toEqual([
       'client_phone_number',
       '+61 400 000 001',
@@ -258,7 +256,7 @@ describe('One lead', () => {
     await go('/leads/main/48196');
     expect(await page.content()).not.toContain('no agent');
     await show(page).click();
-    await page.getByRole('heading', { name: 'What destinations answered' }).waitFor();
+    await page.getByRole('heading', { name: 'Answers of destinations' }).waitFor();
     const said = await page.locator('.answers li').innerText();
     expect(said.replace(/\s+/g, ' ')).toMatch(
       /crm: refused HTTP 422 \{"error":"no agent for Ada Example"\}$/,
@@ -272,7 +270,7 @@ describe('One lead', () => {
     await show(page).click();
     await page.getByText('Ada Example').first().waitFor();
     operations.deliveryRows = [];
-    await page.getByText('This lead is owed to no sink').waitFor();
+    await page.getByText('There are no deliveries: no sink').waitFor();
     expect(await page.getByText('Ada Example').count()).toBeGreaterThan(0);
     expect(operations.actions).toHaveLength(1);
   });
@@ -284,9 +282,9 @@ describe('One lead', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
     await notice(page).getByText('The delivery is due now').waitFor();
     await page.locator('tr', { hasText: 'crm' }).getByRole('button', { name: 'Replay…' }).click();
-    expect(await page.getByRole('dialog').innerText()).toContain('Send lead 48196 to crm once more?');
+    expect(await page.getByRole('dialog').innerText()).toContain('Send lead 48196 to crm again?');
     await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
-    await notice(page).getByText('1 delivery is owed to crm once more.').waitFor();
+    await notice(page).getByText('1 delivery to crm was added.').waitFor();
     expect(operations.actions).toEqual([
       expect.stringMatching(/^retry \{"delivery":"crm:main:48196:1:[0-9a-f]+"\}: 1$/),
       'replay crm main 48196',
@@ -297,7 +295,7 @@ describe('One lead', () => {
   test('that no source has listed is said to be unknown', async () => {
     const { page, go } = await openReader(browser);
     await go('/leads/main/999');
-    expect(await main(page).textContent()).toContain('Source main has never listed a lead 999.');
+    expect(await main(page).textContent()).toContain('Source main never listed a lead 999.');
   });
 });
 
@@ -315,7 +313,7 @@ describe('Deliveries', () => {
   test('those selected are retried, with their number in the question', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/deliveries?state=dead');
-    const selected = page.getByRole('button', { name: 'Retry the selected…' });
+    const selected = page.getByRole('button', { name: 'Retry selected…' });
     expect(await selected.isDisabled()).toBe(true);
     await page.getByRole('checkbox', { name: 'Select lead' }).nth(0).check();
     await page.getByRole('checkbox', { name: 'Select lead' }).nth(2).check();
@@ -388,14 +386,14 @@ describe('Sinks', () => {
       await page.getByRole('button', { name: 'Send it' }).click();
     };
     await test();
-    await notice(page).getByText('crm took the test event in 143 ms. It answered 204.').waitFor();
+    await notice(page).getByText('crm accepted the test event in 143 ms. It answered 204.').waitFor();
     operations.testResult = {
       arrived: false,
       duration_ms: 15_000,
       what: 'It did not answer. See whether it runs.',
     };
     await test();
-    await notice(page).getByText('crm did not take the test event (15 s). It did not answer.').waitFor();
+    await notice(page).getByText('crm did not accept the test event (15 s). It did not answer.').waitFor();
     expect(await notice(page).getAttribute('role')).toBe('alert');
   });
 

@@ -116,7 +116,7 @@ test('what an answer says is text, in the notice that tells it', async () => {
     await go('/sinks');
     await page.locator('#sink-crm').getByRole('button', { name: 'Test…' }).click();
     await page.getByRole('button', { name: 'Send it' }).click();
-    await page.locator('main .notice').getByText('did not take the test event').waitFor();
+    await page.locator('main .notice').getByText('did not accept the test event').waitFor();
     expect(await missing(page, [what])).toEqual([]);
     await expectHarmless(page, faults, what);
   }

@@ -57,20 +57,20 @@ describe('every page', () => {
 
 describe('bad input', () => {
   test.each([
-    ['/leads?lead=9999999999999999999999', 'Id is a number of at most 19 digits.'],
-    ['/leads?since=2026-13-45', 'First seen, or gone, since is how long ago'],
-    ['/leads?since=999999w', 'First seen, or gone, since is how long ago'],
+    ['/leads?lead=9999999999999999999999', 'Id must be a number of at most 19 digits.'],
+    ['/leads?since=2026-13-45', 'First seen or gone since must be an age'],
+    ['/leads?since=999999w', 'First seen or gone since must be an age'],
     ['/deliveries?state=lost', 'State is one of pending, delivered, dead, skipped.'],
     ['/polls?status=great', 'Status is one of running'],
-    ['/leads?since=2026-02-30', 'First seen, or gone, since is how long ago'],
-    ['/deliveries?state=dead&state=pending', 'State was given more than once.'],
+    ['/leads?since=2026-02-30', 'First seen or gone since must be an age'],
+    ['/deliveries?state=dead&state=pending', 'State is there more than once.'],
     [
       '/deliveries?stat=dead',
-      'there is no filter <bdi>stat</bdi> here. There are: sink, state, lead, source, since, until.',
+      'Unknown filter: <bdi>stat</bdi>. This page has: sink, state, lead, source, since, until.',
     ],
-    ['/deliveries?stat=', 'there is no filter <bdi>stat</bdi> here.'],
-    ['/leads?lead=48196&limit=5&Source=main', 'there are no filters <bdi>limit, Source</bdi> here.'],
-    ['/polls?%3Cb%3E=1', 'there is no filter <bdi>&lt;b></bdi> here. There are: source, status.'],
+    ['/deliveries?stat=', 'Unknown filter: <bdi>stat</bdi>.'],
+    ['/leads?lead=48196&limit=5&Source=main', 'Unknown filters: <bdi>limit, Source</bdi>.'],
+    ['/polls?%3Cb%3E=1', 'Unknown filter: <bdi>&lt;b></bdi>. This page has: source, status.'],
   ])('%s is answered by 400 and why, and by no row', async (path, why) => {
     const answer = await ask(path);
     const html = await answer.text();
@@ -107,7 +107,7 @@ describe('bad input', () => {
     async (path) => {
       const answer = await ask(path);
       expect(answer.status).toBe(404);
-      expect(await answer.text()).toContain('Look for the id under Leads');
+      expect(await answer.text()).toContain('Search for the id under Leads');
     },
   );
 
@@ -137,8 +137,8 @@ describe('bad input', () => {
     const answer = await ask('/sinks');
     const html = await answer.text();
     expect(answer.status).toBe(500);
-    expect(html).toContain('This failed inside leadsync.');
-    expect(html).toContain('<title>1 trouble · That did not work · leadsync</title>');
+    expect(html).toContain('leadsync failed with an internal error.');
+    expect(html).toContain('<title>1 problem · Request failed · leadsync</title>');
     expect(html).not.toContain('ada@example.com');
   });
 });
@@ -150,8 +150,8 @@ describe('actions', () => {
     ['/sinks/crm/test', 'Send crm a test event?'],
     ['/sinks/crm/retry', 'Retry 3 dead deliveries of crm?'],
     ['/configuration/reload', 'in force?'],
-    ['/leads/main/48196/replay?sink=crm', 'Send lead 48196 to crm once more?'],
-    ['/leads/main/48196/retry?delivery=x', 'again now?'],
+    ['/leads/main/48196/replay?sink=crm', 'Send lead 48196 to crm again?'],
+    ['/leads/main/48196/retry?delivery=x', 'Retry this delivery of lead 48196 now?'],
   ])('%s asks first, and does nothing until it is answered', async (path, question) => {
     const answer = await post(path);
     expect(answer.status).toBe(200);

@@ -71,7 +71,7 @@ test('rows stay as they are while some are selected, and go on after', async () 
   await box.check();
   const asked = requestsOf(page);
   operations.deliveryRows = [];
-  expect(await page.locator('.selecting').innerText()).toContain('1 selected. Rows stay as they are');
+  expect(await page.locator('.selecting').innerText()).toContain('1 selected. Updates pause');
   await page.waitForTimeout(600); // several times as long as a page waits between two questions
   expect(asked()).toBe(0);
   expect(await box.isChecked()).toBe(true);
@@ -119,13 +119,13 @@ test('leadsync that fails or does not answer is said to do so, until it answers 
   const { page, go, operations } = reader;
   await go('/sinks');
   operations.failure = new Error('ada@example.com');
-  await page.getByText('leadsync answers with an error. What you see is from').waitFor();
+  await page.getByText('leadsync answers with an error. This page shows the state at').waitFor();
   expect(await page.getByText('48,190').count()).toBe(1);
   expect(await page.content()).not.toContain('ada@example.com');
   operations.failure = undefined;
   await page.locator('#offline').waitFor({ state: 'hidden' });
   await page.route('**/sinks', (route) => route.abort());
-  await page.getByText('leadsync does not answer. What you see is from').waitFor();
+  await page.getByText('leadsync does not answer. This page shows the state at').waitFor();
   await page.unroute('**/sinks');
   await page.locator('#offline').waitFor({ state: 'hidden' });
 });

@@ -38,7 +38,7 @@ test('selected deliveries are retried without scripts', async () => {
   const { page, go, operations } = await openReader(browser, { context });
   await go('/deliveries?state=dead');
   await page.getByRole('checkbox', { name: 'Select lead' }).first().check();
-  await page.getByRole('button', { name: 'Retry the selected…' }).click();
+  await page.getByRole('button', { name: 'Retry selected…' }).click();
   await page.getByRole('button', { name: 'Retry 1 selected delivery' }).click();
   await page.getByText('1 delivery is due now.').waitFor();
   expect(operations.actions).toHaveLength(1);
@@ -47,7 +47,7 @@ test('selected deliveries are retried without scripts', async () => {
 test('none selected is said, and nothing is done', async () => {
   const { page, go, operations } = await openReader(browser, { context });
   await go('/deliveries?state=dead');
-  await page.getByRole('button', { name: 'Retry the selected…' }).click();
+  await page.getByRole('button', { name: 'Retry selected…' }).click();
   await page.getByText('Nothing was retried: no row was selected.').waitFor();
   expect(operations.actions).toEqual([]);
 });

@@ -1,32 +1,32 @@
-/** The addresses of pages, made in one place: names go in as they are and come out encoded. */
+/** Builds the addresses of pages, and percent-encodes names. */
 
-/** Where one lead is shown. */
+/** Returns the address of a lead's page. */
 export function leadAddress(source: string, lead: string): string {
   return `/leads/${encoded(source)}/${encoded(lead)}`;
 }
 
-/** Where the leads are shown that a source no longer lists. */
+/** Returns the address of the list of leads that a source no longer lists. */
 export function goneAddress(source: string): string {
   return withQuery('/leads', { listing: 'gone', source });
 }
 
-/** Where a sink stands among the sinks. */
+/** Returns the address of a sink's card on the page of sinks. */
 export function sinkAddress(sink: string): string {
   return `/sinks#sink-${encoded(sink)}`;
 }
 
-/** Where a form posts to that does something with a sink. */
+/** Returns the address to which the form of a sink's action posts. */
 export function sinkAction(sink: string, action: 'pause' | 'resume' | 'test' | 'retry'): string {
   return `/sinks/${encoded(sink)}/${action}`;
 }
 
-/** An address with those parameters that have a value. */
+/** Returns an address with the parameters that have a value. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
-  const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+  const present = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  return present.length === 0 ? path : `${path}?${new URLSearchParams(present)}`;
 }
 
-/** Half of a character has no address. */
+/** Replaces lone surrogates first, because `encodeURIComponent` throws on them. */
 function encoded(name: string): string {
   return encodeURIComponent(name.toWellFormed());
 }

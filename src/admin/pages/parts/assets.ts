@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { isBuilt, packageRoot } from '../../../platform/process/package-root.ts';
 
-/** Everything that a page loads, shipped inside: scripts and styles of our own and of two libraries, and the icon's states. */
+/** Every file that a page loads. All are part of the install, so pages work without internet access. */
 const files = {
   'pages.css': asset('pages.css'),
   'theme.js': asset('theme.js'),
@@ -19,7 +19,7 @@ const files = {
   'uplot.css': import.meta.resolve('uplot/dist/uPlot.min.css'),
 };
 
-/** What a page calls an asset. The address is another for each content: `serveAssets` gives it. */
+/** Name of an asset. `serveAssets` returns its address, which changes with its content. */
 export type AssetName = keyof typeof files;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -30,13 +30,13 @@ const TYPES: Readonly<Record<string, string>> = {
 
 interface Asset {
   readonly name: AssetName;
-  /** Holds a part of the content's hash: another content has another address, so it may be kept for ever. */
+  /** Address with a part of the content's hash, so that browsers can cache the asset for ever. */
   readonly address: string;
   readonly type: string;
   readonly body: Buffer;
 }
 
-/** Reads every asset and serves it. Gives the address of each. @throws Error when one is missing in this install */
+/** Reads and serves every asset. Returns a function from name to address. @throws Error if an asset is missing in this install */
 export function serveAssets(app: FastifyInstance): (name: AssetName) => string {
   const assets = new Map(
     Object.entries(files).map(([name, url]) => [name, readAsset(name as AssetName, url)]),

@@ -1,10 +1,10 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 
-type Mood = 'good' | 'calm' | 'warning' | 'bad';
+type Tone = 'good' | 'calm' | 'warning' | 'bad';
 
-/** How each state is to be taken: sinks', exports', deliveries', polls' and attempts'. A word that is not here is calm. */
-const MOODS: Readonly<Record<string, Mood>> = {
+/** Tone of each state of sinks, exports, deliveries, polls and attempts. Other states are calm. */
+const TONES: Readonly<Record<string, Tone>> = {
   healthy: 'good',
   held: 'bad',
   paused: 'warning',
@@ -19,7 +19,7 @@ const MOODS: Readonly<Record<string, Mood>> = {
   unavailable: 'warning',
 };
 
-/** A state as a word with a colour; the word is enough. */
+/** Returns a state as a coloured label. The word alone carries the meaning. */
 export function badge(state: string): VNode {
-  return html`<span class=${`badge ${MOODS[state] ?? 'calm'}`}>${state}</span>`;
+  return html`<span class=${`badge ${TONES[state] ?? 'calm'}`}>${state}</span>`;
 }

@@ -2,25 +2,25 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Content } from './content.ts';
 
-/** A question before something that has consequences. */
+/** A question that the reader must confirm before an action. */
 export interface Confirmation {
-  /** What is about to be done: `Retry deliveries`. */
+  /** Title of the page: `Retry deliveries`. */
   readonly title: string;
   /** `Retry 1,240 deliveries?` */
   readonly question: string;
-  /** What follows from it. */
+  /** Effect of the action. */
   readonly consequences: Content;
-  /** What the button says that does it; nothing: it cannot be done, and the consequences say why. */
+  /** Label of the button that confirms. Undefined if the action is not possible; `consequences` then says why. */
   readonly confirmLabel?: string | undefined;
-  /** What comes along with the answer. */
+  /** Hidden fields of the form. */
   readonly fields?: readonly (readonly [name: string, value: string])[];
-  /** What is to be filled in. */
+  /** Visible fields of the form. */
   readonly form?: Content;
-  /** The page to go back to. */
+  /** Address of the page that Cancel leads to. */
   readonly back: string;
 }
 
-/** The question as a form; also what a dialog takes out of the page. */
+/** Returns the question as a form. The dialog extracts it from the page by its id. */
 export function confirmationForm(
   action: string,
   { question, consequences, confirmLabel, fields = [], form, back }: Confirmation,
@@ -39,14 +39,14 @@ export function confirmationForm(
   </section>`;
 }
 
-/** A button that asks before it does something: in a dialog, or without scripts on a page of its own. */
+/** Returns a button that asks for confirmation: in a dialog, or on a separate page without JavaScript. */
 export function confirmButton(action: string, label: string, more: { primary?: boolean } = {}): VNode {
   return html`<form method="post" action=${action}>
     <button class=${more.primary ? 'primary' : undefined} ...${dialogAttributes(action)}>${label}</button>
   </form>`;
 }
 
-/** Lets a button show the answer in the dialog. */
+/** Returns the attributes with which a button opens the question in the dialog. */
 export function dialogAttributes(action: string): Record<string, string> {
   return {
     'hx-post': action,

@@ -1,30 +1,30 @@
 import type { RequestError } from '../../contract/request-error.ts';
 import type { Failure } from './site.ts';
 
-/** A refusal as a page tells it: where its own words are for programs, in words for whoever reads pages. */
+/** Returns the error page of an error. Replaces texts that are written for clients of the API. */
 export function failureFor({ status, code, message, hint }: RequestError): Failure {
-  return { title: TITLES[status] ?? OTHER_TITLE, what: message, next: hint, status, ...WORDS[code] };
+  return { title: TITLES[status] ?? OTHER_TITLE, what: message, next: hint, status, ...PAGE_TEXTS[code] };
 }
 
 const TITLES: Readonly<Record<number, string>> = {
-  400: 'That could not be read',
-  403: 'Not from there',
-  404: 'Not there',
-  413: 'Too large',
-  421: 'Not under this name',
-  429: 'Too many tries',
+  400: 'Bad request',
+  403: 'Forbidden',
+  404: 'Not found',
+  413: 'Request too large',
+  421: 'Wrong host name',
+  429: 'Too many requests',
 };
-const OTHER_TITLE = 'That did not work';
+const OTHER_TITLE = 'Request failed';
 
-const WORDS: Readonly<Record<string, Omit<Failure, 'status'>>> = {
+const PAGE_TEXTS: Readonly<Record<string, Omit<Failure, 'status'>>> = {
   'nothing-here': {
-    title: 'No such page',
-    what: 'There is nothing at this address.',
-    next: 'The menu above leads to every page. `/api/v1/openapi.json` describes the API.',
+    title: 'Page not found',
+    what: 'There is no page at this address.',
+    next: 'Use the menu, or see `/api/v1/openapi.json` for the API.',
   },
   'wrong-method': {
-    title: 'Not in this way',
-    what: 'Nothing was done: this address is not asked in this way.',
-    next: 'Go back to the page, and use its buttons.',
+    title: 'Method not allowed',
+    what: 'Nothing was done: this address does not support the method of the request.',
+    next: 'Go back to the page and use its buttons.',
   },
 };

@@ -5,47 +5,52 @@ import type { z } from 'zod';
 import { momentOf } from '../../../platform/time/moment.ts';
 import type { Content } from './content.ts';
 
-/** A field of a filter's form. */
+/** A field of a filter form. */
 export interface Field {
   readonly name: string;
   readonly label: string;
-  /** One of these, with the words for each; else any text. */
+  /** Allowed values with their labels. Undefined if the field takes any text. */
   readonly choices?: readonly (readonly [value: string, label: string])[];
-  /** A time: how long ago, or a date. */
+  /** Whether the field is a time: an age or a date. */
   readonly time?: boolean;
   readonly number?: boolean;
 }
 
-/** What a reader has filtered by: as it was written, as it is meant, and what is wrong with it. */
+/** A filter from an address: its input, its parsed form and its faults. */
 export interface ParsedFilter<Filter> {
-  readonly given: Readonly<Record<string, string>>;
-  /** Undefined when something is wrong. */
+  /** Text of each filled field. */
+  readonly input: Readonly<Record<string, string>>;
+  /** Undefined if the input is not valid. */
   readonly filter: Filter | undefined;
+  /** Fault of each invalid field. */
   readonly faults: Readonly<Record<string, string>>;
-  /** What the address names and no field is. */
+  /** Parameters of the address that are not fields. */
   readonly unknown: readonly string[];
-  /** The page after this cursor. */
+  /** Cursor of the page. */
   readonly after: string | undefined;
 }
 
-/** What an address may name beside the fields. */
+/** Parameter that is not a field: the cursor. */
 const PAGING = 'after';
 
-/** Reads a filter from an address. Empty fields are as good as absent. A name that is unknown, or there twice, is a mistake: left out, it would show more than was meant. */
+/**
+ * Reads a filter from an address. Ignores empty fields. An unknown or repeated parameter is a fault, because ignoring it would show more
+ * rows than the reader meant.
+ */
 export function readFilter<Filter>(
   query: URLSearchParams,
   fields: readonly Field[],
   schema: z.ZodType<Filter>,
   now: Date,
 ): ParsedFilter<Filter> {
-  const given: Record<string, string> = {};
+  const input: Record<string, string> = {};
   const values: Record<string, string> = {};
   const faults: Record<string, string> = {};
   for (const { name, label, time } of fields) {
     const [text, ...more] = query.getAll(name).map((one) => one.trim());
-    if (more.length > 0) faults[name] = `${label} was given more than once.`;
+    if (more.length > 0) faults[name] = `${label} is there more than once.`;
     if (!text) continue;
-    given[name] = text;
+    input[name] = text;
     values[name] = time ? (momentOf(text, now)?.toISOString() ?? text) : text;
   }
   const result = schema.safeParse(values);
@@ -55,23 +60,23 @@ export function readFilter<Filter>(
   const unknown = [...new Set(query.keys())].filter((name) => !known.has(name));
   const isReadable = unknown.length === 0 && Object.keys(faults).length === 0;
   const after = query.get(PAGING) ?? undefined;
-  return { given, filter: isReadable ? result.data : undefined, faults, unknown, after };
+  return { input, filter: isReadable ? result.data : undefined, faults, unknown, after };
 }
 
-/** The query of a request's address. */
+/** Returns the query of a request. */
 export function queryOf(request: FastifyRequest): URLSearchParams {
   return new URL(request.url, 'http://localhost').searchParams;
 }
 
-/** The form of a filter: it is sent by GET, so that the address says what is shown. */
+/** Returns the form of a filter. The form uses GET, so that the address holds the filter. */
 export function filterForm(
   action: string,
   fields: readonly Field[],
-  { given, faults, unknown }: ParsedFilter<unknown>,
+  { input, faults, unknown }: ParsedFilter<unknown>,
 ): VNode {
-  const filtered = Object.keys(given).length > 0 || unknown.length > 0;
+  const filtered = Object.keys(input).length > 0 || unknown.length > 0;
   return html`<form class="filter" method="get" action=${action} role="search" data-filter>
-    ${fields.map((field) => fieldOf(field, given[field.name] ?? '', faults[field.name]))}
+    ${fields.map((field) => fieldOf(field, input[field.name] ?? '', faults[field.name]))}
     <p class="buttons">
       <button class="primary">Show</button>
       ${filtered && html`<a class="button" href=${action}>Show all</a>`}
@@ -79,20 +84,20 @@ export function filterForm(
   </form>`;
 }
 
-/** What stands in the place of rows when a filter cannot be understood. */
+/** Returns the text that replaces the rows if the filter is not valid. */
 export function faultsOf({ faults, unknown }: ParsedFilter<unknown>, fields: readonly Field[]): Content {
   if (unknown.length > 0) return unknownOf(unknown, fields);
-  const marked = Object.keys(faults).length === 1 ? 'the field that is marked' : 'the fields that are marked';
-  return html`<p class="empty">Nothing is shown, because the filter cannot be read: see ${marked}.</p>`;
+  const marked = Object.keys(faults).length === 1 ? 'the marked field' : 'the marked fields';
+  return html`<p class="empty">The filter is not valid: see ${marked}.</p>`;
 }
 
 function unknownOf(unknown: readonly string[], fields: readonly Field[]): Content {
-  const none = unknown.length === 1 ? 'there is no filter' : 'there are no filters';
+  const label = unknown.length === 1 ? 'Unknown filter' : 'Unknown filters';
   const names = fields.map(({ name }) => name).join(', ');
-  return html`<p class="empty">Nothing is shown, because ${none} <bdi>${unknown.join(', ')}</bdi> here. There are: ${names}.</p>`;
+  return html`<p class="empty">${label}: <bdi>${unknown.join(', ')}</bdi>. This page has: ${names}.</p>`;
 }
 
-/** What stands there when a filter asks for what does not exist. */
+/** Returns the text that replaces the rows if the filter names something unknown. */
 export function errorText({ message, hint }: { readonly message: string; readonly hint: string }): Content {
   return html`<p class="empty">${message} ${hint}</p>`;
 }
@@ -117,14 +122,14 @@ function fieldOf(field: Field, value: string, fault: string | undefined): VNode 
   </p>`;
 }
 
-/** The choices and the one that was made, though it is none of them. */
+/** Returns the choices, and the current value if it is not among them. */
 function choiceList(choices: NonNullable<Field['choices']>, value: string) {
   const known = value === '' || choices.some(([choice]) => choice === value);
   return [['', 'any'] as const, ...choices, ...(known ? [] : [[value, value] as const])];
 }
 
 function faultOf({ label, choices, time, number }: Field): string {
-  if (choices) return `${label} is one of ${choices.map(([value]) => value).join(', ')}.`;
-  if (time) return `${label} is how long ago (90m, 12h, 2d), or a date (2026-11-20 or 2026-11-20 10:00).`;
-  return number ? `${label} is a number of at most 19 digits.` : `${label} cannot be read.`;
+  if (choices) return `${label} must be one of ${choices.map(([value]) => value).join(', ')}.`;
+  if (time) return `${label} must be an age (90m, 12h, 2d) or a date (2026-11-20 or 2026-11-20 10:00).`;
+  return number ? `${label} must be a number of at most 19 digits.` : `${label} is not valid.`;
 }

@@ -16,44 +16,45 @@ const pages = [
   ['Configuration', '/configuration'],
 ] as const;
 
-/** A page that the menu names. */
+/** Name of a page in the menu. */
 export type PageName = (typeof pages)[number][0];
 
-/** What a page shows. */
+/** Content of a page. */
 export interface Page {
   readonly title: string;
   readonly name?: PageName;
-  /** What keeps itself up to date while it is looked at. */
+  /** Content that updates itself while the page is visible. */
   readonly live?: Content;
-  /** What stays as it is until the reader goes on: forms, and what was asked for. */
+  /** Content above the live part that does not update, such as a filter form. */
   readonly above?: Content;
+  /** Content below the live part that does not update. */
   readonly still?: Content;
-  /** The address that the live part is asked for again at; that of the request when absent. */
+  /** Address from which the live part is updated. Defaults to that of the request. */
   readonly address?: string;
   readonly chart?: boolean;
-  /** The live part begins with a heading of its own. */
+  /** Whether the live part contains the heading. */
   readonly ownHeading?: boolean;
   readonly status?: number;
 }
 
 /**
- * What stands around a page, as of one request. At `address` the live part is asked for again; a `signedIn` reader can
- * log out.
+ * Surroundings of a page for one request. The live part is updated from `address`; a reader with a session (`canLogOut`) gets a button
+ * to log out.
  */
 export interface Frame {
   readonly assetAddress: (name: AssetName) => string;
   readonly refreshMs: number;
-  readonly signedIn: boolean;
-  readonly troubles: Overview['troubles'];
+  readonly canLogOut: boolean;
+  readonly problems: Overview['troubles'];
   readonly address: string;
   readonly notice: Notice | undefined;
 }
 
 type State = 'well' | 'warning' | 'critical';
 
-/** A whole document around a page. */
+/** Returns the complete document of a page. */
 export function layout(page: Page, frame: Frame): VNode {
-  const state = stateOf(frame.troubles);
+  const state = stateOf(frame.problems);
   return html`<html lang="en">
     ${head(titleOf(page, frame), frame.assetAddress, state, page.chart)}
     <body>
@@ -75,7 +76,7 @@ export function layout(page: Page, frame: Frame): VNode {
   </html>`;
 }
 
-/** The head of every document, the one of the login too. */
+/** Returns the head of a document. */
 export function head(
   title: string,
   assetAddress: Frame['assetAddress'],
@@ -100,17 +101,17 @@ export function head(
 
 const HTMX = JSON.stringify({ includeIndicatorCSS: false, history: false, defaultTimeout: 10_000 });
 
-function titleOf({ title }: Page, { troubles }: Frame): string {
-  const state = troubles.length === 0 ? [] : [countOf(troubles.length, 'trouble')];
+function titleOf({ title }: Page, { problems }: Frame): string {
+  const state = problems.length === 0 ? [] : [countOf(problems.length, 'problem')];
   return [...state, title, 'leadsync'].join(' · ');
 }
 
-function stateOf(troubles: Overview['troubles']): State {
-  if (troubles.some(({ severity }) => severity === 'critical')) return 'critical';
-  return troubles.length > 0 ? 'warning' : 'well';
+function stateOf(problems: Frame['problems']): State {
+  if (problems.some(({ severity }) => severity === 'critical')) return 'critical';
+  return problems.length > 0 ? 'warning' : 'well';
 }
 
-function header({ name }: Page, { signedIn }: Frame): VNode {
+function header({ name }: Page, { canLogOut }: Frame): VNode {
   return html`<header>
     <a class="brand" href="/">leadsync</a>
     <nav aria-label="Pages">${pages.map(
@@ -119,20 +120,20 @@ function header({ name }: Page, { signedIn }: Frame): VNode {
     )}</nav>
     <div class="tools">
       <button id="theme" type="button" class="quiet" hidden></button>
-      ${signedIn && html`<form method="post" action="/logout"><button class="quiet">Log out</button></form>`}
+      ${canLogOut && html`<form method="post" action="/logout"><button class="quiet">Log out</button></form>`}
     </div>
   </header>`;
 }
 
-/** How leadsync is, on every page but the one that says it at length; a script draws the icon from it. */
-function stateLine({ name }: Page, { troubles, assetAddress }: Frame, state: State): VNode {
-  const said = name === 'Overview' || state === 'well';
-  return html`<p id="state" class="state" data-state=${state} data-icon=${assetAddress(`${state}.svg`)} hidden=${said}>
-    ${!said && html`<a href="/">${countOf(troubles.length, 'trouble')}</a> ${markup(troubles[0]?.what ?? '')}`}
+/** Returns the number of problems and the first one, hidden on the overview, which lists all. A script sets the icon from it. */
+function stateLine({ name }: Page, { problems, assetAddress }: Frame, state: State): VNode {
+  const hidden = name === 'Overview' || state === 'well';
+  return html`<p id="state" class="state" data-state=${state} data-icon=${assetAddress(`${state}.svg`)} hidden=${hidden}>
+    ${!hidden && html`<a href="/">${countOf(problems.length, 'problem')}</a> ${markup(problems[0]?.what ?? '')}`}
   </p>`;
 }
 
-/** What htmx asks for again; an answer that is an error leaves what is there. */
+/** Returns the attributes with which htmx updates the live part. An error response leaves the part unchanged. */
 function liveAttributes({ address, refreshMs }: Frame): Record<string, string> {
   return {
     'hx-get': address,

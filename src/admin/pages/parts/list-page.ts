@@ -16,8 +16,8 @@ import type { PageName } from './layout.ts';
 import type { Site } from './site.ts';
 
 /**
- * A page of rows that a filter narrows. A RequestError of `rows` below 500 is shown in their place; the form at `path` stays
- * above it.
+ * A page that lists the rows of a filter. If `rows` rejects with a RequestError below status 500, its text replaces the rows below the
+ * form.
  */
 export interface ListPage<Filter, Row> {
   readonly name: PageName;
@@ -28,7 +28,7 @@ export interface ListPage<Filter, Row> {
   readonly body: (filtered: ParsedFilter<Filter>, rows: Rows<Row>) => Content;
 }
 
-/** Answers with the rows that a filter means. One that cannot be read, or means nothing there is, is given back with the reason. */
+/** Sends the page with the rows that match the filter. An invalid filter returns to its form, with the fault. */
 export async function showList<Filter, Row>(
   site: Site,
   request: FastifyRequest,

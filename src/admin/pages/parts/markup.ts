@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import type { Content } from './content.ts';
 import { moment } from './moment.ts';
 
-/** A text of leadsync's own: what is to be typed stands between backticks, and times are the reader's to read. */
+/** Renders a text of leadsync: text between backticks as code, and ISO times in the reader's time zone. */
 export function markup(text: string): Content {
   return text.split(MARKS).map((part) => {
     if (part.length > 2 && part.startsWith('`') && part.endsWith('`'))

@@ -4,7 +4,7 @@ import { moment } from './moment.ts';
 
 type Waiting = Pick<DeliveryRow, 'sink' | 'next_attempt_at'>;
 
-/** Why a delivery that is due waits all the same: while its sink takes nothing, it goes nowhere. Undefined when that is not so. */
+/** Returns why a due delivery still waits: the state of its sink. Undefined if the sink is healthy or the delivery is not due. */
 export function waitReason(
   { sink: name, next_attempt_at }: Waiting,
   sinks: readonly Pick<SinkOverview, 'sink' | 'state'>[],
@@ -12,10 +12,10 @@ export function waitReason(
 ): string | undefined {
   const sink = sinks.find((one) => one.sink === name);
   if (!sink || sink.state === 'healthy' || !isDue(next_attempt_at, now)) return undefined;
-  return `waits: its sink is ${sink.state}`;
+  return `waits: sink is ${sink.state}`;
 }
 
-/** When a delivery is attempted next, as far as its sink takes anything. */
+/** Returns when the next attempt of a delivery is due. */
 export function nextAttempt({ next_attempt_at }: Waiting, now: Date): Content {
   return isDue(next_attempt_at, now) ? 'due now' : moment(next_attempt_at);
 }

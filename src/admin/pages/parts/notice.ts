@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isHttps } from '../../http/proxies.ts';
 
-/** What came of an action, in one or two sentences, for the page that is shown next. */
+/** Result of an action, in one or two sentences, which the next page shows. */
 export interface Notice {
   readonly kind: 'good' | 'bad';
   readonly text: string;
-  /** What else there is to say, a line each. */
+  /** Details, one per line. */
   readonly lines?: readonly string[];
 }
 
@@ -15,20 +15,20 @@ const LASTS_SECONDS = 30;
 /** Browsers drop a cookie of more than 4,096 bytes, its attributes included. */
 const MAX_BYTES = 3_500;
 
-/** Hands a notice to the page that is asked for next. A cookie, so that no link can put words into our mouth. */
+/** Leaves a notice for the next page. It uses a cookie rather than the address, so that a link cannot forge a notice. */
 export function leaveNotice(reply: FastifyReply, { kind, text, lines = [] }: Notice): void {
-  const told: string[] = [];
+  const fittingLines: string[] = [];
   let left = MAX_BYTES;
   for (const line of [text, ...lines]) {
     const fitting = shortened(line, left);
     if (fitting === '') break;
-    told.push(fitting);
+    fittingLines.push(fitting);
     left -= encodedBytes(fitting);
   }
-  setCookie(reply, JSON.stringify([kind, ...told]), LASTS_SECONDS);
+  setCookie(reply, JSON.stringify([kind, ...fittingLines]), LASTS_SECONDS);
 }
 
-/** The notice that was left for this page; it is shown once. */
+/** Returns the notice that the previous page left, and removes it. */
 export function takeNotice(request: FastifyRequest, reply: FastifyReply): Notice | undefined {
   const value = COOKIE.exec(request.headers.cookie ?? '')?.[1];
   if (value === undefined) return undefined;
@@ -41,7 +41,7 @@ function readNotice(value: string): Notice | undefined {
     const [kind, text, ...lines] = JSON.parse(decodeURIComponent(value)) as unknown[];
     return { kind: kind === 'good' ? 'good' : 'bad', text: String(text), lines: lines.map(String) };
   } catch {
-    return undefined; // not one of ours
+    return undefined; // another program's cookie, or a damaged one
   }
 }
 
@@ -52,7 +52,7 @@ function shortened(text: string, bytes: number): string {
   return fitting;
 }
 
-/** As the cookie will have it, quotes and escapes of JSON included. */
+/** Returns the size in the cookie, with JSON's quotes and escapes. */
 function encodedBytes(text: string): number {
   return encodeURIComponent(JSON.stringify(text)).length;
 }

@@ -6,31 +6,31 @@ import type { ParsedFilter } from './filters.ts';
 
 const ROWS = 50;
 
-/** Which rows a filter's address asks for. */
+/** Returns the page of rows that a filter's address selects. */
 export function pageRequest({ after }: ParsedFilter<unknown>): PageRequest {
   return { limit: ROWS, after };
 }
 
-/** The ways to older rows and back to the newest. */
+/** Returns the links to older rows and to the newest; null if all rows are on this page. */
 export function pager(
   path: string,
-  { given, after }: ParsedFilter<unknown>,
+  { input, after }: ParsedFilter<unknown>,
   { next }: Page<unknown>,
 ): VNode | null {
   if (after === undefined && next === null) return null;
   return html`<nav class="pager" aria-label="More rows">
-    ${after !== undefined && html`<a class="button" rel="first" href=${withQuery(path, given)}>Newest</a>`}
-    ${next !== null && html`<a class="button" rel="next" href=${withQuery(path, { ...given, after: next })}>Older</a>`}
+    ${after !== undefined && html`<a class="button" rel="first" href=${withQuery(path, input)}>Newest</a>`}
+    ${next !== null && html`<a class="button" rel="next" href=${withQuery(path, { ...input, after: next })}>Older</a>`}
   </nav>`;
 }
 
-/** What a page without rows says: nothing yet, no match, or none among those that were looked through so far. */
+/** Returns the text of a page without rows: none yet, no match, or no match in the part that was searched so far. */
 export function emptyText(
-  { given, after }: ParsedFilter<unknown>,
+  { input, after }: ParsedFilter<unknown>,
   { next }: Page<unknown>,
   words: { readonly noMatch: string; readonly noneYet: string },
 ): string {
-  if (next !== null) return 'None among the newest. Older ones may match: go on looking.';
-  if (after !== undefined) return 'There are no older ones.';
-  return Object.keys(given).length > 0 ? words.noMatch : words.noneYet;
+  if (next !== null) return 'No match so far. Older rows may match: select Older.';
+  if (after !== undefined) return 'There are no older rows.';
+  return Object.keys(input).length > 0 ? words.noMatch : words.noneYet;
 }

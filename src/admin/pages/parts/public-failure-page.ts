@@ -5,7 +5,7 @@ import { head } from './layout.ts';
 import { markup } from './markup.ts';
 import type { Failure } from './site.ts';
 
-/** Says that something is not answered, to somebody of whom nobody knows whether they may ask: it says nothing of leadsync. */
+/** Returns an error page for a client without a credential. Unlike other pages, it does not show the state of leadsync. */
 export function publicFailurePage(
   assetAddress: (name: AssetName) => string,
   { title, what, next }: Failure,

@@ -12,36 +12,36 @@ import { leaveNotice, type Notice, takeNotice } from './notice.ts';
 import { renderDocument } from './render-document.ts';
 
 /**
- * What the server hands to all pages. Its `operations` note in the audit log what is revealed or done, before it is.
+ * What the server hands to all pages. Its `operations` record each reveal and each action in the audit log first.
  */
 export interface PageParts {
-  /** Its overview is asked for with every page, whose title and icon tell the state. */
+  /** Operations of the pages. Every page calls `overview`, because its title and icon show the state. */
   readonly operations: Operations;
-  /** Who asks: `session` when it can be ended, for which there is a button then. */
+  /** Returns the client's kind of credential. Pages show a button to log out for `session`. */
   readonly who: () => string;
-  /** Rewrites the commands in a text into what its readers can type. Absent: texts stay as they are. */
+  /** Rewrites each `leadsync …` command in a text into the form that works in this install. Texts stay unchanged if absent. */
   readonly asTyped?: (text: string) => string;
-  /** Is told a fault that nobody foresaw. */
+  /** Reports an unexpected error. */
   readonly onFault: (error: unknown) => void;
-  /** How often a page that is looked at brings itself up to date, in ms. */
+  /** Interval at which a visible page updates itself, in ms. */
   readonly refreshMs?: number;
 }
 
-/** In place of what would be told if leadsync could tell it. */
-const UNKNOWN: Overview['troubles'][number] = {
+/** Problem that a page shows if the overview fails. */
+const OVERVIEW_FAILED: Overview['troubles'][number] = {
   severity: 'warning',
   about: null,
-  what: 'How leadsync is could not be found out.',
-  next: '`leadsync status` and its log say more.',
+  what: 'The state of leadsync is unknown.',
+  next: 'Run `leadsync status`, and see the log.',
 };
 
 const REFRESH_MS = 5_000;
 
-/** What all pages are made with: the frame around them, the way on after an action, and the question before it. */
+/** Sends pages: the layout, the confirmation before an action, the notice after it, and errors. */
 export class Site {
   readonly operations: Operations;
   readonly who: PageParts['who'];
-  /** Rewrites the commands in a text into what its readers can type. */
+  /** Rewrites each `leadsync …` command in a text into the form that works in this install. */
   readonly asTyped: (text: string) => string;
   readonly #parts: PageParts;
   readonly #assetAddress: (name: AssetName) => string;
@@ -54,50 +54,50 @@ export class Site {
     this.asTyped = parts.asTyped ?? ((text) => text);
   }
 
-  /** Answers with a page. */
+  /** Sends a page. */
   async show(request: FastifyRequest, reply: FastifyReply, page: Page): Promise<FastifyReply> {
     const overview = await this.#overview();
     const frame = {
       assetAddress: this.#assetAddress,
       refreshMs: this.#parts.refreshMs ?? REFRESH_MS,
-      signedIn: this.who() === 'session',
-      troubles: overview?.troubles ?? [UNKNOWN],
+      canLogOut: this.who() === 'session',
+      problems: overview?.troubles ?? [OVERVIEW_FAILED],
       address: page.address ?? request.url,
-      // The notice is for the page itself; a live update would take it away unread.
+      // A live update must not consume the notice before the reader sees it.
       notice: request.headers['hx-request'] === undefined ? takeNotice(request, reply) : undefined,
     };
     return this.send(reply, layout(page, frame), page.status);
   }
 
-  /** Undefined when it cannot be had at the moment: a page that can be shown is shown all the same. */
+  /** Returns undefined if the overview fails, so that the rest of the page is still shown. */
   async #overview(): Promise<Overview | undefined> {
     try {
       return await this.operations.overview();
     } catch (error) {
-      // Whoever wants to know why asks for the overview itself, which refuses in so many words.
+      // The overview page itself shows the reason.
       if (!(error instanceof RequestError)) this.#parts.onFault(error);
       return undefined;
     }
   }
 
-  /** Answers with a document. */
+  /** Sends a document. */
   send(reply: FastifyReply, document: VNode, status = 200): FastifyReply {
     return reply.code(status).type('text/html; charset=utf-8').send(renderDocument(document));
   }
 
-  /** Asks whether to go on; the answer comes back to the same address, with `sure`. */
+  /** Asks the reader to confirm. The form posts to the same address, with the field `sure`. */
   confirm(request: FastifyRequest, reply: FastifyReply, confirmation: Confirmation): Promise<FastifyReply> {
     const still = confirmationForm(request.url, confirmation);
     return this.show(request, reply, { title: confirmation.title, still, address: confirmation.back });
   }
 
-  /** Goes on to a page after an action, and says there what came of it (RFC 9110, section 15.4.4). */
+  /** Redirects to a page after an action, and shows the result there (RFC 9110, section 15.4.4). */
   done(reply: FastifyReply, to: string, notice: Notice): FastifyReply {
     leaveNotice(reply, notice);
     return reply.redirect(to, 303);
   }
 
-  /** Answers that something does not exist, or did not work. */
+  /** Sends an error page. */
   fail(request: FastifyRequest, reply: FastifyReply, { title, what, next, status }: Failure) {
     const still = html`<section id="ask" class="failure"><p>${markup(this.asTyped(what))}</p><p>${markup(this.asTyped(next))}</p></section>`;
     return this.show(request, reply, { title, still, status, address: '/' });
@@ -105,8 +105,7 @@ export class Site {
 }
 
 /**
- * Why there is no page, for its reader: `what` and `next` are whole sentences, marked as `marked` reads them; `status`
- * is HTTP's.
+ * Content of an error page. `what` and `next` are whole sentences in the syntax of `markup`; `status` is the HTTP status.
  */
 export interface Failure {
   readonly title: string;
@@ -118,12 +117,12 @@ export interface Failure {
 /** Adds the routes of a page. */
 export type AddPage = (app: FastifyInstance, site: Site) => void;
 
-/** A parameter of the address. */
+/** Returns a parameter of the path. */
 export function paramOf(request: FastifyRequest, name: string): string {
   return (request.params as Record<string, string>)[name] ?? '';
 }
 
-/** What a form sent, each field as often as it was there. */
+/** Returns the fields of a form, which may repeat. */
 export function fieldsOf(request: FastifyRequest): URLSearchParams {
   return request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
 }

@@ -2,30 +2,30 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Content } from './content.ts';
 
-/** A column: what stands above it, and in it for a row. */
+/** A column of a table: its heading and its cells. */
 export interface Column<Row> {
   readonly label: string;
   readonly of: (row: Row) => Content;
-  /** What stands above it instead of the label. */
+  /** Replaces the label in the heading. */
   readonly heading?: Content;
-  /** Numbers are set flush right. */
+  /** Whether cells are aligned right. */
   readonly number?: boolean;
-  /** May be broken anywhere: text by strangers, of any length. */
+  /** Whether cells may break anywhere: for text of any length from outside. */
   readonly text?: boolean;
 }
 
 interface TableOptions<Row> {
-  /** What it is a table of, for those who do not see it. */
+  /** Name of the table for screen readers. */
   readonly name: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** Names a row for ever: a live update finds the reader's selection and focus again by it. */
+  /** Returns a permanent id of a row, with which a live update keeps the reader's selection and focus. */
   readonly key: (row: Row) => string;
-  /** What a reader is told when there are no rows. */
+  /** Text in place of a table without rows. */
   readonly empty: Content;
 }
 
-/** A table that becomes a list of cards on a phone, where each cell says its column's name. */
+/** Returns a table. On a phone it becomes a list of cards, in which each cell shows its column's name. */
 export function table<Row>({ name, columns, rows, key, empty }: TableOptions<Row>): VNode {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   return html`<table aria-label=${name}>
