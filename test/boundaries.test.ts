@@ -147,10 +147,9 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['leads', 'platform', 'sinks/webhook', 'telemetry'],
     doors: [
       'alerts.ts',
-      'arrivals.ts',
-      'book.ts',
+      'arrival-model.ts',
+      'alert-tracker.ts',
       'condition.ts',
-      'open-destination.ts',
       'destination.ts',
       'notice.ts',
       'options.ts',

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { type Files, writeFileDurably } from '../platform/files/files.ts';
-import type { Entry } from './book.ts';
+import type { Entry } from './alert-tracker.ts';
 import { CONDITIONS } from './condition.ts';
 import type { Notice } from './notice.ts';
 
 /** What is kept over a restart: what is wrong and who was told, and what has not been sent yet, by destination. */
-export interface Kept {
+export interface AlertState {
   readonly entries: readonly Entry[];
   readonly waiting: Readonly<Record<string, readonly Notice[]>>;
 }
@@ -42,7 +42,7 @@ const kept = z.object({
   ),
 });
 
-const NOTHING: Kept = { entries: [], waiting: {} };
+const NOTHING: AlertState = { entries: [], waiting: {} };
 
 /**
  * Keeps the state of the alerts in a file beside the ledger, and not inside it: what is told first of all is that the ledger
@@ -60,14 +60,14 @@ export class AlertFile {
   }
 
   /** What was kept; nothing when there is no file, or one that another version or a crash left unreadable. */
-  async read(): Promise<Kept> {
+  async read(): Promise<AlertState> {
     try {
       const text = await this.#files.read(this.#path);
       if (text === undefined) return NOTHING;
       const { entries, waiting } = kept.parse(JSON.parse(text.toString('utf8')));
       return {
         entries: entries.map((entry) => ({ ...ABSENT, ...entry })),
-        waiting: waiting as Kept['waiting'],
+        waiting: waiting as AlertState['waiting'],
       };
     } catch {
       return NOTHING; // alerts that begin anew are better than none
@@ -75,7 +75,7 @@ export class AlertFile {
   }
 
   /** Writes what has changed, behind what is being written. @throws Node's error of the step that failed */
-  write(state: Kept): Promise<void> {
+  write(state: AlertState): Promise<void> {
     const text = JSON.stringify(state);
     const written = this.#writing.then(() => this.#write(text));
     this.#writing = written.catch(() => undefined); // its caller hears of it; the next one has its own try

@@ -1,12 +1,11 @@
 import type { Files } from '../platform/files/files.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
-import { AlertFile, type Kept } from './alert-file.ts';
-import { Book, type Judged } from './book.ts';
+import { AlertFile, type AlertState } from './alert-file.ts';
+import { AlertTracker, type Evaluation } from './alert-tracker.ts';
 import type { Notice } from './notice.ts';
-import { openDestination } from './open-destination.ts';
-import type { AlertOptions } from './options.ts';
-import { Outbox, type Sent } from './outbox.ts';
+import { type AlertOptions, openDestination } from './options.ts';
+import { Outbox, type SendResult } from './outbox.ts';
 
 /** What the alerts work with. `file` is theirs alone: of the processes on a data directory, one has alerts. */
 export interface AlertParts {
@@ -27,17 +26,17 @@ export class Alerts {
   readonly #parts: AlertParts;
   readonly #file: AlertFile;
   readonly #stopping = new AbortController();
-  readonly #book: Book;
+  readonly #tracker: AlertTracker;
   #options: AlertOptions | undefined;
   #outboxes: ReadonlyMap<string, Outbox> = new Map();
   /** By destination: what an earlier process has not sent. */
-  readonly #left: Kept['waiting'];
+  readonly #left: AlertState['waiting'];
   #unkept: string | undefined;
 
-  private constructor(parts: AlertParts, file: AlertFile, { entries, waiting }: Kept) {
+  private constructor(parts: AlertParts, file: AlertFile, { entries, waiting }: AlertState) {
     this.#parts = parts;
     this.#file = file;
-    this.#book = new Book(entries);
+    this.#tracker = new AlertTracker(entries);
     this.#left = waiting;
   }
 
@@ -48,10 +47,10 @@ export class Alerts {
   }
 
   /** Takes how every condition is at a moment, sends what is due by the options in force, and keeps what has changed. */
-  async take(judged: readonly Judged[], at: Date, options: AlertOptions): Promise<void> {
+  async take(judged: readonly Evaluation[], at: Date, options: AlertOptions): Promise<void> {
     this.#configure(options);
     const { asTyped = (text) => text } = this.#parts;
-    const taken = this.#book.take(judged, at);
+    const taken = this.#tracker.take(judged, at);
     const notices = taken.map((notice) => ({
       ...notice,
       what: asTyped(notice.what),
@@ -97,7 +96,7 @@ export class Alerts {
     return outbox ?? new Outbox(destination, clock, this.#left[name]);
   }
 
-  #report(to: string, sent: Sent): void {
+  #report(to: string, sent: SendResult): void {
     const { emit } = this.#parts;
     if (sent.ok) emit({ type: 'alert-sent', to, notices: sent.notices });
     else emit({ type: 'alert-unsent', to, reason: sent.reason, hint: sent.hint, retryInMs: sent.retryInMs });
@@ -109,7 +108,7 @@ export class Alerts {
   async #keep(): Promise<void> {
     const waiting = Object.fromEntries([...this.#outboxes].map(([name, outbox]) => [name, outbox.waiting]));
     try {
-      await this.#file.write({ entries: this.#book.entries, waiting });
+      await this.#file.write({ entries: this.#tracker.entries, waiting });
       this.#unkept = undefined;
     } catch (error) {
       const code = String((error as { code?: unknown }).code ?? 'unknown');

@@ -4,15 +4,15 @@ import type { Message } from './notice.ts';
 
 /** Where notices go. Made without opening a connection. */
 export interface Destination {
-  /** Sends one message. @throws DestinationFailed */
+  /** Sends one message. @throws DestinationError */
   send(message: Message, signal: AbortSignal): Promise<void>;
-  /** Proves that a message could be sent, without sending one. @throws DestinationFailed */
+  /** Proves that a message could be sent, without sending one. @throws DestinationError */
   check(signal: AbortSignal): Promise<void>;
 }
 
 /** A message did not arrive, or nobody knows whether it did. In plain words, without any secret. */
-export class DestinationFailed extends Error {
-  override readonly name = 'DestinationFailed';
+export class DestinationError extends Error {
+  override readonly name = 'DestinationError';
   /** What the operator can do next. */
   readonly hint: string;
 

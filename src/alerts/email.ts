@@ -3,7 +3,7 @@ import { codeOf } from '../platform/failures/error-code.ts';
 import { isLoopback } from '../platform/http/loopback.ts';
 import { secret } from '../platform/options/option-types.ts';
 import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
-import { DestinationFailed, defineDestination } from './destination.ts';
+import { DestinationError, defineDestination } from './destination.ts';
 import { type Message, subjectOf, textOf } from './notice.ts';
 import { TIMEOUT_MS } from './post.ts';
 
@@ -69,7 +69,7 @@ async function reach(
   try {
     await withinDeadline(WHOLE_MS, signal, () => use(transport));
   } catch (cause) {
-    throw new DestinationFailed(...wordsOf(cause, url), cause);
+    throw new DestinationError(...wordsOf(cause, url), cause);
   } finally {
     transport.close();
   }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { duration } from '../platform/options/option-types.ts';
+import type { Clock } from '../platform/time/clock.ts';
 import type { Condition, Limits } from './condition.ts';
+import type { Destination, DestinationType } from './destination.ts';
 import { destinationTypes } from './registry.ts';
 
 const LONGEST_MS = 30 * 86_400_000;
@@ -90,4 +92,11 @@ export function alertOptions(name: z.ZodString) {
 export interface AlertOptions {
   readonly to: Readonly<Record<string, z.output<typeof destination>>>;
   readonly when: Limits;
+}
+
+/** Opens a configured destination. No connection is made yet. */
+export function openDestination({ type, ...options }: AlertOptions['to'][string], clock: Clock): Destination {
+  const found: DestinationType | undefined = destinationTypes.find((one) => one.type === type);
+  if (!found) throw new Error(`no destination has the type ${type}`);
+  return found.open(options, clock);
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../platform/time/clock.ts';
-import { type Destination, DestinationFailed } from './destination.ts';
+import { type Destination, DestinationError } from './destination.ts';
 import type { Message, Notice } from './notice.ts';
 
 /** What begins together is told together: so long the first notice waits for others, in ms. */
@@ -13,7 +13,7 @@ const LONGEST_PAUSE_MS = 3_600_000;
 const MOST_WAITING = 100;
 
 /** What became of a message. */
-export type Sent =
+export type SendResult =
   | { readonly ok: true; readonly notices: number }
   | { readonly ok: false; readonly reason: string; readonly hint: string; readonly retryInMs: number };
 
@@ -61,7 +61,7 @@ export class Outbox {
   }
 
   /** Sends what is due, unless a message is under way. Never waits for the destination: `done` is told what became of it. */
-  pump(signal: AbortSignal, done: (sent: Sent) => void): void {
+  pump(signal: AbortSignal, done: (sent: SendResult) => void): void {
     const [first] = this.#waiting;
     if (this.#sending || !first || signal.aborted) return;
     const now = this.#clock.now();
@@ -74,7 +74,7 @@ export class Outbox {
     });
   }
 
-  async #send(message: Message, signal: AbortSignal, done: (sent: Sent) => void): Promise<void> {
+  async #send(message: Message, signal: AbortSignal, done: (sent: SendResult) => void): Promise<void> {
     try {
       await this.#destination.send(message, signal);
       this.#waiting = this.#waiting.filter((notice) => !message.notices.includes(notice));
@@ -86,7 +86,7 @@ export class Outbox {
       const retryInMs = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS);
       this.#failures += 1;
       this.#notBeforeMs = this.#clock.monotonicMs() + retryInMs;
-      const known = error instanceof DestinationFailed;
+      const known = error instanceof DestinationError;
       const reason = known ? error.message : 'The message could not be sent, for a fault in leadsync.';
       done({ ok: false, reason, hint: known ? error.hint : 'Please report it.', retryInMs });
     }

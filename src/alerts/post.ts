@@ -1,12 +1,12 @@
 import { networkFailure } from '../platform/failures/network-failure.ts';
 import { userAgent } from '../platform/process/version.ts';
 import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
-import { DestinationFailed } from './destination.ts';
+import { DestinationError } from './destination.ts';
 
 /** As long as a destination may take, in ms, its answer included. */
 export const TIMEOUT_MS = 15_000;
 
-/** Posts JSON, and takes any 2xx for an answer that says yes. The address's path is a secret. @throws DestinationFailed */
+/** Posts JSON, and takes any 2xx for an answer that says yes. The address's path is a secret. @throws DestinationError */
 export async function postJson(
   url: URL,
   body: string,
@@ -25,10 +25,10 @@ export async function postJson(
     return answer.statusCode;
   });
   if (status >= 200 && status < 300) return;
-  throw new DestinationFailed(`${url.origin} answered ${status}.`, hintFor(status));
+  throw new DestinationError(`${url.origin} answered ${status}.`, hintFor(status));
 }
 
-/** Asks for nothing, to see whether anybody answers in HTTP at all. @throws DestinationFailed */
+/** Asks for nothing, to see whether anybody answers in HTTP at all. @throws DestinationError */
 export async function reachServer(url: URL, stop: AbortSignal): Promise<void> {
   await reach(url, stop, async (signal) => {
     const { request } = await import('undici');
@@ -47,10 +47,10 @@ async function reach<T>(url: URL, stop: AbortSignal, work: (signal: AbortSignal)
   } catch (cause) {
     if (cause instanceof DeadlinePassed) {
       const what = `${url.origin} did not answer within ${TIMEOUT_MS / 1000} s.`;
-      throw new DestinationFailed(what, 'See whether it hangs.', cause);
+      throw new DestinationError(what, 'See whether it hangs.', cause);
     }
     const { what, hint } = networkFailure(cause);
-    throw new DestinationFailed(`${url.origin} ${what}.`, hint, cause);
+    throw new DestinationError(`${url.origin} ${what}.`, hint, cause);
   }
 }
 

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { DestinationFailed } from '../alerts/destination.ts';
-import { openDestination } from '../alerts/open-destination.ts';
+import { DestinationError } from '../alerts/destination.ts';
+import { openDestination } from '../alerts/options.ts';
 import type { Config, SinkConfig, SourceConfig } from '../config/contract/config.ts';
 import { CarrierUnavailable } from '../delivery/carrier.ts';
 import { ExportFailed } from '../exports/contract/export-failed.ts';
@@ -95,7 +95,7 @@ async function lookAt(
       error instanceof SourceError ||
       error instanceof SinkUnavailable ||
       error instanceof CarrierUnavailable ||
-      error instanceof DestinationFailed ||
+      error instanceof DestinationError ||
       error instanceof ExportFailed ||
       error instanceof DataDirUnusable ||
       error instanceof LedgerError ||

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { DestinationFailed } from '../alerts/destination.ts';
-import { openDestination } from '../alerts/open-destination.ts';
+import { DestinationError } from '../alerts/destination.ts';
+import { openDestination } from '../alerts/options.ts';
 import type { Config } from '../config/contract/config.ts';
 import type { Clock } from '../platform/time/clock.ts';
 
@@ -24,7 +24,7 @@ export async function testAlert(
     await openDestination(to, clock).send(message, signal);
     return { name, ok: true, detail: `A test was sent by ${to.type}, and taken.`, hint: '' };
   } catch (error) {
-    if (!(error instanceof DestinationFailed)) throw error;
+    if (!(error instanceof DestinationError)) throw error;
     return { name, ok: false, detail: error.message, hint: error.hint };
   }
 }

@@ -1,8 +1,9 @@
-import type { Judged, Wrong } from '../alerts/book.ts';
+import type { ActiveCondition, Evaluation } from '../alerts/alert-tracker.ts';
 import type { Condition, Limits } from '../alerts/condition.ts';
 import { countOf, printSpan } from '../platform/text/format.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
-import type { Observed, ObservedExport, ObservedSink, ObservedSource } from './observed.ts';
+import type { Observation, ObservedExport, ObservedSink, ObservedSource } from './observation.ts';
+import { commandInText, type Problem } from './problem.ts';
 import {
   deadLeads,
   failedExport,
@@ -11,8 +12,7 @@ import {
   pausedSink,
   shrunkListing,
   staleConfig,
-} from './problems.ts';
-import { commandInText, type Trouble } from './trouble.ts';
+} from './shared-problems.ts';
 
 /** An alert says since when in a line of its own, and is read later. */
 const LETTER = { command: commandInText };
@@ -29,7 +29,11 @@ const SLOW_LEADS = 3;
 const SLOW_PART = 0.05;
 
 /** Judges every condition that is switched on: one result for each source, sink and export. */
-export function judgeConditions(observed: Observed, names: Names, limits: Limits): readonly Judged[] {
+export function evaluateConditions(
+  observed: Observation,
+  names: ConfiguredNames,
+  limits: Limits,
+): readonly Evaluation[] {
   const apply = <Of>(rules: readonly Rule<Of>[], about: string | undefined, of: Of | undefined) =>
     rules.map((rule) => judgeBy(rule, about, of, observed, limits));
   const each = <Of extends Named>(
@@ -51,7 +55,7 @@ export function judgeConditions(observed: Observed, names: Names, limits: Limits
 }
 
 /** The sources, sinks and exports in force. */
-export interface Names {
+export interface ConfiguredNames {
   readonly sources: readonly string[];
   readonly sinks: readonly string[];
   readonly exports: readonly string[];
@@ -64,18 +68,18 @@ interface Named {
 type Find<Of> = (
   of: Of,
   limitMs: number,
-  observed: Observed,
+  observed: Observation,
   limits: Limits,
-) => Wrong | 'unknown' | undefined;
+) => ActiveCondition | 'unknown' | undefined;
 type Rule<Of> = readonly [condition: Condition, over: string, find: Find<Of>];
 
 function judgeBy<Of>(
   [condition, over, find]: Rule<Of>,
   about: string | undefined,
   of: Of | undefined,
-  observed: Observed,
+  observed: Observation,
   limits: Limits,
-): Judged | undefined {
+): Evaluation | undefined {
   const limitMs = limits[condition];
   if (limitMs === undefined) return undefined;
   const state = of === undefined ? 'unknown' : (find(of, limitMs, observed, limits) ?? 'well');
@@ -126,7 +130,7 @@ const EXPORT: readonly Rule<ObservedExport>[] = [
   ],
 ];
 
-const WHOLE: readonly Rule<Observed>[] = [
+const WHOLE: readonly Rule<Observation>[] = [
   [
     'config_stale',
     'The configuration is valid again, and in force.',
@@ -138,10 +142,10 @@ const WHOLE: readonly Rule<Observed>[] = [
 
 /** What is wrong, and how long it may be so; `since` is told where it is known. */
 function wrong(
-  found: Pick<Trouble, 'what' | 'next'> | undefined,
+  found: Pick<Problem, 'what' | 'next'> | undefined,
   afterMs: number,
   since?: Date,
-): Wrong | undefined {
+): ActiveCondition | undefined {
   return found && { since, afterMs, what: found.what, next: found.next };
 }
 
@@ -157,9 +161,9 @@ function diedLately({ lastDeadAt }: ObservedSink, at: Date): boolean {
 function noPoll(
   { name, overdueSince, lastSuccessAt, failure }: ObservedSource,
   afterMs: number,
-  _observed: Observed,
+  _observed: Observation,
   limits: Limits,
-): Wrong | 'unknown' | undefined {
+): ActiveCondition | 'unknown' | undefined {
   if (!overdueSince) return undefined;
   // One cause, one alert; and an alert that was told before is not over because of it.
   if (isRefused(failure) && limits.source_refused !== undefined) return 'unknown';
@@ -172,7 +176,7 @@ function noPoll(
   return wrong({ what, next }, afterMs);
 }
 
-function silent({ name, silence }: ObservedSource, limitMs: number): Wrong | undefined {
+function silent({ name, silence }: ObservedSource, limitMs: number): ActiveCondition | undefined {
   if (!silence || silence.probability >= IMPLAUSIBLE) return undefined;
   const lengthMs = silence.until.getTime() - silence.since.getTime();
   if (lengthMs < limitMs) return undefined;
@@ -182,7 +186,7 @@ function silent({ name, silence }: ObservedSource, limitMs: number): Wrong | und
   return wrong({ what, next }, 0, silence.since);
 }
 
-function backlogOld(sink: ObservedSink, limitMs: number, { at }: Observed): Wrong | undefined {
+function backlogOld(sink: ObservedSink, limitMs: number, { at }: Observation): ActiveCondition | undefined {
   const { name, health, oldestOwedAt, pending, batchWaitMs } = sink;
   if (!oldestOwedAt || health.heldSince || health.pausedSince) return undefined;
   const ageMs = at.getTime() - oldestOwedAt.getTime();
@@ -192,7 +196,10 @@ function backlogOld(sink: ObservedSink, limitMs: number, { at }: Observed): Wron
   return wrong({ what, next }, DRAINING_MS);
 }
 
-function slow({ name, health, recentMs, batchWaitMs }: ObservedSink, limitMs: number): Wrong | undefined {
+function slow(
+  { name, health, recentMs, batchWaitMs }: ObservedSink,
+  limitMs: number,
+): ActiveCondition | undefined {
   if (health.heldSince || health.pausedSince) return undefined;
   const late = recentMs.filter((ms) => ms > limitMs + batchWaitMs).length;
   if (late < SLOW_LEADS || late <= recentMs.length * SLOW_PART) return undefined;
@@ -201,14 +208,14 @@ function slow({ name, health, recentMs, batchWaitMs }: ObservedSink, limitMs: nu
   return wrong({ what, next }, SLOW_FOR_MS);
 }
 
-function carrierDown({ carrier }: Observed, afterMs: number): Wrong | undefined {
+function carrierDown({ carrier }: Observation, afterMs: number): ActiveCondition | undefined {
   if (carrier === undefined) return undefined;
   const what = `The queue cannot be used; leads are recorded and wait. ${carrier}`;
   const next = '`leadsync check` says what Redis answers. Nothing is lost, even when Redis comes back empty.';
   return wrong({ what, next }, afterMs);
 }
 
-function ledgerFails({ ledger }: Observed, afterMs: number): Wrong | undefined {
+function ledgerFails({ ledger }: Observation, afterMs: number): ActiveCondition | undefined {
   if (!ledger) return undefined;
   const what = `The ledger fails, so nothing is recorded or delivered: ${ledger.reason}`;
   const next = ledger.hint || 'See what leadsync logs, and whether the disk is full.';

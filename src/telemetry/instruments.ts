@@ -5,7 +5,7 @@ export type Labels = Readonly<Record<string, readonly string[]>>;
 
 type Combination = Record<string, string>;
 
-interface Made {
+interface Instrument {
   readonly labels: Labels;
   readonly zero: (combination: Combination) => void;
   readonly remove: (combination: Combination) => void;
@@ -17,7 +17,7 @@ interface Made {
  */
 export class Instruments {
   readonly #registers: Registry[];
-  readonly #made: Made[] = [];
+  readonly #made: Instrument[] = [];
 
   constructor(registry: Registry) {
     this.#registers = [registry];
@@ -67,13 +67,17 @@ export class Instruments {
     this.#forEach(label, value, ({ remove }, combination) => remove(combination));
   }
 
-  #keep<Kind extends Counter | Gauge | Histogram>(made: Kind, labels: Labels, zero: Made['zero']): Kind {
+  #keep<Kind extends Counter | Gauge | Histogram>(
+    made: Kind,
+    labels: Labels,
+    zero: Instrument['zero'],
+  ): Kind {
     for (const combination of combinations(labels)) zero(combination);
     this.#made.push({ labels, zero, remove: (combination) => made.remove(combination) });
     return made;
   }
 
-  #forEach(label: string, value: string, change: (made: Made, combination: Combination) => void): void {
+  #forEach(label: string, value: string, change: (made: Instrument, combination: Combination) => void): void {
     for (const made of this.#made) {
       if (!(label in made.labels)) continue;
       for (const combination of combinations({ ...made.labels, [label]: [value] })) change(made, combination);

@@ -4,7 +4,7 @@ import { blanked } from '../platform/text/printable.ts';
 import type { LogLevel } from './event-kind.ts';
 import type { Event } from './events.ts';
 import { logLine } from './log-line.ts';
-import { ownTime, Repeats, type Time } from './repeats.ts';
+import { processTime, RepeatThrottle, type Time } from './repeat-throttle.ts';
 
 /** Where the log goes: standard error, since standard output is data. Its writes are taken to be synchronous. */
 export interface LogStream {
@@ -39,8 +39,8 @@ export interface Logger {
 }
 
 /** Makes a logger. Each line is handed to the stream before the call returns, so that a crash loses none. */
-export function createLogger({ level, format, stream, time = ownTime }: LoggerOptions): Logger {
-  const repeats = new Repeats(time);
+export function createLogger({ level, format, stream, time = processTime }: LoggerOptions): Logger {
+  const repeats = new RepeatThrottle(time);
   // A reader that went away (EPIPE) must not end the deliveries; there is nobody left to tell.
   stream.on?.('error', () => {});
   const log = pino(

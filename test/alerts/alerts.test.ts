@@ -6,8 +6,8 @@ import { type AlertOptions, alertOptions } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { disk } from '../../src/platform/files/files.ts';
-import { judgeConditions } from '../../src/status/alert-conditions.ts';
-import type { Observed } from '../../src/status/observed.ts';
+import { evaluateConditions } from '../../src/status/alert-conditions.ts';
+import type { Observation } from '../../src/status/observation.ts';
 import { Reported } from '../daemon/joints/fakes.ts';
 import { anObservation, aSink } from '../status/an-observation.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
@@ -58,13 +58,13 @@ class Watch {
       clock.jump(15 * SECOND);
       const names = { sources: [], sinks: ['crm', 'drop', 'warehouse'], exports: [] };
       const observed = this.#observed();
-      await this.#alerts.take(judgeConditions(observed, names, this.options.when), observed.at, this.options);
+      await this.#alerts.take(evaluateConditions(observed, names, this.options.when), observed.at, this.options);
       await this.#alerts.idle();
     }
     return this;
   }
 
-  #observed(): Observed {
+  #observed(): Observation {
     const sinks = ['crm', 'drop', 'warehouse'].map((name) => {
       const heldSince = this.held.get(name);
       return aSink({ name, health: { ...HEALTHY, heldSince, heldReason: heldSince && 'It is down.' } });
@@ -182,7 +182,7 @@ describe('alerts', () => {
       const sink = aSink({ health: { ...HEALTHY, heldSince: at, heldReason: 'It is down.' } });
       const observed = anObservation({ at, sinks: [sink] });
       const names = { sources: [], sinks: ['crm'], exports: [] };
-      await alerts.take(judgeConditions(observed, names, watch.options.when), at, watch.options);
+      await alerts.take(evaluateConditions(observed, names, watch.options.when), at, watch.options);
     };
     await look(watch.clock.now());
     watch.clock.jump(MINUTE);

@@ -1,9 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { DestinationFailed } from '../../src/alerts/destination.ts';
+import { DestinationError } from '../../src/alerts/destination.ts';
 import type { Message, Notice } from '../../src/alerts/notice.ts';
-import { openDestination } from '../../src/alerts/open-destination.ts';
-import { alertOptions } from '../../src/alerts/options.ts';
+import { alertOptions, openDestination } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { freePort } from '../support/servers/server-process.ts';
@@ -52,12 +51,12 @@ async function aMailServer(): Promise<SmtpServer> {
   return server;
 }
 
-async function failureOf(work: Promise<void>): Promise<DestinationFailed> {
+async function failureOf(work: Promise<void>): Promise<DestinationError> {
   const error = await work.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (!(error instanceof DestinationFailed)) throw new Error('it did not fail as foreseen', { cause: error });
+  if (!(error instanceof DestinationError)) throw new Error('it did not fail as foreseen', { cause: error });
   return error;
 }
 

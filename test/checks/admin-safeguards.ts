@@ -80,7 +80,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   {
     name: 'who was told of an alert survives a restart',
     without: 'whoever is told is told again at every restart, until nobody looks any more',
-    file: 'src/alerts/book.ts',
+    file: 'src/alerts/alert-tracker.ts',
     text: 'this.#entries = new Map(told.map((entry) => [keyOf(entry), entry]));',
     instead: 'this.#entries = new Map(told.slice(told.length).map((entry) => [keyOf(entry), entry]));',
     tests: ['test/alerts'],
@@ -88,9 +88,9 @@ export const adminSafeguards: readonly Safeguard[] = [
   {
     name: 'an alert does not wait for a time that comes again',
     without: 'after the clock was set back by a day, nobody hears for a day of what goes wrong then',
-    file: 'src/alerts/book.ts',
+    file: 'src/alerts/alert-tracker.ts',
     text: 'before && byPresentClock(before, now.getTime())',
     instead: 'before',
-    tests: ['test/alerts/book.test.ts'],
+    tests: ['test/alerts/alert-tracker.test.ts'],
   },
 ];

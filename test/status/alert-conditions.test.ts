@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Wrong } from '../../src/alerts/book.ts';
+import type { ActiveCondition } from '../../src/alerts/alert-tracker.ts';
 import { CONDITIONS, type Condition } from '../../src/alerts/condition.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
-import { judgeConditions } from '../../src/status/alert-conditions.ts';
-import type { Observed } from '../../src/status/observed.ts';
+import { evaluateConditions } from '../../src/status/alert-conditions.ts';
+import type { Observation } from '../../src/status/observation.ts';
 import {
   ago,
   anExport,
@@ -19,9 +19,9 @@ import {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-function wrongs(observed: Observed, limits = DEFAULTS): Map<Condition, Wrong> {
+function wrongs(observed: Observation, limits = DEFAULTS): Map<Condition, ActiveCondition> {
   return new Map(
-    judgeConditions(observed, NAMES, limits).flatMap(({ condition, state }) =>
+    evaluateConditions(observed, NAMES, limits).flatMap(({ condition, state }) =>
       typeof state === 'string' ? [] : [[condition, state] as const],
     ),
   );
@@ -35,7 +35,7 @@ const failure = {
 };
 const silence = { since: ago(5 * HOUR), until: ago(MINUTE), probability: 0.0001 };
 
-const cases: [Condition, Observed, since: Date | undefined, afterMs: number][] = [
+const cases: [Condition, Observation, since: Date | undefined, afterMs: number][] = [
   [
     'no_poll',
     anObservation({ sources: [aSource({ overdueSince: ago(20 * MINUTE) })] }),
@@ -131,10 +131,10 @@ describe('judging', () => {
 
   test.each(cases)('%s is not looked at when it is switched off', (condition, observed) => {
     const limits = { ...DEFAULTS, [condition]: undefined };
-    expect(judgeConditions(observed, NAMES, limits).map((one) => one.condition)).not.toContain(condition);
+    expect(evaluateConditions(observed, NAMES, limits).map((one) => one.condition)).not.toContain(condition);
   });
 
-  test.each<[string, Observed]>([
+  test.each<[string, Observation]>([
     [
       'a silence that is plausible',
       anObservation({ sources: [aSource({ silence: { ...silence, probability: 0.01 } })] }),
@@ -195,7 +195,7 @@ describe('judging', () => {
     const source = aSource({ failure, overdueSince: ago(20 * MINUTE) });
     const observed = anObservation({ sources: [source] });
     expect([...wrongs(observed).keys()]).toEqual(['source_refused']);
-    const noPoll = judgeConditions(observed, NAMES, DEFAULTS).find(
+    const noPoll = evaluateConditions(observed, NAMES, DEFAULTS).find(
       ({ condition }) => condition === 'no_poll',
     );
     expect(noPoll?.state).toBe('unknown');
@@ -205,7 +205,7 @@ describe('judging', () => {
   test('while the ledger cannot be read, sources and sinks are unknown, and not well', () => {
     const ledger = { reason: 'The disk failed.', hint: 'Look at it.' };
     const observed = anObservation({ sources: undefined, sinks: undefined, ledger });
-    const judged = judgeConditions(observed, NAMES, DEFAULTS);
+    const judged = evaluateConditions(observed, NAMES, DEFAULTS);
     expect(judged.find(({ condition }) => condition === 'sink_held')?.state).toBe('unknown');
     expect(judged.find(({ condition }) => condition === 'no_poll')?.state).toBe('unknown');
     expect([...wrongs(observed).keys()]).toEqual(['ledger_fails']);

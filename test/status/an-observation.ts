@@ -2,7 +2,12 @@ import type { Limits } from '../../src/alerts/condition.ts';
 import { alertOptions } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
-import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../../src/status/observed.ts';
+import type {
+  Observation,
+  ObservedExport,
+  ObservedSink,
+  ObservedSource,
+} from '../../src/status/observation.ts';
 
 export const NOW = new Date('2026-11-20T10:00:00.000Z');
 
@@ -55,7 +60,7 @@ export function anExport(more: Partial<ObservedExport> = {}): ObservedExport {
 }
 
 /** One source, one sink and one export, all well, but for what is given. */
-export function anObservation(more: Partial<Observed> = {}): Observed {
+export function anObservation(more: Partial<Observation> = {}): Observation {
   return {
     at: NOW,
     sources: [aSource()],

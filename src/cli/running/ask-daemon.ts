@@ -3,7 +3,7 @@ import type { LedgerConfig } from '../../config/contract/config.ts';
 import { whereaboutsOf } from '../../operations/opening/whereabouts.ts';
 import { hostAndPort } from '../../platform/http/host-and-port.ts';
 import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
-import type { StaleConfig } from '../../status/trouble.ts';
+import type { StaleConfig } from '../../status/problem.ts';
 import type { Address } from '../shell/address.ts';
 
 /** How long the running leadsync may take to answer, in ms; it waits for its own parts for less than that. */

@@ -7,16 +7,16 @@ import {
   printMomentAndAge,
 } from '../../platform/text/format.ts';
 import { printable } from '../../platform/text/printable.ts';
+import { findProblems } from '../../status/find-problems.ts';
+import type { Problem, ProblemContext } from '../../status/problem.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
-import type { Circumstances, Trouble } from '../../status/trouble.ts';
-import { troublesOf } from '../../status/troubles.ts';
 import { table } from '../shell/table.ts';
 
 /** So many sources or sinks are named that something is wrong with alike. */
 const NAMES_SAID = 10;
 
 /** What is known beside the ledger, and where it is shown. */
-export interface Given extends Circumstances {
+export interface Given extends ProblemContext {
   /** Columns of the terminal; undefined where there is none, and lines may be as long as they like. */
   readonly columns: number | undefined;
   /** What is wrong with the configuration file, each with its place. */
@@ -53,22 +53,22 @@ function faultLines({ faults = [], running, command }: Given): string[] {
 export function attentionLines(
   sources: readonly SourceView[],
   sinks: readonly SinkView[],
-  given: Circumstances,
+  given: ProblemContext,
 ): string[] {
-  const alike = Map.groupBy(troublesOf(sources, sinks, given), withoutName);
+  const alike = Map.groupBy(findProblems(sources, sinks, given), withoutName);
   return [...alike.values()].flatMap(([first, ...others]) => {
-    const [what = '', ...next] = first ? troubleLines(first) : [];
+    const [what = '', ...next] = first ? problemLines(first) : [];
     return [what, ...othersLine(others), ...next];
   });
 }
 
 /** What is wrong but for its name: the same for all sources that fail alike. */
-function withoutName({ about, what, next }: Trouble): string {
+function withoutName({ about, what, next }: Problem): string {
   const text = `${what}\n${next}`;
   return about === null ? text : text.replaceAll(about, '\0');
 }
 
-function othersLine(others: readonly Trouble[]): string[] {
+function othersLine(others: readonly Problem[]): string[] {
   const names = others.flatMap(({ about }) => about ?? []);
   if (names.length === 0) return [];
   const more = names.length > NAMES_SAID ? ` and ${countOf(names.length - NAMES_SAID, 'other')}` : '';
@@ -76,7 +76,7 @@ function othersLine(others: readonly Trouble[]): string[] {
 }
 
 /** What is wrong on a line of its own, with what to do next below. */
-export function troubleLines({ what, next }: Trouble): string[] {
+export function problemLines({ what, next }: Problem): string[] {
   return [printable(what), ...(next ? [`  ${printable(next)}`] : [])];
 }
 

@@ -1,9 +1,9 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import type { LedgerQueries } from '../../ledger/contract/ledger-queries.ts';
+import { findStateProblems } from '../../status/find-problems.ts';
 import { viewSinks } from '../../status/status-view.ts';
-import { stateTroubles } from '../../status/troubles.ts';
 import { commandShown, type GlobalOptions, type Surroundings } from '../shell/context.ts';
-import { troubleLines } from './status-report.ts';
+import { problemLines } from './status-report.ts';
 
 /**
  * Says on standard error which of these sinks (of all, when undefined) keep their leads waiting, and why: a delivery
@@ -20,7 +20,7 @@ export async function sayWhatWaits(
   for (const view of viewSinks(config, await ledger.status())) {
     if (sinks !== undefined && !sinks.includes(view.name)) continue;
     if (view.state === 'healthy' || view.state === 'retrying' || !view.status?.pending) continue;
-    for (const line of stateTroubles(view, given).flatMap(troubleLines))
+    for (const line of findStateProblems(view, given).flatMap(problemLines))
       surroundings.stderr.write(`${line}\n`);
   }
 }

@@ -15,6 +15,7 @@ import { LedgerBusy, type QueryWorker } from '../../ledger/queries/query-worker.
 import { testSink } from '../../operations/test-sink.ts';
 import { version } from '../../platform/process/version.ts';
 import { viewExports } from '../../status/export-view.ts';
+import { findProblems } from '../../status/find-problems.ts';
 import {
   contentJson,
   deliveryJson,
@@ -26,9 +27,8 @@ import {
   sourceOverview,
   speedJson,
 } from '../../status/json.ts';
+import { commandInText } from '../../status/problem.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
-import { commandInText } from '../../status/trouble.ts';
-import { troublesOf } from '../../status/troubles.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloading, ReloadResult } from '../units/reloading.ts';
 
@@ -144,7 +144,7 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
   ]);
   const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
   const exports = viewExports(config.exports, parts.exportStates);
-  const troubles = troublesOf(sources, sinks, {
+  const troubles = findProblems(sources, sinks, {
     now,
     running: true,
     answers: true,

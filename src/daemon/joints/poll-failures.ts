@@ -1,4 +1,4 @@
-import type { PollFailure } from '../../status/problems.ts';
+import type { PollFailure } from '../../status/shared-problems.ts';
 import type { Emit, EventOf } from '../../telemetry/events.ts';
 
 /** Why the last poll of each source failed. */

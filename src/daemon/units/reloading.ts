@@ -6,7 +6,7 @@ import type { ConfigValue } from '../../config/effective-values.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { StaleConfig } from '../../status/trouble.ts';
+import type { StaleConfig } from '../../status/problem.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { Installation } from './installation.ts';
 

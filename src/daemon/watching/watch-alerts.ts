@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { Alerts } from '../../alerts/alerts.ts';
-import { Arrivals } from '../../alerts/arrivals.ts';
+import { ArrivalModel } from '../../alerts/arrival-model.ts';
 import type { SourceConfig } from '../../config/contract/config.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Vitals } from '../../ledger/contract/status-rows.ts';
 import { disk } from '../../platform/files/files.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
-import { judgeConditions } from '../../status/alert-conditions.ts';
-import type { Observed, ObservedExport, ObservedSink, ObservedSource } from '../../status/observed.ts';
+import { evaluateConditions } from '../../status/alert-conditions.ts';
+import type { Observation, ObservedExport, ObservedSink, ObservedSource } from '../../status/observation.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
 import type { Reloading } from '../units/reloading.ts';
 import { Overdue } from './overdue.ts';
@@ -21,7 +21,7 @@ const HISTORY_MS = 8 * 7 * 24 * 3_600_000;
 
 /** When leads of a source came, read from the ledger as far as it is not known yet. */
 interface History {
-  readonly arrivals: Arrivals;
+  readonly arrivals: ArrivalModel;
   through: number | undefined;
   lastNewAt: Date | undefined;
   until: Date | undefined;
@@ -42,7 +42,7 @@ export async function watchAlerts(
       const { config } = current;
       if (Object.keys(config.alerts.to).length > 0) {
         const observed = await look.now(reloading.state.stale, signal);
-        const judged = judgeConditions(observed, namesOf(config, role), config.alerts.when);
+        const judged = evaluateConditions(observed, namesOf(config, role), config.alerts.when);
         await alerts.take(judged, observed.at, config.alerts);
       }
       await nextBeat(clock, LOOK_MS, signal);
@@ -64,7 +64,7 @@ class Look {
     this.#startedAt = parts.clock.now();
   }
 
-  async now(stale: Observed['stale'], signal: AbortSignal): Promise<Observed> {
+  async now(stale: Observation['stale'], signal: AbortSignal): Promise<Observation> {
     const { ledger, carrier, clock, current } = this.#parts;
     const at = clock.now();
     const shared = { at, stale, carrier: carrier.unready(), exports: this.#exports() };
@@ -120,7 +120,7 @@ class Look {
   async #learn(source: string, signal: AbortSignal): Promise<void> {
     const { ledger, clock } = this.#parts;
     const history = this.#histories.get(source) ?? {
-      arrivals: new Arrivals(),
+      arrivals: new ArrivalModel(),
       through: undefined,
       lastNewAt: undefined,
       until: undefined,

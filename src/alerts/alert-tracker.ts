@@ -2,17 +2,17 @@ import type { Condition } from './condition.ts';
 import type { Notice } from './notice.ts';
 
 /** One condition of one source, sink or export, as it is now. */
-export interface Judged {
+export interface Evaluation {
   readonly condition: Condition;
   readonly about: string | undefined;
   /** `unknown`: it cannot be told now, and stays what it was. */
-  readonly state: 'well' | 'unknown' | Wrong;
+  readonly state: 'well' | 'unknown' | ActiveCondition;
   /** Said when it is over. */
   readonly over: string;
 }
 
 /** A condition that holds now, in whole sentences. Whether somebody was told already is the book's to know. */
-export interface Wrong {
+export interface ActiveCondition {
   /** Since when; undefined: since it was first found. */
   readonly since: Date | undefined;
   /** How long it has to last before somebody hears of it, in ms. */
@@ -50,7 +50,7 @@ const LATELY_MS = 6 * 60 * MINUTE_MS;
  * What is wrong, and who was told: makes one notice when a condition has lasted long enough, one when it has been well for
  * long enough, and one a day in between. What comes and goes is one alert, and the more often it does, the longer.
  */
-export class Book {
+export class AlertTracker {
   #entries: ReadonlyMap<string, Entry>;
 
   /** What nobody was told of before the restart is found anew, or is no longer so. */
@@ -65,7 +65,7 @@ export class Book {
   }
 
   /** Takes what was judged, and gives what is to be told. What was not judged is no longer watched, and forgotten. */
-  take(judged: readonly Judged[], now: Date): readonly Notice[] {
+  take(judged: readonly Evaluation[], now: Date): readonly Notice[] {
     const notices: Notice[] = [];
     const entries = new Map<string, Entry>();
     for (const one of judged) {
@@ -96,7 +96,7 @@ interface Step {
   readonly notice?: Notice;
 }
 
-function step(entry: Entry | undefined, judged: Judged, nowMs: number): Step {
+function step(entry: Entry | undefined, judged: Evaluation, nowMs: number): Step {
   const { state } = judged;
   if (state === 'unknown') return { entry };
   return state === 'well' ? stepWell(entry, judged, nowMs) : stepWrong(entry, judged, state, nowMs);
@@ -104,8 +104,8 @@ function step(entry: Entry | undefined, judged: Judged, nowMs: number): Step {
 
 function stepWrong(
   entry: Entry | undefined,
-  { condition, about }: Judged,
-  wrong: Wrong,
+  { condition, about }: Evaluation,
+  wrong: ActiveCondition,
   nowMs: number,
 ): Step {
   const { what, next } = wrong;
@@ -139,7 +139,7 @@ function stepWrong(
   return { entry: { ...now, toldMs: nowMs }, notice };
 }
 
-function stepWell(entry: Entry | undefined, { condition, about, over }: Judged, nowMs: number): Step {
+function stepWell(entry: Entry | undefined, { condition, about, over }: Evaluation, nowMs: number): Step {
   if (!entry) return {};
   if (entry.overMs !== undefined) return nowMs - entry.overMs > LATELY_MS ? {} : { entry };
   if (entry.toldMs === undefined) return {};

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Arrivals } from '../../src/alerts/arrivals.ts';
+import { ArrivalModel } from '../../src/alerts/arrival-model.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -23,9 +23,9 @@ function poisson(mean: number, random: () => number): number {
 }
 
 /** Leads an hour on working days from 8 to 18, and none otherwise, over so many weeks. */
-function history(weeks: number, perHour: number, seed = 1, bunch = 1): Arrivals {
+function history(weeks: number, perHour: number, seed = 1, bunch = 1): ArrivalModel {
   const random = seeded(seed);
-  const arrivals = new Arrivals();
+  const arrivals = new ArrivalModel();
   for (let hour = 0; hour < weeks * 168; hour += 1) {
     const date = new Date(MONDAY + hour * HOUR);
     const works = date.getDay() >= 1 && date.getDay() <= 5 && date.getHours() >= 8 && date.getHours() < 18;
@@ -35,7 +35,7 @@ function history(weeks: number, perHour: number, seed = 1, bunch = 1): Arrivals 
 }
 
 /** How likely no lead is from an hour of a day after the history, for so many hours. */
-function none(arrivals: Arrivals, weeks: number, day: number, hour: number, hours: number): number {
+function none(arrivals: ArrivalModel, weeks: number, day: number, hour: number, hours: number): number {
   const from = MONDAY + weeks * 7 * DAY + day * DAY + hour * HOUR;
   return arrivals.probabilityOfNone(new Date(from), new Date(from + hours * HOUR));
 }
@@ -66,7 +66,7 @@ describe('the history of arrivals', () => {
   test('says nothing before it has three weeks', () => {
     expect(none(history(2, 100), 2, TUESDAY, 9, 8)).toBe(1);
     expect(none(history(4, 100), 4, TUESDAY, 9, 8)).toBeLessThan(0.001);
-    expect(none(new Arrivals(), 0, TUESDAY, 9, 1000)).toBe(1);
+    expect(none(new ArrivalModel(), 0, TUESDAY, 9, 1000)).toBe(1);
   });
 
   test('waits longer where leads come in bunches', () => {

@@ -20,14 +20,14 @@ const SEVERITIES = {
 } as const;
 
 /** What can be wrong. */
-export type TroubleCode = keyof typeof SEVERITIES;
+export type ProblemId = keyof typeof SEVERITIES;
 
 /**
  * A thing that is wrong, in whole sentences, with what to do next; `about` names the source, sink or export, or is null. Texts from
  * outside are in it as they came: whoever shows it makes it safe for where it is shown.
  */
-export interface Trouble {
-  readonly code: TroubleCode;
+export interface Problem {
+  readonly code: ProblemId;
   readonly severity: 'warning' | 'critical';
   readonly about: string | null;
   readonly what: string;
@@ -35,7 +35,7 @@ export interface Trouble {
 }
 
 /** To whom a trouble is told. */
-export interface Telling {
+export interface TextOptions {
   /** How a command is shown that is the next step, from its words: `status`. */
   readonly command: (words: string) => string;
   /** Absent: it is read at some later time, when ages would no longer be right. */
@@ -49,7 +49,7 @@ export interface StaleConfig {
 }
 
 /** What is known beside the ledger. */
-export interface Circumstances extends Telling {
+export interface ProblemContext extends TextOptions {
   readonly now: Date;
   /** A `run` or `sync` holds the data directory. */
   readonly running: boolean;
@@ -71,12 +71,12 @@ export const LATE_MS = 60_000;
 export const SEE_LOG = 'See what leadsync logs.';
 
 /** Makes a trouble, as grave as its code says. */
-export function trouble(code: TroubleCode, about: string | null, what: string, next: string): Trouble {
+export function problem(code: ProblemId, about: string | null, what: string, next: string): Problem {
   return { code, severity: SEVERITIES[code], about, what, next };
 }
 
 /** Returns what was found as a list, which is empty for what is well. */
-export function listOf(found: Trouble | undefined): Trouble[] {
+export function listOf(found: Problem | undefined): Problem[] {
   return found ? [found] : [];
 }
 

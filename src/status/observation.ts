@@ -1,11 +1,11 @@
 import type { ExportState } from '../exports/export-states.ts';
 import type { ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
-import type { PollFailure } from './problems.ts';
-import type { StaleConfig } from './trouble.ts';
+import type { StaleConfig } from './problem.ts';
+import type { PollFailure } from './shared-problems.ts';
 
 /** How things are at one moment: what the conditions are judged by. Holds nothing of a lead. */
-export interface Observed {
+export interface Observation {
   readonly at: Date;
   /** Undefined while the ledger cannot be read: then nobody knows. */
   readonly sources: readonly ObservedSource[] | undefined;

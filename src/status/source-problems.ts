@@ -3,9 +3,9 @@ import { countOf, printLength, printMoment, printMomentAndAge } from '../platfor
 import { nextCronTime } from './cron-times.ts';
 import { nextPollAfter } from './next-poll.ts';
 import { readPollError } from './poll-error.ts';
-import { failedPoll, shrunkListing } from './problems.ts';
+import { LATE_MS, listOf, type Problem, type ProblemContext, problem, SEE_LOG } from './problem.ts';
+import { failedPoll, shrunkListing } from './shared-problems.ts';
 import type { SourceView } from './status-view.ts';
-import { type Circumstances, LATE_MS, listOf, SEE_LOG, type Trouble, trouble } from './trouble.ts';
 
 /** A listing may be read for this long (the default `deadline`, and a little), in ms. */
 const LONGEST_POLL_MS = 15 * 60_000;
@@ -13,12 +13,12 @@ const LONGEST_POLL_MS = 15 * 60_000;
 const LATE_AFTER_FAILURE_MS = 75 * 60_000;
 
 /** What is wrong with one source, by its last polls. */
-export function sourceTroubles(source: SourceView, given: Circumstances): Trouble[] {
+export function findSourceProblems(source: SourceView, given: ProblemContext): Problem[] {
   const { name, config, status, unread } = source;
   const { command } = given;
   if (!config && !unread)
     return [
-      trouble(
+      problem(
         'source_removed',
         name,
         `${name} is not in the configuration any more: it is not polled.`,
@@ -26,7 +26,7 @@ export function sourceTroubles(source: SourceView, given: Circumstances): Troubl
       ),
     ];
   if (!status?.lastPoll)
-    return [trouble('never_polled', name, `${name} was never polled.`, firstPoll(source, given))];
+    return [problem('never_polled', name, `${name} was never polled.`, firstPoll(source, given))];
   return [
     ...lastFailure(source, given),
     ...latePoll(source, given),
@@ -35,21 +35,21 @@ export function sourceTroubles(source: SourceView, given: Circumstances): Troubl
   ];
 }
 
-function firstPoll({ config }: SourceView, { now, running, command }: Circumstances): string {
+function firstPoll({ config }: SourceView, { now, running, command }: ProblemContext): string {
   if (!running) return `${command('run')} starts that.`;
   if (config === undefined || 'everyMs' in config.poll) return SEE_LOG;
   const at = nextCronTime(config.poll, now);
   return at ? `Its first poll is at ${printMomentAndAge(at, now)}.` : 'Its `poll.cron` names no time.';
 }
 
-function lastFailure({ name, status }: SourceView, given: Circumstances): Trouble[] {
+function lastFailure({ name, status }: SourceView, given: ProblemContext): Problem[] {
   const poll = status?.lastPoll;
   if (poll?.status !== 'failed' && poll?.status !== 'partial') return [];
   const { code = '', reason } = readPollError(poll.error ?? 'no reason was kept');
   return [failedPoll(name, { code, reason, isPartial: poll.status === 'partial' }, given.running, given)];
 }
 
-function latePoll({ name, config, status }: SourceView, { now, running }: Circumstances): Trouble[] {
+function latePoll({ name, config, status }: SourceView, { now, running }: ProblemContext): Problem[] {
   const poll = status?.lastPoll;
   if (!running || !config || !poll) return []; // when nothing runs, that is said once
   const { poll: schedule } = config;
@@ -64,7 +64,7 @@ function latePoll({ name, config, status }: SourceView, { now, running }: Circum
   const last = lastAt
     ? `and was last polled ${printMomentAndAge(lastAt, now)}`
     : `and no poll has begun since the clock was set back: the last one bears the time ${printMoment(poll.startedAt)}`;
-  return [trouble('poll_late', name, `${name} is polled ${when}, ${last}.`, SEE_LOG)];
+  return [problem('poll_late', name, `${name} is polled ${when}, ${last}.`, SEE_LOG)];
 }
 
 /**
@@ -87,11 +87,11 @@ function roomOf(status: string): number {
   return status === 'failed' || status === 'partial' ? LATE_AFTER_FAILURE_MS : 0;
 }
 
-function setAside(name: string, rejected: number, command: Circumstances['command']): Trouble[] {
+function setAside(name: string, rejected: number, command: ProblemContext['command']): Problem[] {
   if (rejected === 0) return [];
   const leads = `${countOf(rejected, 'lead')} of the last complete listing`;
   return [
-    trouble(
+    problem(
       'leads_rejected',
       name,
       `${name}: ${leads} broke the service's description and ${rejected === 1 ? 'was' : 'were'} set aside.`,

@@ -13,7 +13,7 @@ export interface Time {
 }
 
 /** The time of this process, for which no timer keeps it alive. */
-export const ownTime: Time = {
+export const processTime: Time = {
   monotonicMs: () => performance.now(),
   later: (ms, work) => void setTimeout(work, ms).unref(),
 };
@@ -36,7 +36,7 @@ interface Kind {
  * Keeps what repeats from filling the log. Every kind of line has a measure of its own, so that nothing is hidden by
  * something else; and of what is left out the last is written within a minute, so that the log ends with how things are.
  */
-export class Repeats {
+export class RepeatThrottle {
   readonly #kinds = new Map<string, Kind>();
   readonly #time: Time;
   #waiting = false;

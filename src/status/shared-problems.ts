@@ -3,14 +3,14 @@ import { fallenFrom, type ListingSize } from '../leads/listing-fall.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import { countOf, printAge, printMinute, printMomentAndAge, sentence } from '../platform/text/format.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
-import { type StaleConfig, type Telling, type Trouble, trouble } from './trouble.ts';
+import { type Problem, problem, type StaleConfig, type TextOptions } from './problem.ts';
 
 /**
  * What the status, the pages and the alerts all tell of: when it holds, in which words, and what to do. Each finds its facts and
  * decides how long they have to last; each function returns undefined for what is well.
  */
 
-type Found = Trouble | undefined;
+type Found = Problem | undefined;
 
 /** A sink as its row in the ledger says. `pending` and `dead` count deliveries. */
 interface SinkFacts {
@@ -21,36 +21,36 @@ interface SinkFacts {
 }
 
 /** The destination does not take leads. One that is paused as well is not tried, and is told of as paused. */
-export function heldSink({ name, health, pending }: SinkFacts, telling: Telling): Found {
+export function heldSink({ name, health, pending }: SinkFacts, options: TextOptions): Found {
   const { heldSince, heldReason, pausedSince, probeAt } = health;
   if (!heldSince || pausedSince) return undefined;
-  const { command, now } = telling;
+  const { command, now } = options;
   const again =
     probeAt && now ? `The next probe is ${printAge(probeAt, now)}` : 'It is tried again by itself';
-  return trouble(
+  return problem(
     'sink_held',
     name,
-    `${name} is held${since(heldSince, telling)}: ${sentence(heldReason ?? 'no reason was kept')}`,
+    `${name} is held${since(heldSince, options)}: ${sentence(heldReason ?? 'no reason was kept')}`,
     `Mend the destination. Nothing is lost: ${waiting(pending)}. ${again}; ${command(`resume ${name}`)} tries now.`,
   );
 }
 
 /** Somebody has paused the sink, or its destination said that it is gone for good. */
-export function pausedSink({ name, health, pending }: SinkFacts, telling: Telling): Found {
+export function pausedSink({ name, health, pending }: SinkFacts, options: TextOptions): Found {
   const { pausedSince, pausedReason } = health;
   if (!pausedSince) return undefined;
-  return trouble(
+  return problem(
     'sink_paused',
     name,
-    `${name} is paused${since(pausedSince, telling)}: ${sentence(pausedReason || 'no reason was given')}`,
-    `${waiting(pending)}. ${telling.command(`resume ${name}`)} goes on.`,
+    `${name} is paused${since(pausedSince, options)}: ${sentence(pausedReason || 'no reason was given')}`,
+    `${waiting(pending)}. ${options.command(`resume ${name}`)} goes on.`,
   );
 }
 
 /** Leads were given up. */
-export function deadLeads({ name, dead }: Pick<SinkFacts, 'name' | 'dead'>, { command }: Telling): Found {
+export function deadLeads({ name, dead }: Pick<SinkFacts, 'name' | 'dead'>, { command }: TextOptions): Found {
   if (dead === 0) return undefined;
-  return trouble(
+  return problem(
     'deliveries_dead',
     name,
     `${name}: ${countOf(dead, 'lead')} died.`,
@@ -73,14 +73,14 @@ export function failedPoll(
   name: string,
   failure: PollFailure,
   isRetried: boolean,
-  { command }: Telling,
-): Trouble {
+  { command }: TextOptions,
+): Problem {
   const { code, reason, hint, isPartial } = failure;
   const isStubborn = NEEDS_OPERATOR.has(code);
   const behind = isPartial ? 'Leads that are listed behind that place are held up until then. ' : '';
   const byItself = isRetried ? 'leadsync tries again by itself; ' : '';
   const usual = `${behind}${isStubborn ? `Waiting does not mend this: ${remedy(code, name, command)}; ` : byItself}${command('check')} tries now.`;
-  return trouble(
+  return problem(
     isStubborn ? 'source_refused' : 'poll_failed',
     name,
     `${name}: the last poll ${isPartial ? 'broke off' : 'failed'}: ${reason}`,
@@ -91,7 +91,7 @@ export function failedPoll(
 }
 
 /** What to do about the failures that are mended in a way of their own. */
-function ofItsOwn(code: string, name: string, command: Telling['command']): string | undefined {
+function ofItsOwn(code: string, name: string, command: TextOptions['command']): string | undefined {
   if (code === 'login-refused')
     return `If the login was revoked, do not wait: ${command(`login ${name}`)} logs a person in again; ${command('check')} tries now.`;
   if (code === 'other-origin')
@@ -100,7 +100,7 @@ function ofItsOwn(code: string, name: string, command: Telling['command']): stri
 }
 
 /** What somebody has to do about a poll that failed with one of the codes of `NEEDS_OPERATOR`. */
-function remedy(code: string, name: string, command: Telling['command']): string {
+function remedy(code: string, name: string, command: TextOptions['command']): string {
   if (code === 'login-needed')
     return `${command(`login ${name}`)} logs a person in again; where the configuration has changed, correct it and then ${command('reload')}`;
   if (code === 'credentials')
@@ -109,7 +109,7 @@ function remedy(code: string, name: string, command: Telling['command']): string
 }
 
 /** The listing has far fewer leads than it had within a week. */
-export function shrunkListing(name: string, listing: ListingSize, { command }: Telling): Found {
+export function shrunkListing(name: string, listing: ListingSize, { command }: TextOptions): Found {
   const before = fallenFrom(listing);
   if (before === undefined) return undefined;
   const { listed } = listing;
@@ -119,7 +119,7 @@ export function shrunkListing(name: string, listing: ListingSize, { command }: T
       : `${name} lists ${countOf(listed, 'lead')}, and listed ${countOf(before, 'lead')} within a week before.`;
   const end = listed === 0 ? 'when leads are listed again' : 'when the listing is back, or after a week';
   const next = `See whether this is the right account, and what its scope lets it see; ${command(`login ${name}`)} logs a person in again. Nothing is removed from the ledger: ${command('query "SELECT * FROM v_gone_leads"')} shows which leads are gone, and so does the page Leads. This ends ${end}.`;
-  return trouble('listing_shrunk', name, what, next);
+  return problem('listing_shrunk', name, what, next);
 }
 
 /** A scheduled export could not be made; `isRetried`: a leadsync is running that tries again. */
@@ -127,7 +127,7 @@ export function failedExport(
   name: string,
   { done, failed: failure }: Pick<ExportState, 'done' | 'failed'>,
   isRetried: boolean,
-  { command, now }: Telling,
+  { command, now }: TextOptions,
 ): Found {
   if (!failure) return undefined;
   const { message, hint, times, retryAt } = failure;
@@ -135,7 +135,7 @@ export function failedExport(
   const failed = times === 1 ? 'failed' : `failed ${times} times in a row`;
   const when = now ? printAge(retryAt, now) : 'by itself, at least once an hour';
   const again = isRetried && !(now && retryAt <= now) ? `It is tried again ${when}; ` : '';
-  return trouble(
+  return problem(
     'export_fails',
     name,
     `Export ${name} ${failed}, and ${made ? `the last one is of ${made}` : 'none was ever made'}: ${message}`,
@@ -147,13 +147,13 @@ export function failedExport(
 const FAULTS_SAID = 3;
 
 /** The file is not valid, and an earlier configuration stays in force. */
-export function staleConfig(stale: StaleConfig, telling: Telling): Trouble {
+export function staleConfig(stale: StaleConfig, options: TextOptions): Problem {
   const faults = stale.faults.length > 0 ? `: ${stale.faults.slice(0, FAULTS_SAID).join('; ')}` : '.';
-  const { command } = telling;
-  return trouble(
+  const { command } = options;
+  return problem(
     'config_stale',
     null,
-    `leadsync keeps to an earlier configuration: the file is not valid${since(stale.since, telling)}${faults}`,
+    `leadsync keeps to an earlier configuration: the file is not valid${since(stale.since, options)}${faults}`,
     `${command('validate')} shows every fault; ${command('reload')} takes it over once they are mended.`,
   );
 }
@@ -165,6 +165,6 @@ export function waiting(pending: number): string {
 }
 
 /** A letter has a line of its own for it. */
-function since(at: Date, { now }: Telling): string {
+function since(at: Date, { now }: TextOptions): string {
   return now ? ` since ${printMomentAndAge(at, now)}` : '';
 }

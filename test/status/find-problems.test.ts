@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { PollRow } from '../../src/ledger/contract/status-rows.ts';
-import { judgeConditions } from '../../src/status/alert-conditions.ts';
-import { commandInText } from '../../src/status/trouble.ts';
-import { troublesOf } from '../../src/status/troubles.ts';
+import { evaluateConditions } from '../../src/status/alert-conditions.ts';
+import { findProblems } from '../../src/status/find-problems.ts';
+import { commandInText } from '../../src/status/problem.ts';
 import { anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from './an-observation.ts';
 
 const now = new Date('2026-11-20T10:00:00Z');
@@ -43,8 +43,8 @@ test('what is critical is said before what wants a look, wherever it stands in t
     queued: false,
     exports: [],
   };
-  const troubles = troublesOf(sources, [], { ...given, command: (words) => `leadsync ${words}` });
-  expect(troubles.map(({ severity, about }) => `${severity} ${about}`)).toEqual([
+  const problems = findProblems(sources, [], { ...given, command: (words) => `leadsync ${words}` });
+  expect(problems.map(({ severity, about }) => `${severity} ${about}`)).toEqual([
     'critical broken',
     'warning new',
   ]);
@@ -55,7 +55,7 @@ test('an alert says what the status says, but for how long ago it was', () => {
   const health = { ...HEALTHY, pausedSince: now, pausedReason: 'moving house' };
   const sink = aSink({ health, pending: 3, dead: 2, lastDeadAt: NOW });
   const listing = { listed: 0, listedLately: 60, leads: 80 };
-  const alerts = judgeConditions(
+  const alerts = evaluateConditions(
     anObservation({ sources: [aSource({ listing })], sinks: [sink], stale }),
     NAMES,
     DEFAULTS,
@@ -73,7 +73,7 @@ test('an alert says what the status says, but for how long ago it was', () => {
     retrying: undefined,
     dueSince: undefined,
   };
-  const troubles = troublesOf(
+  const problems = findProblems(
     [{ name: 'main', config: undefined, status: { ...source, lastPoll }, unread: true }],
     [{ name: 'crm', state: 'paused', config: undefined, status }],
     {
@@ -87,6 +87,6 @@ test('an alert says what the status says, but for how long ago it was', () => {
       command: commandInText,
     },
   ).map(({ code, what, next }) => `${code} ${what} ${next}`.replace(/ since \S+ \(0 s ago\)/, ''));
-  expect(troubles.toSorted()).toEqual(alerts.toSorted());
-  expect(troubles).toHaveLength(4);
+  expect(problems.toSorted()).toEqual(alerts.toSorted());
+  expect(problems).toHaveLength(4);
 });

@@ -36,7 +36,7 @@ interface Model {
  * beside it; how bunched it is, is the same for all hours. An hour that was watched in fewer than 3 weeks says nothing, so that a
  * source without a history is never called silent.
  */
-export class Arrivals {
+export class ArrivalModel {
   /** By hours since 1970. */
   readonly #leads = new Map<number, number>();
   #model: Model | undefined;

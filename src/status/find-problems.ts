@@ -1,11 +1,11 @@
 import { countOf, printAge, printMoment, printMomentAndAge } from '../platform/text/format.ts';
 import type { ExportView } from './export-view.ts';
-import { deadLeads, failedExport, heldSink, pausedSink, staleConfig, waiting } from './problems.ts';
-import { sourceTroubles } from './source-troubles.ts';
+import { LATE_MS, listOf, type Problem, type ProblemContext, problem, SEE_LOG } from './problem.ts';
+import { deadLeads, failedExport, heldSink, pausedSink, staleConfig, waiting } from './shared-problems.ts';
+import { findSourceProblems } from './source-problems.ts';
 import type { SinkView, SourceView } from './status-view.ts';
-import { type Circumstances, LATE_MS, listOf, SEE_LOG, type Trouble, trouble } from './trouble.ts';
 
-type Told = Pick<Circumstances, 'now' | 'command'>;
+type Told = Pick<ProblemContext, 'now' | 'command'>;
 
 /** A lead that fails becomes a trouble when it has failed for so long, or is not tried again for so long, in ms. */
 const PASSING_MS = 60_000;
@@ -14,37 +14,37 @@ const URGENCY = { critical: 0, warning: 1 } as const;
 const RESTORED_SAID_MS = 3 * 86_400_000;
 
 /** Everything that needs somebody's attention, the critical first; decided here alone, whoever shows it. */
-export function troublesOf(
+export function findProblems(
   sources: readonly SourceView[],
   sinks: readonly SinkView[],
-  given: Circumstances,
-): Trouble[] {
-  const troubles = [
+  given: ProblemContext,
+): Problem[] {
+  const problems = [
     ...(given.running ? notReady(given) : [notRunning(given)]),
     ...(given.stale ? [staleConfig(given.stale, given)] : []),
     ...restored(given),
-    ...sources.flatMap((source) => sourceTroubles(source, given)),
-    ...sinks.flatMap((sink) => sinkTroubles(sink, given)),
-    ...given.exports.flatMap((one) => exportTroubles(one, given)),
+    ...sources.flatMap((source) => findSourceProblems(source, given)),
+    ...sinks.flatMap((sink) => findSinkProblems(sink, given)),
+    ...given.exports.flatMap((one) => findExportProblems(one, given)),
   ];
-  return troubles.toSorted((one, other) => URGENCY[one.severity] - URGENCY[other.severity]);
+  return problems.toSorted((one, other) => URGENCY[one.severity] - URGENCY[other.severity]);
 }
 
-function notRunning({ command }: Circumstances): Trouble {
+function notRunning({ command }: ProblemContext): Problem {
   const what = 'No leadsync is running on this data directory: nothing is polled, and nothing delivered.';
-  return trouble('not_running', null, what, `${command('run')} starts it.`);
+  return problem('not_running', null, what, `${command('run')} starts it.`);
 }
 
-function notReady({ answers, unready, command }: Circumstances): Trouble[] {
+function notReady({ answers, unready, command }: ProblemContext): Problem[] {
   const before = answers ? 'leadsync is running, and cannot do all of its work: ' : '';
   const next = answers ? `${command('check')} tries what it needs.` : '';
-  return unready.map((reason) => trouble('not_ready', null, `${before}${reason}`, next));
+  return unready.map((reason) => problem('not_ready', null, `${before}${reason}`, next));
 }
 
-function restored({ restoredAt, now, command }: Circumstances): Trouble[] {
+function restored({ restoredAt, now, command }: ProblemContext): Problem[] {
   if (!restoredAt || now.getTime() - restoredAt.getTime() > RESTORED_SAID_MS) return [];
   return [
-    trouble(
+    problem(
       'ledger_restored',
       null,
       `The ledger is a copy or was restored from a backup, as leadsync found ${printMomentAndAge(restoredAt, now)}: what was delivered after the backup was made may be delivered again, mostly under the same ids.`,
@@ -53,14 +53,14 @@ function restored({ restoredAt, now, command }: Circumstances): Trouble[] {
   ];
 }
 
-function sinkTroubles(sink: SinkView, given: Circumstances): Trouble[] {
+function findSinkProblems(sink: SinkView, given: ProblemContext): Problem[] {
   const { name, status } = sink;
   const died = status && deadLeads({ name, dead: status.dead }, given);
-  return [...stateTroubles(sink, given), ...stuck(sink, given), ...listOf(died)];
+  return [...findStateProblems(sink, given), ...stuck(sink, given), ...listOf(died)];
 }
 
 /** Why nothing goes out to a sink, and what to do; empty for one that is well. */
-export function stateTroubles({ name, state, status }: SinkView, { now, command }: Told): Trouble[] {
+export function findStateProblems({ name, state, status }: SinkView, { now, command }: Told): Problem[] {
   const facts = status && { ...status, name };
   const left = waiting(status?.pending ?? 0);
   switch (state) {
@@ -72,7 +72,7 @@ export function stateTroubles({ name, state, status }: SinkView, { now, command 
       return retrying(name, status, { now, command });
     case 'new':
       return [
-        trouble(
+        problem(
           'sink_new',
           name,
           `${name} is new: leads are owed to it from the next start on.`,
@@ -82,7 +82,7 @@ export function stateTroubles({ name, state, status }: SinkView, { now, command 
     case 'orphaned':
       if (!status?.pending) return [];
       return [
-        trouble(
+        problem(
           'sink_removed',
           name,
           `${name} is not in the configuration any more; ${left} in case it comes back.`,
@@ -92,7 +92,7 @@ export function stateTroubles({ name, state, status }: SinkView, { now, command 
     case 'disabled':
       if (!status?.pending) return [];
       return [
-        trouble(
+        problem(
           'sink_disabled',
           name,
           `${name} is disabled in the configuration; ${left} until it is enabled.`,
@@ -104,7 +104,7 @@ export function stateTroubles({ name, state, status }: SinkView, { now, command 
   }
 }
 
-function retrying(name: string, status: SinkView['status'], { now, command }: Told): Trouble[] {
+function retrying(name: string, status: SinkView['status'], { now, command }: Told): Problem[] {
   if (!status?.retrying) return [];
   const { deliveries, since, reason, nextAttemptAt } = status.retrying;
   // A flaky destination fails one lead or another all the time: what is soon tried again is no trouble yet.
@@ -115,11 +115,11 @@ function retrying(name: string, status: SinkView['status'], { now, command }: To
       ? `The next attempt is ${printAge(nextAttemptAt, now)}; ${command(`retry --sink ${name} --state pending`)} makes all of them due now.`
       : `The next attempt is due since ${printMoment(nextAttemptAt)}.`;
   const leads = `${countOf(deliveries, 'lead')} failed and ${deliveries === 1 ? 'is' : 'are'} tried again`;
-  return [trouble('leads_retried', name, `${name}: ${leads}: ${reason}`, next)];
+  return [problem('leads_retried', name, `${name}: ${leads}: ${reason}`, next)];
 }
 
 /** Leads that should have gone out by now, while nobody holds them back. */
-function stuck({ name, state, config, status }: SinkView, given: Circumstances): Trouble[] {
+function stuck({ name, state, config, status }: SinkView, given: ProblemContext): Problem[] {
   if ((state !== 'healthy' && state !== 'retrying') || !config || !status?.dueSince) return [];
   const graceMs = config.batch.waitMs + LATE_MS;
   const late = (at: Date | undefined) => at === undefined || given.now.getTime() - at.getTime() > graceMs;
@@ -127,7 +127,7 @@ function stuck({ name, state, config, status }: SinkView, given: Circumstances):
   if (!late(status.dueSince) || !late(status.health.lastDeliveredAt)) return [];
   const due = `due since ${printMomentAndAge(status.dueSince, given.now)}`;
   return [
-    trouble(
+    problem(
       'leads_stuck',
       name,
       `${name}: ${waiting(status.pending)}, ${due}, and nothing goes out.`,
@@ -136,12 +136,12 @@ function stuck({ name, state, config, status }: SinkView, given: Circumstances):
   ];
 }
 
-function likelyCause({ running, queued, command }: Circumstances): string {
+function likelyCause({ running, queued, command }: ProblemContext): string {
   if (!running) return `No leadsync is running: ${command('run')} starts it.`;
   if (!queued) return SEE_LOG;
   return `Redis may not answer (${command('check')} says so), or no ${command('worker')} is running beside a run --no-deliver.`;
 }
 
-function exportTroubles({ config: { name }, state }: ExportView, given: Circumstances): Trouble[] {
+function findExportProblems({ config: { name }, state }: ExportView, given: ProblemContext): Problem[] {
   return listOf(failedExport(name, state ?? {}, given.running, given));
 }

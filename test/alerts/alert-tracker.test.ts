@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { Book, type Judged, type Wrong } from '../../src/alerts/book.ts';
+import { type ActiveCondition, AlertTracker, type Evaluation } from '../../src/alerts/alert-tracker.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const START = Date.parse('2026-11-20T10:00:00.000Z');
 
-/** A book on a time that the test moves. */
+/** A tracker on a time that the test moves. */
 class Keeping {
-  book = new Book([]);
+  tracker = new AlertTracker([]);
   atMs = 0;
   readonly told: string[] = [];
 
   /** Lets time pass in steps of 15 s, with the same found each time. */
-  pass(ms: number, state: Judged['state']): this {
+  pass(ms: number, state: Evaluation['state']): this {
     for (const endMs = this.atMs + ms; this.atMs < endMs; ) {
       this.atMs += 15_000;
       this.take(state);
@@ -20,21 +20,21 @@ class Keeping {
     return this;
   }
 
-  take(state: Judged['state'], about = 'crm'): this {
-    const judged: Judged = { condition: 'sink_held', about, state, over: 'crm takes leads again.' };
-    for (const notice of this.book.take([judged], new Date(START + this.atMs)))
+  take(state: Evaluation['state'], about = 'crm'): this {
+    const judged: Evaluation = { condition: 'sink_held', about, state, over: 'crm takes leads again.' };
+    for (const notice of this.tracker.take([judged], new Date(START + this.atMs)))
       this.told.push(`${Math.round(this.atMs / MINUTE)} ${notice.kind}`);
     return this;
   }
 
   /** As after a restart. */
   restart(): this {
-    this.book = new Book(JSON.parse(JSON.stringify(this.book.entries)));
+    this.tracker = new AlertTracker(JSON.parse(JSON.stringify(this.tracker.entries)));
     return this;
   }
 }
 
-const wrong = (more: Partial<Wrong> = {}): Wrong => ({
+const wrong = (more: Partial<ActiveCondition> = {}): ActiveCondition => ({
   since: new Date(START),
   afterMs: 10 * MINUTE,
   what: 'crm is held.',
@@ -42,7 +42,7 @@ const wrong = (more: Partial<Wrong> = {}): Wrong => ({
   ...more,
 });
 
-describe('the book of alerts', () => {
+describe('the tracker of alerts', () => {
   test('tells once that something begins, when it has lasted, and once that it is over, when it is calm', () => {
     const keeping = new Keeping().pass(2 * HOUR, wrong()).pass(HOUR, 'well');
     expect(keeping.told).toEqual(['10 begun', '125 over']);
@@ -69,14 +69,14 @@ describe('the book of alerts', () => {
   });
 
   test('says of one that is over when it ended, and how long it had been', () => {
-    const book = new Book([]);
-    const judged = (state: Judged['state']): Judged[] => [
+    const tracker = new AlertTracker([]);
+    const judged = (state: Evaluation['state']): Evaluation[] => [
       { condition: 'sink_held', about: 'crm', state, over: 'crm takes leads again.' },
     ];
     const at = (ms: number) => new Date(START + ms);
-    book.take(judged(wrong()), at(HOUR));
-    book.take(judged('well'), at(2 * HOUR));
-    const [over] = book.take(judged('well'), at(2 * HOUR + 5 * MINUTE));
+    tracker.take(judged(wrong()), at(HOUR));
+    tracker.take(judged('well'), at(2 * HOUR));
+    const [over] = tracker.take(judged('well'), at(2 * HOUR + 5 * MINUTE));
     expect(over).toMatchObject({
       kind: 'over',
       since: at(0),
@@ -117,7 +117,7 @@ describe('the book of alerts', () => {
 
   test('forgets in time that something was wrong', () => {
     const keeping = new Keeping().pass(HOUR, wrong({ afterMs: 0 })).pass(8 * HOUR, 'well');
-    expect(keeping.book.entries).toEqual([]);
+    expect(keeping.tracker.entries).toEqual([]);
   });
 
   test('goes on over a restart: nothing is told twice, and what is over is told', () => {
@@ -144,14 +144,19 @@ describe('the book of alerts', () => {
 
   test('forgets what is no longer watched', () => {
     const keeping = new Keeping().pass(HOUR, wrong());
-    keeping.book.take([], new Date(START + keeping.atMs));
-    expect(keeping.book.entries).toEqual([]);
+    keeping.tracker.take([], new Date(START + keeping.atMs));
+    expect(keeping.tracker.entries).toEqual([]);
   });
 
   test('keeps two sinks apart', () => {
     const keeping = new Keeping();
-    const judged = (about: string): Judged => ({ condition: 'sink_held', about, state: wrong(), over: '' });
-    const notices = keeping.book.take([judged('crm'), judged('drop')], new Date(START + HOUR));
+    const judged = (about: string): Evaluation => ({
+      condition: 'sink_held',
+      about,
+      state: wrong(),
+      over: '',
+    });
+    const notices = keeping.tracker.take([judged('crm'), judged('drop')], new Date(START + HOUR));
     expect(notices.map(({ about }) => about)).toEqual(['crm', 'drop']);
   });
 });
