@@ -83,7 +83,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     entry('status', 'sources, sinks, backlog, dead letters, last poll', () => import('./commands/status.ts')),
     entry(
       'top',
-      'how leads flow, live in the terminal: freshness, backlog, pace, troubles',
+      'how leads flow, live in the terminal: freshness, backlog, pace, problems',
       () => import('./commands/top.ts'),
     ),
     entry(

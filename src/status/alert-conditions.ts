@@ -14,28 +14,28 @@ import {
   staleConfig,
 } from './shared-problems.ts';
 
-/** An alert says since when in a line of its own, and is read later. */
-const LETTER = { command: commandInText };
-/** So rarely, by its own history, is a source without a new lead for so long that it counts as silent. */
-const IMPLAUSIBLE = 1 / 1000;
-/** How long after the last one leads count as dying, in ms. */
-const DYING_MS = 3_600_000;
-/** How long leads have to be slow before somebody hears of it, in ms. */
+/** Texts of alerts have no ages, because people read them later, and the notice has a line for the start. */
+const ALERT_TEXT = { command: commandInText };
+/** A source counts as silent if its history makes a time without new leads less probable than this. */
+const MAX_SILENCE_PROBABILITY = 1 / 1000;
+/** Time after the last dead delivery for which the condition lasts, in ms. */
+const RECENTLY_DEAD_MS = 3_600_000;
+/** Time for which deliveries must be slow before an alert, in ms. */
 const SLOW_FOR_MS = 300_000;
-/** What waited for a sink that was held, paused or without leadsync gets so long to go out, in ms. */
+/** Time that a backlog gets to drain after a hold, a pause or a stop of leadsync, in ms. */
 const DRAINING_MS = 300_000;
-/** So many leads have to be slow, and so large a part of all: one that was tried again says little. */
-const SLOW_LEADS = 3;
-const SLOW_PART = 0.05;
+/** Minimum number and share of slow leads; a single lead that was retried proves little. */
+const MIN_SLOW_LEADS = 3;
+const MIN_SLOW_SHARE = 0.05;
 
-/** Judges every condition that is switched on: one result for each source, sink and export. */
+/** Evaluates every enabled condition: one result for each source, sink and export. */
 export function evaluateConditions(
   observed: Observation,
   names: ConfiguredNames,
   limits: Limits,
 ): readonly Evaluation[] {
   const apply = <Of>(rules: readonly Rule<Of>[], about: string | undefined, of: Of | undefined) =>
-    rules.map((rule) => judgeBy(rule, about, of, observed, limits));
+    rules.map((rule) => evaluate(rule, about, of, observed, limits));
   const each = <Of extends Named>(
     rules: readonly Rule<Of>[],
     all: readonly string[],
@@ -45,16 +45,16 @@ export function evaluateConditions(
       const of = known?.find((one) => one.name === name);
       return apply(rules, name, of);
     });
-  const judged = [
+  const evaluations = [
     ...each(SOURCE, names.sources, observed.sources),
     ...each(SINK, names.sinks, observed.sinks),
     ...each(EXPORT, names.exports, observed.exports),
-    ...apply(WHOLE, undefined, observed),
+    ...apply(PROCESS, undefined, observed),
   ];
-  return judged.filter((one) => one !== undefined);
+  return evaluations.filter((one) => one !== undefined);
 }
 
-/** The sources, sinks and exports in force. */
+/** Names of the sources, sinks and exports in force. */
 export interface ConfiguredNames {
   readonly sources: readonly string[];
   readonly sinks: readonly string[];
@@ -71,10 +71,10 @@ type Find<Of> = (
   observed: Observation,
   limits: Limits,
 ) => ActiveCondition | 'unknown' | undefined;
-type Rule<Of> = readonly [condition: Condition, over: string, find: Find<Of>];
+type Rule<Of> = readonly [condition: Condition, resolved: string, find: Find<Of>];
 
-function judgeBy<Of>(
-  [condition, over, find]: Rule<Of>,
+function evaluate<Of>(
+  [condition, resolved, find]: Rule<Of>,
   about: string | undefined,
   of: Of | undefined,
   observed: Observation,
@@ -83,64 +83,65 @@ function judgeBy<Of>(
   const limitMs = limits[condition];
   if (limitMs === undefined) return undefined;
   const state = of === undefined ? 'unknown' : (find(of, limitMs, observed, limits) ?? 'well');
-  return { condition, about, state, over: about === undefined ? over : `${about} ${over}` };
+  return { condition, about, state, over: about === undefined ? resolved : `${about} ${resolved}` };
 }
 
 const SOURCE: readonly Rule<ObservedSource>[] = [
-  ['no_poll', 'is polled to the end again.', noPoll],
+  ['no_poll', 'has a complete poll again.', noPoll],
   [
     'source_refused',
-    'is let in again.',
+    'accepts the login of leadsync again.',
     ({ name, failure }, afterMs) =>
-      isRefused(failure) ? wrong(failedPoll(name, failure, true, LETTER), afterMs) : undefined,
+      isRefused(failure) ? wrong(failedPoll(name, failure, true, ALERT_TEXT), afterMs) : undefined,
   ],
   ['source_silent', 'lists new leads again.', silent],
   [
     'listing_shrunk',
-    'lists its leads again, or has listed as few for a week.',
-    ({ name, listing }, afterMs) => wrong(listing && shrunkListing(name, listing, LETTER), afterMs),
+    'lists its leads again, or has listed as few as now for a week.',
+    ({ name, listing }, afterMs) => wrong(listing && shrunkListing(name, listing, ALERT_TEXT), afterMs),
   ],
 ];
 
 const SINK: readonly Rule<ObservedSink>[] = [
   [
     'sink_held',
-    'takes leads again, or is held no longer.',
-    (sink, afterMs) => wrong(heldSink(sink, LETTER), afterMs, sink.health.heldSince),
+    'accepts leads again, or is no longer held.',
+    (sink, afterMs) => wrong(heldSink(sink, ALERT_TEXT), afterMs, sink.health.heldSince),
   ],
   [
     'sink_paused',
-    'is paused no longer.',
-    (sink, afterMs) => wrong(pausedSink(sink, LETTER), afterMs, sink.health.pausedSince),
+    'is no longer paused.',
+    (sink, afterMs) => wrong(pausedSink(sink, ALERT_TEXT), afterMs, sink.health.pausedSince),
   ],
   [
     'deliveries_dead',
-    'has given up no lead for an hour; those that it has given up stay dead until `leadsync retry`.',
-    (sink, afterMs, { at }) => wrong(diedLately(sink, at) ? deadLeads(sink, LETTER) : undefined, afterMs),
+    'has had no new dead delivery for an hour; dead deliveries stay dead until `leadsync retry`.',
+    (sink, afterMs, { at }) =>
+      wrong(hasRecentlyDied(sink, at) ? deadLeads(sink, ALERT_TEXT) : undefined, afterMs),
   ],
-  ['backlog_old', 'has no old backlog any more.', backlogOld],
+  ['backlog_old', 'no longer has an old backlog.', backlogOld],
   ['slow_to_lead', 'gets its leads in time again.', slow],
 ];
 
 const EXPORT: readonly Rule<ObservedExport>[] = [
   [
     'export_fails',
-    'is made again, or has another configuration.',
-    (one, afterMs) => wrong(failedExport(one.name, one, true, LETTER), afterMs),
+    'succeeds again, or has another configuration.',
+    (one, afterMs) => wrong(failedExport(one.name, one, true, ALERT_TEXT), afterMs),
   ],
 ];
 
-const WHOLE: readonly Rule<Observation>[] = [
+const PROCESS: readonly Rule<Observation>[] = [
   [
     'config_stale',
-    'The configuration is valid again, and in force.',
-    ({ stale }, afterMs) => wrong(stale && staleConfig(stale, LETTER), afterMs, stale?.since),
+    'The configuration file is valid again and in force.',
+    ({ stale }, afterMs) => wrong(stale && staleConfig(stale, ALERT_TEXT), afterMs, stale?.since),
   ],
-  ['carrier_down', 'The queue works again; what waited goes out.', carrierDown],
+  ['carrier_down', 'The queue works again; leadsync delivers the leads that waited.', carrierDown],
   ['ledger_fails', 'The ledger can be written again.', ledgerFails],
 ];
 
-/** What is wrong, and how long it may be so; `since` is told where it is known. */
+/** Returns a problem as an active condition. It must last `afterMs` before an alert; `since` is its start, if known. */
 function wrong(
   found: Pick<Problem, 'what' | 'next'> | undefined,
   afterMs: number,
@@ -149,13 +150,13 @@ function wrong(
   return found && { since, afterMs, what: found.what, next: found.next };
 }
 
-/** Whether the last poll failed in a way that waiting does not mend. */
+/** Whether the last poll failed in a way that needs an operator. */
 function isRefused(failure: ObservedSource['failure']): failure is NonNullable<typeof failure> {
   return failure !== undefined && NEEDS_OPERATOR.has(failure.code);
 }
 
-function diedLately({ lastDeadAt }: ObservedSink, at: Date): boolean {
-  return lastDeadAt !== undefined && at.getTime() - lastDeadAt.getTime() <= DYING_MS;
+function hasRecentlyDied({ lastDeadAt }: ObservedSink, at: Date): boolean {
+  return lastDeadAt !== undefined && at.getTime() - lastDeadAt.getTime() <= RECENTLY_DEAD_MS;
 }
 
 function noPoll(
@@ -165,24 +166,24 @@ function noPoll(
   limits: Limits,
 ): ActiveCondition | 'unknown' | undefined {
   if (!overdueSince) return undefined;
-  // One cause, one alert; and an alert that was told before is not over because of it.
+  // One cause, one alert: source_refused reports it. `unknown` keeps an alert that was already sent.
   if (isRefused(failure) && limits.source_refused !== undefined) return 'unknown';
-  const before = lastSuccessAt ? '' : ' since leadsync runs';
+  const before = lastSuccessAt ? '' : ' since leadsync started';
   const why = failure ? ` The last one failed: ${failure.reason}` : '';
-  const what = `${name}: no poll has come to its end${before}, so new leads are not seen.${why}`;
+  const what = `${name}: no poll has completed${before}, so leadsync does not see new leads.${why}`;
   const next =
-    failure?.hint || '`leadsync check` tries now and says why; `leadsync status` shows the last poll.';
-  // After a long stop the first poll gets as much time as any other: no time is told since when.
+    failure?.hint || '`leadsync check` tries now and shows why; `leadsync status` shows the last poll.';
+  // No `since`: after a long stop, the first poll gets as much time as any other.
   return wrong({ what, next }, afterMs);
 }
 
 function silent({ name, silence }: ObservedSource, limitMs: number): ActiveCondition | undefined {
-  if (!silence || silence.probability >= IMPLAUSIBLE) return undefined;
+  if (!silence || silence.probability >= MAX_SILENCE_PROBABILITY) return undefined;
   const lengthMs = silence.until.getTime() - silence.since.getTime();
   if (lengthMs < limitMs) return undefined;
-  const what = `${name}: polls work, and no lead has been new for ${printSpan(lengthMs)}. By its last weeks that happens less than once in 1,000 times.`;
+  const what = `${name}: polls work, but there has been no new lead for ${printSpan(lengthMs)}. According to the last weeks, the probability of that is less than 1 in 1,000.`;
   const next =
-    'Ask whoever runs the service whether that can be, and compare with what the account shows. A holiday looks the same.';
+    'Ask the operator of the service, and compare with the leads that the account shows. A holiday looks the same.';
   return wrong({ what, next }, 0, silence.since);
 }
 
@@ -191,8 +192,8 @@ function backlogOld(sink: ObservedSink, limitMs: number, { at }: Observation): A
   if (!oldestOwedAt || health.heldSince || health.pausedSince) return undefined;
   const ageMs = at.getTime() - oldestOwedAt.getTime();
   if (ageMs <= limitMs + batchWaitMs) return undefined;
-  const what = `${name}: the oldest of ${countOf(pending, 'pending lead')} has waited for ${printSpan(ageMs)}, and the sink is neither held nor paused.`;
-  const next = `\`leadsync deliveries --sink ${name} --state pending\` says whether some are tried again; if all wait, the sink is too slow: raise concurrency or batch.max.`;
+  const what = `${name}: the oldest of ${countOf(pending, 'pending lead')} has waited for ${printSpan(ageMs)}, although the sink is neither held nor paused.`;
+  const next = `\`leadsync deliveries --sink ${name} --state pending\` shows whether some are being retried. If none is, the sink is too slow: raise its concurrency or batch.max.`;
   return wrong({ what, next }, DRAINING_MS);
 }
 
@@ -202,22 +203,22 @@ function slow(
 ): ActiveCondition | undefined {
   if (health.heldSince || health.pausedSince) return undefined;
   const late = recentMs.filter((ms) => ms > limitMs + batchWaitMs).length;
-  if (late < SLOW_LEADS || late <= recentMs.length * SLOW_PART) return undefined;
+  if (late < MIN_SLOW_LEADS || late <= recentMs.length * MIN_SLOW_SHARE) return undefined;
   const what = `${name}: ${late} of the last ${recentMs.length} new leads took longer than ${printSpan(limitMs + batchWaitMs)} to arrive.`;
-  const next = `See how long its attempts take (\`leadsync trace LEAD\`); raise the concurrency of ${name} if the destination bears it.`;
+  const next = `Check how long its attempts take (\`leadsync trace LEAD\`); raise the concurrency of ${name} if the destination can handle it.`;
   return wrong({ what, next }, SLOW_FOR_MS);
 }
 
 function carrierDown({ carrier }: Observation, afterMs: number): ActiveCondition | undefined {
   if (carrier === undefined) return undefined;
-  const what = `The queue cannot be used; leads are recorded and wait. ${carrier}`;
-  const next = '`leadsync check` says what Redis answers. Nothing is lost, even when Redis comes back empty.';
+  const what = `The queue does not work; leadsync records leads but cannot deliver them. ${carrier}`;
+  const next = '`leadsync check` shows what Redis answers. Nothing is lost, even if Redis loses its data.';
   return wrong({ what, next }, afterMs);
 }
 
 function ledgerFails({ ledger }: Observation, afterMs: number): ActiveCondition | undefined {
   if (!ledger) return undefined;
-  const what = `The ledger fails, so nothing is recorded or delivered: ${ledger.reason}`;
-  const next = ledger.hint || 'See what leadsync logs, and whether the disk is full.';
+  const what = `The ledger fails, so leadsync records and delivers nothing: ${ledger.reason}`;
+  const next = ledger.hint || 'See the log, and check whether the disk is full.';
   return wrong({ what, next }, afterMs);
 }

@@ -7,15 +7,14 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 /** The offsets of all time zones, and the times at which they change, are multiples of this. */
 const QUARTER_MS = 15 * MINUTE_MS;
-/** The longest change of the clocks: a search that skips days stops this long before the midnight that it skips to. */
+/** Longest change of the clocks. A search that skips days stops this long before the midnight that it skips to. */
 const CHANGE_MS = 2 * HOUR_MS;
-/** The longest time between two days that match is that between two leap days around a year such as 2100. */
+/** Longest time between two matching days: that between two leap days around a year such as 2100. */
 const FURTHEST_DAYS = 9 * 366;
 
 /**
- * Returns the first time after `after` at which a cron expression matches, by the clocks of its time zone; undefined when that
- * is after `until`, or never. An hour that the clocks show twice matches twice. What lies in an hour that they leave out
- * matches once, when they go on.
+ * Returns the first time after `after` at which a cron expression matches in its time zone; undefined if that is after `until`, or never.
+ * An hour that the clocks repeat matches twice. A time in an hour that they skip matches once, immediately after the change.
  */
 export function nextCronTime(
   { cron, timezone }: { readonly cron: string; readonly timezone: string | undefined },
@@ -39,7 +38,7 @@ function search(
   const startMs = after.getTime();
   const untilMs = until?.getTime() ?? Number.POSITIVE_INFINITY;
   let ms = Math.floor(startMs / QUARTER_MS) * QUARTER_MS;
-  /** What the clocks would show now, had they gone on evenly; undefined: this quarter was skipped to. */
+  /** Wall time that follows the previous quarter without a change of the clocks. Undefined after a skip. */
   let expected: number | undefined;
   while (ms <= untilMs) {
     const wall = wallTime(ms, timezone);
@@ -59,13 +58,13 @@ function within(ms: number, untilMs: number): Date | undefined {
   return ms <= untilMs ? new Date(ms) : undefined;
 }
 
-/** A cron expression over wall-clock times, which are given as if they were UTC, in ms. */
+/** A cron expression over wall-clock times, which are represented as UTC, in ms. */
 class Expression {
   readonly #seconds: ReadonlySet<number>;
   readonly #minutes: ReadonlySet<number>;
   readonly #hours: ReadonlySet<number>;
   readonly #months: ReadonlySet<number>;
-  /** Tells which days match. It is never started, so node-cron's own timer never runs. */
+  /** Decides which days match. It is never started, so node-cron's own timer never runs. */
   readonly #dates: ReturnType<typeof createTask>;
   readonly #days = new Map<number, boolean>();
 
@@ -93,7 +92,7 @@ class Expression {
     return undefined;
   }
 
-  /** Returns how long no day matches at least, in ms, 0 on a day that does; undefined: for longer than `withinMs`. */
+  /** Returns a time in ms for which no day matches, 0 on a matching day, or undefined if that is longer than `withinMs`. */
   daylessMs(wall: number, withinMs: number): number | undefined {
     const today = wall - (wall % DAY_MS);
     const furthest = Math.min(FURTHEST_DAYS, withinMs / DAY_MS + 2);

@@ -3,17 +3,17 @@ import { dueAfter } from '../exports/contract/schedule.ts';
 import { isRunning } from '../exports/export-lock.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
 
-/** An export as the configuration and what is remembered of it have it together. */
+/** A configured export with the state of its runs. */
 export interface ExportView {
   readonly config: ExportConfig;
   readonly state: ExportState | undefined;
-  /** When it is made next, or made again; in the past where it is overdue. */
+  /** Time of the next run or retry; in the past if it is overdue. */
   readonly dueAt: Date | undefined;
-  /** It is being made at this moment. */
+  /** Whether a run is in progress. */
   readonly running: boolean;
 }
 
-/** Every configured export, in order. */
+/** Returns every configured export, in the order of the configuration. */
 export function viewExports(exports: readonly ExportConfig[], states: ExportStates): ExportView[] {
   return exports.map((config) => {
     const state = states.read(config.name);
@@ -22,7 +22,7 @@ export function viewExports(exports: readonly ExportConfig[], states: ExportStat
   });
 }
 
-/** Returns when an export is made next, or made again; in the past where it is overdue. */
+/** Returns the time of the next run or retry of an export; in the past if it is overdue. */
 export function dueAt({ schedule }: ExportConfig, { since, done, failed }: ExportState): Date {
   if (failed) return failed.retryAt;
   if (done) return dueAfter(schedule, done.startedAt);

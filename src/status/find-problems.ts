@@ -5,64 +5,67 @@ import { deadLeads, failedExport, heldSink, pausedSink, staleConfig, waiting } f
 import { findSourceProblems } from './source-problems.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
-type Told = Pick<ProblemContext, 'now' | 'command'>;
+type NowAndCommand = Pick<ProblemContext, 'now' | 'command'>;
 
-/** A lead that fails becomes a trouble when it has failed for so long, or is not tried again for so long, in ms. */
-const PASSING_MS = 60_000;
-const URGENCY = { critical: 0, warning: 1 } as const;
-/** How long a restored ledger is told of, in ms: over a weekend. */
-const RESTORED_SAID_MS = 3 * 86_400_000;
+/** A failing delivery becomes a problem after it has failed for this long, or if its next attempt is this far away, in ms. */
+const TRANSIENT_MS = 60_000;
+const ORDER = { critical: 0, warning: 1 } as const;
+/** Time for which a restored ledger is reported, in ms: over a weekend. */
+const RESTORED_REPORTED_MS = 3 * 86_400_000;
 
-/** Everything that needs somebody's attention, the critical first; decided here alone, whoever shows it. */
+/** Returns every problem, critical ones first, for the command line, the pages and the API. */
 export function findProblems(
   sources: readonly SourceView[],
   sinks: readonly SinkView[],
-  given: ProblemContext,
+  context: ProblemContext,
 ): Problem[] {
   const problems = [
-    ...(given.running ? notReady(given) : [notRunning(given)]),
-    ...(given.stale ? [staleConfig(given.stale, given)] : []),
-    ...restored(given),
-    ...sources.flatMap((source) => findSourceProblems(source, given)),
-    ...sinks.flatMap((sink) => findSinkProblems(sink, given)),
-    ...given.exports.flatMap((one) => findExportProblems(one, given)),
+    ...(context.running ? notReady(context) : [notRunning(context)]),
+    ...(context.stale ? [staleConfig(context.stale, context)] : []),
+    ...restored(context),
+    ...sources.flatMap((source) => findSourceProblems(source, context)),
+    ...sinks.flatMap((sink) => findSinkProblems(sink, context)),
+    ...context.exports.flatMap((one) => findExportProblems(one, context)),
   ];
-  return problems.toSorted((one, other) => URGENCY[one.severity] - URGENCY[other.severity]);
+  return problems.toSorted((one, other) => ORDER[one.severity] - ORDER[other.severity]);
 }
 
 function notRunning({ command }: ProblemContext): Problem {
-  const what = 'No leadsync is running on this data directory: nothing is polled, and nothing delivered.';
+  const what = 'No leadsync is running on this data directory, so nothing is polled or delivered.';
   return problem('not_running', null, what, `${command('run')} starts it.`);
 }
 
 function notReady({ answers, unready, command }: ProblemContext): Problem[] {
-  const before = answers ? 'leadsync is running, and cannot do all of its work: ' : '';
-  const next = answers ? `${command('check')} tries what it needs.` : '';
+  const before = answers ? 'leadsync is running but not ready: ' : '';
+  const next = answers ? `${command('check')} tests what it needs.` : '';
   return unready.map((reason) => problem('not_ready', null, `${before}${reason}`, next));
 }
 
 function restored({ restoredAt, now, command }: ProblemContext): Problem[] {
-  if (!restoredAt || now.getTime() - restoredAt.getTime() > RESTORED_SAID_MS) return [];
+  if (!restoredAt || now.getTime() - restoredAt.getTime() > RESTORED_REPORTED_MS) return [];
   return [
     problem(
       'ledger_restored',
       null,
-      `The ledger is a copy or was restored from a backup, as leadsync found ${printMomentAndAge(restoredAt, now)}: what was delivered after the backup was made may be delivered again, mostly under the same ids.`,
-      `There is nothing to do. ${command('reconcile')} compares a sink with the ledger. This line goes after 3 days.`,
+      `leadsync found ${printMomentAndAge(restoredAt, now)} that the ledger is a copy or was restored from a backup. Deliveries that were made after the backup may be repeated, mostly under the same idempotency keys.`,
+      `No action is needed. ${command('reconcile')} compares a sink with the ledger. This warning ends after 3 days.`,
     ),
   ];
 }
 
-function findSinkProblems(sink: SinkView, given: ProblemContext): Problem[] {
+function findSinkProblems(sink: SinkView, context: ProblemContext): Problem[] {
   const { name, status } = sink;
-  const died = status && deadLeads({ name, dead: status.dead }, given);
-  return [...findStateProblems(sink, given), ...stuck(sink, given), ...listOf(died)];
+  const died = status && deadLeads({ name, dead: status.dead }, context);
+  return [...findStateProblems(sink, context), ...stuck(sink, context), ...listOf(died)];
 }
 
-/** Why nothing goes out to a sink, and what to do; empty for one that is well. */
-export function findStateProblems({ name, state, status }: SinkView, { now, command }: Told): Problem[] {
+/** Returns why a sink gets no deliveries, and the next step; empty for a healthy sink. */
+export function findStateProblems(
+  { name, state, status }: SinkView,
+  { now, command }: NowAndCommand,
+): Problem[] {
   const facts = status && { ...status, name };
-  const left = waiting(status?.pending ?? 0);
+  const backlog = waiting(status?.pending ?? 0);
   switch (state) {
     case 'held':
       return listOf(facts && heldSink(facts, { now, command }));
@@ -75,8 +78,8 @@ export function findStateProblems({ name, state, status }: SinkView, { now, comm
         problem(
           'sink_new',
           name,
-          `${name} is new: leads are owed to it from the next start on.`,
-          `${command('run')} starts that.`,
+          `${name} is new: leadsync starts to deliver to it at the next start.`,
+          `${command('run')} starts leadsync.`,
         ),
       ];
     case 'orphaned':
@@ -85,8 +88,8 @@ export function findStateProblems({ name, state, status }: SinkView, { now, comm
         problem(
           'sink_removed',
           name,
-          `${name} is not in the configuration any more; ${left} in case it comes back.`,
-          `${command(`forget ${name}`)} skips them for good; under another name it needs \`formerly: ${name}\`.`,
+          `${name} is no longer in the configuration; ${backlog} in case you add it again.`,
+          `${command(`forget ${name}`)} skips them for good. If you renamed the sink, add \`formerly: ${name}\` to it.`,
         ),
       ];
     case 'disabled':
@@ -95,8 +98,8 @@ export function findStateProblems({ name, state, status }: SinkView, { now, comm
         problem(
           'sink_disabled',
           name,
-          `${name} is disabled in the configuration; ${left} until it is enabled.`,
-          `Set \`enabled: true\`, and ${command('reload')} sends them.`,
+          `${name} is disabled in the configuration; ${backlog} until you enable it.`,
+          `Set \`enabled: true\`, then ${command('reload')}.`,
         ),
       ];
     case 'healthy':
@@ -104,34 +107,34 @@ export function findStateProblems({ name, state, status }: SinkView, { now, comm
   }
 }
 
-function retrying(name: string, status: SinkView['status'], { now, command }: Told): Problem[] {
+function retrying(name: string, status: SinkView['status'], { now, command }: NowAndCommand): Problem[] {
   if (!status?.retrying) return [];
   const { deliveries, since, reason, nextAttemptAt } = status.retrying;
-  // A flaky destination fails one lead or another all the time: what is soon tried again is no trouble yet.
-  const isNew = now.getTime() - since.getTime() < PASSING_MS;
-  if (isNew && nextAttemptAt.getTime() - now.getTime() < PASSING_MS) return [];
+  // A flaky destination fails single leads all the time. A failure that leadsync soon retries is not a problem yet.
+  const isNew = now.getTime() - since.getTime() < TRANSIENT_MS;
+  if (isNew && nextAttemptAt.getTime() - now.getTime() < TRANSIENT_MS) return [];
   const next =
     nextAttemptAt > now
       ? `The next attempt is ${printAge(nextAttemptAt, now)}; ${command(`retry --sink ${name} --state pending`)} makes all of them due now.`
-      : `The next attempt is due since ${printMoment(nextAttemptAt)}.`;
-  const leads = `${countOf(deliveries, 'lead')} failed and ${deliveries === 1 ? 'is' : 'are'} tried again`;
+      : `The next attempt has been due since ${printMoment(nextAttemptAt)}.`;
+  const leads = `${countOf(deliveries, 'lead')} failed and ${deliveries === 1 ? 'waits' : 'wait'} for a retry`;
   return [problem('leads_retried', name, `${name}: ${leads}: ${reason}`, next)];
 }
 
-/** Leads that should have gone out by now, while nobody holds them back. */
-function stuck({ name, state, config, status }: SinkView, given: ProblemContext): Problem[] {
+/** Finds due deliveries that leadsync does not attempt although the sink is neither held nor paused. */
+function stuck({ name, state, config, status }: SinkView, context: ProblemContext): Problem[] {
   if ((state !== 'healthy' && state !== 'retrying') || !config || !status?.dueSince) return [];
   const graceMs = config.batch.waitMs + LATE_MS;
-  const late = (at: Date | undefined) => at === undefined || given.now.getTime() - at.getTime() > graceMs;
-  // A long backlog that drains is no fault.
+  const late = (at: Date | undefined) => at === undefined || context.now.getTime() - at.getTime() > graceMs;
+  // A backlog that drains is not a problem, however long it is.
   if (!late(status.dueSince) || !late(status.health.lastDeliveredAt)) return [];
-  const due = `due since ${printMomentAndAge(status.dueSince, given.now)}`;
+  const due = `due since ${printMomentAndAge(status.dueSince, context.now)}`;
   return [
     problem(
       'leads_stuck',
       name,
-      `${name}: ${waiting(status.pending)}, ${due}, and nothing goes out.`,
-      likelyCause(given),
+      `${name}: ${waiting(status.pending)}, ${due}, and leadsync delivers nothing.`,
+      likelyCause(context),
     ),
   ];
 }
@@ -139,9 +142,9 @@ function stuck({ name, state, config, status }: SinkView, given: ProblemContext)
 function likelyCause({ running, queued, command }: ProblemContext): string {
   if (!running) return `No leadsync is running: ${command('run')} starts it.`;
   if (!queued) return SEE_LOG;
-  return `Redis may not answer (${command('check')} says so), or no ${command('worker')} is running beside a run --no-deliver.`;
+  return `Either Redis does not answer (${command('check')} tests it), or a run --no-deliver has no running ${command('worker')}.`;
 }
 
-function findExportProblems({ config: { name }, state }: ExportView, given: ProblemContext): Problem[] {
-  return listOf(failedExport(name, state ?? {}, given.running, given));
+function findExportProblems({ config: { name }, state }: ExportView, context: ProblemContext): Problem[] {
+  return listOf(failedExport(name, state ?? {}, context.running, context));
 }

@@ -15,11 +15,11 @@ import { readPollError } from './poll-error.ts';
 import { type SinkView, type SourceView, viewSinks, viewSources } from './status-view.ts';
 
 /**
- * What the ledger knows, as JSON: for `--json`, the API and the pages, by the names of the store's columns. Times are text, and
- * what is absent is null.
+ * The state in the ledger as JSON for `--json`, the API and the pages. Fields are named like the columns of the store. Times are ISO 8601
+ * text, and a missing value is null.
  */
 
-/** The status for scripts. */
+/** Returns the output of `status --json`. */
 export function statusJson(config: LedgerConfig, status: LedgerStatus, exports: readonly ExportView[]) {
   return {
     sources: viewSources(config, status).map(sourceJson),
@@ -37,7 +37,7 @@ function sourceJson(view: SourceView) {
   };
 }
 
-/** A source in the overview. Freshness is never negative. */
+/** Returns a source of the overview. Its freshness is never negative. */
 export function sourceOverview(view: SourceView, now: Date) {
   const { lastPoll: poll, lastSuccessAt: successAt } = view.status ?? {};
   return {
@@ -49,7 +49,7 @@ export function sourceOverview(view: SourceView, now: Date) {
   };
 }
 
-/** One that the ledger does not know yet has zeros and nulls. */
+/** Returns zeros and nulls for a source that the ledger does not know yet. */
 function sourceFacts({ name, status }: SourceView) {
   return {
     source: name,
@@ -90,8 +90,8 @@ function sinkJson(view: SinkView) {
 }
 
 /**
- * A sink in the overview; `new` and `retrying` are shown as healthy. Reason and time are those of the pause while it is paused,
- * else of the hold. What is paused, disabled or not in the configuration has no next attempt.
+ * Returns a sink of the overview. Maps the states `new` and `retrying` to `healthy`. Reason and time are those of the pause of a paused
+ * sink, otherwise of the hold. A sink that is paused, disabled or not configured has no next attempt.
  */
 export function sinkOverview(view: SinkView) {
   const { state, status } = view;
@@ -125,7 +125,7 @@ function sinkFacts({ name, config, status }: SinkView) {
   };
 }
 
-/** An export in the overview. */
+/** Returns an export of the overview. */
 export function exportOverview(view: ExportView) {
   const { schedule, target } = view.config;
   return {
@@ -138,7 +138,7 @@ export function exportOverview(view: ExportView) {
   };
 }
 
-/** What is remembered of an export's runs; `next_at` lies in the past where it is overdue. */
+/** Returns the last results of an export. `next_at` is in the past if the export is overdue. */
 function exportFacts({ config: { name, target }, state, dueAt }: ExportView) {
   const { done, failed } = state ?? {};
   return {
@@ -164,7 +164,7 @@ function targetOf(target: ExportTarget): string {
   return target.type === 's3' ? `s3://${target.bucket}/${target.prefix}` : target.directory;
 }
 
-/** How fast a sink got leads: seconds, where the ledger has ms; null where there is nothing to tell from. */
+/** Returns the speed of a sink in seconds, or nulls if there is no lead to measure. */
 export function speedJson({ sink, leads, seenToDelivered, createdToDelivered }: Speed) {
   return {
     sink,
@@ -176,7 +176,7 @@ export function speedJson({ sink, leads, seenToDelivered, createdToDelivered }: 
   };
 }
 
-/** A lead without its content; times, in ms since 1970, become text. */
+/** Returns a lead without its content. Converts times from ms since 1970 to text. */
 export function leadJson({
   source,
   lead,
@@ -201,7 +201,7 @@ export function leadJson({
   };
 }
 
-/** What became of a lead, in the order of the ledger. Neither a content nor an answer of a destination is in it. */
+/** Returns the history of a lead, in the order of the ledger, without content and answers of destinations. */
 export function historyJson({ lead, versions, deliveries }: LeadHistory) {
   return {
     lead: leadJson(lead),
@@ -234,7 +234,7 @@ function attemptJson({ startedAt, durationMs, outcome, httpStatus, error, times,
   };
 }
 
-/** One content and the answers to it: personal data. Which lead it is of, whoever asked adds. */
+/** Returns a version's content and the answers of destinations (personal data). The caller adds the source and the id. */
 export function contentJson(content: LeadContent) {
   const { raw, rawBefore, answers } = content;
   return {
@@ -252,7 +252,7 @@ export function contentJson(content: LeadContent) {
   };
 }
 
-/** A delivery without its attempts; what is undefined becomes null. */
+/** Returns a delivery without its attempts. */
 export function deliveryJson(row: DeliveryRow) {
   return {
     delivery_id: row.delivery,
@@ -271,7 +271,7 @@ export function deliveryJson(row: DeliveryRow) {
   };
 }
 
-/** A poll with how long it took, in ms: null while it runs, and never negative. The error loses its code. */
+/** Returns a poll with its duration in ms, which is null while it runs and never negative. Removes the code from the error. */
 export function pollJson(poll: StoredPoll) {
   const { started_at, finished_at, error } = poll;
   const durationMs =

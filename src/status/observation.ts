@@ -4,17 +4,17 @@ import type { SinkHealth } from '../leads/sink-health.ts';
 import type { StaleConfig } from './problem.ts';
 import type { PollFailure } from './shared-problems.ts';
 
-/** How things are at one moment: what the conditions are judged by. Holds nothing of a lead. */
+/** State of the installation at one moment, from which the conditions are evaluated. Holds no data of a lead. */
 export interface Observation {
   readonly at: Date;
-  /** Undefined while the ledger cannot be read: then nobody knows. */
+  /** Undefined while the ledger cannot be read. */
   readonly sources: readonly ObservedSource[] | undefined;
   readonly sinks: readonly ObservedSink[] | undefined;
   readonly exports: readonly ObservedExport[];
   readonly stale: StaleConfig | undefined;
-  /** Why no delivery can travel. */
+  /** Reason why the carrier does not work; undefined if it works. */
   readonly carrier: string | undefined;
-  /** Why nothing can be recorded, or read. */
+  /** Reason why the ledger fails; undefined if it works. */
   readonly ledger: Reason | undefined;
 }
 
@@ -23,20 +23,20 @@ interface Reason {
   readonly hint: string;
 }
 
-/** A configured export, as its last runs left it. */
+/** A configured export with the results of its last runs. */
 export type ObservedExport = Pick<ExportState, 'done' | 'failed'> & { readonly name: string };
 
-/** A configured source, by its polls and by when its leads came in the last weeks. */
+/** A configured source, with its polls and the recent arrival of its leads. */
 export interface ObservedSource {
   readonly name: string;
-  /** When the first poll was due after the last complete one; undefined when none is due yet. */
+  /** Time at which the first poll after the last complete one was due. Undefined if none is due yet. */
   readonly overdueSince: Date | undefined;
   readonly lastSuccessAt: Date | undefined;
-  /** Undefined: the ledger does not know the source yet. */
+  /** Undefined if the ledger does not know the source yet. */
   readonly listing: ListingSize | undefined;
-  /** Why the last poll failed; undefined when it did not. */
+  /** Failure of the last poll; undefined if it succeeded. */
   readonly failure: PollFailure | undefined;
-  /** Less likely than this, by its own history, was so long a time without a new lead; undefined when that cannot be said. */
+  /** Time without a new lead, and its probability according to the source's history. Undefined if there is too little history. */
   readonly silence: { readonly since: Date; readonly until: Date; readonly probability: number } | undefined;
 }
 
@@ -46,11 +46,11 @@ export interface ObservedSink {
   readonly health: SinkHealth;
   readonly pending: number;
   readonly dead: number;
-  /** When the oldest pending delivery was owed. */
+  /** Time at which the oldest pending delivery was owed. */
   readonly oldestOwedAt: Date | undefined;
   readonly lastDeadAt: Date | undefined;
-  /** How long the oldest lead waits for its batch to fill, in ms: that is wanted. */
+  /** Time that leads wait on purpose for a batch to fill, in ms. */
   readonly batchWaitMs: number;
-  /** Owed → delivered, in ms, of leads that were new lately. */
+  /** Times from owed to delivered of recent new leads, in ms. */
   readonly recentMs: readonly number[];
 }

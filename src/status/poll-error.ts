@@ -1,9 +1,9 @@
-/** The error that the ledger keeps of a poll: a code before the sentence, for queries. */
+/** Returns the error text that the ledger stores for a poll: a code, for queries, before the sentence. */
 export function pollError({ code, reason }: { readonly code: string; readonly reason: string }): string {
   return `${code}: ${reason}`;
 }
 
-/** What a poll's error was made of; a poll that was cut off by leadsync's own end has no code. */
+/** Splits a stored error into code and reason. A poll that a stop of leadsync cut off has no code. */
 export function readPollError(error: string): { code: string | undefined; reason: string } {
   const [, code, reason = error] = /^([a-z-]+): (.*)$/s.exec(error) ?? [];
   return { code, reason };

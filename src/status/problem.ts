@@ -1,7 +1,7 @@
 import { SEVERITY } from '../alerts/condition.ts';
 import type { ExportView } from './export-view.ts';
 
-/** How grave is what can be wrong: the conditions of alerts, and what only somebody who looks is told of. */
+/** Severity of every problem: the conditions of alerts, and the problems that only status and pages show. */
 const SEVERITIES = {
   ...SEVERITY,
   not_running: 'critical',
@@ -19,12 +19,12 @@ const SEVERITIES = {
   sink_disabled: 'warning',
 } as const;
 
-/** What can be wrong. */
+/** Id of a problem. */
 export type ProblemId = keyof typeof SEVERITIES;
 
 /**
- * A thing that is wrong, in whole sentences, with what to do next; `about` names the source, sink or export, or is null. Texts from
- * outside are in it as they came: whoever shows it makes it safe for where it is shown.
+ * A problem in whole sentences, with its next step. `about` names the source, sink or export, or is null. The texts can contain text
+ * from outside, which the caller must escape for its medium.
  */
 export interface Problem {
   readonly code: ProblemId;
@@ -34,53 +34,53 @@ export interface Problem {
   readonly next: string;
 }
 
-/** To whom a trouble is told. */
+/** How the text of a problem is written. */
 export interface TextOptions {
-  /** How a command is shown that is the next step, from its words: `status`. */
+  /** Formats a command of a next step from its words, such as `status`. */
   readonly command: (words: string) => string;
-  /** Absent: it is read at some later time, when ages would no longer be right. */
+  /** Current time, for ages. Absent if the text is read later, when ages would be wrong. */
   readonly now?: Date;
 }
 
-/** The file is not valid since then, and an earlier configuration stays in force. */
+/** A configuration file that is not valid, while an earlier configuration stays in force. */
 export interface StaleConfig {
   readonly since: Date;
   readonly faults: readonly string[];
 }
 
-/** What is known beside the ledger. */
+/** What `findProblems` knows in addition to the ledger. */
 export interface ProblemContext extends TextOptions {
   readonly now: Date;
-  /** A `run` or `sync` holds the data directory. */
+  /** Whether a `run` or `sync` uses the data directory. */
   readonly running: boolean;
-  /** Whether the running leadsync answers, where it can be asked. */
+  /** Whether the running leadsync answers requests, if it has an admin address. */
   readonly answers: boolean;
-  /** Why the running leadsync cannot do its work, as it says itself; when it does not answer, that it does not. */
+  /** Why the running leadsync is not ready, in its own words, or a sentence that it does not answer. */
   readonly unready: readonly string[];
   readonly stale: StaleConfig | undefined;
-  /** Deliveries travel through Redis, or may do so. */
+  /** Whether deliveries travel, or can travel, through Redis. */
   readonly queued: boolean;
   readonly exports: readonly ExportView[];
-  /** When the ledger was found to be a copy, or restored from one. */
+  /** When leadsync found that the ledger is a copy or was restored from a backup. */
   readonly restoredAt?: Date | undefined;
 }
 
-/** How long after its time a poll or a delivery is still not late, in ms: starting it takes a moment. */
+/** Tolerance before a poll or a delivery counts as late, in ms. */
 export const LATE_MS = 60_000;
-/** The next step where nothing better is known. */
-export const SEE_LOG = 'See what leadsync logs.';
+/** Next step if no better one is known. */
+export const SEE_LOG = 'See the log of leadsync.';
 
-/** Makes a trouble, as grave as its code says. */
+/** Returns a problem with the severity of its id. */
 export function problem(code: ProblemId, about: string | null, what: string, next: string): Problem {
   return { code, severity: SEVERITIES[code], about, what, next };
 }
 
-/** Returns what was found as a list, which is empty for what is well. */
+/** Returns a list with the problem, or an empty one. */
 export function listOf(found: Problem | undefined): Problem[] {
   return found ? [found] : [];
 }
 
-/** Shows a command in a text that is rewritten later into what its reader types. */
+/** Formats a command in backticks, for a text whose commands are rewritten later for this install. */
 export function commandInText(words: string): string {
   return `\`leadsync ${words}\``;
 }

@@ -2,13 +2,13 @@ import type { LedgerConfig } from '../config/contract/config.ts';
 import type { LedgerStatus, SinkStatus, SourceStatus } from '../ledger/contract/status-rows.ts';
 
 /**
- * How a sink is: `healthy`; `held` while its destination does not take leads; `paused` by somebody; `disabled` in the
- * configuration; `orphaned` when that no longer has it; `new` until leadsync has run with it; `retrying` while leads that
- * failed wait to be tried again, and others may get through.
+ * State of a sink: `healthy`; `held` while its destination does not work; `paused` by an operator; `disabled` in the configuration;
+ * `orphaned` if the configuration no longer has it; `new` until leadsync has run with it; `retrying` while failed leads wait for a retry,
+ * although others may succeed.
  */
 export type SinkState = 'healthy' | 'held' | 'paused' | 'disabled' | 'orphaned' | 'new' | 'retrying';
 
-/** A sink as the configuration and the ledger know it together. */
+/** A sink, as the configuration and the ledger describe it. */
 export interface SinkView {
   readonly name: string;
   readonly state: SinkState;
@@ -16,24 +16,24 @@ export interface SinkView {
   readonly status: SinkStatus | undefined;
 }
 
-/** A source as the configuration and the ledger know it together. */
+/** A source, as the configuration and the ledger describe it. */
 export interface SourceView {
   readonly name: string;
   readonly config: LedgerConfig['sources'][number] | undefined;
   readonly status: SourceStatus | undefined;
-  /** The file has faults, and may have it in a part that could not be read. */
+  /** Whether the source may be in a part of the configuration file that has faults. */
   readonly unread: boolean;
 }
 
 /**
- * Every sink that anybody has to look at: those configured in their order, then those that only the ledger remembers. One that
- * was removed and is owed nothing is history: its deliveries are found by its name, and back in the configuration it is here again.
+ * Returns every relevant sink: the configured ones in their order, then those that only the ledger has. Omits a removed sink without
+ * pending deliveries; its past deliveries can still be found by its name.
  */
 export function viewSinks(config: LedgerConfig, status: LedgerStatus): SinkView[] {
   return allSinks(config, status).filter((sink) => sink.state !== 'orphaned' || sink.status?.pending !== 0);
 }
 
-/** The same with those that are history. */
+/** Returns every sink, including removed ones without pending deliveries. */
 export function allSinks(config: LedgerConfig, { sinks }: LedgerStatus): SinkView[] {
   return pair(config.sinks, sinks, ({ sink }) => sink).map((view) => ({
     ...view,
@@ -41,7 +41,7 @@ export function allSinks(config: LedgerConfig, { sinks }: LedgerStatus): SinkVie
   }));
 }
 
-/** Every source: those configured in their order, then those that only the ledger remembers. */
+/** Returns every source: the configured ones in their order, then those that only the ledger has. */
 export function viewSources(config: LedgerConfig, { sources }: LedgerStatus): SourceView[] {
   return pair(config.sources, sources, ({ source }) => source).map((view) => ({
     ...view,
@@ -66,7 +66,7 @@ function pair<Configured extends { readonly name: string }, Known>(
   }));
 }
 
-/** A file with faults is not in force: what it does not name may be there, as far as the ledger was last told. */
+/** Returns the state of a sink. While the file has faults, it may still have a sink that the ledger has as active; so that is not orphaned. */
 function stateOf({ config, status }: Omit<SinkView, 'state'>, isFaulty: boolean): SinkState {
   if (!config && !(isFaulty && status?.active)) return 'orphaned';
   if (config?.enabled === false) return 'disabled';

@@ -225,8 +225,8 @@ describe('an export that fails', () => {
     );
     expect((await install.run(['check'])).stdout).toMatch(/FAILED {2}export nightly: .*out is not a folder/);
     const { stdout } = await install.run(['status']);
-    expect(stdout).toContain('Export nightly failed, and none was ever made: ');
-    expect(stdout).toContain('export --name nightly` makes it now.');
+    expect(stdout).toContain('Export nightly failed, and it never succeeded: ');
+    expect(stdout).toContain('export --name nightly` runs it now.');
     expect(await install.json('status')).toMatchObject({ exports: [{ export: 'nightly', failures: 1 }] });
     rmSync(join(install.folder, 'out'));
     await made(install);

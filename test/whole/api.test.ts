@@ -64,7 +64,7 @@ test('over the API it is seen what became of each lead, and what failed is sent 
   });
   const { troubles, well, speed_to_lead, leads_per_hour } = (await ask('/overview')).body;
   expect(well).toBe(false);
-  expect(troubles).toMatchObject([{ severity: 'critical', about: 'crm', what: 'crm: 1 lead died.' }]);
+  expect(troubles).toMatchObject([{ severity: 'critical', about: 'crm', what: 'crm: 1 dead delivery.' }]);
   // All of them were there before leadsync was: they tell nothing of its speed.
   expect(speed_to_lead).toMatchObject([
     { sink: 'crm', leads: 0 },

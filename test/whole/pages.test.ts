@@ -86,7 +86,7 @@ test('somebody logs in, finds the lead that was refused, looks at it, and sends 
   await page.getByText('The delivery is due now.').waitFor();
   await page.locator('td .badge', { hasText: 'delivered' }).waitFor();
   await page.goto(adminUrl);
-  await page.getByRole('heading', { name: 'All is well' }).waitFor();
+  await page.getByRole('heading', { name: 'No problems' }).waitFor();
   expectNoCanary(await page.content());
   await page.getByRole('button', { name: 'Log out' }).click();
   await page.getByLabel('Token').waitFor();

@@ -190,7 +190,7 @@ test('that fails says where and why, leaves everything in force, and is seen in 
   );
   expect(await metric(daemon, 'leadsync_config_stale')).toBe(1);
   const { stdout } = await scene.run('status');
-  expect(stdout).toContain('leadsync keeps to an earlier configuration');
+  expect(stdout).toContain('leadsync keeps an earlier configuration in force');
   expect(stdout).toContain('the variable NOT_SET is not set');
   scene.stub.addLeads(3);
   await until('leads go on arriving', () => scene.complete(), 30_000);

@@ -42,7 +42,7 @@ test('a daemon under which a backup was put in place says what to remove, and th
   expect(await daemon.exited).toMatchObject({ code: 1 });
   const told = daemon.log.find(({ event }) => event === 'ledger-replaced');
   expect(told).toMatchObject({
-    msg: expect.stringMatching(/backup, remove ledger\.db-wal and ledger\.db-shm first/),
+    msg: expect.stringMatching(/backup instead, first remove ledger\.db-wal and ledger\.db-shm/),
   });
   for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
   copyFileSync(backup, file);

@@ -20,13 +20,13 @@ export interface Shown {
 export function topFrame({ sources, sinks, pace, given, unread }: Shown): string[] {
   const { now, running, columns } = given;
   const state = running ? 'running' : 'NOT RUNNING';
-  const troubles = [...(unread ? [printable(unread)] : []), ...attentionLines(sources, sinks, given)];
+  const problems = [...(unread ? [printable(unread)] : []), ...attentionLines(sources, sinks, given)];
   return [
     `leadsync ${version}  ${state}  ${printMoment(now)}`,
     '',
-    ...(troubles.length === 0
+    ...(problems.length === 0
       ? ['Nothing needs attention.']
-      : troubles.flatMap((line) => folded(line, columns))),
+      : problems.flatMap((line) => folded(line, columns))),
     '',
     ...linesOf(sourceTable(sources, now, columns)),
     '',

@@ -144,7 +144,7 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
   ]);
   const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
   const exports = viewExports(config.exports, parts.exportStates);
-  const troubles = findProblems(sources, sinks, {
+  const problems = findProblems(sources, sinks, {
     now,
     running: true,
     answers: true,
@@ -158,8 +158,8 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
   return {
     version,
     at: now.toISOString(),
-    well: troubles.length === 0,
-    troubles: troubles.map(({ severity, about, what, next }) => ({
+    well: problems.length === 0,
+    troubles: problems.map(({ severity, about, what, next }) => ({
       severity,
       about,
       what: parts.asTyped(what),

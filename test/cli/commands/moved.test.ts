@@ -43,7 +43,7 @@ test('check, plan and status say that a source names another address than its le
   expect((await install.run(['sync'])).code).not.toBe(0);
   expect((await install.run(['plan'])).stdout).toContain(planned);
   const { stdout } = await install.run(['status']);
-  expect(stdout).toMatch(/If the same service has moved, `leadsync moved main.*` says so/);
+  expect(stdout).toMatch(/If the service has moved to this address, confirm it with `leadsync moved main.*`/);
   expect((await install.run(['moved', 'main'])).code).toBe(0);
   expect((await install.run(['plan'])).stdout).not.toContain('leadsync moved');
   expect((await install.run(['sync'])).code).toBe(0);

@@ -33,7 +33,9 @@ describe('leadsync status', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^crm +webhook +healthy +2 +0 +1 +0 /m);
     expect(stdout).toMatch(/^drop +csv +healthy +0 +3 +0 +0 /m);
-    expect(stdout).toContain('crm: 1 lead died.\n  `leadsync deliveries --sink crm --state dead` says why');
+    expect(stdout).toContain(
+      'crm: 1 dead delivery.\n  `leadsync deliveries --sink crm --state dead` shows why',
+    );
     expect(stdout).toContain('leadsync retry --sink crm --state dead');
   });
 
@@ -63,7 +65,7 @@ describe('leadsync status', () => {
     install.clock.jump(7_200_000);
     const { stdout } = await install.run(['status']);
     expect(stdout).toContain('crm is paused since 2026-11-20T10:00:00Z (2 h ago): moving house');
-    expect(stdout).toContain('1 lead waits. `leadsync resume crm` goes on.');
+    expect(stdout).toContain('1 lead waits. `leadsync resume crm` resumes it.');
   });
 
   test('says what the running leadsync says of itself: a queue that cannot be used, for one', async () => {
@@ -76,7 +78,7 @@ describe('leadsync status', () => {
     await install.listed(1);
     install.running();
     const { stdout } = await install.run(['status']);
-    expect(stdout).toContain(`leadsync is running, and cannot do all of its work: ${reason}`);
+    expect(stdout).toContain(`leadsync is running but not ready: ${reason}`);
     expect(await install.json('status')).toMatchObject({ running: true, unready: [reason] });
   });
 
@@ -96,9 +98,9 @@ describe('leadsync status', () => {
     await install.listed(1);
     install.running();
     const shown = await install.run(['status'], { env: { TOKEN: 'correct-horse-battery' } });
-    expect(shown.stdout).toContain(`cannot do all of its work: ${reason}`);
+    expect(shown.stdout).toContain(`not ready: ${reason}`);
     expect(shown.stdout).toContain(
-      'leadsync keeps to an earlier configuration: the file is not valid since 2026-11-20T09:59:00Z (60 s ago): leadsync.yaml:3:1: this is wrong\n  `leadsync validate` shows every fault',
+      'leadsync keeps an earlier configuration in force: the file is not valid since 2026-11-20T09:59:00Z (60 s ago): leadsync.yaml:3:1: this is wrong\n  `leadsync validate` shows every fault',
     );
     writeFileSync(install.configFile, `${readFileSync(install.configFile, 'utf8')}wacth: true\n`);
     const faulty = await install.run(['status'], { env: { TOKEN: 'correct-horse-battery' } });
@@ -108,9 +110,7 @@ describe('leadsync status', () => {
     );
     writeFileSync(install.configFile, readFileSync(install.configFile, 'utf8').replace('wacth: true\n', ''));
     const bare = await install.run(['status']);
-    expect(bare.stdout).toContain(
-      'cannot do all of its work: it says why to those alone who show admin.token',
-    );
+    expect(bare.stdout).toContain('not ready: it says why to those alone who show admin.token');
     expect(bare.code).toBe(0);
   });
 
@@ -176,7 +176,7 @@ describe('leadsync status', () => {
       'main: the last poll failed: The listing fails (500).\n  `leadsync check` tries now.',
     );
     expect((await install.running().run(['status'])).stdout).toContain(
-      '  leadsync tries again by itself; `leadsync check` tries now.',
+      '  leadsync retries automatically; `leadsync check` tries now.',
     );
   });
 
@@ -206,26 +206,26 @@ describe('leadsync status', () => {
     const { stdout } = await install.run(['status']);
     expect(stdout).toContain(
       [
-        'gone10 is not in the configuration any more: it is not polled.',
+        'gone10 is no longer in the configuration, so leadsync does not poll it.',
         `  The same holds for ${names.slice(1, 11).join(', ')} and 4 others.`,
-        '  Put it back to poll it again; its leads stay in the ledger either way.',
+        '  Add it again to poll it. Its leads stay in the ledger in any case.',
       ].join('\n'),
     );
-    expect(stdout.match(/not in the configuration/g)).toHaveLength(1);
+    expect(stdout.match(/no longer in the configuration/g)).toHaveLength(1);
   });
 
   test.each([
     [
       'refuses leadsync',
       'credentials',
-      'check `client_id` and `client_secret` at the source main in the configuration, and what else it names, then `leadsync reload`',
+      'check `client_id` and `client_secret` of the source main in the configuration, and what else the message names, then `leadsync reload`',
     ],
     [
       'needs a login',
       'login-needed',
-      '`leadsync login main` logs a person in again; where the configuration has changed, correct it and then `leadsync reload`',
+      '`leadsync login main` logs a person in again; if the configuration is wrong, correct it, then `leadsync reload`',
     ],
-    ['forbids the listing', 'forbidden', 'correct what it names, then `leadsync reload`'],
+    ['forbids the listing', 'forbidden', 'correct what the message names, then `leadsync reload`'],
   ])('says of a source that %s what has to be done', async (_, code, remedy) => {
     const install = new Install();
     const ledger = await install.ledger();
@@ -236,7 +236,7 @@ describe('leadsync status', () => {
       error,
     });
     expect((await install.running().run(['status'])).stdout).toContain(
-      `It says why.\n  Waiting does not mend this: ${remedy}; \`leadsync check\` tries now.`,
+      `It says why.\n  Waiting does not fix this: ${remedy}; \`leadsync check\` tries now.`,
     );
   });
 
@@ -259,7 +259,7 @@ describe('leadsync status', () => {
     await install.listed(1);
     const { stdout } = await install.run(['status']);
     expect(stdout).toContain(
-      'No leadsync is running on this data directory: nothing is polled, and nothing delivered.\n  `leadsync run` starts it.',
+      'No leadsync is running on this data directory, so nothing is polled or delivered.\n  `leadsync run` starts it.',
     );
     expect(await install.json('status')).toMatchObject({ running: false });
     expect(await install.running().json('status')).toMatchObject({ running: true });
@@ -276,8 +276,8 @@ describe('leadsync status', () => {
   test('a poll is late by its own interval', async () => {
     const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x' };
     for (const [every, onTimeMs, lateMs, words] of [
-      ['30s', 110_000, 130_000, 'every 30 s, and was last polled 2026-11-20T10:00:00Z (2 min ago)'],
-      ['1h', 7_000_000, 7_400_000, 'every 60 min, and was last polled 2026-11-20T10:00:00Z (2 h ago)'],
+      ['30s', 110_000, 130_000, 'every 30 s, but was last polled 2026-11-20T10:00:00Z (2 min ago)'],
+      ['1h', 7_000_000, 7_400_000, 'every 60 min, but was last polled 2026-11-20T10:00:00Z (2 h ago)'],
     ] as const) {
       const install = new Install({ sources: { main: { ...source, poll: { every } } }, sinks: {} });
       await install.listed();
@@ -285,7 +285,7 @@ describe('leadsync status', () => {
       expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
       install.clock.jump(lateMs - onTimeMs);
       expect((await install.run(['status'])).stdout).toContain(
-        `main is polled ${words}.\n  See what leadsync logs.`,
+        `main should be polled ${words}.\n  See the log of leadsync.`,
       );
     }
   });
@@ -300,7 +300,7 @@ describe('leadsync status', () => {
     expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
     install.clock.jump(2 * 3_600_000 + 180_000);
     expect((await install.run(['status'])).stdout).toContain(
-      'main is polled by cron "30 0 8-18 * * 1-5" (UTC), and was last polled 2026-11-20T18:00:31Z (2 days ago)',
+      'main should be polled by cron "30 0 8-18 * * 1-5" (UTC), but was last polled 2026-11-20T18:00:31Z (2 days ago)',
     );
   });
 
@@ -313,13 +313,13 @@ describe('leadsync status', () => {
     await install.listed();
     install.running().clock.setBack(10 * 3_600_000);
     expect((await install.run(['status'])).stdout).toContain(
-      `main is polled ${words}, and no poll has begun since the clock was set back: the last one bears the time 2026-11-20T10:00:00Z.`,
+      `main should be polled ${words}, and no poll has started since the clock was set back: the last one has the time 2026-11-20T10:00:00Z.`,
     );
     await (await install.ledger()).clockWentBack(10 * 3_600_000);
     expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
     install.clock.jump(2 * 3_600_000 + 300_000);
     expect((await install.run(['status'])).stdout).toContain(
-      `main is polled ${words}, and was last polled 2026-11-20T00:00:00Z (2 h ago)`,
+      `main should be polled ${words}, but was last polled 2026-11-20T00:00:00Z (2 h ago)`,
     );
   });
 
@@ -329,7 +329,7 @@ describe('leadsync status', () => {
     const install = new Install({ sources: { main: source }, sinks: {} });
     await install.ledger();
     expect((await install.run(['status'])).stdout).toContain(
-      'main was never polled.\n  `leadsync run` starts that.',
+      'main was never polled.\n  `leadsync run` starts the polls.',
     );
     expect((await install.running().run(['status'])).stdout).toContain(
       'main was never polled.\n  Its first poll is at 2026-11-21T08:00:00Z (in 22 h).',
@@ -339,23 +339,23 @@ describe('leadsync status', () => {
   test('says that a listing is empty or has lost more than half of its leads, until it is back', async () => {
     const install = new Install();
     const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
-    const next = 'See whether this is the right account';
+    const next = 'Check whether this is the right account';
     const said = async () => (await install.run(['status'])).stdout;
     await install.listed(...upTo(60));
     await install.listed(...upTo(31));
     expect(await said()).not.toContain(next);
     await install.listed(...upTo(29));
     expect(await said()).toContain(
-      `main lists 29 leads, and listed 60 leads within a week before.\n  ${next}`,
+      `main lists 29 leads, but listed 60 leads within the last week.\n  ${next}`,
     );
     await install.listed();
-    expect(await said()).toContain('main lists no lead any more, and has listed 60 leads before.');
+    expect(await said()).toContain('main lists no leads, but listed 60 leads before.');
     await install.listed(...upTo(60));
     expect(await said()).not.toContain(next);
     // The one that it falls from was in force until now, however long ago it was new.
     install.clock.jump(8 * 86_400_000);
     await install.listed(...upTo(3));
-    expect(await said()).toContain(`main lists 3 leads, and listed 60 leads within a week before.`);
+    expect(await said()).toContain(`main lists 3 leads, but listed 60 leads within the last week.`);
     install.clock.jump(8 * 86_400_000);
     await install.listed(...upTo(3));
     expect(await said()).not.toContain(next);
@@ -368,13 +368,17 @@ describe('leadsync status', () => {
     expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
   });
 
-  test('says since when leads are due and nothing goes out, with the likely cause', async () => {
+  test('says since when leads are due and leadsync delivers nothing, with the likely cause', async () => {
     const sinks = { drop: { type: 'csv', directory: './drop', batch: { wait: '5m' } } };
     const queue = { redis_url: 'redis://127.0.0.1:1' };
     for (const [parts, running, cause] of [
       [{ sinks }, false, 'No leadsync is running: `leadsync run` starts it.'],
-      [{ sinks }, true, 'See what leadsync logs.'],
-      [{ sinks, queue }, true, 'Redis may not answer (`leadsync check` says so), or no `leadsync worker` is'],
+      [{ sinks }, true, 'See the log of leadsync.'],
+      [
+        { sinks, queue },
+        true,
+        'Either Redis does not answer (`leadsync check` tests it), or a run --no-deliver has no',
+      ],
     ] as const) {
       const install = new Install(parts);
       await install.listed(1, 2);
@@ -383,7 +387,7 @@ describe('leadsync status', () => {
       expect((await install.run(['status'])).stdout).not.toContain('nothing goes out');
       install.clock.jump(20_000);
       expect((await install.run(['status'])).stdout).toContain(
-        `drop: 2 leads wait, due since 2026-11-20T10:00:00Z (6 min ago), and nothing goes out.\n  ${cause}`,
+        `drop: 2 leads wait, due since 2026-11-20T10:00:00Z (6 min ago), and leadsync delivers nothing.\n  ${cause}`,
       );
     }
   });
@@ -421,7 +425,7 @@ describe('leadsync status', () => {
     install.clock.jump(60_000);
     await attemptDue(ledger, 'crm', install.clock, () => unavailable);
     const later = await install.run(['status']);
-    expect(later.stdout).toContain('crm: 1 lead failed and is tried again: The CRM does not answer.');
+    expect(later.stdout).toContain('crm: 1 lead failed and waits for a retry: The CRM does not answer.');
     expect(later.stdout).toContain(
       '  The next attempt is in 5 min; `leadsync retry --sink crm --state pending` makes all of them due now.',
     );
@@ -433,7 +437,7 @@ describe('leadsync status', () => {
     await ledger.pause('crm', 'moving house');
     const env = { LEADSYNC_CONFIG: '' };
     const { stdout } = await install.run(['status', '-c', install.configFile], { env });
-    expect(stdout).toContain(`\`leadsync resume crm -c ${install.configFile}\` goes on.`);
+    expect(stdout).toContain(`\`leadsync resume crm -c ${install.configFile}\` resumes it.`);
     expect(stdout).toContain(`\`leadsync run -c ${install.configFile}\` starts it.`);
   });
 
@@ -474,7 +478,7 @@ describe('leadsync status', () => {
     expect(stdout).toMatch(/^crm +csv +disabled /m);
     expect(stdout).toMatch(/^fresh +csv +new +- /m);
     expect(stdout).toMatch(/^drop +- +orphaned /m);
-    expect(stdout).toContain('drop is not in the configuration any more; 1 lead waits');
+    expect(stdout).toContain('drop is no longer in the configuration; 1 lead waits');
     await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
     expect((await install.run(['forget', 'drop'])).stdout).toBe('1 delivery of drop skipped.\n');
     // What is owed nothing is history: found by its name, and no longer anybody's concern.

@@ -41,7 +41,7 @@ describe('with a configuration that was saved with a mistake', () => {
     );
     expect(shown).toMatch(/^main +2 /m);
     expect(shown).toMatch(/^drop .* 2 /m);
-    expect(shown).not.toContain('is not in the configuration any more');
+    expect(shown).not.toContain('is no longer in the configuration');
     expect(shown).not.toMatch(fault);
     expect(faults).toMatch(fault);
   });

@@ -121,9 +121,9 @@ test('an export that cannot be made is told of once, and so is that it is made a
   await start();
   await until('it is told', () => told().length === 1);
   expect(told()[0]).toMatch(
-    /^\*leadsync: export fails \(nightly\)\*\nExport nightly failed.*, and none was ever made: /,
+    /^\*leadsync: export fails \(nightly\)\*\nExport nightly failed.*, and it never succeeded: /,
   );
-  expect(told()[0]).toContain('`leadsync export --name nightly` makes it now.');
+  expect(told()[0]).toContain('`leadsync export --name nightly` runs it now.');
   expect(told()[0]).toContain('See docs/operating.md#export-fails');
   rmSync(out);
   mkdirSync(out);

@@ -45,7 +45,7 @@ test.each(['_attempts_by_delivery', 'rejected_leads', '_client_keys_by_key'])(
       60_000,
     );
     expect((await fetch(`${scene.adminUrl}/livez`)).status).toBe(200);
-    expect((await scene.run('status')).stdout).toMatch(/cannot do all of its work: The ledger .* is damaged/);
+    expect((await scene.run('status')).stdout).toMatch(/not ready: The ledger .* is damaged/);
     expect(daemon.log).toContainEqual(expect.objectContaining({ event: 'ledger-failed', level: 'error' }));
   },
   120_000,
