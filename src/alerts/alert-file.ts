@@ -4,7 +4,7 @@ import type { Entry } from './alert-tracker.ts';
 import { CONDITIONS } from './condition.ts';
 import type { Notice } from './notice.ts';
 
-/** What is kept over a restart: what is wrong and who was told, and what has not been sent yet, by destination. */
+/** State that survives a restart: the tracked conditions, and the notices that wait for each destination. */
 export interface AlertState {
   readonly entries: readonly Entry[];
   readonly waiting: Readonly<Record<string, readonly Notice[]>>;
@@ -13,7 +13,7 @@ export interface AlertState {
 const condition = z.enum(CONDITIONS);
 const about = z.string().optional();
 
-const kept = z.object({
+const fileContent = z.object({
   entries: z.array(
     z.object({
       condition,
@@ -42,11 +42,11 @@ const kept = z.object({
   ),
 });
 
-const NOTHING: AlertState = { entries: [], waiting: {} };
+const EMPTY: AlertState = { entries: [], waiting: {} };
 
 /**
- * Keeps the state of the alerts in a file beside the ledger, and not inside it: what is told first of all is that the ledger
- * fails. Losing it costs a notice that comes twice.
+ * Stores the state of the alerts in a file beside the ledger rather than inside it, because an alert must also work when the ledger
+ * fails. If the file is lost, a notice may be sent twice.
  */
 export class AlertFile {
   readonly #files: Files;
@@ -59,26 +59,26 @@ export class AlertFile {
     this.#path = path;
   }
 
-  /** What was kept; nothing when there is no file, or one that another version or a crash left unreadable. */
+  /** Returns the stored state; empty if the file is missing, or unreadable after a crash or under another version. */
   async read(): Promise<AlertState> {
     try {
       const text = await this.#files.read(this.#path);
-      if (text === undefined) return NOTHING;
-      const { entries, waiting } = kept.parse(JSON.parse(text.toString('utf8')));
+      if (text === undefined) return EMPTY;
+      const { entries, waiting } = fileContent.parse(JSON.parse(text.toString('utf8')));
       return {
         entries: entries.map((entry) => ({ ...ABSENT, ...entry })),
         waiting: waiting as AlertState['waiting'],
       };
     } catch {
-      return NOTHING; // alerts that begin anew are better than none
+      return EMPTY; // repeated alerts are better than none
     }
   }
 
-  /** Writes what has changed, behind what is being written. @throws Node's error of the step that failed */
+  /** Writes the state if it has changed, after any write in progress. @throws Node's error of the step that failed */
   write(state: AlertState): Promise<void> {
     const text = JSON.stringify(state);
     const written = this.#writing.then(() => this.#write(text));
-    this.#writing = written.catch(() => undefined); // its caller hears of it; the next one has its own try
+    this.#writing = written.catch(() => undefined); // this write's caller gets the error; the next write tries again
     return written;
   }
 
@@ -89,5 +89,5 @@ export class AlertFile {
   }
 }
 
-/** JSON has no undefined. */
+/** Defaults of the fields that JSON omits because they are undefined. */
 const ABSENT = { about: undefined, toldMs: undefined, wellSinceMs: undefined, overMs: undefined };

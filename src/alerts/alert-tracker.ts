@@ -1,74 +1,74 @@
 import type { Condition } from './condition.ts';
 import type { Notice } from './notice.ts';
 
-/** One condition of one source, sink or export, as it is now. */
+/** Result of evaluating one condition for one source, sink or export. */
 export interface Evaluation {
   readonly condition: Condition;
   readonly about: string | undefined;
-  /** `unknown`: it cannot be told now, and stays what it was. */
+  /** `unknown` means that the condition cannot be evaluated now and keeps its previous state. */
   readonly state: 'well' | 'unknown' | ActiveCondition;
-  /** Said when it is over. */
+  /** Text of the notice when the condition is over. */
   readonly over: string;
 }
 
-/** A condition that holds now, in whole sentences. Whether somebody was told already is the book's to know. */
+/** A condition that holds now, in whole sentences. */
 export interface ActiveCondition {
-  /** Since when; undefined: since it was first found. */
+  /** Start of the condition. Undefined if it starts when it is first found. */
   readonly since: Date | undefined;
-  /** How long it has to last before somebody hears of it, in ms. */
+  /** Time for which it must last before a notice, in ms. */
   readonly afterMs: number;
   readonly what: string;
   readonly next: string;
 }
 
-/** What is remembered of a condition that is, or was lately, wrong. Times in ms since 1970, as it is kept in a file. */
+/** Tracked state of a condition that holds or held recently. Times are in ms since 1970, as in the state file. */
 export interface Entry {
   readonly condition: Condition;
   readonly about: string | undefined;
   readonly sinceMs: number;
-  /** What was last said of it. */
+  /** Last text. */
   readonly what: string;
-  /** When somebody was last told that it is wrong; undefined: nobody was. */
+  /** Time of the last notice that it holds. Undefined before the first. */
   readonly toldMs: number | undefined;
-  /** Found well since then, while it was told to be wrong. */
+  /** Start of the time for which it has not held since that notice. */
   readonly wellSinceMs: number | undefined;
-  /** When somebody was told that it is over. */
+  /** Time of the notice that it is over. */
   readonly overMs: number | undefined;
-  /** How often it has begun lately. */
+  /** How often it has started recently. */
   readonly times: number;
 }
 
 const MINUTE_MS = 60_000;
 const REMIND_MS = 24 * 60 * MINUTE_MS;
-/** So long something has to be well before it is over, in ms; twice as long each time that it has come back lately. */
+/** Time for which a condition must not hold before it is over, in ms. Doubles each time that it has come back recently. */
 const CALM_MS = 5 * MINUTE_MS;
-const LONGEST_CALM_MS = 60 * MINUTE_MS;
-/** So long it is remembered that something was wrong, in ms. */
-const LATELY_MS = 6 * 60 * MINUTE_MS;
+const MAX_CALM_MS = 60 * MINUTE_MS;
+/** Time for which a condition that is over counts as recent, in ms. */
+const RECENT_MS = 6 * 60 * MINUTE_MS;
 
 /**
- * What is wrong, and who was told: makes one notice when a condition has lasted long enough, one when it has been well for
- * long enough, and one a day in between. What comes and goes is one alert, and the more often it does, the longer.
+ * Tracks the conditions that hold, and which of them were reported. Creates one notice when a condition has lasted long enough, one when it
+ * is over, and one a day in between. A condition that comes and goes is one alert, which ends later the more often it has come back.
  */
 export class AlertTracker {
   #entries: ReadonlyMap<string, Entry>;
 
-  /** What nobody was told of before the restart is found anew, or is no longer so. */
+  /** Restores the reported entries after a restart. The next evaluation finds unreported ones again if they still hold. */
   constructor(entries: readonly Entry[]) {
-    const told = entries.filter(({ toldMs, overMs }) => toldMs !== undefined || overMs !== undefined);
-    this.#entries = new Map(told.map((entry) => [keyOf(entry), entry]));
+    const reported = entries.filter(({ toldMs, overMs }) => toldMs !== undefined || overMs !== undefined);
+    this.#entries = new Map(reported.map((entry) => [keyOf(entry), entry]));
   }
 
-  /** To be kept over a restart. */
+  /** State that must survive a restart. */
   get entries(): readonly Entry[] {
     return [...this.#entries.values()];
   }
 
-  /** Takes what was judged, and gives what is to be told. What was not judged is no longer watched, and forgotten. */
-  take(judged: readonly Evaluation[], now: Date): readonly Notice[] {
+  /** Processes evaluations and returns the notices that are due. Drops conditions that were not evaluated, which are no longer watched. */
+  take(evaluations: readonly Evaluation[], now: Date): readonly Notice[] {
     const notices: Notice[] = [];
     const entries = new Map<string, Entry>();
-    for (const one of judged) {
+    for (const one of evaluations) {
       const before = this.#entries.get(keyOf(one));
       const { entry, notice } = step(before && byPresentClock(before, now.getTime()), one, now.getTime());
       if (entry) entries.set(keyOf(one), entry);
@@ -79,7 +79,7 @@ export class AlertTracker {
   }
 }
 
-/** A time that lies ahead was noted before the clock was set back: nobody waits for it to come again. */
+/** Limits future times to now. They come from before the clock was set back, and must not delay a notice. */
 function byPresentClock(entry: Entry, nowMs: number): Entry {
   const atMost = (ms: number | undefined) => (ms === undefined ? undefined : Math.min(ms, nowMs));
   return {
@@ -96,36 +96,36 @@ interface Step {
   readonly notice?: Notice;
 }
 
-function step(entry: Entry | undefined, judged: Evaluation, nowMs: number): Step {
-  const { state } = judged;
+function step(entry: Entry | undefined, evaluation: Evaluation, nowMs: number): Step {
+  const { state } = evaluation;
   if (state === 'unknown') return { entry };
-  return state === 'well' ? stepWell(entry, judged, nowMs) : stepWrong(entry, judged, state, nowMs);
+  return state === 'well' ? stepWell(entry, evaluation, nowMs) : stepActive(entry, evaluation, state, nowMs);
 }
 
-function stepWrong(
+function stepActive(
   entry: Entry | undefined,
   { condition, about }: Evaluation,
-  wrong: ActiveCondition,
+  active: ActiveCondition,
   nowMs: number,
 ): Step {
-  const { what, next } = wrong;
+  const { what, next } = active;
   const again = entry?.overMs !== undefined;
   const found = entry && !again ? entry.sinceMs : nowMs;
-  const sinceMs = wrong.since && wrong.since.getTime() <= nowMs ? wrong.since.getTime() : found;
-  const told = again ? undefined : entry?.toldMs;
+  const sinceMs = active.since && active.since.getTime() <= nowMs ? active.since.getTime() : found;
+  const reportedMs = again ? undefined : entry?.toldMs;
   const now: Entry = {
     condition,
     about,
-    // What comes and goes goes on since it first came.
-    sinceMs: told === undefined ? sinceMs : Math.min(sinceMs, entry?.sinceMs ?? sinceMs),
+    // A condition that comes and goes keeps its first start.
+    sinceMs: reportedMs === undefined ? sinceMs : Math.min(sinceMs, entry?.sinceMs ?? sinceMs),
     what,
-    toldMs: told,
+    toldMs: reportedMs,
     wellSinceMs: undefined,
     overMs: undefined,
     times: (entry?.times ?? 0) + (again || !entry ? 1 : 0),
   };
-  const kind = told === undefined ? 'begun' : 'lasts';
-  const due = told === undefined ? nowMs - sinceMs >= wrong.afterMs : nowMs - told >= REMIND_MS;
+  const kind = reportedMs === undefined ? 'begun' : 'lasts';
+  const due = reportedMs === undefined ? nowMs - sinceMs >= active.afterMs : nowMs - reportedMs >= REMIND_MS;
   if (!due) return { entry: again ? { ...now, toldMs: undefined } : now };
   const notice = {
     kind,
@@ -141,10 +141,10 @@ function stepWrong(
 
 function stepWell(entry: Entry | undefined, { condition, about, over }: Evaluation, nowMs: number): Step {
   if (!entry) return {};
-  if (entry.overMs !== undefined) return nowMs - entry.overMs > LATELY_MS ? {} : { entry };
+  if (entry.overMs !== undefined) return nowMs - entry.overMs > RECENT_MS ? {} : { entry };
   if (entry.toldMs === undefined) return {};
   const wellSinceMs = entry.wellSinceMs ?? nowMs;
-  const calmMs = Math.min(CALM_MS * 2 ** (entry.times - 1), LONGEST_CALM_MS);
+  const calmMs = Math.min(CALM_MS * 2 ** (entry.times - 1), MAX_CALM_MS);
   if (nowMs - wellSinceMs < calmMs) return { entry: { ...entry, wellSinceMs } };
   const since = new Date(entry.sinceMs);
   const notice = {

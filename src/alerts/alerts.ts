@@ -7,21 +7,21 @@ import type { Notice } from './notice.ts';
 import { type AlertOptions, openDestination } from './options.ts';
 import { Outbox, type SendResult } from './outbox.ts';
 
-/** What the alerts work with. `file` is theirs alone: of the processes on a data directory, one has alerts. */
+/** Dependencies of the alerts. Only one of the processes on a data directory has alerts, so only it uses `file`. */
 export interface AlertParts {
   readonly clock: Clock;
   readonly files: Files;
-  /** Where its state is kept. */
+  /** Path of the state file. */
   readonly file: string;
   readonly emit: Emit;
-  /** Rewrites the commands in a text into what its readers type; absent: they type what it says. */
+  /** Rewrites each `leadsync …` command in a text into the form that works in this install. Texts stay unchanged if absent. */
   readonly asTyped?: (text: string) => string;
 }
 
-/** How long a stop waits for an answer, in ms. */
+/** Time that a stop waits for messages in progress, in ms. */
 const STOP_MS = 1_000;
 
-/** Tells people what is wrong: remembers what was told, and sends notices until they arrive. */
+/** Alerts people: tracks which conditions were reported, and sends each notice until it arrives. */
 export class Alerts {
   readonly #parts: AlertParts;
   readonly #file: AlertFile;
@@ -29,28 +29,29 @@ export class Alerts {
   readonly #tracker: AlertTracker;
   #options: AlertOptions | undefined;
   #outboxes: ReadonlyMap<string, Outbox> = new Map();
-  /** By destination: what an earlier process has not sent. */
-  readonly #left: AlertState['waiting'];
-  #unkept: string | undefined;
+  /** Notices that an earlier process did not send, by destination. */
+  readonly #unsent: AlertState['waiting'];
+  /** Error code of the last failed write; undefined after a successful one. */
+  #writeError: string | undefined;
 
   private constructor(parts: AlertParts, file: AlertFile, { entries, waiting }: AlertState) {
     this.#parts = parts;
     this.#file = file;
     this.#tracker = new AlertTracker(entries);
-    this.#left = waiting;
+    this.#unsent = waiting;
   }
 
-  /** Goes on with what an earlier process kept. */
+  /** Opens the alerts with the state of an earlier process. */
   static async open(parts: AlertParts): Promise<Alerts> {
     const file = new AlertFile(parts.files, parts.file);
     return new Alerts(parts, file, await file.read());
   }
 
-  /** Takes how every condition is at a moment, sends what is due by the options in force, and keeps what has changed. */
-  async take(judged: readonly Evaluation[], at: Date, options: AlertOptions): Promise<void> {
+  /** Processes the evaluations of all conditions: sends the notices that are due, and stores the new state. */
+  async take(evaluations: readonly Evaluation[], at: Date, options: AlertOptions): Promise<void> {
     this.#configure(options);
     const { asTyped = (text) => text } = this.#parts;
-    const taken = this.#tracker.take(judged, at);
+    const taken = this.#tracker.take(evaluations, at);
     const notices = taken.map((notice) => ({
       ...notice,
       what: asTyped(notice.what),
@@ -61,25 +62,25 @@ export class Alerts {
       outbox.put(notices);
       outbox.pump(this.#stopping.signal, (sent) => this.#report(name, sent));
     }
-    await this.#keep();
+    await this.#store();
   }
 
-  /** Gives what is being sent a moment, then cuts it off: that is sent again after the next start. */
+  /** Waits a moment for messages in progress, then cancels them. The next start sends them again. */
   async stop(): Promise<void> {
-    const enough = new AbortController();
-    await Promise.race([this.idle(), this.#parts.clock.sleep(STOP_MS, enough.signal)]);
-    enough.abort();
+    const finished = new AbortController();
+    await Promise.race([this.idle(), this.#parts.clock.sleep(STOP_MS, finished.signal)]);
+    finished.abort();
     this.#stopping.abort();
     await this.idle();
-    if (this.#options) await this.#keep();
+    if (this.#options) await this.#store();
   }
 
-  /** Resolves when no message is under way. */
+  /** Resolves when no message is being sent. */
   async idle(): Promise<void> {
     await Promise.all([...this.#outboxes.values()].map((outbox) => outbox.idle()));
   }
 
-  /** What waits for a destination that stays goes on waiting, for its new address where it has one. */
+  /** Applies new options. Notices for a destination that keeps its name go on waiting, for its new address if that changed. */
   #configure(options: AlertOptions): void {
     if (options === this.#options) return;
     this.#options = options;
@@ -93,27 +94,27 @@ export class Alerts {
     const destination = openDestination(to, clock);
     const outbox = this.#outboxes.get(name);
     outbox?.use(destination);
-    return outbox ?? new Outbox(destination, clock, this.#left[name]);
+    return outbox ?? new Outbox(destination, clock, this.#unsent[name]);
   }
 
   #report(to: string, sent: SendResult): void {
     const { emit } = this.#parts;
     if (sent.ok) emit({ type: 'alert-sent', to, notices: sent.notices });
     else emit({ type: 'alert-unsent', to, reason: sent.reason, hint: sent.hint, retryInMs: sent.retryInMs });
-    // At once: whoever is killed now must not tell it again after the restart.
-    if (sent.ok) void this.#keep();
+    // Immediately, so that a process that is killed now does not send the notice again after its restart.
+    if (sent.ok) void this.#store();
   }
 
-  /** A disk that is full is told of by an alert of its own, and must not end the alerts. */
-  async #keep(): Promise<void> {
+  /** Writes the state file. Alerts continue if that fails, for example on a full disk; an event reports it once per error code. */
+  async #store(): Promise<void> {
     const waiting = Object.fromEntries([...this.#outboxes].map(([name, outbox]) => [name, outbox.waiting]));
     try {
       await this.#file.write({ entries: this.#tracker.entries, waiting });
-      this.#unkept = undefined;
+      this.#writeError = undefined;
     } catch (error) {
       const code = String((error as { code?: unknown }).code ?? 'unknown');
-      if (code !== this.#unkept) this.#parts.emit({ type: 'alerts-unkept', reason: code });
-      this.#unkept = code;
+      if (code !== this.#writeError) this.#parts.emit({ type: 'alerts-unkept', reason: code });
+      this.#writeError = code;
     }
   }
 }

@@ -1,47 +1,47 @@
 const HOUR_MS = 3_600_000;
 const WEEK_HOURS = 168;
-/** As far back as the history goes, in hours. */
-const KEPT_HOURS = 8 * WEEK_HOURS;
-/** In so many weeks an hour of the week has to have been watched before anything is expected of it. */
-const LEAST_WEEKS = 3;
-/** As much as so many weeks of its own, the hours beside it say about an hour of the week. */
+/** Length of the history, in hours. */
+const HISTORY_HOURS = 8 * WEEK_HOURS;
+/** Minimum weeks of observation before an hour of the week has an expectation. */
+const MIN_WEEKS = 3;
+/** Weight of the neighbouring hours in the mean of an hour of the week, in weeks of observation. */
 const NEIGHBOURS_WEIGHT = 1;
-/** Bounds of the shape: below, leads come in bunches alone; above, they come as independently as can be. */
-const [LEAST_SHAPE, MOST_SHAPE] = [0.2, 1000];
+/** Bounds of the shape parameter: at the lower one, leads come in bunches; at the upper one, independently of each other. */
+const [MIN_SHAPE, MAX_SHAPE] = [0.2, 1000];
 
-/** How many leads were new in the polls of one hour that came to their end. */
+/** Number of new leads in the complete polls of one hour. */
 export interface HourOfPolls {
   readonly hour: Date;
   readonly leads: number;
 }
 
-/** What is to be expected of one hour of the week: leads, and in how many weeks it was watched. */
-interface Expected {
+/** Sum of new leads in one hour of the week, and the number of weeks in which it was observed. */
+interface HourOfWeek {
   readonly leads: number;
   readonly weeks: number;
 }
 
-/** What is to be expected, as known at one hour. */
+/** The fitted model at one hour. */
 interface Model {
   readonly hour: number;
-  /** Leads, by hour of the week. */
+  /** Expected leads by hour of the week. */
   readonly means: readonly number[];
   readonly shape: number;
 }
 
 /**
- * When new leads came, by hour of the week (in the process's time zone), over the last 8 weeks; and how likely a time without
- * one is. The number of leads in an hour is taken to be negative binomial: a Poisson number whose rate varies from week
- * to week, since leads come in bunches. Its mean is that of the same hour of the week, drawn a little to quieter hours
- * beside it; how bunched it is, is the same for all hours. An hour that was watched in fewer than 3 weeks says nothing, so that a
- * source without a history is never called silent.
+ * Models the arrival of new leads by hour of the week (in the process's time zone) over the last 8 weeks, and computes the probability of
+ * a time without one. The model assumes a negative binomial distribution: a Poisson distribution whose rate varies from week to week,
+ * because leads come in bunches. Its mean is that of the same hour of the week, smoothed towards quieter neighbouring hours. All hours
+ * share one shape parameter. An hour with fewer than 3 weeks of observation has no expectation, so that a source without a history never counts
+ * as silent.
  */
 export class ArrivalModel {
-  /** By hours since 1970. */
+  /** New leads by hour since 1970. */
   readonly #leads = new Map<number, number>();
   #model: Model | undefined;
 
-  /** Adds what polls found; the same hour may come again with more. */
+  /** Adds the results of polls. An hour may be added several times. */
   add(hours: readonly HourOfPolls[]): void {
     for (const { hour, leads } of hours) {
       const at = Math.floor(hour.getTime() / HOUR_MS);
@@ -50,7 +50,7 @@ export class ArrivalModel {
     this.#model = undefined;
   }
 
-  /** How likely it is that no lead is new from one time to another. 1 where the history says nothing. */
+  /** Returns the probability that no new lead arrives between two times; 1 if there is too little history. */
   probabilityOfNone(from: Date, until: Date): number {
     const { means, shape } = this.#modelAt(Math.floor(from.getTime() / HOUR_MS));
     let logarithm = 0;
@@ -63,10 +63,10 @@ export class ArrivalModel {
     return Math.exp(logarithm);
   }
 
-  /** Learnt from what was before the silence: its own hours would make it plausible. */
+  /** Returns the model at the start of a silence. Uses only earlier hours, because those of the silence would make it look probable. */
   #modelAt(hour: number): Model {
     if (this.#model?.hour === hour) return this.#model;
-    for (const at of this.#leads.keys()) if (at < hour - KEPT_HOURS) this.#leads.delete(at);
+    for (const at of this.#leads.keys()) if (at < hour - HISTORY_HOURS) this.#leads.delete(at);
     const past = [...this.#leads].filter(([at]) => at < hour);
     const expected = expectedOf(past);
     this.#model = { hour, means: meansOf(expected), shape: shapeOf(past, expected) };
@@ -74,7 +74,7 @@ export class ArrivalModel {
   }
 }
 
-function expectedOf(past: readonly (readonly [hour: number, leads: number])[]): readonly Expected[] {
+function expectedOf(past: readonly (readonly [hour: number, leads: number])[]): readonly HourOfWeek[] {
   const sums = Array.from({ length: WEEK_HOURS }, () => ({ leads: 0, weeks: 0 }));
   for (const [hour, leads] of past) {
     const sum = sums[hourOfWeek(hour)];
@@ -85,34 +85,34 @@ function expectedOf(past: readonly (readonly [hour: number, leads: number])[]): 
   return sums;
 }
 
-function meansOf(expected: readonly Expected[]): readonly number[] {
+function meansOf(expected: readonly HourOfWeek[]): readonly number[] {
   const own = expected.map(({ leads, weeks }) => (weeks === 0 ? 0 : leads / weeks));
   return expected.map(({ leads, weeks }, hour) => {
-    if (weeks < LEAST_WEEKS) return 0;
+    if (weeks < MIN_WEEKS) return 0;
     const before = own[(hour + WEEK_HOURS - 1) % WEEK_HOURS] ?? 0;
     const after = own[(hour + 1) % WEEK_HOURS] ?? 0;
-    const beside = (before + after) / 2;
-    // Never up: the hour before the day's work would be expected to have leads.
-    return Math.min(leads / weeks, (leads + NEIGHBOURS_WEIGHT * beside) / (weeks + NEIGHBOURS_WEIGHT));
+    const neighbours = (before + after) / 2;
+    // Smooths downwards only; otherwise the hour before office hours would expect leads.
+    return Math.min(leads / weeks, (leads + NEIGHBOURS_WEIGHT * neighbours) / (weeks + NEIGHBOURS_WEIGHT));
   });
 }
 
-/** By moments: the variance of a negative binomial number is mean + mean² / shape. */
+/** Estimates the shape by the method of moments: the variance of the distribution is mean + mean² / shape. */
 function shapeOf(
   past: readonly (readonly [hour: number, leads: number])[],
-  expected: readonly Expected[],
+  expected: readonly HourOfWeek[],
 ): number {
   let squares = 0;
   let beyondPoisson = 0;
   for (const [hour, leads] of past) {
     const { leads: sum, weeks } = expected[hourOfWeek(hour)] ?? { leads: 0, weeks: 0 };
-    if (weeks < LEAST_WEEKS) continue;
+    if (weeks < MIN_WEEKS) continue;
     const mean = sum / weeks;
     squares += mean ** 2;
     beyondPoisson += (leads - mean) ** 2 * (weeks / (weeks - 1)) - mean;
   }
-  if (beyondPoisson <= 0) return MOST_SHAPE;
-  return Math.min(MOST_SHAPE, Math.max(LEAST_SHAPE, squares / beyondPoisson));
+  if (beyondPoisson <= 0) return MAX_SHAPE;
+  return Math.min(MAX_SHAPE, Math.max(MIN_SHAPE, squares / beyondPoisson));
 }
 
 function hourOfWeek(hour: number): number {

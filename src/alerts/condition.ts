@@ -1,4 +1,4 @@
-/** What can be wrong so that somebody should hear of it. The names are those of the configuration's `alerts.when`. */
+/** Conditions of alerts. The names are those of the configuration's `alerts.when`. */
 export const CONDITIONS = [
   'no_poll',
   'source_refused',
@@ -15,13 +15,13 @@ export const CONDITIONS = [
   'export_fails',
 ] as const;
 
-/** A name of `CONDITIONS`. With `-` for `_` it is an anchor of the operating manual: see `runbookOf`. */
+/** A condition. Its name, with `-` for `_`, is an anchor of the operating manual: see `runbookOf`. */
 export type Condition = (typeof CONDITIONS)[number];
 
-/** How long each condition has to last, or what its limit is, in ms; undefined: it is switched off. */
+/** Minimum duration or limit of each condition, in ms; undefined if it is switched off. */
 export type Limits = Readonly<Record<Condition, number | undefined>>;
 
-/** Whether leads are not seen or not delivered while a condition lasts, or somebody should only look in time. */
+/** Severity of each condition: `critical` if leads are not seen or not delivered while it lasts, otherwise `warning`. */
 export const SEVERITY: Readonly<Record<Condition, 'critical' | 'warning'>> = {
   no_poll: 'critical',
   source_refused: 'critical',
@@ -38,7 +38,7 @@ export const SEVERITY: Readonly<Record<Condition, 'critical' | 'warning'>> = {
   export_fails: 'warning',
 };
 
-/** Where the operating manual says what a condition means and what to do: a path in the project, no outside address. */
+/** Returns the section of the operating manual about a condition, as a path in the project. */
 export function runbookOf(condition: Condition): string {
   return `docs/operating.md#${condition.replaceAll('_', '-')}`;
 }

@@ -2,18 +2,18 @@ import type { z } from 'zod';
 import type { Clock } from '../platform/time/clock.ts';
 import type { Message } from './notice.ts';
 
-/** Where notices go. Made without opening a connection. */
+/** Receiver of notices. Opens no connection until it sends. */
 export interface Destination {
   /** Sends one message. @throws DestinationError */
   send(message: Message, signal: AbortSignal): Promise<void>;
-  /** Proves that a message could be sent, without sending one. @throws DestinationError */
+  /** Tests whether a message can be sent, without sending one. @throws DestinationError */
   check(signal: AbortSignal): Promise<void>;
 }
 
-/** A message did not arrive, or nobody knows whether it did. In plain words, without any secret. */
+/** A message did not arrive, or it is unknown whether it did. The text holds no secret. */
 export class DestinationError extends Error {
   override readonly name = 'DestinationError';
-  /** What the operator can do next. */
+  /** Next step for the operator. */
   readonly hint: string;
 
   constructor(message: string, hint: string, cause?: unknown) {
@@ -22,7 +22,7 @@ export class DestinationError extends Error {
   }
 }
 
-/** A type of destination: its name in the YAML, its options and how to make one. */
+/** A type of destination: its name in the configuration, its options and its factory. */
 export interface DestinationType<Options extends z.ZodObject = z.ZodObject> {
   readonly type: string;
   /** One sentence for the option reference. */
@@ -31,7 +31,7 @@ export interface DestinationType<Options extends z.ZodObject = z.ZodObject> {
   open(options: z.output<Options>, clock: Clock): Destination;
 }
 
-/** Keeps the type of a destination's options from its schema to its `open`. */
+/** Returns the type unchanged. Lets TypeScript infer the options of `open` from the schema. */
 export function defineDestination<Options extends z.ZodObject>(
   type: DestinationType<Options>,
 ): DestinationType<Options> {

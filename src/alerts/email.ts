@@ -8,11 +8,11 @@ import { type Message, subjectOf, textOf } from './notice.ts';
 import { TIMEOUT_MS } from './post.ts';
 
 const WRONG_SERVER =
-  'must be an address such as smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start';
+  'must be a URL such as smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start';
 
 const address = z.email('must be an email address such as ops@example.com');
 
-/** Notices by email. */
+/** Sends notices by email. */
 export const email = defineDestination({
   type: 'email',
   summary: 'Sends notices by email, through an SMTP server.',
@@ -20,10 +20,10 @@ export const email = defineDestination({
     server: secret()
       .refine((value) => isSmtpUrl(value.reveal()), WRONG_SERVER)
       .describe(
-        'smtp://user:password@host:587, or smtps:// for TLS from the start. With a password, smtp:// insists on STARTTLS unless the server is on this machine. Only its host and port are ever shown.',
+        'URL of the SMTP server: smtp://user:password@host:587, or smtps:// for TLS from the start. With a password, smtp:// requires STARTTLS unless the server is on this machine. leadsync shows only its host and port.',
       ),
-    from: address.describe('Whom notices come from.'),
-    to: z.array(address).min(1).describe('Whom they go to.'),
+    from: address.describe('Sender of notices.'),
+    to: z.array(address).min(1).describe('Recipients of notices.'),
   }),
   open: ({ server, from, to }) => {
     const url = new URL(server.reveal());
@@ -51,9 +51,9 @@ function mailOf(message: Message, from: string, to: readonly string[]) {
     to: [...to],
     subject: subjectOf(message),
     text: `${textOf(message)}\n`,
-    // A message that is sent once more is the same one to whoever already has it (RFC 5322, section 3.6.4).
+    // The same id for every attempt lets a mail client recognise a repeat (RFC 5322, section 3.6.4).
     messageId: `<${message.id}@leadsync>`,
-    // No answer by a machine is wanted (RFC 3834, section 5).
+    // Prevents automatic replies (RFC 3834, section 5).
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -67,16 +67,16 @@ async function reach(
 ): Promise<void> {
   const transport = await connectTo(url);
   try {
-    await withinDeadline(WHOLE_MS, signal, () => use(transport));
+    await withinDeadline(TOTAL_MS, signal, () => use(transport));
   } catch (cause) {
-    throw new DestinationError(...wordsOf(cause, url), cause);
+    throw new DestinationError(...describeError(cause, url), cause);
   } finally {
     transport.close();
   }
 }
 
 async function connectTo({ protocol, hostname, port, username, password }: URL) {
-  const { createTransport } = await import('nodemailer'); // most installs send no mail
+  const { createTransport } = await import('nodemailer'); // loaded here, because most installs send no mail
   const secure = protocol === 'smtps:';
   const host = hostname.replace(/^\[|\]$/g, '');
   const user = decodeURIComponent(username);
@@ -92,36 +92,36 @@ async function connectTo({ protocol, hostname, port, username, password }: URL) 
   });
 }
 
-/** As long as a whole mail may take, in ms; each of its steps has a time of its own. */
-const WHOLE_MS = 4 * TIMEOUT_MS;
+/** Maximum time for sending one mail, in ms. Each step has its own limit in addition. */
+const TOTAL_MS = 4 * TIMEOUT_MS;
 
-/** By nodemailer's codes; the server's own words are not repeated, for they may hold anything. */
-function wordsOf(error: unknown, { host }: URL): [what: string, hint: string] {
+/** Describes an error by nodemailer's code. Leaves out the server's own text, which can hold anything. */
+function describeError(error: unknown, { host }: URL): [what: string, hint: string] {
   const { responseCode } = error as { responseCode?: unknown };
   if (error instanceof DeadlinePassed)
-    return [`The mail server ${host} took longer than ${WHOLE_MS / 1000} s.`, 'See whether it hangs.'];
-  const said = typeof responseCode === 'number' ? ` (${responseCode})` : '';
+    return [`The mail server ${host} took longer than ${TOTAL_MS / 1000} s.`, 'Check whether it hangs.'];
+  const status = typeof responseCode === 'number' ? ` (${responseCode})` : '';
   switch (codeOf(error)) {
     case 'EAUTH':
       return [
-        `The mail server ${host} refuses the user or the password${said}.`,
+        `The mail server ${host} rejects the user or the password${status}.`,
         'Correct them in `alerts.to`.',
       ];
     case 'EENVELOPE':
     case 'EMESSAGE':
       return [
-        `The mail server ${host} refuses the sender, a receiver or the message${said}.`,
-        'See whether `from` and `to` are right, and what its log says.',
+        `The mail server ${host} rejects the sender, a recipient or the message${status}.`,
+        'Check `from` and `to`, and the log of the server.',
       ];
     case 'ETLS':
       return [
-        `The mail server ${host} does not agree on TLS.`,
+        `The TLS handshake with the mail server ${host} fails.`,
         'Use smtps:// or a server that offers STARTTLS.',
       ];
     default:
       return [
-        `The mail server ${host} cannot be used (${codeOf(error) ?? 'unknown'})${said}.`,
-        'See whether it runs, and whether host and port are right.',
+        `The mail server ${host} does not work (${codeOf(error) ?? 'unknown'})${status}.`,
+        'Check whether it runs, and whether host and port are correct.',
       ];
   }
 }

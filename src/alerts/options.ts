@@ -5,14 +5,14 @@ import type { Condition, Limits } from './condition.ts';
 import type { Destination, DestinationType } from './destination.ts';
 import { destinationTypes } from './registry.ts';
 
-const LONGEST_MS = 30 * 86_400_000;
+const MAX_MS = 30 * 86_400_000;
 
-/** A time, or `off`; gives ms, or undefined. */
+/** Returns the schema of a duration in ms, or of `off`, which becomes undefined. */
 function limit(fallback: string, meaning: string) {
   return z
     .union(
       [
-        duration().refine((ms) => ms <= LONGEST_MS, 'must be 30d at most'),
+        duration().refine((ms) => ms <= MAX_MS, 'must be at most 30d'),
         z.literal('off').transform(() => undefined),
       ],
       { error: 'must be a duration such as 30s, 5m, 2h or 1d, or off' },
@@ -21,7 +21,7 @@ function limit(fallback: string, meaning: string) {
     .describe(meaning);
 }
 
-/** A destination as it is written: its type, and the type's own options. */
+/** Returns the schema of a configured destination: its type and the options of the type. */
 function entryOf<Options extends z.ZodRawShape, Type extends string>(type: {
   readonly type: Type;
   readonly summary: string;
@@ -40,61 +40,64 @@ const destination = z.discriminatedUnion('type', [entryOf(webhook), entryOf(slac
 });
 
 const when = {
-  no_poll: limit('15m', 'No poll has come to its end for so long after it was due.'),
+  no_poll: limit('15m', 'No complete poll for this long after one was due.'),
   source_refused: limit(
     '2m',
-    'For so long polls have failed in a way that waiting does not mend: credentials, mostly.',
+    'Polls have failed for this long in a way that needs an operator, mostly because of credentials.',
   ),
   source_silent: limit(
     '1h',
-    'Polls work, and no lead is new for so long at least, and for longer than the last 8 weeks make plausible (1 in 1,000). It speaks after 3 weeks.',
+    'Polls work, but there has been no new lead for at least this long, and for so long that the last 8 weeks make it improbable (1 in 1,000). Works after 3 weeks of history.',
   ),
   listing_shrunk: limit(
     '30m',
-    'A listing that had leads has had none for so long, or less than half of what it had within a week, and at least 20 fewer.',
+    'For this long, a listing that had leads has been empty, or has had less than half as many, and at least 20 fewer, than within the last week.',
   ),
-  sink_held: limit('30m', 'A destination has not taken leads for so long.'),
-  sink_paused: limit('4h', 'A sink has been paused for so long.'),
-  deliveries_dead: limit('1m', 'Leads are given up. For so long more that die with them are waited for.'),
-  backlog_old: limit('1h', "The oldest pending lead has waited so long, beside its batch's own wait."),
+  sink_held: limit('30m', 'A sink has been held for this long, because its destination does not work.'),
+  sink_paused: limit('4h', 'A sink has been paused for this long.'),
+  deliveries_dead: limit(
+    '1m',
+    'Deliveries are dead. The alert waits this long, so that one notice covers several.',
+  ),
+  backlog_old: limit('1h', 'The oldest pending delivery is this old, not counting the wait of its batch.'),
   slow_to_lead: limit(
     '5m',
-    'More than 1 in 20 new leads, and at least 3, took longer than this to arrive in the last half hour.',
+    'In the last half hour, more than 1 in 20 new leads, and at least 3, took longer than this to be delivered.',
   ),
   config_stale: limit(
     '5m',
-    'The configuration file has not been valid for so long, and an earlier one stays in force.',
+    'The configuration file has not been valid for this long, and an earlier configuration stays in force.',
   ),
-  carrier_down: limit('2m', 'Redis could not be used for so long.'),
-  ledger_fails: limit('1m', 'The ledger could not be written or read for so long.'),
-  export_fails: limit('30m', 'An export has failed for so long, each time that it was tried again.'),
+  carrier_down: limit('2m', 'Redis has not worked for this long.'),
+  ledger_fails: limit('1m', 'The ledger could not be read or written for this long.'),
+  export_fails: limit('30m', 'An export has failed for this long, in every attempt.'),
 } satisfies Record<Condition, z.ZodType>;
 
-/** `alerts:` in the configuration. `name` is what a destination may be called. */
+/** Returns the schema of `alerts:` in the configuration. `name` is the schema of a destination's name. */
 export function alertOptions(name: z.ZodString) {
   return z.strictObject({
     to: z
       .record(name, destination)
       .default({})
       .describe(
-        'Who is told, each under a name of your choice. None: nobody, and nothing of this is looked at.',
+        'Destinations of alerts, each under a name of your choice. Without one, leadsync evaluates no condition.',
       ),
     when: z
       .strictObject(when)
       .prefault({})
       .describe(
-        'What they are told of. Each takes how long it has to last, or its limit; `off` switches it off.',
+        'Conditions of alerts. The value of each is its minimum duration or its limit; `off` disables it.',
       ),
   });
 }
 
-/** Who is told of what. */
+/** Destinations and conditions of alerts. */
 export interface AlertOptions {
   readonly to: Readonly<Record<string, z.output<typeof destination>>>;
   readonly when: Limits;
 }
 
-/** Opens a configured destination. No connection is made yet. */
+/** Opens a configured destination, without a connection. */
 export function openDestination({ type, ...options }: AlertOptions['to'][string], clock: Clock): Destination {
   const found: DestinationType | undefined = destinationTypes.find((one) => one.type === type);
   if (!found) throw new Error(`no destination has the type ${type}`);

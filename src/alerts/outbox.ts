@@ -3,21 +3,21 @@ import type { Clock } from '../platform/time/clock.ts';
 import { type Destination, DestinationError } from './destination.ts';
 import type { Message, Notice } from './notice.ts';
 
-/** What begins together is told together: so long the first notice waits for others, in ms. */
+/** Time that the first notice waits for others, in ms, so that related problems arrive in one message. */
 const GATHER_MS = 30_000;
-/** Between two messages to one destination, in ms, at least. */
+/** Minimum time between two messages to one destination, in ms. */
 const SPACING_MS = 60_000;
 const FIRST_PAUSE_MS = 30_000;
-const LONGEST_PAUSE_MS = 3_600_000;
-/** As many notices are kept for a destination that is down; of more, the oldest are left out. */
-const MOST_WAITING = 100;
+const MAX_PAUSE_MS = 3_600_000;
+/** Maximum notices that wait for a destination. The oldest are dropped first. */
+const MAX_WAITING = 100;
 
-/** What became of a message. */
+/** Result of sending a message. */
 export type SendResult =
   | { readonly ok: true; readonly notices: number }
   | { readonly ok: false; readonly reason: string; readonly hint: string; readonly retryInMs: number };
 
-/** The notices that wait for one destination. They go out together, never in a storm, and again and again until they arrive. */
+/** Notices that wait for one destination. Sends them together, at limited rate, and retries until they arrive. */
 export class Outbox {
   #destination: Destination;
   readonly #clock: Clock;
@@ -32,41 +32,42 @@ export class Outbox {
     this.#waiting = waiting;
   }
 
-  /** To be kept over a restart. */
+  /** Notices that must survive a restart. */
   get waiting(): readonly Notice[] {
     return this.#waiting;
   }
 
-  /** Resolves when no message is under way. */
+  /** Resolves when no message is being sent. */
   async idle(): Promise<void> {
     await this.#sending;
   }
 
-  /** Sends there from now on, and at once: the next address may work where the former did not. */
+  /** Uses a new destination, and retries immediately, because the new address may work. */
   use(destination: Destination): void {
     this.#destination = destination;
     this.#failures = 0;
     this.#notBeforeMs = 0;
   }
 
+  /** Adds notices to those that wait. */
   put(notices: readonly Notice[]): void {
     for (const notice of notices) this.#put(notice);
   }
 
-  /** What is over, and was never told to have begun, is told once: its end says since when it was. */
+  /** Adds a notice and drops an unsent one about the same condition. A notice of the end also states the start. */
   #put(notice: Notice): void {
     const isSame = ({ condition, about }: Notice) => condition === notice.condition && about === notice.about;
     const kept = this.#waiting.filter((one) => !isSame(one) || one.kind === 'over');
-    this.#waiting = [...kept, notice].slice(-MOST_WAITING);
+    this.#waiting = [...kept, notice].slice(-MAX_WAITING);
   }
 
-  /** Sends what is due, unless a message is under way. Never waits for the destination: `done` is told what became of it. */
+  /** Starts to send what is due, unless a message is being sent. Does not wait for the destination; calls `done` with the result. */
   pump(signal: AbortSignal, done: (sent: SendResult) => void): void {
     const [first] = this.#waiting;
     if (this.#sending || !first || signal.aborted) return;
     const now = this.#clock.now();
     if (this.#clock.monotonicMs() < this.#notBeforeMs) return;
-    // A clock that was set back makes nobody wait for longer than from now.
+    // The absolute value keeps a clock that was set back from delaying the message.
     const waitedMs = Math.abs(now.getTime() - first.at.getTime());
     if (waitedMs < GATHER_MS) return;
     this.#sending = this.#send(messageOf(this.#waiting, now), signal, done).finally(() => {
@@ -83,17 +84,17 @@ export class Outbox {
       done({ ok: true, notices: message.notices.length });
     } catch (error) {
       if (signal.aborted) return;
-      const retryInMs = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS);
+      const retryInMs = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS);
       this.#failures += 1;
       this.#notBeforeMs = this.#clock.monotonicMs() + retryInMs;
       const known = error instanceof DestinationError;
-      const reason = known ? error.message : 'The message could not be sent, for a fault in leadsync.';
+      const reason = known ? error.message : 'The message could not be sent because of an internal error.';
       done({ ok: false, reason, hint: known ? error.hint : 'Please report it.', retryInMs });
     }
   }
 }
 
-/** The same notices are the same message, so that a receiver can tell a repeat. */
+/** Returns the message of notices. Its id depends on the notices alone, so that a receiver recognises a repeat. */
 function messageOf(notices: readonly Notice[], at: Date): Message {
   return { id: `alert_${hash('sha256', JSON.stringify(notices)).slice(0, 32)}`, at, test: false, notices };
 }

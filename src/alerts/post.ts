@@ -3,10 +3,10 @@ import { userAgent } from '../platform/process/version.ts';
 import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { DestinationError } from './destination.ts';
 
-/** As long as a destination may take, in ms, its answer included. */
+/** Maximum time of a request, including its answer, in ms. */
 export const TIMEOUT_MS = 15_000;
 
-/** Posts JSON, and takes any 2xx for an answer that says yes. The address's path is a secret. @throws DestinationError */
+/** Posts JSON. Any 2xx status is success. Errors show only the origin, because the path is a secret. @throws DestinationError */
 export async function postJson(
   url: URL,
   body: string,
@@ -14,7 +14,7 @@ export async function postJson(
   stop: AbortSignal,
 ): Promise<void> {
   const status = await reach(url, stop, async (signal) => {
-    const { request } = await import('undici'); // a large package, which commands that tell nobody need not load
+    const { request } = await import('undici'); // loaded here, because most commands do not need this large package
     const answer = await request(url, {
       method: 'POST',
       headers: { 'user-agent': userAgent, ...headers, 'content-type': 'application/json' },
@@ -28,7 +28,7 @@ export async function postJson(
   throw new DestinationError(`${url.origin} answered ${status}.`, hintFor(status));
 }
 
-/** Asks for nothing, to see whether anybody answers in HTTP at all. @throws DestinationError */
+/** Checks that the server answers an HTTP request. @throws DestinationError */
 export async function reachServer(url: URL, stop: AbortSignal): Promise<void> {
   await reach(url, stop, async (signal) => {
     const { request } = await import('undici');
@@ -47,7 +47,7 @@ async function reach<T>(url: URL, stop: AbortSignal, work: (signal: AbortSignal)
   } catch (cause) {
     if (cause instanceof DeadlinePassed) {
       const what = `${url.origin} did not answer within ${TIMEOUT_MS / 1000} s.`;
-      throw new DestinationError(what, 'See whether it hangs.', cause);
+      throw new DestinationError(what, 'Check whether it hangs.', cause);
     }
     const { what, hint } = networkFailure(cause);
     throw new DestinationError(`${url.origin} ${what}.`, hint, cause);
@@ -55,8 +55,8 @@ async function reach<T>(url: URL, stop: AbortSignal, work: (signal: AbortSignal)
 }
 
 function hintFor(status: number): string {
-  if ([401, 403, 404, 410].includes(status))
-    return 'See whether its address and secret in `alerts.to` are still right.';
-  if (status >= 300 && status < 400) return 'It sends requests elsewhere: name that address in `alerts.to`.';
-  return 'It is tried again by itself.';
+  if ([401, 403, 404, 410].includes(status)) return 'Check its address and secret in `alerts.to`.';
+  if (status >= 300 && status < 400)
+    return 'The server redirects requests: set the new address in `alerts.to`.';
+  return 'leadsync retries automatically.';
 }

@@ -4,14 +4,13 @@ import { defineDestination } from './destination.ts';
 import { type Message, subjectOf, textOf } from './notice.ts';
 import { postJson, reachServer } from './post.ts';
 
-/** Notices as text to an incoming webhook of Slack, or of what speaks like it (Mattermost, Rocket.Chat). */
+/** Posts notices as text to an incoming webhook of Slack or a compatible service (Mattermost, Rocket.Chat). */
 export const slack = defineDestination({
   type: 'slack',
-  summary:
-    'Posts notices to an incoming webhook of Slack, or of what takes the same (Mattermost, Rocket.Chat).',
+  summary: 'Posts notices to an incoming webhook of Slack or a compatible service (Mattermost, Rocket.Chat).',
   options: z.strictObject({
     url: webhookOptions.shape.url.describe(
-      "The incoming webhook's address: a secret. Only its scheme, host and port are ever shown.",
+      'The URL of the incoming webhook, a secret. leadsync shows only its scheme, host and port.',
     ),
   }),
   open: ({ url }) => {
@@ -23,7 +22,7 @@ export const slack = defineDestination({
   },
 });
 
-/** https://docs.slack.dev/messaging/formatting-message-text: these three would begin a link or a mention. */
+/** Characters that would start a link or a mention (https://docs.slack.dev/messaging/formatting-message-text). */
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 function bodyOf(message: Message): string {

@@ -5,14 +5,13 @@ import { defineDestination } from './destination.ts';
 import { jsonOf } from './notice.ts';
 import { postJson, reachServer } from './post.ts';
 
-/** Notices as JSON, signed as leads are. */
+/** Posts notices as JSON, signed like leads. */
 export const webhook = defineDestination({
   type: 'webhook',
-  summary:
-    'Posts notices as JSON to an address, signed by the Standard Webhooks scheme where it has a secret.',
+  summary: 'Posts notices as JSON to a URL, signed by the Standard Webhooks scheme if a secret is set.',
   options: z.strictObject({
     url: webhookOptions.shape.url.describe(
-      'Where notices are posted. Only its scheme, host and port are ever shown.',
+      'URL to which leadsync posts notices. leadsync shows only its scheme, host and port.',
     ),
     secret: webhookOptions.shape.secret,
     headers: webhookOptions.shape.headers,

@@ -58,7 +58,11 @@ class Watch {
       clock.jump(15 * SECOND);
       const names = { sources: [], sinks: ['crm', 'drop', 'warehouse'], exports: [] };
       const observed = this.#observed();
-      await this.#alerts.take(evaluateConditions(observed, names, this.options.when), observed.at, this.options);
+      await this.#alerts.take(
+        evaluateConditions(observed, names, this.options.when),
+        observed.at,
+        this.options,
+      );
       await this.#alerts.idle();
     }
     return this;

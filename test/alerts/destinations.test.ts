@@ -110,7 +110,7 @@ describe('Slack', () => {
       'Next: Mend the destination.',
       'See docs/operating.md#sink-held',
       '',
-      'Over after 1 h 30 min: main is polled again. It had begun 2026-11-20 09:00 UTC.',
+      'Over after 1 h 30 min: main is polled again. It had started at 2026-11-20 09:00 UTC.',
     ]);
   });
 });
@@ -174,12 +174,12 @@ describe('e-mail', () => {
   });
 
   test.each([
-    ['a wrong password', { AUTH: '535 canary' }, 'refuses the user or the password (535)'],
-    ['a wrong receiver', { RCPT: '550 canary' }, 'refuses the sender, a receiver or the message (550)'],
+    ['a wrong password', { AUTH: '535 canary' }, 'rejects the user or the password (535)'],
+    ['a wrong receiver', { RCPT: '550 canary' }, 'rejects the sender, a recipient or the message (550)'],
     [
       'a mail that it does not want',
       { DATA: '554 canary' },
-      'refuses the sender, a receiver or the message (554)',
+      'rejects the sender, a recipient or the message (554)',
     ],
   ])('says of %s what is wrong, without the words of the server', async (_, answers, said) => {
     const server = await aMailServer();

@@ -81,8 +81,9 @@ export const adminSafeguards: readonly Safeguard[] = [
     name: 'who was told of an alert survives a restart',
     without: 'whoever is told is told again at every restart, until nobody looks any more',
     file: 'src/alerts/alert-tracker.ts',
-    text: 'this.#entries = new Map(told.map((entry) => [keyOf(entry), entry]));',
-    instead: 'this.#entries = new Map(told.slice(told.length).map((entry) => [keyOf(entry), entry]));',
+    text: 'this.#entries = new Map(reported.map((entry) => [keyOf(entry), entry]));',
+    instead:
+      'this.#entries = new Map(reported.slice(reported.length).map((entry) => [keyOf(entry), entry]));',
     tests: ['test/alerts'],
   },
   {
