@@ -1,21 +1,21 @@
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { Instruments } from './instruments.ts';
 
-/** What waits for a sink, as the ledger has it. */
+/** Backlog of a sink in the ledger. */
 export interface SinkBacklog {
   readonly sink: string;
   readonly pending: number;
   readonly dead: number;
   readonly oldestOwedAt: Date | undefined;
-  /** Absent: held and paused are known from events alone, so only since this process started. */
+  /** Absent if only events report holds and pauses, so only those since the start of this process. */
   readonly health?: Pick<SinkHealth, 'heldSince' | 'pausedSince'> | undefined;
-  /** False where the configuration has it no more, or disabled: then nobody tries it, and it is neither held nor paused. */
+  /** Whether the sink is configured and enabled. Otherwise it counts as neither held nor paused. */
   readonly active?: boolean | undefined;
 }
 
 /**
- * What waits for each sink, read when the metrics are shown. When it cannot be read the last values stay, their age
- * goes on growing, and the failure is counted: a scrape never fails because the ledger did.
+ * Metrics of the backlog of each sink, read from the ledger at each scrape. If the read fails, the last values stay, the age goes on
+ * growing, and a counter counts the failure. A scrape never fails because of the ledger.
  */
 export class BacklogMetrics {
   readonly #pending;
@@ -27,14 +27,14 @@ export class BacklogMetrics {
   readonly #owedAt = new Map<string, Date | undefined>();
   #underWay: Promise<void> | undefined;
 
-  /** A `read` that takes longer than `patienceMs` counts as failed. */
+  /** @param parts `read` fails if it takes longer than `patienceMs` */
   constructor(
     make: Instruments,
     sinks: readonly string[],
     parts: { read: () => Promise<readonly SinkBacklog[]>; now: () => Date; patienceMs: number },
   ) {
     const by = { sink: sinks };
-    // Whichever gauge is shown first reads for all: they are shown in one turn.
+    // Single flight: one scrape collects all gauges, and they share one read.
     const refresh = () => {
       this.#underWay ??= this.#refresh(parts).finally(() => {
         this.#underWay = undefined;
@@ -42,21 +42,18 @@ export class BacklogMetrics {
       return this.#underWay;
     };
     const gauge = (name: string, help: string) => make.gauge(name, help, by, refresh);
-    this.#pending = gauge('leadsync_backlog_pending', 'Deliveries that are owed and not settled.');
-    this.#dead = gauge('leadsync_backlog_dead', 'Deliveries given up that nobody has retried.');
+    this.#pending = gauge('leadsync_backlog_pending', 'Pending deliveries.');
+    this.#dead = gauge('leadsync_backlog_dead', 'Dead deliveries.');
     this.#oldest = gauge(
       'leadsync_backlog_oldest_age_seconds',
-      'Age of the oldest pending delivery; 0 when none is.',
+      'Age of the oldest pending delivery; 0 if there is none.',
     );
     this.#held = gauge(
       'leadsync_sink_held',
       '1 while the sink is held because its destination does not work.',
     );
     this.#paused = gauge('leadsync_sink_paused', '1 while the sink is paused.');
-    this.#failures = make.counter(
-      'leadsync_backlog_read_failures_total',
-      'Times the backlog could not be read.',
-    );
+    this.#failures = make.counter('leadsync_backlog_read_failures_total', 'Failed reads of the backlog.');
   }
 
   held(sink: string, held: boolean): void {
@@ -75,7 +72,7 @@ export class BacklogMetrics {
     try {
       for (const backlog of await within(parts.patienceMs, parts.read)) this.#set(backlog);
     } catch {
-      // The scrape shows what was last known; the ledger's own trouble is reported by whoever works with it.
+      // The scrape shows the last values. Other parts report the failure of the ledger.
       this.#failures.inc();
     }
     for (const [sink, owedAt] of this.#owedAt) {

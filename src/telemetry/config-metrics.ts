@@ -1,7 +1,7 @@
 import type { EventOf } from './events.ts';
 import type { Instruments } from './instruments.ts';
 
-/** What is measured of the configuration in force. */
+/** Metrics of the configuration in force. */
 export class ConfigMetrics {
   readonly #now: () => Date;
   readonly #generation;
@@ -13,15 +13,15 @@ export class ConfigMetrics {
     this.#now = now;
     this.#generation = make.gauge(
       'leadsync_config_generation',
-      'Counts the configurations put in force since the start.',
+      'Number of the configuration in force, counted from 1 since the start.',
     );
     this.#stale = make.gauge(
       'leadsync_config_stale',
-      '1 while the configuration in force is not the one in the file, because a reload failed.',
+      '1 while the configuration in force differs from the file because a reload failed.',
     );
     this.#lastSuccess = make.gauge(
       'leadsync_config_last_load_success_timestamp_seconds',
-      'When the configuration was last loaded, by the start or a reload.',
+      'Time of the last successful load, by the start or a reload.',
     );
     this.#failures = make.counter('leadsync_config_reload_failures_total', 'Reloads that failed.');
     this.#inForce(1);

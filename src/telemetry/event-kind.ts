@@ -1,20 +1,20 @@
-/** How loud a line of the log is; the names are those of the configuration's `log.level`. */
+/** Level of a log line, named as in the configuration's `log.level`. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 
 /**
- * Everything that the log needs to know of one kind of event.
- * Levels: `debug` is what happens all day when all is well, `info` is news, `warn` is what leadsync copes with by itself, and
- * `error` waits for somebody to act.
+ * How the log writes one kind of event.
+ * Levels: `debug` for routine work, `info` for changes, `warn` for problems that leadsync handles itself, and `error` for problems that
+ * need an operator.
  */
 export interface EventKind<Fields extends object> {
   readonly level: LogLevel | ((event: Fields) => LogLevel);
-  /** Returns one plain sentence for people, which is enough by itself. */
+  /** Returns one plain sentence that a reader understands without the fields. */
   readonly message: (event: Fields) => string;
-  /** The fields that are logged. Any other value of an event stays out of the log. */
+  /** Fields that are logged. Other fields of an event stay out of the log. */
   readonly fields: readonly (keyof Fields & string)[];
-  /** Whether repeats are throttled. Absent: those of level `warn` and `error` are. */
+  /** Whether repeats are throttled. By default, those of level `warn` and `error` are. */
   readonly throttled?: boolean;
-  /** Returns the name of the thing whose state the event reports. A later event about the same thing makes it untrue. */
+  /** Returns the name of the thing whose state the event reports. A later event about the same thing supersedes it. */
   readonly stateOf?: (event: Fields) => string;
 }
 

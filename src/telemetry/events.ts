@@ -7,8 +7,8 @@ import { sinkEvents } from './events/sink-events.ts';
 import { sourceEvents } from './events/source-events.ts';
 
 /**
- * Every event that leadsync reports while it runs, by its type: log and tests are drawn from this table.
- * No event holds a secret or any of a lead's text; a lead is named by source and id.
+ * Every event that leadsync reports, by type. The log and tests use this table.
+ * No event holds a secret or text of a lead; a lead is named by source and id.
  */
 export const EVENTS = {
   ...processEvents,
@@ -19,18 +19,18 @@ export const EVENTS = {
   ...alertEvents,
 };
 
-/** The name of an event; a line of the log has it as `event`. */
+/** Type of an event; the field `event` of a log line. */
 export type EventType = keyof typeof EVENTS;
 
 type FieldsOf<Kind> = Kind extends EventKind<infer Fields> ? Fields : never;
 
-/** One event, told apart by `type`. */
+/** One event, discriminated by `type`. */
 export type Event = {
   [Type in EventType]: { type: Type } & FieldsOf<(typeof EVENTS)[Type]>;
 }[EventType];
 
-/** The event of one type. */
+/** Event of one type. */
 export type EventOf<Type extends EventType> = Extract<Event, { type: Type }>;
 
-/** Takes an event; never throws and never waits. */
+/** Reports an event. Never throws and never waits. */
 export type Emit = (event: Event) => void;

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** The labels of a metric, each with every value it can have. */
+/** Labels of a metric, each with all of its possible values. */
 export type Labels = Readonly<Record<string, readonly string[]>>;
 
 type Combination = Record<string, string>;
@@ -12,82 +12,92 @@ interface Instrument {
 }
 
 /**
- * Makes the instruments of one registry. Each is there with every combination of its labels from the start, at 0: a
- * series that appears only with its first event hides that event from `rate()`.
+ * Creates the metrics of one registry. Each starts at 0 with every combination of its labels, because a series that appears only with its
+ * first event hides that event from `rate()`.
  */
 export class Instruments {
   readonly #registers: Registry[];
-  readonly #made: Instrument[] = [];
+  readonly #instruments: Instrument[] = [];
 
   constructor(registry: Registry) {
     this.#registers = [registry];
   }
 
   counter(name: string, help: string, labels: Labels = {}): Counter {
-    const made = new Counter({ name, help, labelNames: Object.keys(labels), registers: this.#registers });
-    return this.#keep(made, labels, (combination) => made.inc(combination, 0));
+    const instrument = new Counter({
+      name,
+      help,
+      labelNames: Object.keys(labels),
+      registers: this.#registers,
+    });
+    return this.#keep(instrument, labels, (combination) => instrument.inc(combination, 0));
   }
 
-  /** `read` is run before the gauge is shown; it may set it. */
+  /** Creates a gauge. Calls `read`, which can set it, at each scrape. */
   gauge(
     name: string,
     help: string,
     labels: Labels = {},
     read?: (gauge: Gauge) => void | Promise<void>,
   ): Gauge {
-    const made: Gauge = new Gauge({
+    const instrument: Gauge = new Gauge({
       name,
       help,
       labelNames: Object.keys(labels),
       registers: this.#registers,
-      ...(read && { collect: () => read(made) }),
+      ...(read && { collect: () => read(instrument) }),
     });
-    return this.#keep(made, labels, (combination) => made.set(combination, 0));
+    return this.#keep(instrument, labels, (combination) => instrument.set(combination, 0));
   }
 
-  /** A gauge that begins as NaN, with which no comparison is true: for what is not known before it is first set. */
+  /** Creates a gauge that starts as NaN, which satisfies no comparison: for a value that is unknown until it is first set. */
   unknownGauge(name: string, help: string, labels: Labels): Gauge {
-    const made = new Gauge({ name, help, labelNames: Object.keys(labels), registers: this.#registers });
-    return this.#keep(made, labels, (combination) => made.set(combination, Number.NaN));
+    const instrument = new Gauge({ name, help, labelNames: Object.keys(labels), registers: this.#registers });
+    return this.#keep(instrument, labels, (combination) => instrument.set(combination, Number.NaN));
   }
 
   histogram(name: string, help: string, labels: Labels, buckets: number[]): Histogram {
     const registers = this.#registers;
-    const made = new Histogram({ name, help, labelNames: Object.keys(labels), buckets, registers });
-    return this.#keep(made, labels, (combination) => made.zero(combination));
+    const instrument = new Histogram({ name, help, labelNames: Object.keys(labels), buckets, registers });
+    return this.#keep(instrument, labels, (combination) => instrument.zero(combination));
   }
 
-  /** A label has one more value: shows every series that has it, at 0. */
+  /** Adds a value of a label. Every series with it starts at 0. */
   add(label: string, value: string): void {
     this.#forEach(label, value, ({ zero }, combination) => zero(combination));
   }
 
-  /** A label has a value no longer: its series are shown no more. */
+  /** Removes a value of a label and its series. */
   remove(label: string, value: string): void {
     this.#forEach(label, value, ({ remove }, combination) => remove(combination));
   }
 
   #keep<Kind extends Counter | Gauge | Histogram>(
-    made: Kind,
+    instrument: Kind,
     labels: Labels,
     zero: Instrument['zero'],
   ): Kind {
     for (const combination of combinations(labels)) zero(combination);
-    this.#made.push({ labels, zero, remove: (combination) => made.remove(combination) });
-    return made;
+    this.#instruments.push({ labels, zero, remove: (combination) => instrument.remove(combination) });
+    return instrument;
   }
 
-  #forEach(label: string, value: string, change: (made: Instrument, combination: Combination) => void): void {
-    for (const made of this.#made) {
-      if (!(label in made.labels)) continue;
-      for (const combination of combinations({ ...made.labels, [label]: [value] })) change(made, combination);
+  #forEach(
+    label: string,
+    value: string,
+    change: (instrument: Instrument, combination: Combination) => void,
+  ): void {
+    for (const instrument of this.#instruments) {
+      if (!(label in instrument.labels)) continue;
+      for (const combination of combinations({ ...instrument.labels, [label]: [value] }))
+        change(instrument, combination);
     }
   }
 }
 
 function combinations(labels: Labels): Combination[] {
   return Object.entries(labels).reduce<Combination[]>(
-    (sofar, [label, values]) => sofar.flatMap((one) => values.map((value) => ({ ...one, [label]: value }))),
+    (soFar, [label, values]) => soFar.flatMap((one) => values.map((value) => ({ ...one, [label]: value }))),
     [{}],
   );
 }

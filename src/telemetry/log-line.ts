@@ -1,23 +1,23 @@
 import type { EventKind, LogLevel } from './event-kind.ts';
 import { EVENTS, type Event } from './events.ts';
 
-/** An event as one line of the log. */
+/** A line of the log. */
 export interface LogLine {
   readonly level: LogLevel;
-  /** One plain sentence that is enough by itself, for people. */
+  /** One plain sentence for people. */
   readonly message: string;
-  /** The fields of the event that may be logged, for machines. */
+  /** Fields of the event that may be logged, for programs. */
   readonly fields: Readonly<Record<string, unknown>>;
   /**
-   * The same for all lines that differ only in amounts and times, so that repeats can be throttled. Undefined for a line that is
-   * always written: each is about another lead, or comes once.
+   * Key that lines share if they differ only in amounts and times, so that repeats can be throttled. Undefined for a line that is always
+   * written.
    */
-  readonly repeats: string | undefined;
-  /** The thing whose state the line tells. */
+  readonly repeatKey: string | undefined;
+  /** Name of the thing whose state the line reports. */
   readonly state: string | undefined;
 }
 
-/** Returns an event as the operator reads it. */
+/** Returns the log line of an event. */
 export function logLine(event: Event): LogLine {
   const kind = EVENTS[event.type] as EventKind<Event>;
   const level = typeof kind.level === 'function' ? kind.level(event) : kind.level;
@@ -26,7 +26,7 @@ export function logLine(event: Event): LogLine {
     level,
     message: kind.message(event),
     fields: loggedFields(event, kind.fields),
-    repeats: isThrottled ? repeatsOf(event) : undefined,
+    repeatKey: isThrottled ? repeatKeyOf(event) : undefined,
     state: kind.stateOf?.(event),
   };
 }
@@ -36,10 +36,10 @@ function loggedFields(event: object, names: readonly string[]): Record<string, u
   return Object.fromEntries(names.map((name) => [name, values[name]]));
 }
 
-/** Numbers that say how many, how long or when; not those that say what: `503`. */
+/** Matches numbers that are amounts, durations or times, but not those with a meaning of their own, such as `503`. */
 const VARYING = /\d{4,}|\d+(?:\.\d+)?(?= (?:ms|s|min|h|days?|leads?|bytes)\b)|\d\d:\d\d(?::\d\d)?(?:\.\d+)?/g;
 
-function repeatsOf(event: Event): string {
+function repeatKeyOf(event: Event): string {
   const { type, source, sink, code, reason, reasons, operation, faults, ...others } = event as Partial<
     Record<string, unknown>
   >;

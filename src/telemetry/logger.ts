@@ -6,7 +6,7 @@ import type { Event } from './events.ts';
 import { logLine } from './log-line.ts';
 import { processTime, RepeatThrottle, type Time } from './repeat-throttle.ts';
 
-/** Where the log goes: standard error, since standard output is data. Its writes are taken to be synchronous. */
+/** Stream of the log: standard error, because standard output is data. Its writes must be synchronous. */
 export interface LogStream {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
@@ -14,34 +14,34 @@ export interface LogStream {
   on?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-/** Where and from which level on the log is written. `time` is for what repeats; each line bears the machine's time. */
+/** Options of a logger. `time` is the clock of the throttle; lines always have the system's time. */
 export interface LoggerOptions {
   readonly level: LogLevel;
-  /** Absent: `pretty` on a terminal, `json` elsewhere. */
+  /** Defaults to `pretty` on a terminal, and to `json` elsewhere. */
   readonly format?: 'json' | 'pretty' | undefined;
   readonly stream: LogStream;
   readonly time?: Time;
 }
 
 /**
- * Writes the log: one line for an event, and nothing that is not on the list of fields. What fails again and again in the
- * same way is written a few times, then once a minute with how many there were.
+ * Writes the log: one line per event, with the listed fields only. Writes a repeated failure a few times, then once a minute with the
+ * number of lines left out.
  */
 export interface Logger {
   event(event: Event): void;
   /**
-   * Reports a fault of leadsync itself: what it was doing, and the error's name, code and place in the code.
-   * Its message stays out: an unforeseen error may quote a lead.
+   * Reports an internal error: the activity, and the error's name, code and stack frames.
+   * Leaves out its message, because an unexpected error can quote a lead.
    */
   fault(doing: string, error: unknown): void;
-  /** Writes lines of at least this level from now on. */
+  /** Sets the minimum level. */
   setLevel(level: LogLevel): void;
 }
 
-/** Makes a logger. Each line is handed to the stream before the call returns, so that a crash loses none. */
+/** Creates a logger. It writes each line to the stream before the call returns, so that a crash loses none. */
 export function createLogger({ level, format, stream, time = processTime }: LoggerOptions): Logger {
   const repeats = new RepeatThrottle(time);
-  // A reader that went away (EPIPE) must not end the deliveries; there is nobody left to tell.
+  // A log reader that has exited (EPIPE) must not stop deliveries.
   stream.on?.('error', () => {});
   const log = pino(
     {
@@ -59,12 +59,12 @@ export function createLogger({ level, format, stream, time = processTime }: Logg
       if (event.type === 'stopping') repeats.flush();
       const fields = { event: event.type, ...line.fields };
       const write = (more: number) => log[line.level](...counted(fields, line.message, more));
-      if (line.repeats === undefined) write(0);
-      else repeats.take(line.repeats, write, line.state);
+      if (line.repeatKey === undefined) write(0);
+      else repeats.take(line.repeatKey, write, line.state);
     },
     fault(doing, error) {
       const fields = { event: 'fault', doing, ...describe(error) };
-      const message = `A fault in leadsync while ${doing}; please report it.`;
+      const message = `Internal error while ${doing}; please report it.`;
       const kind = JSON.stringify({ ...fields, doing: undefined });
       repeats.take(kind, (more) => log.error(...counted(fields, message, more)));
     },
@@ -74,11 +74,11 @@ export function createLogger({ level, format, stream, time = processTime }: Logg
   };
 }
 
-/** A line with how many of its kind were left out before it. */
+/** Adds the number of similar lines that were left out before this one. */
 function counted(fields: object, message: string, more: number): [object, string] {
   if (more === 0) return [fields, clean(message, MAX_MESSAGE)];
   const text = clean(message, MAX_MESSAGE);
-  return [{ ...fields, more }, `${text} ${more} more like it ${more === 1 ? 'was' : 'were'} left out.`];
+  return [{ ...fields, more }, `${text} ${more} similar ${more === 1 ? 'line was' : 'lines were'} left out.`];
 }
 
 function destination(stream: LogStream, format: 'json' | 'pretty'): { write(line: string): void } {
@@ -106,9 +106,9 @@ function plain(value: unknown): unknown {
   return value;
 }
 
-/** What a terminal obeys could forge a line or hide one, and text from afar has no natural end. */
+/** Returns a text without control characters, which could forge or hide a line, and shortened. */
 function clean(text: string, max: number): string {
-  // Cut first: a text of many megabytes is not worth going through. Half of a pair at the cut is replaced with the rest.
+  // Cuts first, because the text can have many megabytes. `blanked` also replaces half a surrogate pair at the cut.
   const blank = blanked(text.slice(0, max));
   return text.length > max ? `${blank}…` : blank;
 }
@@ -123,7 +123,7 @@ function describe(error: unknown): Record<string, unknown> {
   };
 }
 
-/** The places in the code alone: the stack begins with the message, which may have lines of its own. */
+/** Returns the stack frames without the message, which comes first in the stack and can have several lines. */
 function frames(error: Error): string[] {
   const stack = error.stack ?? '';
   const afterMessage = stack.slice(Math.max(0, stack.indexOf(error.message)) + error.message.length);

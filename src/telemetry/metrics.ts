@@ -7,50 +7,50 @@ import { Instruments } from './instruments.ts';
 import { SinkMetrics } from './sink-metrics.ts';
 import { SourceMetrics } from './source-metrics.ts';
 
-/** What is named is shown from the start. */
+/** Options of the metrics. The named sources, sinks and exports have metrics from the start. */
 export interface MetricsOptions extends MetricNames {
   readonly version: string;
   readonly now: () => Date;
-  /** Asked whenever the metrics are shown. */
+  /** Returns the backlog of each sink; called at each scrape. */
   readonly backlog: () => Promise<readonly SinkBacklog[]>;
-  /** Asked whenever the metrics are shown. */
+  /** Returns the expiry of a source's access token; called at each scrape. */
   readonly tokenExpiresAt: (source: string) => Date | undefined;
-  /** Asked whenever the metrics are shown. */
+  /** Returns the results of an export's runs; called at each scrape. */
   readonly exportRuns: (name: string) => ExportRuns;
 }
 
-/** What each event changes in the metrics. Other events change nothing. */
+/** Updates of the metrics by type of event. Other events change nothing. */
 type Observers = { readonly [Type in EventType]?: (event: EventOf<Type>) => void };
 
-/** How often the lag of the event loop is looked at, in ms; with the library's own 10 that would be most of what an idle process does. */
-const LAG_LOOK_MS = 100;
-/** How long a scrape waits for the backlog. Prometheus itself waits 10 s for the whole by default. */
-const BACKLOG_PATIENCE_MS = 2_000;
+/** Interval at which the lag of the event loop is measured, in ms. The default of 10 would be most of the work of an idle process. */
+const LAG_INTERVAL_MS = 100;
+/** Maximum time that a scrape waits for the backlog, in ms. Prometheus waits 10 s for the whole scrape by default. */
+const BACKLOG_TIMEOUT_MS = 2_000;
 
-/** The names that metrics are shown for. */
+/** Names of the sources, sinks and exports that have metrics. */
 export interface MetricNames {
   readonly sources: readonly string[];
   readonly sinks: readonly string[];
   readonly exports: readonly string[];
 }
 
-/** The metrics of this process. `observe` takes every event; one of a name that is not shown counts for nothing. */
+/** Metrics of this process. `observe` processes every event, and ignores those of other names. */
 export interface Metrics {
   readonly registry: Registry;
   readonly observe: (event: Event) => void;
-  /** From now on the metrics are those of these names: new ones begin at 0, others are shown no more. */
+  /** Replaces the names. New ones start at 0, and the series of removed ones disappear. */
   readonly rename: (names: MetricNames) => void;
 }
 
 /**
- * Makes the metrics, in a registry of their own, and the function that takes events in.
+ * Creates the metrics in a registry of their own.
  * Names follow https://prometheus.io/docs/practices/naming/: `leadsync_`, the unit, `_total` on counters.
  */
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = new Registry();
   const make = new Instruments(registry);
   make
-    .gauge('leadsync_build_info', 'Which leadsync this is; always 1.', {
+    .gauge('leadsync_build_info', 'Version of leadsync and of Node; always 1.', {
       version: [options.version],
       node: [process.versions.node],
     })
@@ -58,23 +58,23 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const source = new SourceMetrics(make, options.sources, options.tokenExpiresAt, options.now);
   const sink = new SinkMetrics(make, options.sinks);
   const { now, backlog: read } = options;
-  const backlog = new BacklogMetrics(make, options.sinks, { read, now, patienceMs: BACKLOG_PATIENCE_MS });
-  const carrierUp = make.gauge('leadsync_carrier_up', '0 while the queue is known to be unreachable.');
+  const backlog = new BacklogMetrics(make, options.sinks, { read, now, patienceMs: BACKLOG_TIMEOUT_MS });
+  const carrierUp = make.gauge('leadsync_carrier_up', '0 while the queue does not work.');
   carrierUp.set(1);
-  const ledgerFailures = make.counter('leadsync_ledger_failures_total', 'Times the ledger failed.');
+  const ledgerFailures = make.counter('leadsync_ledger_failures_total', 'Failures of the ledger.');
   const config = new ConfigMetrics(make, options.now);
   const exports = new ExportMetrics(make, options.exports, options.exportRuns);
   collectDefaultMetrics({
     register: registry,
     prefix: 'leadsync_',
-    eventLoopMonitoringPrecision: LAG_LOOK_MS,
+    eventLoopMonitoringPrecision: LAG_INTERVAL_MS,
   });
 
-  // The library gives these gauges names that end as those of counters do, which Prometheus' own linter refuses.
+  // The library gives these gauges the ending of counters, which Prometheus' linter rejects.
   for (const what of ['handles', 'requests', 'resources'])
     registry.removeSingleMetric(`leadsync_nodejs_active_${what}_total`);
 
-  let shown: MetricNames = options;
+  let current: MetricNames = options;
   const observers: Observers = {
     'poll-finished': (event) => source.pollFinished(event),
     'poll-failed': (event) => source.pollFailed(event),
@@ -105,27 +105,27 @@ export function createMetrics(options: MetricsOptions): Metrics {
     'export-made': (event) => exports.made(event),
   };
   const observe = (event: Event): void => {
-    if (isOf(event, shown)) (observers[event.type] as ((event: Event) => void) | undefined)?.(event);
+    if (isCurrent(event, current)) (observers[event.type] as ((event: Event) => void) | undefined)?.(event);
   };
   const rename = (names: MetricNames): void => {
-    exchange(make, 'source', shown.sources, names.sources);
-    exchange(make, 'sink', shown.sinks, names.sinks);
-    exchange(make, 'export', shown.exports, names.exports);
+    replaceValues(make, 'source', current.sources, names.sources);
+    replaceValues(make, 'sink', current.sinks, names.sinks);
+    replaceValues(make, 'export', current.exports, names.exports);
     source.names = names.sources;
     exports.names = names.exports;
-    shown = names;
+    current = names;
   };
   return { registry, observe, rename };
 }
 
-/** What ends after its source, sink or export was removed would bring series back that are shown no more. */
-function isOf(event: Event, { sources, sinks, exports }: MetricNames): boolean {
+/** Whether an event is about a current name. A late event of a removed source, sink or export would bring its series back. */
+function isCurrent(event: Event, { sources, sinks, exports }: MetricNames): boolean {
   if ('sink' in event) return sinks.includes(event.sink);
   if ('source' in event) return sources.includes(event.source);
   return !('export' in event) || exports.includes(event.export);
 }
 
-function exchange(
+function replaceValues(
   make: Instruments,
   label: string,
   before: readonly string[],

@@ -1,8 +1,8 @@
 import type { Tracing, TracingParts } from './tracing.ts';
 
 /**
- * Opens tracing when the environment names an endpoint for it, as OpenTelemetry defines
- * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/); else undefined, and nothing is loaded.
+ * Opens tracing if the environment names an endpoint, as OpenTelemetry defines
+ * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/). Otherwise returns undefined and loads nothing.
  */
 export async function openTracing(parts: TracingParts): Promise<Tracing | undefined> {
   const { env } = parts;

@@ -7,9 +7,9 @@ import {
 } from '@opentelemetry/sdk-trace';
 
 /**
- * The sampler that OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG name
- * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration); what is not
- * known there counts as not set, as that page asks for.
+ * Returns the sampler that OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG name
+ * (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration). Treats an unknown value as
+ * not set, as that specification requires.
  */
 export function samplerOf(env: Readonly<Record<string, string | undefined>>): Sampler {
   const name = (env['OTEL_TRACES_SAMPLER'] ?? '').toLowerCase();

@@ -29,18 +29,18 @@ import type { Emit, EventOf } from './events.ts';
 import { samplerOf } from './otel-sampler.ts';
 import type { Span, TracedBatch, Tracing, TracingParts } from './tracing.ts';
 
-/** How long closing waits for what has not been sent, in ms. */
-const CLOSING_MS = 2_000;
-/** As many polls an attempt is linked to at most. */
-const MOST_LINKS = 16;
+/** Maximum time that closing waits for unsent spans, in ms. */
+const CLOSE_TIMEOUT_MS = 2_000;
+/** Maximum polls that an attempt is linked to. */
+const MAX_LINKS = 16;
 
-/** Traces by OpenTelemetry's SDK, sent by OTLP over HTTP in the background; what cannot be sent is dropped. */
+/** Traces with OpenTelemetry's SDK. Sends spans by OTLP over HTTP in the background, and drops those that it cannot send. */
 export class OtelTracing implements Tracing {
   readonly #provider: TracerProvider;
   readonly #tracer: Tracer;
   readonly #ids = new Ids();
   readonly #ledgerId: string;
-  /** By source: a source has one poll under way. */
+  /** Span of the running poll, by source. */
   readonly #polls = new Map<string, Span>();
 
   constructor({ env, ledgerId, emit }: TracingParts) {
@@ -52,7 +52,10 @@ export class OtelTracing implements Tracing {
       sampler: samplerOf(env),
       idGenerator: this.#ids,
       spanProcessors: [
-        new BatchSpanProcessor({ exporter: telling(new OTLPTraceExporter(), emit), ...batchOptions(env) }),
+        new BatchSpanProcessor({
+          exporter: reportFailures(new OTLPTraceExporter(), emit),
+          ...batchOptions(env),
+        }),
       ],
     });
     this.#tracer = this.#provider.getTracer('leadsync', version);
@@ -94,7 +97,7 @@ export class OtelTracing implements Tracing {
       'messaging.batch.message_count': deliveries.length,
       'leadsync.batch.id': id,
     };
-    const links = [...polls].slice(0, MOST_LINKS).map((poll): Link => {
+    const links = [...polls].slice(0, MAX_LINKS).map((poll): Link => {
       const context = { ...this.#idsOf(poll), traceFlags: TraceFlags.SAMPLED, isRemote: true };
       return { context, attributes: { 'leadsync.poll.id': poll } };
     });
@@ -103,8 +106,8 @@ export class OtelTracing implements Tracing {
 
   async close(): Promise<void> {
     const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, CLOSING_MS);
-    // A collector that does not take the last spans keeps nobody from stopping, and is the loss of nothing but them.
+    const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+    // A collector that does not accept the last spans must not delay the stop.
     await Promise.race([this.#provider.shutdown().catch(() => undefined), late]);
     clearTimeout(timer);
   }
@@ -122,7 +125,7 @@ export class OtelTracing implements Tracing {
     };
   }
 
-  /** A poll's ids follow from its number, so that whoever delivers what it listed knows them without being told. */
+  /** Derives the ids of a poll from its number, so that another process can link to the poll without an exchange of ids. */
   #idsOf(poll: number): SpanIds {
     const digest = hash('sha256', `${this.#ledgerId} poll ${poll}`);
     return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
@@ -136,26 +139,26 @@ interface SpanIds {
   readonly spanId: string;
 }
 
-/** Random ids, or those that are given for one span. */
+/** Generates random ids, or uses preset ones for a single span. */
 class Ids implements IdGenerator {
   readonly #random = new RandomIdGenerator();
-  #given: SpanIds | undefined;
+  #preset: SpanIds | undefined;
 
   using<T>(ids: SpanIds, start: () => T): T {
-    this.#given = ids;
+    this.#preset = ids;
     try {
       return start();
     } finally {
-      this.#given = undefined;
+      this.#preset = undefined;
     }
   }
 
-  readonly generateTraceId = () => this.#given?.traceId ?? this.#random.generateTraceId();
-  readonly generateSpanId = () => this.#given?.spanId ?? this.#random.generateSpanId();
+  readonly generateTraceId = () => this.#preset?.traceId ?? this.#random.generateTraceId();
+  readonly generateSpanId = () => this.#preset?.spanId ?? this.#random.generateSpanId();
 }
 
-/** An exporter that says once that it cannot send, and once that it can again. */
-function telling(exporter: SpanExporter, emit: Emit): SpanExporter {
+/** Wraps an exporter so that it reports its first failure after each success. */
+function reportFailures(exporter: SpanExporter, emit: Emit): SpanExporter {
   let failing = false;
   return {
     export: (spans, done) =>
@@ -170,7 +173,7 @@ function telling(exporter: SpanExporter, emit: Emit): SpanExporter {
   };
 }
 
-/** The receiver's own words are left out: they may hold anything. */
+/** Describes an error without the receiver's own text, which can hold anything. */
 function reasonOf(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   if (typeof code === 'number') return `The receiver of traces answered ${code}.`;

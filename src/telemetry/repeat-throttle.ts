@@ -1,43 +1,43 @@
-/** So many lines of one kind are written as they come; more are written one at a time, … */
-const AT_ONCE = 5;
-/** … this far apart, in ms: the last of those that came meanwhile, with how many they were. */
-const APART_MS = 60_000;
-/** More kinds than this are not remembered; what is forgotten is written as if it were new. */
-const MOST_KINDS = 1_000;
+/** Maximum lines of one kind that are written immediately (the burst). */
+const BURST = 5;
+/** Interval of further lines of that kind, in ms. Each is the latest one, with the number left out. */
+const INTERVAL_MS = 60_000;
+/** Maximum remembered kinds. A line of a forgotten kind counts as the first of its kind. */
+const MAX_KINDS = 1_000;
 
-/** Where the time comes from, so that tests can hold it. */
+/** Source of time, which tests replace. */
 export interface Time {
   monotonicMs(): number;
-  /** Does something in so many ms, unless the process has ended by then. */
+  /** Calls `work` after `ms`, unless the process has ended by then. */
   later(ms: number, work: () => void): void;
 }
 
-/** The time of this process, for which no timer keeps it alive. */
+/** Time of the process. Its timers do not keep the process alive. */
 export const processTime: Time = {
   monotonicMs: () => performance.now(),
   later: (ms, work) => void setTimeout(work, ms).unref(),
 };
 
-/** Writes a line. `more` lines of its kind were left out before it. */
+/** Writes a line. `more` is the number of similar lines left out before it. */
 export type Write = (more: number) => void;
 
-interface Kind {
-  /** Lines that may be written now; grows by one every `APART_MS`. */
+interface LineKind {
+  /** Lines that may be written now. Grows by one every `INTERVAL_MS`. */
   room: number;
   countedMs: number;
-  /** The last line that was left out, and how many were since one was written. */
+  /** Latest line that was left out; `leftOut` counts them since the last written one. */
   last: Write | undefined;
   leftOut: number;
-  /** What it tells the state of. */
+  /** Name of the thing whose state the lines report. */
   state: string | undefined;
 }
 
 /**
- * Keeps what repeats from filling the log. Every kind of line has a measure of its own, so that nothing is hidden by
- * something else; and of what is left out the last is written within a minute, so that the log ends with how things are.
+ * Keeps repeated lines from filling the log. Each kind of line has its own limit, so that no kind hides another. Writes the latest of the
+ * lines left out within a minute, so that the log ends with the current state.
  */
 export class RepeatThrottle {
-  readonly #kinds = new Map<string, Kind>();
+  readonly #kinds = new Map<string, LineKind>();
   readonly #time: Time;
   #waiting = false;
 
@@ -46,8 +46,8 @@ export class RepeatThrottle {
   }
 
   /**
-   * Writes the line now or, when many of its kind came before it, later. Where it tells the state of something, what waits of
-   * that thing's earlier states is written no more, for it would stand behind this and be taken for how things are.
+   * Writes a line now, or later if many of its kind came before. If the line reports the state of something, drops waiting lines about
+   * earlier states of the same thing, which would appear after it and look current.
    */
   take(name: string, write: Write, state?: string): void {
     const kind = this.#kindOf(name);
@@ -63,9 +63,9 @@ export class RepeatThrottle {
     }
   }
 
-  /** Writes what was left out, at the end or when its time has come. */
+  /** Writes the lines that are due, or at the end all that wait. */
   flush(atTheEnd = true): void {
-    // They stand in the order in which they were last heard of, and are written in it.
+    // The map is in the order in which each kind last occurred.
     for (const kind of this.#kinds.values()) {
       const { last, leftOut } = kind;
       this.#refill(kind);
@@ -75,9 +75,9 @@ export class RepeatThrottle {
     }
   }
 
-  #kindOf(name: string): Kind {
+  #kindOf(name: string): LineKind {
     const kind = this.#kinds.get(name) ?? {
-      room: AT_ONCE,
+      room: BURST,
       countedMs: this.#time.monotonicMs(),
       last: undefined,
       leftOut: 0,
@@ -86,18 +86,18 @@ export class RepeatThrottle {
     this.#refill(kind);
     this.#kinds.delete(name);
     this.#kinds.set(name, kind);
-    if (this.#kinds.size > MOST_KINDS) this.#forgetOldest();
+    if (this.#kinds.size > MAX_KINDS) this.#forgetOldest();
     return kind;
   }
 
-  #forgetEarlier(state: string, now: Kind): void {
+  #forgetEarlier(state: string, now: LineKind): void {
     for (const kind of this.#kinds.values())
       if (kind !== now && kind.state === state) Object.assign(kind, { last: undefined, leftOut: 0 });
   }
 
-  #refill(kind: Kind): void {
+  #refill(kind: LineKind): void {
     const now = this.#time.monotonicMs();
-    kind.room = Math.min(AT_ONCE, kind.room + (now - kind.countedMs) / APART_MS);
+    kind.room = Math.min(BURST, kind.room + (now - kind.countedMs) / INTERVAL_MS);
     kind.countedMs = now;
   }
 
@@ -112,7 +112,7 @@ export class RepeatThrottle {
   #wait(): void {
     if (this.#waiting) return;
     this.#waiting = true;
-    this.#time.later(APART_MS / 4, () => {
+    this.#time.later(INTERVAL_MS / 4, () => {
       this.#waiting = false;
       this.flush(false);
       if (this.#kinds.values().some(({ last }) => last !== undefined)) this.#wait();

@@ -3,12 +3,12 @@ import type { Instruments } from './instruments.ts';
 
 const OUTCOMES = ['delivered', 'refused', 'unavailable', 'dead'];
 const BATCH_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60];
-/** From 10 ms to a day: seconds are the promise, hours are what an unavailable destination makes of it. */
+/** Buckets from 10 ms to a day: deliveries normally take seconds, and hours if a destination is unavailable. */
 const DELIVERY_SECONDS = [
   0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200, 86_400,
 ];
 
-/** What is measured of each sink as it happens. What waits is in `BacklogMetrics`. */
+/** Metrics of each sink that events update. `BacklogMetrics` has the backlog. */
 export class SinkMetrics {
   readonly #deliveries;
   readonly #batchDuration;
@@ -23,40 +23,40 @@ export class SinkMetrics {
     const by = { sink: sinks };
     this.#deliveries = make.counter(
       'leadsync_deliveries_total',
-      'Attempted deliveries by outcome; `dead` counts those given up, beside the outcome of their last attempt.',
+      'Attempted deliveries by outcome. A dead delivery counts as `dead` in addition to the outcome of its last attempt.',
       { ...by, outcome: OUTCOMES },
     );
     this.#batchDuration = make.histogram(
       'leadsync_batch_duration_seconds',
-      'How long attempts took, a batch at a time.',
+      'Duration of attempts, per batch.',
       by,
       BATCH_SECONDS,
     );
     this.#toDelivery = make.histogram(
       'leadsync_lead_to_delivery_seconds',
-      'From when what a lead contains was first listed until it was delivered. Replays do not count.',
+      'Time from the first listing of a version of a lead to its delivery, without replays.',
       by,
       DELIVERY_SECONDS,
     );
     this.#revived = make.counter(
       'leadsync_deliveries_revived_total',
-      'Deliveries counted as dead that wait again, because their sink refused everything.',
+      'Dead deliveries that became pending again because their sink refused everything.',
       by,
     );
     this.#stale = make.counter(
       'leadsync_batches_stale_total',
-      'Batches that came, or came back, under a lease that was no longer current.',
+      'Batches that arrived, or returned, with an expired lease.',
       by,
     );
-    this.#checks = make.counter('leadsync_sink_check_failures_total', 'Checks of a sink that failed.', by);
+    this.#checks = make.counter('leadsync_sink_check_failures_total', 'Failed checks of a sink.', by);
     this.#holds = make.counter(
       'leadsync_sink_holds_total',
-      'How often the sink was held because its destination does not work; many holds in an hour are a flapping one.',
+      'Holds of the sink because its destination does not work. Many in an hour mean that it is flapping.',
       by,
     );
     this.#replaced = make.counter(
       'leadsync_worker_replacements_total',
-      "Workers of a sink's queue that began nothing while batches waited, and were replaced.",
+      "Workers of a sink's queue that were replaced because they started nothing while batches waited.",
       by,
     );
   }

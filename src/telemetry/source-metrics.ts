@@ -6,9 +6,9 @@ const STATUSES = ['success', 'unchanged', 'partial', 'failed'];
 const GRANTS = ['client_credentials', 'refresh_token', 'authorization_code'];
 const POLL_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** What is measured of each source. */
+/** Metrics of each source. */
 export class SourceMetrics {
-  /** The sources there are. */
+  /** Names of the sources in force. */
   names: readonly string[];
   readonly #now: () => Date;
   readonly #listed;
@@ -24,7 +24,7 @@ export class SourceMetrics {
   readonly #lastSuccess;
   readonly #renewals;
 
-  /** `tokenExpiresAt` is asked whenever the metrics are shown. */
+  /** @param tokenExpiresAt called at each scrape */
   constructor(
     make: Instruments,
     sources: readonly string[],
@@ -36,45 +36,36 @@ export class SourceMetrics {
     this.#now = now;
     this.#listed = make.counter(
       'leadsync_leads_listed_total',
-      'Leads read in listings, counted anew in every poll.',
+      'Leads read in listings; every poll counts all of them.',
       by,
     );
     this.#listing = make.unknownGauge(
       'leadsync_listing_leads',
-      'Leads in the last complete listing; NaN until a poll of this process has come to its end.',
+      'Leads in the last complete listing; NaN until the first complete poll of this process.',
       by,
     );
-    this.#new = make.counter('leadsync_leads_new_total', 'Leads seen for the first time.', by);
-    this.#changed = make.counter('leadsync_leads_changed_total', 'Leads whose content had changed.', by);
+    this.#new = make.counter('leadsync_leads_new_total', 'New leads.', by);
+    this.#changed = make.counter('leadsync_leads_changed_total', 'Leads whose content changed.', by);
     this.#rejected = make.counter(
       'leadsync_leads_rejected_total',
-      "Leads set aside because they break the service's description, counted anew in every poll.",
+      "Leads rejected because they break the service's description; every poll counts all of them.",
       by,
     );
-    this.#bytes = make.counter('leadsync_listing_bytes_total', 'Bytes of listings, decoded.', by);
-    this.#polls = make.counter('leadsync_polls_total', 'Polls by how they ended.', {
+    this.#bytes = make.counter('leadsync_listing_bytes_total', 'Bytes of listings, after decompression.', by);
+    this.#polls = make.counter('leadsync_polls_total', 'Polls by status.', {
       ...by,
       status: STATUSES,
     });
-    this.#duration = make.histogram(
-      'leadsync_poll_duration_seconds',
-      'How long polls took.',
-      by,
-      POLL_SECONDS,
-    );
-    this.#failing = make.gauge(
-      'leadsync_poll_failures_in_a_row',
-      'Polls failed since the last that did not.',
-      by,
-    );
+    this.#duration = make.histogram('leadsync_poll_duration_seconds', 'Duration of polls.', by, POLL_SECONDS);
+    this.#failing = make.gauge('leadsync_poll_failures_in_a_row', 'Consecutive failed polls.', by);
     this.#refused = make.gauge(
       'leadsync_source_refused',
-      '1 while polls fail in a way that waiting does not mend: credentials, rights, or another address.',
+      '1 while polls fail in a way that needs an operator: credentials, permissions, or another address.',
       by,
     );
     this.#lastSuccess = make.gauge(
       'leadsync_last_successful_poll_timestamp_seconds',
-      'When a poll of this process last came to its end; 0 before the first.',
+      'Time of the last complete poll of this process; 0 before the first.',
       by,
     );
     this.#renewals = make.counter('leadsync_token_renewals_total', 'Access tokens received.', {
@@ -83,7 +74,7 @@ export class SourceMetrics {
     });
     make.gauge(
       'leadsync_token_expiry_timestamp_seconds',
-      'When the access token in hand ends; 0 without one, or when the service did not say.',
+      'Expiry of the current access token; 0 without one, or if the service did not state it.',
       by,
       (gauge) => {
         for (const source of this.names)

@@ -3,24 +3,24 @@ import type { Emit } from './events.ts';
 import { createLogger, type Logger, type LoggerOptions } from './logger.ts';
 import { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts';
 
-/** What log and metrics are made with. An event goes to the log, then to the metrics, then to each subscriber. */
+/** Options of the telemetry. An event goes to the log, then to the metrics, then to each subscriber. */
 export interface TelemetryOptions extends MetricsOptions {
   readonly log: LoggerOptions;
-  /** Others who want every event: progress on a terminal, a test. */
+  /** Further receivers of every event, such as the progress display. */
   readonly subscribers?: readonly Emit[];
 }
 
-/** Where events go, and what comes of them. */
+/** Receives the events, and holds the log and the metrics. */
 export interface Telemetry {
-  /** Hands an event to the log, the metrics and every subscriber. Never throws and never waits. */
+  /** Passes an event to the log, the metrics and every subscriber. Never throws and never waits. */
   readonly emit: Emit;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** From now on the metrics are those of these names. */
+  /** Replaces the names that have metrics. */
   readonly rename: Metrics['rename'];
 }
 
-/** Wires everything that listens to the events. */
+/** Creates the log and the metrics, and connects them to the events. */
 export function createTelemetry(options: TelemetryOptions): Telemetry {
   const logger = createLogger(options.log);
   const { registry, observe, rename } = createMetrics(options);
@@ -30,7 +30,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   return { emit, logger, registry, rename };
 }
 
-/** Gives an event to each subscriber. One that throws keeps it neither from the others nor troubles the emitter. */
+/** Passes an event to each subscriber. An error of one affects neither the others nor the caller. */
 function fanOut(subscribers: readonly Emit[], onFailure: (error: unknown) => void): Emit {
   const attempt = (work: () => void, otherwise: (error: unknown) => void) => {
     try {
@@ -46,7 +46,7 @@ function fanOut(subscribers: readonly Emit[], onFailure: (error: unknown) => voi
         (error) =>
           attempt(
             () => onFailure(error),
-            () => {}, // the log itself does not work: deliveries matter more than telling of it
+            () => {}, // the log itself fails: deliveries matter more than reporting that
           ),
       );
     }

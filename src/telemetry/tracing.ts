@@ -1,35 +1,35 @@
 import type { Emit } from './events.ts';
 
-/** One piece of work in a trace. */
+/** A unit of work in a trace. */
 export interface Span {
-  /** Names it to whoever is called meanwhile (https://www.w3.org/TR/trace-context/#traceparent-header). */
+  /** Header that links requests to the span (https://www.w3.org/TR/trace-context/#traceparent-header). */
   readonly traceparent: string;
-  /** Ends it, once. `error`: a short stable word for why it failed; never text that may hold a lead's. */
+  /** Ends the span. Call it once. `error` is a short stable code, never text that can contain a lead's. */
   end(attributes: Readonly<Record<string, string | number | undefined>>, error?: string): void;
 }
 
-/** Traces of polls and of attempts. Takes no time of theirs, and never throws. */
+/** Traces polls and attempts. Does not delay them, and never throws. */
 export interface Tracing {
-  /** Takes every event; a poll's are made into its span. */
+  /** Processes every event, and creates the span of each poll. */
   readonly observe: Emit;
-  /** Linked to the polls that listed its leads, whichever process read them and however long ago. */
+  /** Starts the span of an attempt, linked to the polls that listed its leads, even those of another process. */
   attempt(batch: TracedBatch): Span;
-  /** Sends what has not been sent, for a moment. */
+  /** Sends unsent spans, for at most 2 s. */
   close(): Promise<void>;
 }
 
-/** What a trace tells of an attempt; none of a lead's text. */
+/** Attributes of an attempt's span. Holds no text of a lead. */
 export interface TracedBatch {
   readonly sink: string;
   readonly id: string;
   readonly deliveries: readonly { readonly poll?: number | undefined }[];
 }
 
-/** What traces are made with. `emit` hears when they cannot be sent. */
+/** Options of tracing. `emit` receives an event if traces cannot be sent. */
 export interface TracingParts {
-  /** The environment: OTEL_… says whether, where and how. */
+  /** Environment, whose OTEL_… variables configure tracing. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Polls are numbered by ledger. */
+  /** Id of the ledger. Poll numbers are unique only within a ledger. */
   readonly ledgerId: string;
   readonly emit: Emit;
 }

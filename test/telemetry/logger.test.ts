@@ -58,14 +58,14 @@ test('the sentences read as an operator would say them', () => {
   write(anEvent('leads-rejected', { reasons: ['id: It stands there twice.', 'client_name: is missing'] }));
   expect(lines().map((line) => line['msg'])).toEqual([
     'leadsync 1.2.3 runs: 1 source, 2 sinks, carrier bullmq, data in /data.',
-    'Source main: 2 new and 1 changed of 3 leads, 1 set aside, in 0.8 s.',
+    'Source main: 2 new and 1 changed of 3 leads, 1 rejected, in 0.8 s.',
     'Source main: the listing has not changed.',
-    'Source main: the poll failed (2 in a row). The listing broke off. Nothing to do. Next try in 1.5 s.',
-    'Sink crm: gave up lead 42 of main after 9 attempts. It answered 422. What it answered: `leadsync trace 42 --show-data`. Once mended: `leadsync retry d1`.',
-    'Sink crm refused the word that lead 42 of main is erased. It answered 422.',
-    'Sink crm: gave up the word that lead 42 of main is erased after 9 attempts. It answered 422. What it answered is not kept, for it may name the person: ask whoever runs it. Once mended: `leadsync retry d1`.',
+    'Source main: the poll failed (2 in a row). The listing broke off. Nothing to do. Next attempt in 1.5 s.',
+    'Sink crm: gave up lead 42 of main after 9 attempts. It answered 422. Its answer: `leadsync trace 42 --show-data`. Once it is fixed: `leadsync retry d1`.',
+    'Sink crm refused the erasure of lead 42 of main. It answered 422.',
+    'Sink crm: gave up the erasure of lead 42 of main after 9 attempts. It answered 422. Its answer is not stored, because it can name the person; ask the operator of the destination. Once it is fixed: `leadsync retry d1`.',
     'The ledger failed while claiming deliveries of crm. There is no room on the disk. Free some space.',
-    "Source main: 1 lead set aside for breaking the service's description: id: It stands there twice; client_name: is missing.",
+    "Source main: rejected 1 lead that breaks the service's description: id: It stands there twice; client_name: is missing.",
   ]);
 });
 
@@ -115,7 +115,7 @@ test('a fault is told by name, code and place, without its message', () => {
     doing: 'polling main',
     error: 'TypeError',
     code: '23505',
-    msg: 'A fault in leadsync while polling main; please report it.',
+    msg: 'Internal error while polling main; please report it.',
   });
   expect(JSON.stringify(lines()[0]?.['where'])).toContain('logger.test.ts');
 });

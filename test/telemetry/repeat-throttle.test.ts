@@ -61,7 +61,7 @@ test('what fails every second for a day is told a few times, then once a minute 
   expect(log.lines[0]?.['more']).toBeUndefined();
   const told = log.lines.reduce((sum, { more }) => sum + 1 + Number(more ?? 0), 0);
   expect(told).toBeGreaterThan(DAY / SECOND - 80);
-  expect(log.messages.at(-1)).toMatch(/Free some space\. \d+ more like it were left out\.$/);
+  expect(log.messages.at(-1)).toMatch(/Free some space\. \d+ similar lines were left out\.$/);
 });
 
 test('something else is told at once, however much is left out of the first', () => {
@@ -110,7 +110,7 @@ test('what was left out is told at the end, and before leadsync says that it sto
   for (let n = 0; n < 9; n += 1) log.event(down());
   log.event(anEvent('stopping'));
   expect(log.messages.slice(-2)).toEqual([
-    expect.stringMatching(/3 more like it were left out\.$/),
+    expect.stringMatching(/3 similar lines were left out\.$/),
     expect.stringMatching(/^Stopping/),
   ]);
 });

@@ -2,9 +2,9 @@ import { printSeconds } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 
-/** Alerts, and whether those whom they go to were reached. */
+/** Alerts, and whether they reached their destinations. */
 export const alertEvents = {
-  /** Something is wrong or, once a day (`lasts`), still is. `about`: the source or sink; empty where there is only one. */
+  /** A condition holds or, once a day (`lasts`), still holds. `about` names the source, sink or export, or is empty. */
   alert: eventKind<{ condition: string; about: string; reason: string; hint: string; lasts: boolean }>({
     level: 'warn',
     fields: ['condition', 'about', 'reason', 'hint', 'lasts'],
@@ -22,22 +22,22 @@ export const alertEvents = {
   'alert-sent': eventKind<{ to: string; notices: number }>({
     level: 'info',
     fields: ['to', 'notices'],
-    message: ({ to, notices }) => `${to} was told: ${count(notices, 'notice')}.`,
+    message: ({ to, notices }) => `Alerts sent to ${to}: ${count(notices, 'notice')}.`,
   }),
 
-  /** It is tried again, with growing pauses. */
+  /** leadsync retries with growing pauses. */
   'alert-unsent': eventKind<{ to: string; reason: string; hint: string; retryInMs: number }>({
     level: 'warn',
     fields: ['to', 'reason', 'hint', 'retryInMs'],
     message: ({ to, reason, hint, retryInMs }) =>
-      `${to} could not be told what is wrong. ${reason} ${hint} Next try in ${printSeconds(retryInMs)}; deliveries go on.`,
+      `Alerts could not be sent to ${to}. ${reason} ${hint} Next attempt in ${printSeconds(retryInMs)}; deliveries continue.`,
   }),
 
-  /** Until the file can be written, a restart forgets who was told what. */
+  /** Until the file can be written, a restart loses the state of the alerts. */
   'alerts-unkept': eventKind<{ reason: string }>({
     level: 'warn',
     fields: ['reason'],
     message: ({ reason }) =>
-      `alerts.json in the data directory cannot be written (${reason}): after a restart, notices may come twice.`,
+      `alerts.json in the data directory cannot be written (${reason}): after a restart, notices may be sent twice.`,
   }),
 };

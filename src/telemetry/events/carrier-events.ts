@@ -4,13 +4,14 @@ import { count } from './wording.ts';
 
 const carrier = (): string => 'carrier';
 
-/** The queue that carries batches to where they are attempted. */
+/** The queue that carries batches to the processes that attempt them. */
 export const carrierEvents = {
   'carrier-unavailable': eventKind<{ reason: string; hint: string }>({
     level: 'error',
     stateOf: carrier,
     fields: ['reason', 'hint'],
-    message: ({ reason, hint }) => `The queue cannot be used; leads are recorded and wait. ${reason} ${hint}`,
+    message: ({ reason, hint }) =>
+      `The queue does not work; leadsync records leads but cannot deliver them. ${reason} ${hint}`,
   }),
 
   'carrier-recovered': eventKind<{ downMs: number }>({
@@ -18,7 +19,7 @@ export const carrierEvents = {
     throttled: true,
     stateOf: carrier,
     fields: ['downMs'],
-    message: ({ downMs }) => `The queue is back after ${printSeconds(downMs)}.`,
+    message: ({ downMs }) => `The queue works again after ${printSeconds(downMs)}.`,
   }),
 
   'carrier-warning': eventKind<{ reason: string; hint: string }>({
@@ -27,11 +28,11 @@ export const carrierEvents = {
     message: ({ reason, hint }) => `The queue: ${reason} ${hint}`,
   }),
 
-  /** The worker of a sink's queue took no batch although it could, and was replaced. */
+  /** leadsync replaced the worker of a sink's queue, because it took no batch although some waited. */
   'carrier-replaced': eventKind<{ sink: string; waiting: number; silentMs: number }>({
     level: 'warn',
     fields: ['sink', 'waiting', 'silentMs'],
     message: ({ sink, waiting, silentMs }) =>
-      `Sink ${sink}: its queue's worker began nothing for ${printSeconds(silentMs)} while ${count(waiting, 'batch', 'batches')} waited for it; a new one has taken its place. If this comes again, see whether something between here and Redis drops connections.`,
+      `Sink ${sink}: the worker of its queue started nothing for ${printSeconds(silentMs)} while ${count(waiting, 'batch', 'batches')} waited, so leadsync replaced it. If this happens again, check whether something between leadsync and Redis drops connections.`,
   }),
 };

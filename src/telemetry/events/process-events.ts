@@ -20,12 +20,12 @@ export const processEvents = {
       `leadsync ${version} runs: ${count(sources, 'source')}, ${count(sinks, 'sink')}, carrier ${carrier}, data in ${dataDir}.`,
   }),
 
-  /** There is no ledger, and a sink or Redis that could tell whether there was one does not answer. `reasons`: one for each. */
+  /** The ledger is missing, and a sink or Redis that could show whether one existed does not answer. `reasons` has a sentence for each. */
   'start-waiting': eventKind<{ reasons: readonly string[]; dataDir: string; patienceMs: number }>({
     level: 'warn',
     fields: ['reasons', 'dataDir', 'patienceMs'],
     message: ({ reasons, dataDir, patienceMs }) =>
-      `There is no ledger in ${dataDir}, and leadsync does not start before it knows whether there was one: ${reasons.join(' ')} It asks again for ${printLength(patienceMs)} and starts by itself if nothing is found. If this is a new installation and you do not want to wait, stop it and make the ledger with \`leadsync ledger accept\`.`,
+      `There is no ledger in ${dataDir}, and leadsync does not start before it knows whether one existed: ${reasons.join(' ')} It retries for ${printLength(patienceMs)}, then starts if it finds no trace of one. If this is a new installation and you do not want to wait, stop it and create the ledger with \`leadsync ledger accept\`.`,
   }),
 
   stopping: eventKind<{ signal: string; graceMs: number }>({
@@ -33,7 +33,7 @@ export const processEvents = {
     fields: ['signal', 'graceMs'],
     message: ({ signal, graceMs }) =>
       graceMs > 0
-        ? `Stopping on ${signal}; what is under way has ${printSeconds(graceMs)}.`
+        ? `Stopping on ${signal}; work in progress has ${printSeconds(graceMs)} to finish.`
         : `${signal}: stopping.`,
   }),
 
@@ -42,19 +42,17 @@ export const processEvents = {
     throttled: false,
     fields: ['clean'],
     message: ({ clean }) =>
-      clean
-        ? 'Stopped.'
-        : 'Stopped before everything under way had ended; the next start goes on from there.',
+      clean ? 'Stopped.' : 'Stopped before all work in progress had finished; the next start continues it.',
   }),
 
-  /** What has changed in the configuration since leadsync last ran. */
+  /** Changes of the configuration since the last run. */
   configured: eventKind<{ changes: readonly string[] }>({
     level: 'info',
     fields: ['changes'],
     message: ({ changes }) => `Since the last run: ${changes.join('; ')}.`,
   }),
 
-  /** `restart`: the changed options that take effect with the next restart. */
+  /** `restart` lists the changed options that take effect only at the next restart. */
   reloaded: eventKind<{
     trigger: string;
     generation: number;
@@ -81,34 +79,34 @@ export const processEvents = {
     },
   }),
 
-  /** The configuration is valid, and may not say what the operator means. `warning`: a sentence with the place in the file. */
+  /** The configuration is valid but possibly not what the operator means. `warning` is a sentence with the place in the file. */
   'config-warning': eventKind<{ warning: string }>({
     level: 'warn',
     fields: ['warning'],
     message: ({ warning }) =>
-      `The configuration is valid, with a warning: ${sentence(warning)} \`leadsync validate\` shows it, too.`,
+      `The configuration is valid, with a warning: ${sentence(warning)} \`leadsync validate\` shows it as well.`,
   }),
 
   'clock-set-back': eventKind<{ byMs: number; moved: number }>({
     level: 'warn',
     fields: ['byMs', 'moved'],
     message: ({ byMs, moved }) =>
-      `The clock was set back by ${printSeconds(byMs)}. Deliveries that would have waited for a time that comes again, and are now due as much earlier: ${moved}.`,
+      `The clock was set back by ${printSeconds(byMs)}. leadsync made ${count(moved, 'delivery', 'deliveries')} due earlier by the same amount, so that they do not wait longer.`,
   }),
 
-  /** The program on disk is another version than the one that runs, or is gone. */
+  /** The program on disk was replaced by another version, or removed. */
   'program-replaced': eventKind({
     level: 'warn',
     fields: [],
     message: () =>
-      'leadsync was replaced by another version while this one runs. Restart it: what this one has not loaded yet, such as a new type of sink, it cannot load any more. It delivers what it can meanwhile, and nothing is lost.',
+      'leadsync was replaced by another version while this one is running. Restart it, because this process can no longer load parts that it has not loaded yet, such as a new type of sink. Until then it delivers what it can, and nothing is lost.',
   }),
 
-  /** Reported once until traces can be sent again. Those of the meantime are dropped. */
+  /** Reported once until traces can be sent again. Traces in between are dropped. */
   'traces-unsent': eventKind<{ reason: string }>({
     level: 'warn',
     fields: ['reason'],
     message: ({ reason }) =>
-      `Traces cannot be sent, and are dropped until they can. ${reason} See OTEL_EXPORTER_OTLP_ENDPOINT.`,
+      `Traces cannot be sent and are dropped. ${reason} Check OTEL_EXPORTER_OTLP_ENDPOINT.`,
   }),
 };

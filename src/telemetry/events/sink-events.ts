@@ -2,13 +2,13 @@ import { printSeconds, sentence } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
 
-/** A delivery that a sink refused, or that was given up. */
+/** A refused or dead delivery. */
 export interface FailedDelivery {
   readonly sink: string;
   readonly source: string;
   readonly lead: string;
   readonly delivery: string;
-  /** Whether it was to tell the sink that the lead is erased: the sink's answer to that is not kept. */
+  /** Whether the delivery reports an erasure. The sink's answer to that is not stored. */
   readonly ofErased: boolean;
   readonly reason: string;
 }
@@ -21,12 +21,12 @@ export const sinkEvents = {
     level: 'info',
     fields: ['sink', 'owed', 'skipped', 'done'],
     message: ({ sink, owed, skipped, done }) =>
-      `Sink ${sink}: ${count(owed, 'earlier lead')} owed, ${skipped} skipped${done ? '.' : ' so far.'}`,
+      `Sink ${sink}: backfill owes it ${count(owed, 'earlier lead')} and skips ${skipped}${done ? '.' : ' so far.'}`,
   }),
 
   /**
-   * `reason`: why the first failed delivery of the batch failed. `secondsToDelivery`: for each delivered lead, seconds since its
-   * content was first listed; without replays and erasures.
+   * `reason` is that of the first failed delivery. `secondsToDelivery` has, for each delivered lead, the seconds since its content was
+   * first listed, without replays and erasures.
    */
   'batch-settled': eventKind<{
     sink: string;
@@ -41,18 +41,18 @@ export const sinkEvents = {
     level: ({ refused, unavailable }) => (unavailable > 0 ? 'warn' : refused > 0 ? 'info' : 'debug'),
     fields: ['sink', 'batch', 'delivered', 'refused', 'unavailable', 'durationMs', 'reason'],
     message: ({ sink, delivered, refused, unavailable, durationMs, reason }) =>
-      `Sink ${sink}: ${delivered} delivered, ${refused} refused, ${unavailable} not brought, in ${printSeconds(durationMs)}.${reason === undefined ? '' : ` ${reason}`}`,
+      `Sink ${sink}: ${delivered} delivered, ${refused} refused, ${unavailable} unavailable, in ${printSeconds(durationMs)}.${reason === undefined ? '' : ` ${reason}`}`,
   }),
 
-  /** A batch may be offered twice by design, and is attempted once. */
+  /** The carrier may offer a batch twice; it is attempted once. */
   'batch-stale': eventKind<{ sink: string; batch: string }>({
     level: 'debug',
     fields: ['sink', 'batch'],
     message: ({ sink, batch }) =>
-      `Sink ${sink}: batch ${batch} came under a lease that is no longer current; nothing was done or recorded.`,
+      `Sink ${sink}: batch ${batch} arrived with an expired lease; nothing was done or recorded.`,
   }),
 
-  /** At `debug`, because the delivery's death is logged louder. */
+  /** Level `debug`, because `delivery-dead` reports the end of the delivery at a higher level. */
   'delivery-refused': eventKind<FailedDelivery>({
     level: 'debug',
     fields: ['sink', 'source', 'lead', 'delivery', 'ofErased', 'reason'],
@@ -64,14 +64,14 @@ export const sinkEvents = {
     throttled: false,
     fields: ['sink', 'source', 'lead', 'delivery', 'ofErased', 'reason', 'attempts'],
     message: (event) =>
-      `Sink ${event.sink}: gave up ${whatFailed(event)} after ${count(event.attempts, 'attempt')}. ${event.reason} ${whereAnswered(event)} Once mended: \`leadsync retry ${event.delivery}\`.`,
+      `Sink ${event.sink}: gave up ${whatFailed(event)} after ${count(event.attempts, 'attempt')}. ${event.reason} ${whereAnswered(event)} Once it is fixed: \`leadsync retry ${event.delivery}\`.`,
   }),
 
   'deliveries-revived': eventKind<{ sink: string; revived: number }>({
     level: 'info',
     fields: ['sink', 'revived'],
     message: ({ sink, revived }) =>
-      `Sink ${sink}: ${count(revived, 'lead')} given up a moment ago ${revived === 1 ? 'waits' : 'wait'} again, because it refuses every lead.`,
+      `Sink ${sink}: ${count(revived, 'dead delivery', 'dead deliveries')} ${revived === 1 ? 'is' : 'are'} pending again, because the sink refuses every lead.`,
   }),
 
   'sink-held': eventKind<{ sink: string; reason: string; probeAt: Date | undefined }>({
@@ -79,7 +79,7 @@ export const sinkEvents = {
     stateOf: ofSink,
     fields: ['sink', 'reason', 'probeAt'],
     message: ({ sink, reason, probeAt }) =>
-      `Sink ${sink} is held, its leads wait. ${reason}${probeAt === undefined ? '' : ` Next probe at ${probeAt.toISOString()}.`}`,
+      `Sink ${sink} is held; its leads wait. ${reason}${probeAt === undefined ? '' : ` Next probe at ${probeAt.toISOString()}.`}`,
   }),
 
   'sink-recovered': eventKind<{ sink: string; heldMs: number }>({
@@ -95,7 +95,7 @@ export const sinkEvents = {
     stateOf: ofSink,
     fields: ['sink', 'reason'],
     message: ({ sink, reason }) =>
-      `Sink ${sink} is paused, its leads wait. Why: ${sentence(reason)} To go on: \`leadsync resume ${sink}\`.`,
+      `Sink ${sink} is paused; its leads wait. Reason: ${sentence(reason)} To resume it: \`leadsync resume ${sink}\`.`,
   }),
 
   'sink-resumed': eventKind<{ sink: string }>({
@@ -109,24 +109,24 @@ export const sinkEvents = {
   'check-failed': eventKind<{ sink: string; reason: string; hint: string }>({
     level: 'warn',
     fields: ['sink', 'reason', 'hint'],
-    message: ({ sink, reason, hint }) => `Sink ${sink} does not look right. ${reason} ${hint}`,
+    message: ({ sink, reason, hint }) => `The check of sink ${sink} failed. ${reason} ${hint}`,
   }),
 
-  /** Deliveries go on. Only the tables beside the leads are not brought to the sink. */
+  /** Deliveries continue. Only the tables of the mirror are not written to the sink. */
   'mirror-failed': eventKind<{ sink: string; reason: string; hint: string }>({
     level: 'warn',
     fields: ['sink', 'reason', 'hint'],
     message: ({ sink, reason, hint }) =>
-      `What the ledger knows beside the leads was not brought to sink ${sink}; leads are delivered. ${reason} ${hint}`,
+      `The mirror tables of sink ${sink} could not be written; leads are still delivered. ${reason} ${hint}`,
   }),
 };
 
 function whatFailed({ lead, source, ofErased }: FailedDelivery): string {
-  return ofErased ? `the word that lead ${lead} of ${source} is erased` : `lead ${lead} of ${source}`;
+  return ofErased ? `the erasure of lead ${lead} of ${source}` : `lead ${lead} of ${source}`;
 }
 
 function whereAnswered({ lead, ofErased }: FailedDelivery): string {
   return ofErased
-    ? 'What it answered is not kept, for it may name the person: ask whoever runs it.'
-    : `What it answered: \`leadsync trace ${lead} --show-data\`.`;
+    ? 'Its answer is not stored, because it can name the person; ask the operator of the destination.'
+    : `Its answer: \`leadsync trace ${lead} --show-data\`.`;
 }

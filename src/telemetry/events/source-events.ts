@@ -2,7 +2,7 @@ import { printSeconds } from '../../platform/text/format.ts';
 import { eventKind } from '../event-kind.ts';
 import { count, withoutStop } from './wording.ts';
 
-/** The codes of a failed poll that waiting does not mend. */
+/** Codes of failed polls that need an operator. */
 export const NEEDS_OPERATOR: ReadonlySet<string> = new Set([
   'credentials',
   'login-needed',
@@ -11,7 +11,7 @@ export const NEEDS_OPERATOR: ReadonlySet<string> = new Set([
   'other-origin',
 ]);
 
-/** How many leads a poll met, and how many bytes the listing had. */
+/** Counts of a poll: leads by kind, and bytes of the listing. */
 interface PollCounts {
   listed: number;
   new: number;
@@ -49,13 +49,13 @@ export const sourceEvents = {
     message: (event) => {
       const start = `Source ${event.source}:`;
       if (event.status === 'unchanged') return `${start} the listing has not changed.`;
-      const aside = event.rejected > 0 ? `, ${event.rejected} set aside` : '';
-      return `${start} ${event.new} new and ${event.changed} changed of ${count(event.listed, 'lead')}${aside}, in ${printSeconds(event.durationMs)}.`;
+      const rejected = event.rejected > 0 ? `, ${event.rejected} rejected` : '';
+      return `${start} ${event.new} new and ${event.changed} changed of ${count(event.listed, 'lead')}${rejected}, in ${printSeconds(event.durationMs)}.`;
     },
   }),
 
   /**
-   * `failures`: how many polls have failed in a row, this one included. `recorded`: what was recorded before a `partial` poll broke off.
+   * `failures` counts consecutive failures, including this one. `recorded` counts what a `partial` poll recorded before it failed.
    */
   'poll-failed': eventKind<{
     source: string;
@@ -83,14 +83,14 @@ export const sourceEvents = {
       'durationMs',
     ],
     message: ({ source, failures, reason, hint, retryInMs }) =>
-      `Source ${source}: the poll failed (${failures} in a row). ${reason} ${hint} Next try in ${printSeconds(retryInMs)}.`,
+      `Source ${source}: the poll failed (${failures} in a row). ${reason} ${hint} Next attempt in ${printSeconds(retryInMs)}.`,
   }),
 
   'listing-emptied': eventKind<{ source: string; poll: number; before: number }>({
     level: 'warn',
     fields: ['source', 'poll', 'before'],
     message: ({ source, before }) =>
-      `Source ${source}: the listing is empty and had ${count(before, 'lead')} before. Nothing is removed; ask the service if that is right.`,
+      `Source ${source}: the listing is empty but had ${count(before, 'lead')} before. leadsync removes nothing; ask the operator of the service whether that is correct.`,
   }),
 
   'leads-rejected': eventKind<{
@@ -102,7 +102,7 @@ export const sourceEvents = {
     level: 'warn',
     fields: ['source', 'poll', 'rejected', 'reasons'],
     message: ({ source, rejected, reasons }) =>
-      `Source ${source}: ${count(rejected, 'lead')} set aside for breaking the service's description: ${reasons.map(withoutStop).join('; ')}.`,
+      `Source ${source}: rejected ${count(rejected, 'lead')} that ${rejected === 1 ? 'breaks' : 'break'} the service's description: ${reasons.map(withoutStop).join('; ')}.`,
   }),
 
   'token-renewed': eventKind<{ source: string; grant: string; expiresAt: Date | undefined }>({
@@ -110,13 +110,13 @@ export const sourceEvents = {
     throttled: true,
     fields: ['source', 'grant', 'expiresAt'],
     message: ({ source, grant, expiresAt }) =>
-      `Source ${source}: new access token by ${grant}, ${expiresAt === undefined ? 'with no stated end' : `good until ${expiresAt.toISOString()}`}.`,
+      `Source ${source}: new access token by ${grant}, ${expiresAt === undefined ? 'without a stated expiry' : `valid until ${expiresAt.toISOString()}`}.`,
   }),
 
   'token-fallback': eventKind<{ source: string; reason: string }>({
     level: 'warn',
     fields: ['source', 'reason'],
     message: ({ source, reason }) =>
-      `Source ${source}: the stored token is of no use, a new one is asked for with the client's own credentials. ${reason}`,
+      `Source ${source}: the stored token does not work; leadsync requests a new one with the client's own credentials. ${reason}`,
   }),
 };
