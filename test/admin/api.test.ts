@@ -139,8 +139,8 @@ describe('what is asked wrongly is refused with what is wrong, and nothing is do
   });
 
   test.each([
-    ['/deliveries/retry', {}, 'say which deliveries'],
-    ['/deliveries/retry', { all: true, sink: 'crm' }, 'not both'],
+    ['/deliveries/retry', {}, 'must name a filter'],
+    ['/deliveries/retry', { all: true, sink: 'crm' }, 'but not both'],
     ['/deliveries/retry', { state: 'delivered' }, 'must be dead or pending'],
     ['/deliveries/retry', { sinks: ['crm'] }, 'Unrecognized key'],
     ['/deliveries/retry', { since: 'noon' }, 'since: must be a date'],

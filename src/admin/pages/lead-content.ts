@@ -59,7 +59,11 @@ function changes({ version, changed_fields, raw, raw_before }: LeadContent): Con
       of: (name: string) => html`<bdi>${shownValue(before[name])}</bdi>`,
       text: true,
     },
-    { label: `Version ${version}`, of: (name: string) => html`<bdi>${shownValue(now[name])}</bdi>`, text: true },
+    {
+      label: `Version ${version}`,
+      of: (name: string) => html`<bdi>${shownValue(now[name])}</bdi>`,
+      text: true,
+    },
   ];
   const isKept = Object.keys(before).some((name) => name !== 'id');
   return [

@@ -52,8 +52,8 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
       {
         severity: 'warning',
         about: 'lake',
-        what: 'Export lake failed 3 times in a row, and the last one is of 2026-11-21T11:00:00Z (3 h ago): The storage does not answer (ECONNREFUSED).',
-        next: 'See whether the storage runs. It is tried again in 4 min; `leadsync export --name lake` makes it now.',
+        what: 'Export lake failed 3 times in a row, and the last success was 2026-11-21T11:00:00Z (3 h ago): The storage does not answer (ECONNREFUSED).',
+        next: 'Check whether the storage runs. leadsync retries it in 4 min; `leadsync export --name lake` runs it now.',
       },
     ],
     sources: [

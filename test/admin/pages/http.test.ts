@@ -60,8 +60,8 @@ describe('bad input', () => {
     ['/leads?lead=9999999999999999999999', 'Id must be a number of at most 19 digits.'],
     ['/leads?since=2026-13-45', 'First seen or gone since must be an age'],
     ['/leads?since=999999w', 'First seen or gone since must be an age'],
-    ['/deliveries?state=lost', 'State is one of pending, delivered, dead, skipped.'],
-    ['/polls?status=great', 'Status is one of running'],
+    ['/deliveries?state=lost', 'State must be one of pending, delivered, dead, skipped.'],
+    ['/polls?status=great', 'Status must be one of running'],
     ['/leads?since=2026-02-30', 'First seen or gone since must be an age'],
     ['/deliveries?state=dead&state=pending', 'State is there more than once.'],
     [
@@ -149,7 +149,7 @@ describe('actions', () => {
     ['/sinks/crm/resume', 'Resume crm?'],
     ['/sinks/crm/test', 'Send crm a test event?'],
     ['/sinks/crm/retry', 'Retry 3 dead deliveries of crm?'],
-    ['/configuration/reload', 'in force?'],
+    ['/configuration/reload', 'Reload the configuration file?'],
     ['/leads/main/48196/replay?sink=crm', 'Send lead 48196 to crm again?'],
     ['/leads/main/48196/retry?delivery=x', 'Retry this delivery of lead 48196 now?'],
   ])('%s asks first, and does nothing until it is answered', async (path, question) => {

@@ -58,7 +58,7 @@ test('what a reader has selected, focused and scrolled to survives', async () =>
   const kept = () =>
     page.evaluate(() => [document.activeElement?.textContent, scrollY, getSelection()?.toString()]);
   const before = await kept();
-  expect(before).toEqual(['warehouse', 120, expect.stringContaining('2 things are wrong')]);
+  expect(before).toEqual(['warehouse', 120, expect.stringContaining('2 critical problems')]);
   deliverMore(reader, 88_456);
   await page.getByText('88,456').first().waitFor();
   expect(await kept()).toEqual(before);
