@@ -1,41 +1,41 @@
 import type { BatchRef } from '../../leads/delivery.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 
-/** What dispatch asks to claim for a sink. */
+/** The arguments of `claim`. */
 export interface ClaimRequest {
   readonly sink: string;
-  /** At most this many batches of the sink may be on their way at once, those that already are included. */
+  /** Maximum batches of the sink in flight, including those that already are. */
   readonly window: number;
-  /** Deliveries in a batch, at most. */
+  /** Maximum deliveries per batch. */
   readonly max: number;
-  /** How long the oldest delivery waits for its batch to fill; 0 takes what there is. */
+  /** How long deliveries wait for their batch to fill, in ms; 0 closes every batch immediately. */
   readonly waitMs: number;
-  /** How long a batch may wait for its attempt to begin. */
+  /** How long a batch may wait for its attempt to begin, in ms. */
   readonly leaseMs: number;
   /**
-   * Set when the batches are attempted in this process and at once: their attempts begin in the same commit, and their
-   * leases last so long. `begin` is called all the same, and gives what was read already.
+   * Set if this process attempts the batches immediately: their attempts begin in the same commit, and their leases last this
+   * many ms. The caller still calls `begin`, which then returns a batch that is already in memory.
    */
   readonly beginForMs?: number | undefined;
   /**
-   * The leases of attempts that are under way in this process. Where one is over by the clock, which may have been set, it is
-   * prolonged: its batch is not offered again before the attempt has ended.
+   * The leases of the attempts that this process is making. `claim` extends those that have expired, for example because the clock
+   * was set, so that no batch is offered again while it is being attempted.
    */
   readonly activeLeases?: ActiveLeases | undefined;
 }
 
-/** Leases, and by how much one of them is prolonged, in ms. */
+/** Leases in use, and by how many ms `claim` extends one that has expired. */
 export interface ActiveLeases {
   readonly leases: readonly number[];
   readonly leaseMs: number;
 }
 
-/** What came of it. */
+/** The batches that `claim` leased. */
 export interface ClaimResult {
-  /** Batches to offer to the carrier, in order of age: new ones, and those whose lease has ended. */
+  /** Batches to offer to the carrier, in order of age: new ones, and those whose lease has expired. */
   readonly refs: readonly BatchRef[];
-  /** When there may be more to claim: the earliest due time, probe or end of a lease. Undefined: only news can tell. */
+  /** When to claim again: the next due time, probe or lease expiry. Undefined if only a new delivery or an operator can change anything. */
   readonly nextAt: Date | undefined;
-  /** How the sink was doing; absent where it is none that leads are brought to. */
+  /** The health of the sink; undefined if the sink is unknown or no longer configured. */
   readonly health?: SinkHealth | undefined;
 }

@@ -1,43 +1,42 @@
 import type { LeadEvent } from '../../leads/delivery.ts';
 
-/** A sink as the ledger needs to know it: by name, and which events are owed to it. */
+/** A configured sink, as far as the ledger has to know it. */
 export interface DeclaredSink {
   readonly name: string;
   readonly events: readonly LeadEvent[];
-  /** Whether leads that were listed before the sink was there are owed to it, or recorded as skipped. */
+  /** Whether the ledger owes it leads that were listed before it was configured; otherwise it records them as skipped. */
   readonly backfill: boolean;
-  /** The name it had before: what the ledger has under that name goes on under this one. */
+  /** Its previous name; the ledger continues that sink's deliveries under the new name. */
   readonly formerly?: string | undefined;
-  /** Where it brings leads, in words and without secrets: what it got before this changed is somewhere else. */
+  /** A description of its destination, without secrets. When it changes, the ledger remembers the old one for `formerPlaces`. */
   readonly place?: string | undefined;
-  /** How it is configured, as JSON without secrets; kept to tell what a changed configuration changes. */
+  /** Its configuration as JSON, without secrets; stored so that `plan` can show what a new configuration changes. */
   readonly config?: string | undefined;
 }
 
-/** A source as it is configured: JSON without secrets. */
+/** A configured source. */
 export interface DeclaredSource {
   readonly name: string;
+  /** Its configuration as JSON, without secrets. */
   readonly config: string;
 }
 
-/** What the ledger was last told of the configuration. */
+/** The configuration that was declared last, and earlier sources and sinks that it no longer contains. */
 export interface LastDeclaration {
-  /** Those that are no longer declared too. */
   readonly sources: readonly {
     readonly name: string;
-    /** Undefined when it is no longer declared. */
+    /** Undefined if the source is no longer declared. */
     readonly config: string | undefined;
     readonly leads: number;
-    /** Where its leads come from; undefined while it has none, and once its service has moved. */
+    /** The origin of its base URL; undefined while the source has no leads, and after the operator declared that its service moved. */
     readonly origin: string | undefined;
   }[];
-  /** Those that are no longer declared too. */
   readonly sinks: readonly {
     readonly name: string;
     readonly active: boolean;
     readonly config: string | undefined;
     readonly pending: number;
-    /** Leads that were listed, or have changed, while it was not declared. */
+    /** The number of leads that were new or changed while the sink was not declared. */
     readonly missed: number;
   }[];
 }

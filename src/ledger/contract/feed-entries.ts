@@ -2,7 +2,7 @@ import type { DeliveryState } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { PollRow } from './status-rows.ts';
 
-/** How far a reader of the change feed has come: row numbers, which only grow. */
+/** A position in the change feed: row numbers, which only grow. */
 export interface FeedCursor {
   /** The last finished poll of each source. */
   readonly polls: Readonly<Record<string, number>>;
@@ -11,16 +11,17 @@ export interface FeedCursor {
   readonly attempt: number;
 }
 
-/** What has happened since a cursor. */
+/** A page of the change feed. */
 export interface FeedPage {
   /** In order of time. */
   readonly entries: readonly FeedEntry[];
+  /** Where the next page begins. */
   readonly cursor: FeedCursor;
-  /** Whether more has happened than this page holds; the reader asks again without waiting. */
+  /** Whether there are more entries than this page contains; the reader then requests the next page immediately. */
   readonly more: boolean;
 }
 
-/** Something that has happened; `kind` says what. Contains the text of a lead only where the reader asked for it. */
+/** An event of the change feed. Contains the text of a lead only if the reader asked for it. */
 export type FeedEntry = PollEntry | LeadEntry | RejectionEntry | AttemptEntry;
 
 /** A poll finished. */
@@ -36,13 +37,13 @@ export interface LeadEntry {
   readonly source: string;
   readonly lead: string;
   readonly version: number;
-  /** Empty for a new lead. */
+  /** The top-level fields that changed; empty for a new lead. */
   readonly changedFields: readonly string[];
-  /** Its content as JSON; set when the reader asked for it. */
+  /** The content as JSON; undefined unless the reader asked for it. */
   readonly raw: string | undefined;
 }
 
-/** An element of a listing did not match the service's schema, for the first time or again after it had been valid. */
+/** A lead was rejected: for the first time, or again after a listing in which it was valid. */
 export interface RejectionEntry {
   readonly kind: 'rejection';
   readonly at: Date;
@@ -52,7 +53,7 @@ export interface RejectionEntry {
   readonly reason: string;
 }
 
-/** A delivery was attempted. Repeated attempts that fail the same way are one entry. */
+/** A delivery was attempted. Consecutive attempts that fail the same way are one entry. */
 export interface AttemptEntry {
   readonly kind: 'attempt';
   readonly at: Date;
@@ -64,19 +65,19 @@ export interface AttemptEntry {
   readonly durationMs: number;
   readonly httpStatus: number | undefined;
   readonly error: string | undefined;
-  /** What the destination answered, which may repeat the lead's text; set when the reader asked for it. */
+  /** The destination's answer, which may repeat the lead's text; undefined unless the reader asked for it. */
   readonly answer: string | undefined;
   /** The present state of the delivery. */
   readonly state: DeliveryState;
   readonly nextAttemptAt: Date | undefined;
 }
 
-/** An attempt, with what the delivery rate is computed from. */
+/** An attempt, as the delivery rate is computed from it. */
 export interface RecentAttempt {
   readonly sink: string;
-  /** When it ended; of repeated attempts that failed the same way, the last. */
+  /** When the attempt ended; of consecutive attempts that failed the same way, the last one. */
   readonly at: Date;
   readonly outcome: Outcome['kind'];
-  /** From first seen to delivered, in ms, for a new lead. */
+  /** The time from first seen to delivered, in ms; undefined unless the lead was new. */
   readonly speedMs: number | undefined;
 }

@@ -12,52 +12,53 @@ export interface Attempt {
   readonly durationMs: number;
 }
 
-/** An attempt that has begun. */
+/** A batch whose attempt has begun. */
 export interface BegunAttempt {
   readonly batch: Batch;
-  /** From then on, by the wall clock, the batch may be offered again. */
+  /** When the lease expires, by the wall clock: from then on the ledger may offer the batch again. */
   readonly leasedUntil: Date;
 }
 
-/** What settling an attempt did. */
+/** What `settle` recorded. */
 export interface Settlement {
-  /** The sink's name by now. */
+  /** The present name of the sink, which may have been renamed since the claim. */
   readonly sink: string;
   /** One per delivery, in order. */
   readonly verdicts: readonly Verdict[];
+  /** The health of the sink before and after the attempt. */
   readonly before: SinkHealth;
   readonly after: SinkHealth;
-  /** Refused deliveries that are owed again because the fault was the endpoint's. */
+  /** The number of dead deliveries that are pending again, because the destination was at fault and not the leads. */
   readonly revived: number;
 }
 
-/** What dispatch and attempts ask: to claim what is due, to begin, and to settle. */
+/** The methods that dispatch and attempts call: claim, begin, settle. */
 export interface LedgerDelivering {
-  /** Takes due deliveries into stored batches under a lease, and renews the lease of batches whose attempt was lost. */
+  /** Leases due deliveries as batches, and leases again the batches whose lease has expired. */
   claim(request: ClaimRequest): Promise<ClaimResult>;
-  /** Batches of the sink under a lease whose attempt has not begun: offering them again harms nothing. */
+  /** Returns the leased batches of a sink whose attempt has not begun. The caller may offer them to the carrier again. */
   unbegunBatches(sink: string): Promise<readonly BatchRef[]>;
-  /** How many batches of a sink are on their way, and whether more could be claimed at this moment. */
+  /** Returns the number of batches of a sink in flight, and whether more could be claimed now. */
   activity(sink: string): Promise<{ readonly inFlight: number; readonly due: boolean }>;
   /**
-   * Starts the one attempt that a lease allows, and gives the batch to attempt; from here the lease lasts `leaseMs`.
-   * Undefined when the lease is no longer current, has been used, or everything in the batch is settled: then there is
-   * nothing to do. Undefined as well when the sink was paused or held meanwhile: then the batch waits with the others.
+   * Begins the one attempt that a lease allows, and returns the batch. The lease then lasts `leaseMs`. Returns undefined if there is
+   * nothing to attempt: the lease is no longer current or was used before, all deliveries of the batch are settled, or the sink was
+   * paused or held meanwhile, in which case the batch stays pending.
    */
   begin(ref: BatchRef, leaseMs: number): Promise<BegunAttempt | undefined>;
   /**
-   * Records what an attempt came to. Fenced: undefined, and nothing recorded, when the lease is no longer current.
+   * Records the outcomes of an attempt. Fenced: if the lease is no longer current, records nothing and returns undefined.
    * Many batches share one commit.
    */
   settle(ref: BatchRef, attempt: Attempt): Promise<Settlement | undefined>;
   /**
-   * Gives back the lease of an attempt that was cut off before anything was known of its outcome: the batch is due at
-   * once, as the same batch, and the attempt does not count as lost. Fenced: false when the lease is not this process's.
-   * `mayHaveArrived`: whether any of it may have reached the destination.
+   * Returns the lease of an attempt that was cut off before its outcome was known: the same batch is due immediately, and the
+   * attempt does not count as lost. Fenced: returns false if this process does not hold the lease.
+   * @param mayHaveArrived whether any lead of the batch may have reached the destination
    */
   release(ref: BatchRef, mayHaveArrived: boolean): Promise<boolean>;
-  /** The processes whose attempts are under way, by the names under which they opened the ledger. */
+  /** Returns the processes that are attempting batches, by the `holder` names with which they opened the ledger. */
   holders(): Promise<readonly string[]>;
-  /** Ends the leases of a process that is known to be dead, so that its batches are due at once. Gives how many. */
+  /** Ends the leases of a process that is known to be dead, so that its batches are due immediately. Returns how many leases it ended. */
   reclaimLeases(holder: string): Promise<number>;
 }

@@ -1,21 +1,21 @@
-/** What is wrong with the ledger, for code to branch on. */
+/** The kind of a `LedgerError`, for code to branch on. */
 export type LedgerErrorCode =
   | 'full' // no room on the disk
   | 'io' // the disk failed
   | 'busy' // another process held the ledger for too long
   | 'newer' // written by a newer leadsync
-  | 'older' // written by an older leadsync, and not to be changed here
+  | 'older' // written by an older leadsync, and this process may not upgrade it
   | 'foreign' // not a ledger
   | 'damaged'
   | 'unwritable'
   | 'missing'
   | 'unexpected';
 
-/** The ledger cannot do what was asked; nothing of it was recorded. */
+/** The ledger cannot do what the caller asked; it recorded nothing of that call. */
 export class LedgerError extends Error {
   override readonly name = 'LedgerError';
   readonly code: LedgerErrorCode;
-  /** What the operator can do next. */
+  /** The operator's next step. */
   readonly hint: string;
 
   constructor(code: LedgerErrorCode, message: string, hint: string, cause?: unknown) {
@@ -24,44 +24,47 @@ export class LedgerError extends Error {
     this.hint = hint;
   }
 
-  /** Whether trying again in a while may work. */
+  /** Whether the same call may succeed later. */
   get isTransient(): boolean {
     return this.code === 'full' || this.code === 'io' || this.code === 'busy';
   }
 }
 
-/** What to do about a damaged ledger. */
+/** The hint of a damaged ledger. */
 export const RECOVER =
   'Stop leadsync and its workers. `leadsync recover` shows what can still be read, and with --yes makes a new ledger of it. A recent backup may have more: restore it after removing ledger.db-wal and ledger.db-shm.';
 
-/** As `toLedgerError`, of a connection that only reads: all that it writes are the temporary files of a query, and what readers share. */
+/**
+ * As `toLedgerError`, for a read-only connection. Such a connection writes only the temporary files of its queries and the
+ * shared-memory file.
+ */
 export function toReadingError(error: unknown, file: string): LedgerError {
   const code = String((error as { code?: unknown }).code ?? '');
   if (/^SQLITE_(CANTOPEN|READONLY|PERM)/.test(code))
     return new LedgerError(
       'unwritable',
       `The ledger ${file} cannot be opened (${code}).`,
-      'Reading needs the right to read it and to write ledger.db-shm beside it. Run this as the user that leadsync runs as, or copy a backup to a folder of your own.',
+      'To read it, this user needs permission to read the file and to write ledger.db-shm beside it. Run this as the user that leadsync runs as, or copy a backup to a folder of your own.',
       error,
     );
   if (!code.startsWith('SQLITE_FULL')) return toLedgerError(error, file);
   return new LedgerError(
     'full',
-    'There is no room for the temporary files of a query that sorts or groups much.',
-    'They are written to the folder that SQLITE_TMPDIR names, else TMPDIR, else /var/tmp. Free some space there, or set SQLITE_TMPDIR to a folder with more room.',
+    'There is no space for the temporary files of a query that sorts or groups many rows.',
+    'SQLite writes them to the folder named by SQLITE_TMPDIR, else TMPDIR, else /var/tmp. Free some space there, or set SQLITE_TMPDIR to a folder with more space.',
     error,
   );
 }
 
-/** Says what SQLite's error code means for the operator. @see https://www.sqlite.org/rescode.html */
+/** Returns a `LedgerError` that says what SQLite's error code means for the operator. @see https://www.sqlite.org/rescode.html */
 export function toLedgerError(error: unknown, file: string): LedgerError {
   if (error instanceof LedgerError) return error;
   const code = String((error as { code?: unknown }).code ?? '');
   if (code.startsWith('SQLITE_FULL')) {
     return new LedgerError(
       'full',
-      `There is no room on the disk for the ledger ${file}.`,
-      'Free some space; a leadsync that runs goes on by itself.',
+      `The disk has no space left for the ledger ${file}.`,
+      'Free some space; a running leadsync then continues by itself.',
       error,
     );
   }
@@ -69,7 +72,7 @@ export function toLedgerError(error: unknown, file: string): LedgerError {
     return new LedgerError(
       'busy',
       `Another process kept the ledger ${file} locked for too long.`,
-      'End whatever holds a write transaction on it.',
+      'End the process that holds a write transaction on it.',
       error,
     );
   }
@@ -87,8 +90,8 @@ export function toLedgerError(error: unknown, file: string): LedgerError {
   if (code.startsWith('SQLITE_CONSTRAINT')) {
     return new LedgerError(
       'unexpected',
-      `The ledger ${file} does not accept what leadsync wrote (${code}); nothing of it was kept.`,
-      'This is a fault in leadsync: please report it. It does not mean that the file is damaged: `leadsync check` shows whether it is, and only then is there something to restore.',
+      `The ledger ${file} rejected what leadsync wrote (${code}); nothing of it was recorded.`,
+      'This is a fault in leadsync: please report it. It does not mean that the file is damaged: `leadsync check` shows whether it is, and only a damaged file has to be restored.',
       error,
     );
   }
@@ -108,7 +111,7 @@ export function toLedgerError(error: unknown, file: string): LedgerError {
     return new LedgerError(
       'io',
       `Reading or writing the ledger ${file} failed (${code}).`,
-      'Check the disk; a leadsync that runs tries again by itself.',
+      'Check the disk; a running leadsync tries again by itself.',
       error,
     );
   }

@@ -9,25 +9,31 @@ import type {
   UnfinishedErasure,
 } from '../../leads/person.ts';
 
-/** What is asked for the sake of a person: to find, to give out and to remove what is held of them. */
+/** The methods for a person's requests: find, disclose and erase what the ledger holds about them. */
 export interface LedgerPersons {
-  /** What there is of a person, in every content that leads have had and in what was set aside. Reads every text, in parts. */
+  /**
+   * Returns the leads and rejected leads that mention a person, in any of their versions. Reads the text of every version, in chunks
+   * unless the subject is a lead.
+   */
   findPerson(subject: Subject, source?: string): Promise<Person>;
-  /** Everything that is held of a person, row by row. */
+  /** Returns every row that the ledger holds about a person. */
   personRecord(person: Person): Promise<PersonRecord>;
   /**
-   * Removes the content of leads and of what was set aside, for good, and what they are owed: a lead keeps its id and hash, so
-   * that no poll brings it back, with another content neither. Those sinks of `tell` that got a lead, or may have, are owed a
-   * delivery of the event `erased` instead, once. What is being attempted is left to its end, and counted. Whom it takes
-   * is noted first, then each lead is one transaction; erasing again does what is left.
+   * Erases the content of a person's leads and rejected leads for ever, and skips their pending deliveries. A lead keeps its id and
+   * hash, so that no poll records it again, not even with another content. Owes one delivery of the event `erased` to each sink in
+   * `notifySinks` that received a lead or may have. Does not interrupt attempts in progress, but counts their deliveries. Records
+   * which leads to erase first, then erases each in a transaction; after a crash, call it again for the rest.
    */
-  erase(person: Person, tell: readonly string[]): Promise<ErasureCounts>;
-  /** How far the sinks that may have leads have been told that they are erased. */
+  erase(person: Person, notifySinks: readonly string[]): Promise<ErasureCounts>;
+  /** Returns, for each sink that may have received some of these leads, how many of them it knows to be erased. */
   toldErasure(leads: readonly LeadKey[]): Promise<readonly SinkErasure[]>;
-  /** Where sinks have brought some of these leads, before they were configured to bring them elsewhere. */
+  /** Returns the earlier destinations of sinks that wrote some of these leads there before they were reconfigured. */
   formerPlaces(leads: readonly LeadKey[]): Promise<readonly FormerDestination[]>;
-  /** Leads that were erased, until `finishErasing` tells that every place was reached: whoever was killed in between is gone on for. */
+  /**
+   * Returns the leads that were erased here but perhaps not at every destination: `finishErasing` was not called for them. The caller
+   * continues the erasure that a killed process left.
+   */
   unfinishedErasures(): Promise<readonly UnfinishedErasure[]>;
-  /** Every place was reached: these erasures are done. */
+  /** Records that these leads are erased at every destination. */
   finishErasing(leads: readonly LeadKey[]): Promise<void>;
 }

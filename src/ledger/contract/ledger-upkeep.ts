@@ -1,17 +1,17 @@
 import type { LedgerError } from './ledger-error.ts';
 
-/** How much disk the ledger takes for what is written and not yet in its final place. */
+/** The size of the write-ahead log after a checkpoint. */
 export interface CheckpointResult {
-  /** All of it that is on disk; used again for what is written next, once nobody reads an older state. */
+  /** The pages in the log, in bytes. SQLite reuses the log once no connection reads an older state. */
   readonly logBytes: number;
-  /** What somebody's open query, begun before it was written, keeps out. Grows with every write until that query ends. */
+  /** Of these, what an open query keeps from the database file because it began earlier. Grows with every write until that query ends. */
   readonly pinnedBytes: number;
 }
 
-/** What became of the copy that is made before an upgrade: its path, or why there is none. */
+/** The copy of the ledger from before an upgrade: its path, or why there is none. */
 export type UpgradeCopy = { readonly path: string } | { readonly skipped: string };
 
-/** An upgrade that was made: the numbers of the schemas, and the copy of the ledger as it was. */
+/** An upgrade of the schema: the old and the new schema number, and the copy of the ledger from before. */
 export interface Upgrade {
   readonly from: number;
   readonly to: number;
@@ -20,40 +20,44 @@ export interface Upgrade {
 
 /** What opening the ledger found and changed. */
 export interface Opening {
-  /** It was upgraded to this version's schema. */
+  /** The upgrade to this version's schema; undefined if none was necessary. */
   readonly upgraded: Upgrade | undefined;
-  /** It is a copy, or was restored from one, and now has another id. */
+  /** Whether the file is a copy or was restored from one; it then has a new id. */
   readonly isCopy: boolean;
 }
 
-/** What concerns the file itself: which one it is, who else writes to it, and what of it is in its final place. */
+/** The methods about the database file: its identity, damage, other writers, and the write-ahead log. */
 export interface LedgerUpkeep {
-  /** Names this ledger among others, for ever. Letters and digits. */
+  /** The id of this ledger, which never changes and no other ledger has. Letters and digits. */
   readonly id: string;
   readonly opening: Opening;
-  /** Why nothing can be recorded: that the file is damaged, or what the last write failed of, until something is recorded again. */
+  /** Returns why the ledger records nothing: the file is damaged, or the last write failed. Undefined if neither is the case. */
   failing(): LedgerError | undefined;
-  /** Notes damage that somebody else has met in the file; `failing` tells of it from then on. */
+  /** Records damage that the caller found in the file; `failing` returns it from then on. */
   reportDamage(damage: LedgerError): void;
   /**
-   * Looks once for damage, beside everything else; `failing` tells of it from then on. Returns what was found, if anything was before
-   * the signal aborts.
+   * Checks the file for damage in a process of its own; `failing` returns the damage from then on. Returns the damage, or undefined if
+   * there is none or the signal aborts first.
    */
   inspect(signal: AbortSignal): Promise<LedgerError | undefined>;
-  /** Whether the file that was opened, or its write-ahead log, is no longer the one under its name: it was removed, or another was put there. */
+  /** Whether the opened file or its write-ahead log was removed, or replaced by another file of that name. */
   isReplaced(): Promise<boolean>;
-  /** True once after another process has written to the ledger. */
+  /** Whether another process has written to the ledger since the previous call. */
   changedElsewhere(): Promise<boolean>;
-  /** Brings what was written to its final place, as far as nobody still reads an older state of the ledger. */
+  /** Copies the write-ahead log into the database file, as far as no connection reads an older state. */
   checkpointLog(): Promise<CheckpointResult>;
-  /** Gives back the memory that the ledger keeps for later. For a ledger with a thread of its own: of this thread as well. */
+  /** Frees cached memory, for a ledger in a thread also the memory of that thread. */
   releaseMemory(): Promise<void>;
-  /** Notes beside the file how far the ledger has come, so that `opening` tells of an older copy that is written over it. Does nothing where the disk refuses. */
+  /**
+   * Stores the number of the last poll in a file beside the ledger, by which the next opening recognises an older copy in the
+   * ledger's place. Ignores a failing disk.
+   */
   recordProgress(): Promise<void>;
   /**
-   * Brings what was overwritten to the disk, and removes the copies that upgrades have left. False while somebody reads an older state of the ledger: then its log still holds it.
+   * Removes overwritten content from the disk: empties the write-ahead log and deletes the copies that upgrades left. Returns false
+   * while a connection reads an older state, because the log then still holds the content.
    */
   scrub(): Promise<boolean>;
-  /** Removes the copies that upgrades left before this moment: they hold what was removed from the ledger since. */
+  /** Deletes the copies that upgrades left before this time: they hold content that was removed from the ledger since. */
   removeUpgradeCopies(before: Date): Promise<void>;
 }

@@ -6,9 +6,9 @@ import type { LedgerQueries } from './ledger-queries.ts';
 import type { LedgerUpkeep } from './ledger-upkeep.ts';
 
 /**
- * Which leads were seen, what is owed to whom, and what happened. Everything that must agree is written in one
- * transaction, and a promise that resolves means: on disk. Every method may throw `LedgerError`; then nothing of that
- * call is recorded. Asynchronous so that a ledger on another machine fits behind it.
+ * The record of leads, of deliveries and of attempts. Writes whatever must agree in one transaction. When a method's promise
+ * resolves, the change is on disk. Every method may throw `LedgerError`; then it has recorded nothing. All methods are asynchronous,
+ * so that the ledger can work in another thread.
  */
 export interface Ledger
   extends LedgerUpkeep,
@@ -17,6 +17,6 @@ export interface Ledger
     LedgerQueries,
     LedgerControl,
     LedgerPersons {
-  /** Frees the file; no method may be called after it. */
+  /** Closes the file. The caller may call no other method afterwards. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { LeadId } from '../../leads/lead.ts';
 import type { DeliveryRow, PollStatus } from './status-rows.ts';
 
-/* Requests to and results of the query worker: values that can be passed between threads. */
+/* Requests and results of the query worker: values that can be passed between threads. */
 
 /** A page of a list, newest first. `next` is the cursor of the following page, null on the last one. */
 export interface Rows<Row> {
@@ -9,21 +9,24 @@ export interface Rows<Row> {
   readonly next: string | null;
 }
 
-/** Which page of a list. */
+/** The requested page of a list. */
 export interface Page {
   readonly limit: number;
   /** The `next` of the page before. */
   readonly after?: string | undefined;
 }
 
-/** A filter of leads. A lead matches when it meets every given condition. */
+/** A filter of leads. A lead matches if it meets every given condition. */
 export interface LeadSearch {
   readonly source?: string | undefined;
   readonly lead?: LeadId | undefined;
   readonly service?: string | undefined;
-  /** Whether the source still lists the lead. `gone` sorts by when a lead vanished, newest first. */
+  /** Whether the source still lists the lead. `gone` sorts by when the lead was first missing, newest first. */
   readonly listing?: 'current' | 'gone' | undefined;
-  /** The lead was first seen at or after `since`, and before `until`; with `service`, first seen in that service; with `gone`, it vanished then. */
+  /**
+   * The lead was first seen at or after `since` and before `until`; with `service`, first seen in that service; with `gone`, it was
+   * first missing in that period.
+   */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
 }
@@ -34,11 +37,11 @@ export interface LeadRow {
   readonly lead: string;
   readonly service: string | null;
   readonly version: number;
-  /** When the client sent the request; null where the service's text is not a time. */
+  /** When the client sent the request; null if the service's text is not a time. */
   readonly createdAt: number | null;
   readonly firstSeenAt: number;
   readonly changedAt: number;
-  /** When a complete listing last contained the lead, and when one first did not; null while it is listed. */
+  /** When a complete listing last contained the lead, and when one first did not; both null while it is listed. */
   readonly lastListedAt: number | null;
   readonly goneAt: number | null;
 }
@@ -51,7 +54,7 @@ export interface StoredVersion {
   readonly changedFields: readonly string[] | null;
 }
 
-/** An attempt, or several in a row that failed the same way. Times are ms since 1970. */
+/** An attempt, or consecutive attempts that failed the same way. Times are ms since 1970. */
 export interface StoredAttempt {
   readonly startedAt: number;
   readonly durationMs: number;
@@ -62,7 +65,7 @@ export interface StoredAttempt {
   readonly lastAt: number | null;
 }
 
-/** The content of a version of a lead, that of the version before, and what destinations answered, newest first. Personal data. */
+/** The content of a version of a lead, that of the previous version, and the destinations' answers, newest first. Personal data. */
 export interface LeadContent extends StoredVersion {
   readonly raw: string;
   /** Null for the first version. */
@@ -70,7 +73,7 @@ export interface LeadContent extends StoredVersion {
   readonly answers: readonly StoredAnswer[];
 }
 
-/** What a destination answered to the attempt that began at `startedAt`, in ms since 1970; truncated as stored. */
+/** A destination's answer to the attempt that began at `startedAt`, in ms since 1970; truncated as stored. */
 export interface StoredAnswer {
   readonly delivery: string;
   readonly sink: string;
@@ -103,7 +106,7 @@ export interface StoredPoll {
   readonly error: string | null;
 }
 
-/** How fast leads arrived at a sink, in ms; undefined without measurements. */
+/** How fast leads were delivered to a sink; a percentile is undefined without measurements. */
 export interface Speed {
   readonly sink: string;
   /** The number of leads measured. */

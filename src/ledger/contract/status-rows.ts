@@ -1,4 +1,4 @@
-/* What the ledger reports of itself to status, pages and commands. */
+/* The rows that the ledger returns to status, pages and commands. */
 
 import type { Delivery, DeliveryState, LeadEvent } from '../../leads/delivery.ts';
 import type { ListingSize } from '../../leads/listing-fall.ts';
@@ -7,7 +7,7 @@ import type { SinkHealth } from '../../leads/sink-health.ts';
 /** Identifies a poll in this ledger. Later polls have larger numbers. */
 export type PollId = number;
 
-/** A delivery as people see it; contains nothing of the lead's content. */
+/** A delivery as commands and pages show it, without the lead's content. */
 export interface DeliveryRow {
   readonly delivery: string;
   readonly source: string;
@@ -24,12 +24,12 @@ export interface DeliveryRow {
   readonly settledAt: Date | undefined;
 }
 
-/** What the ledger knows of a source. */
+/** The state of a source in the ledger. */
 export interface SourceStatus {
   readonly source: string;
   readonly leads: number;
   readonly listed: number;
-  /** How many elements of the last complete listing did not match the service's schema. */
+  /** The number of rejected leads in the last complete listing. */
   readonly rejected: number;
   /** The size of the largest complete listing of the last week, in leads. */
   readonly listedLately: number;
@@ -39,10 +39,10 @@ export interface SourceStatus {
 
 /** The states of a poll. */
 export const POLL_STATUSES = ['running', 'success', 'unchanged', 'partial', 'failed'] as const;
-/** `unchanged`: the listing was the same as before. `partial`: the poll broke off after part of the listing was recorded. `failed`: it broke off before. */
+/** `unchanged`: same listing as before. `partial`: the poll recorded part of the listing and broke off. `failed`: it recorded nothing. */
 export type PollStatus = (typeof POLL_STATUSES)[number];
 
-/** A poll as people see it. */
+/** A poll as commands and pages show it. */
 export interface PollRow {
   readonly poll: PollId;
   readonly source: string;
@@ -56,7 +56,7 @@ export interface PollRow {
   readonly error: string | undefined;
 }
 
-/** What a sink is owed, and its health. Cheap to query. */
+/** The deliveries that a sink is owed, and its health. Cheap to query. */
 export interface Backlog {
   readonly sink: string;
   readonly pending: number;
@@ -64,28 +64,28 @@ export interface Backlog {
   /** When the oldest pending delivery was owed. */
   readonly oldestOwedAt: Date | undefined;
   readonly health: SinkHealth;
-  /** False for a sink that is no longer configured; its pending deliveries are kept. */
+  /** Whether the sink is configured. A sink that is no longer configured keeps its pending deliveries. */
   readonly active: boolean;
 }
 
-/** What the ledger knows of a sink. */
+/** The state of a sink in the ledger. */
 export interface SinkStatus extends Backlog {
   readonly delivered: number;
   readonly skipped: number;
-  /** When the earliest pending delivery became due, or will; undefined when none is pending. */
+  /** When the earliest pending delivery became due, or will; undefined if none is pending. */
   readonly dueSince: Date | undefined;
-  /** The pending deliveries whose last attempt failed; undefined when there are none. */
+  /** The pending deliveries whose last attempt failed; undefined if there are none. */
   readonly retrying: Retrying | undefined;
 }
 
-/** Deliveries that failed and will be tried again. */
+/** Deliveries whose last attempt failed, and that leadsync will retry. */
 export interface Retrying {
   readonly deliveries: number;
-  /** The first attempt of the delivery that has been failing for longest. */
+  /** When the delivery that has been failing for longest was first attempted. */
   readonly since: Date;
-  /** Why the delivery that is next in line failed last. */
+  /** Why the last attempt failed of the delivery that will be retried first. */
   readonly reason: string;
-  /** When the next of them is attempted. */
+  /** When that delivery will be retried. */
   readonly nextAttemptAt: Date;
 }
 
@@ -96,36 +96,36 @@ export interface Vitals {
     readonly lastSuccessAt: Date | undefined;
   })[];
   readonly sinks: readonly (Backlog & {
-    /** When the newest of the deliveries that are dead now became dead. */
+    /** When the last of the deliveries that are dead now became dead. */
     readonly lastDeadAt: Date | undefined;
     /** Times from owed to delivered, in ms, of the last few thousand leads that are new since `recent` and were owed when first seen. */
     readonly recentMs: readonly number[];
   })[];
 }
 
-/** What a range of finished polls of a source found. */
+/** The new leads in a range of finished polls of a source. */
 export interface PolledHours {
   readonly hours: readonly { readonly hour: Date; readonly leads: number }[];
-  /** When the last poll that found a new lead began. */
+  /** When the last poll that found a new lead started. */
   readonly lastNewAt: Date | undefined;
-  /** When the last poll that read the complete listing began. */
+  /** When the last poll that read the complete listing started. */
   readonly until: Date | undefined;
-  /** The last of these polls, to continue after it; undefined when there were none. */
+  /** The last poll of the range, to continue after it; undefined if the range is empty. */
   readonly through: PollId | undefined;
 }
 
-/** Every source and sink that was ever configured. */
+/** The state of every source and sink that was ever configured. */
 export interface LedgerStatus {
   readonly sources: readonly SourceStatus[];
   readonly sinks: readonly SinkStatus[];
-  /** When leadsync noticed that the ledger is a copy or was restored from a backup; undefined when it never was. */
+  /** When leadsync detected that the ledger is a copy or was restored from a backup; undefined if it is neither. */
   readonly restoredAt: Date | undefined;
 }
 
-/** The next delivery of a lead to a sink: the pending one, else the last one, else the one that a replay would make. */
+/** The next delivery of a lead to a sink: the pending one, else the last one, else the one that a replay would create. */
 export interface Upcoming {
   readonly delivery: Delivery;
-  /** Undefined when the lead was never owed to the sink. */
+  /** Undefined if the lead was never owed to the sink. */
   readonly state: DeliveryState | undefined;
   readonly reason: string | undefined;
   readonly settledAt: Date | undefined;
@@ -138,7 +138,7 @@ export interface DatabaseStats {
   /** The number of schema migrations applied. */
   readonly shape: number;
   readonly bytes: number;
-  /** Of these, free pages that SQLite will reuse. */
+  /** The part of `bytes` in free pages, which SQLite will reuse. */
   readonly freeBytes: number;
   /** The number of rows of each table. */
   readonly rows: Readonly<Record<string, number>>;
@@ -152,6 +152,6 @@ export interface TraceEntry {
   readonly sink: string | undefined;
   readonly delivery: string | undefined;
   readonly detail: string | undefined;
-  /** What a destination answered. It may repeat the lead's text, and is shown only on request. */
+  /** The destination's answer. It may repeat the lead's text, so commands show it only on request. */
   readonly answer: string | undefined;
 }

@@ -331,7 +331,7 @@ describe('leadsync query', () => {
       env: { SQLITE_TMPDIR: join(install.folder, 'small') },
     });
     expect(asked).toMatchObject({ code: 1, stdout: '' });
-    expect(asked.stderr).toMatch(/no room for the temporary files.*\n.*SQLITE_TMPDIR/);
+    expect(asked.stderr).toMatch(/no space for the temporary files.*\n.*SQLITE_TMPDIR/);
     expect(asked.stderr).not.toMatch(/ledger\.db/);
   });
 
