@@ -26,5 +26,8 @@ export interface LedgerEngine extends Omit<Ledger, 'claim' | 'begin' | 'unknownE
   /** Begins a block of the listing. True when it is known: then all of its leads are noted as met. */
   beginBlock(poll: PollId, block: Omit<ListedBlock, 'elements'>): Promise<boolean>;
   /** Notes elements as met that are listed with the very content that is known. Returns the places of the others among them. */
-  unknown(poll: PollId, elements: readonly Pick<ListedElement, 'id' | 'hash'>[]): Promise<readonly number[]>;
+  unknownIndexes(
+    poll: PollId,
+    elements: readonly Pick<ListedElement, 'id' | 'hash'>[],
+  ): Promise<readonly number[]>;
 }

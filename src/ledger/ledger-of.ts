@@ -32,7 +32,9 @@ export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; 
       if (await engine.beginBlock(poll, { hash, size })) return [];
       const elements = block.elements();
       const heads = elements.map(({ id, hash }) => ({ id, hash }));
-      return (await engine.unknown(poll, heads)).map((place) => elements[place] as (typeof elements)[number]);
+      return (await engine.unknownIndexes(poll, heads)).map(
+        (index) => elements[index] as (typeof elements)[number],
+      );
     },
 
     inspect: async (signal) => {

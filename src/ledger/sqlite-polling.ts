@@ -16,9 +16,10 @@ export function pollingOf(db: Database.Database, access: LedgerAccess, clock: Cl
     recordOrigin: (source, origin) => access.noted(async () => polls.recordOrigin(source, origin)),
     forgetOrigin: (source) => access.noted(async () => polls.forgetOrigin(source)),
     startPoll: (source) => access.recorded(async () => polls.start(source)),
-    beginBlock: (poll, block) => access.read(() => recording.beginBlock(polls.underWay(poll), block)),
-    unknown: (poll, elements) => access.read(() => recording.unknown(polls.underWay(poll), elements)),
-    record: (poll, items) => access.noted(async () => recording.record(polls.underWay(poll), items)),
+    beginBlock: (poll, block) => access.read(() => recording.beginBlock(polls.get(poll), block)),
+    unknownIndexes: (poll, elements) =>
+      access.read(() => recording.unknownIndexes(polls.get(poll), elements)),
+    record: (poll, items) => access.noted(async () => recording.record(polls.get(poll), items)),
     finishPoll: (poll, end) => access.noted(() => polls.finish(poll, end)),
   } satisfies Partial<LedgerEngine>;
 }

@@ -89,7 +89,7 @@ export class Owing {
   }
 
   /** Owes again what waited for the text of this version, which was lost to damage. */
-  textIsBack(versionNo: number, now: number): void {
+  textRestored(versionNo: number, now: number): void {
     for (const sink of this.#rows.all()) {
       const { changes } = this.#sql.oweAgain.run(now, versionNo, sink.sinkNo, LOST_TEXT);
       this.#rows.count(sink.name, 'dead', -changes);

@@ -13,7 +13,7 @@ export interface OpenPoll {
   /** The leads met, by number: tells a repeat within the listing, and which known leads it no longer has. */
   readonly seen: IdSet;
   /** Leads of which so far only a content was met that is set aside: it is taken at the end, unless the known one comes. */
-  readonly heldBack: IdSet;
+  readonly undecided: IdSet;
   readonly blocks: PollBlocks;
   rejectedFor: ReadonlySet<string>;
   new: number;

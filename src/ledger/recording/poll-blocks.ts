@@ -4,7 +4,7 @@ import type { ListedBlock } from '../../leads/listed-lead.ts';
 export interface BlockMemory {
   readonly leads: ReadonlyMap<string, Uint32Array>;
   /** No lead of the listing stood outside of them. */
-  readonly isWhole: boolean;
+  readonly hasEveryLead: boolean;
 }
 
 /**
@@ -18,11 +18,11 @@ export class PollBlocks {
   readonly #leads = new Map<string, Uint32Array>();
   /** Leads that have got another content in this poll: the last listing's blocks hold an older one of them. */
   readonly #changed = new Set<number>();
-  #isWhole = true;
+  #hasEveryLead = true;
   /** Everything that was listed so far stood in the last listing as well. */
   #isSame = true;
   /** The block that is being recorded. */
-  #open: { readonly hash: string | undefined; readonly size: number; readonly met: number[] } | undefined;
+  #open: { readonly hash: string | undefined; readonly size: number; readonly leads: number[] } | undefined;
 
   constructor(last: BlockMemory | undefined) {
     this.last = last;
@@ -35,7 +35,7 @@ export class PollBlocks {
     if (hash !== undefined && known) this.#leads.set(hash, known);
     else {
       this.#isSame = false;
-      this.#open = { hash, size, met: [] };
+      this.#open = { hash, size, leads: [] };
     }
     return known;
   }
@@ -50,15 +50,15 @@ export class PollBlocks {
   }
 
   /** A lead was met that has from now on the content with which the block lists it. */
-  met(lead: number): void {
-    if (this.#open) this.#open.met.push(lead);
-    else this.#isWhole = false;
+  seen(lead: number): void {
+    if (this.#open) this.#open.leads.push(lead);
+    else this.#hasEveryLead = false;
   }
 
   /** What was met of the block is not to be relied on. */
-  spoil(): void {
+  discardOpenBlock(): void {
     this.#open = undefined;
-    this.#isWhole = false;
+    this.#hasEveryLead = false;
   }
 
   /** The listing has ended: what is to be remembered of it, and whether it lists what the last one did. */
@@ -66,8 +66,11 @@ export class PollBlocks {
     this.#close();
     const { last } = this;
     const isSame =
-      this.#isSame && last?.isWhole === true && this.#leads.size > 0 && this.#leads.size === last.leads.size;
-    return { memory: { leads: this.#leads, isWhole: this.#isWhole }, isSame };
+      this.#isSame &&
+      last?.hasEveryLead === true &&
+      this.#leads.size > 0 &&
+      this.#leads.size === last.leads.size;
+    return { memory: { leads: this.#leads, hasEveryLead: this.#hasEveryLead }, isSame };
   }
 
   /** A block is remembered when each of its elements is a lead with that content: not where one was set aside. */
@@ -75,8 +78,8 @@ export class PollBlocks {
     const block = this.#open;
     this.#open = undefined;
     if (!block) return;
-    if (block.hash !== undefined && block.met.length === block.size)
-      this.#leads.set(block.hash, Uint32Array.from(block.met));
-    else this.#isWhole = false;
+    if (block.hash !== undefined && block.leads.length === block.size)
+      this.#leads.set(block.hash, Uint32Array.from(block.leads));
+    else this.#hasEveryLead = false;
   }
 }

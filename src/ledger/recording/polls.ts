@@ -10,10 +10,10 @@ import { IdSet } from './id-set.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { type BlockMemory, PollBlocks } from './poll-blocks.ts';
 import type { Recording } from './recording.ts';
-import { NOTE_PRESENCE } from './recording-sql.ts';
+import { RECORD_PRESENCE } from './recording-sql.ts';
 
 /** How far the service's clock may be behind ours before a new lead could be taken for an old one, in ms. */
-const CLOCKS_APART_MS = 3_600_000;
+const MAX_CLOCK_SKEW_MS = 3_600_000;
 
 interface SourceRow {
   mark: string | null;
@@ -86,9 +86,9 @@ export class Polls {
   #add(source: string): OpenPoll {
     const at = this.#clock.now();
     const now = iso(at);
-    this.#sql.noteClock.run(at.getTime());
+    this.#sql.recordClock.run(at.getTime());
     this.#sql.addSource.run(source);
-    this.#sql.endForgotten.run(now, source);
+    this.#sql.failUnfinished.run(now, source);
     const row = this.#sql.source.get(source);
     return {
       id: Number(this.#sql.add.run(source, now).lastInsertRowid),
@@ -97,7 +97,7 @@ export class Polls {
       listedBefore: row?.listed ?? 0,
       completeBefore: row?.complete_at ?? null,
       seen: new IdSet(),
-      heldBack: new IdSet(),
+      undecided: new IdSet(),
       blocks: new PollBlocks(this.#blocks.get(source)),
       rejectedFor: new Set(),
       new: 0,
@@ -107,7 +107,7 @@ export class Polls {
   }
 
   /** @throws Error when the poll is not under way: its caller has lost count */
-  underWay(id: PollId): OpenPoll {
+  get(id: PollId): OpenPoll {
     const poll = this.#open.get(id);
     if (!poll) throw new Error(`poll ${id} is not under way`);
     return poll;
@@ -115,11 +115,11 @@ export class Polls {
 
   /** Ends the poll; between the chunks of a long sweep the event loop gets its turn. */
   async finish(id: PollId, end: PollEnd): Promise<PollSummary> {
-    const poll = this.underWay(id);
+    const poll = this.get(id);
     const { memory, isSame } = poll.blocks.end();
     const status = end.status === 'success' && isSame ? 'unchanged' : end.status;
     if (status === 'success') {
-      await this.#recording.takeHeldBack(poll);
+      await this.#recording.acceptUndecided(poll);
       await this.#markUnlisted(poll);
     }
     await this.#transactions.write(() => {
@@ -147,20 +147,20 @@ export class Polls {
     const kept = mark === undefined ? null : JSON.stringify(mark);
     this.#sql.complete.run(kept, now.getTime(), poll.id, poll.seen.size, poll.rejected, poll.source);
     // The listing before was in force until now, however long ago it was read.
-    this.#noteSize(poll.source, Math.max(poll.seen.size, poll.listedBefore));
+    this.#recordSize(poll.source, Math.max(poll.seen.size, poll.listedBefore));
     this.#sql.resolveRejected.run(iso(now), poll.source, poll.id);
   }
 
   #confirm(poll: OpenPoll, mark: ListingMark | undefined): void {
     this.#sql.stillComplete.run(this.#clock.now().getTime(), poll.source);
-    this.#noteSize(poll.source, poll.listedBefore);
-    if (mark) this.#sql.remark.run(JSON.stringify(mark), poll.source);
+    this.#recordSize(poll.source, poll.listedBefore);
+    if (mark) this.#sql.replaceMark.run(JSON.stringify(mark), poll.source);
   }
 
-  #noteSize(source: string, most: number): void {
+  #recordSize(source: string, most: number): void {
     const day = dayOf(this.#clock.now().getTime());
-    this.#sql.noteSize.run(source, day, most);
-    this.#sql.forgetSizes.run(source, day - DAYS_COMPARED);
+    this.#sql.recordSize.run(source, day, most);
+    this.#sql.deleteSizes.run(source, day - DAYS_COMPARED);
   }
 
   #close(poll: OpenPoll, end: PollEnd, status: PollEnd['status']): void {
@@ -195,7 +195,7 @@ export class Polls {
           const now = this.#clock.now().getTime();
           for (const row of missing) {
             this.#sql.unlist.run(lastListedAt, source, BigInt(row.id));
-            this.#sql.notePresence.run(source, BigInt(row.id), lastListedAt, now);
+            this.#sql.recordPresence.run(source, BigInt(row.id), lastListedAt, now);
           }
           this.#sql.lessCurrent.run(missing.length, source);
         });
@@ -220,16 +220,16 @@ function prepare(db: Database.Database) {
       'UPDATE _sources SET mark = NULL, complete_at = NULL, complete_poll = NULL, first_listed_at = NULL WHERE source = ?',
     ),
     recordOrigin: db.prepare<[string | null, string]>('UPDATE _sources SET origin = ? WHERE source = ?'),
-    noteClock: db.prepare('UPDATE _ledger SET clock_at = max(clock_at, ?)'),
+    recordClock: db.prepare('UPDATE _ledger SET clock_at = max(clock_at, ?)'),
     addSource: db.prepare('INSERT INTO _sources (source) VALUES (?) ON CONFLICT DO NOTHING'),
-    endForgotten: db.prepare(
+    failUnfinished: db.prepare(
       "UPDATE polls SET status = 'failed', finished_at = ?, error = 'leadsync ended while this poll was under way' WHERE source = ? AND status = 'running'",
     ),
     add: db.prepare("INSERT INTO polls (source, started_at, status) VALUES (?, ?, 'running')"),
     close: db.prepare(
       'UPDATE polls SET finished_at = ?, status = ?, leads_listed = ?, leads_new = ?, leads_changed = ?, leads_rejected = ?, bytes = ?, http_status = ?, error = ? WHERE poll_id = ?',
     ),
-    notePresence: db.prepare(NOTE_PRESENCE),
+    recordPresence: db.prepare(RECORD_PRESENCE),
     unlist: db.prepare('UPDATE _leads SET last_listed_at = ? WHERE source = ? AND id = ?'),
     listedAfter: db.prepare<[string, bigint], { id: string; first_no: number }>(
       'SELECT CAST(id AS TEXT) AS id, first_no FROM _leads WHERE source = ? AND id > ? AND last_listed_at IS NULL ORDER BY _leads.id LIMIT 1000',
@@ -241,11 +241,11 @@ function prepare(db: Database.Database) {
     complete: db.prepare(
       'UPDATE _sources SET mark = ?, complete_at = ?, complete_poll = ?, listed = ?, rejected = ? WHERE source = ?',
     ),
-    noteSize: db.prepare<[string, number, number]>(
+    recordSize: db.prepare<[string, number, number]>(
       'INSERT INTO _listing_sizes VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET most = max(most, excluded.most)',
     ),
-    forgetSizes: db.prepare<[string, number]>('DELETE FROM _listing_sizes WHERE source = ? AND day < ?'),
-    remark: db.prepare('UPDATE _sources SET mark = ? WHERE source = ?'),
+    deleteSizes: db.prepare<[string, number]>('DELETE FROM _listing_sizes WHERE source = ? AND day < ?'),
+    replaceMark: db.prepare('UPDATE _sources SET mark = ? WHERE source = ?'),
     stillComplete: db.prepare('UPDATE _sources SET complete_at = ? WHERE source = ?'),
     lessCurrent: db.prepare('UPDATE _sources SET current = current - ? WHERE source = ?'),
   };
@@ -257,7 +257,7 @@ function prepare(db: Database.Database) {
  */
 function oldBefore(row: SourceRow | undefined): number {
   if (row?.complete_at != null) return Number.NEGATIVE_INFINITY;
-  return row?.first_listed_at == null ? Number.POSITIVE_INFINITY : row.first_listed_at - CLOCKS_APART_MS;
+  return row?.first_listed_at == null ? Number.POSITIVE_INFINITY : row.first_listed_at - MAX_CLOCK_SKEW_MS;
 }
 
 function iso(date: Date): string {

@@ -13,14 +13,14 @@ export interface LeadRow {
 }
 
 /** What was set aside beside the known content of a lead. */
-export interface SetAsideRow {
+export interface RejectedContentRow {
   rejected_id: number;
   id: string;
   first_no: number;
 }
 
 /** Notes that a lead is gone since a time in ms, or with null that it came back: source, id, since when, now. */
-export const NOTE_PRESENCE =
+export const RECORD_PRESENCE =
   'INSERT OR REPLACE INTO _presence (source, id, last_listed_at, noted_at) VALUES (?, ?, ?, ?)';
 
 /** The statements of `Recording`. */
@@ -45,8 +45,8 @@ export function prepareRecording(db: Database.Database) {
       'UPDATE _leads SET version_no = ?, version = ?, hash = ? WHERE source = ? AND id = ?',
     ),
     setHash: db.prepare('UPDATE _leads SET hash = ? WHERE source = ? AND id = ?'),
-    countKeptOut: db.prepare('UPDATE _erased SET kept_out = kept_out + 1 WHERE erased_no = ?'),
-    notePresence: db.prepare(NOTE_PRESENCE),
+    countIgnored: db.prepare('UPDATE _erased SET kept_out = kept_out + 1 WHERE erased_no = ?'),
+    recordPresence: db.prepare(RECORD_PRESENCE),
     relist: db.prepare('UPDATE _leads SET last_listed_at = NULL WHERE source = ? AND id = ?'),
     count: db.prepare('UPDATE _sources SET leads = leads + ?, current = current + ? WHERE source = ?'),
     // A row that is reopened takes the next number: whoever reads on from the last number they know meets it again.
@@ -55,21 +55,21 @@ export function prepareRecording(db: Database.Database) {
        ON CONFLICT (source, hash) DO UPDATE SET last_poll_id = excluded.last_poll_id, position = excluded.position, resolved_at = NULL,
          rejected_id = iif(resolved_at IS NULL, rejected_id, (SELECT max(rejected_id) + 1 FROM rejected_leads))`,
     ),
-    isSetAside: db.prepare<[string, string], unknown>(
+    isRejected: db.prepare<[string, string], unknown>(
       'SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL',
     ),
     // A rejected element that bears a lead's id, and whose fault is the id, is another content of that lead; no other can be taken.
-    setAsideAfter: db.prepare<[string, PollId, number], SetAsideRow>(
+    rejectedAfter: db.prepare<[string, PollId, number], RejectedContentRow>(
       `SELECT r.rejected_id, CAST(r.lead_id AS TEXT) AS id, l.first_no FROM rejected_leads r
        JOIN _leads l ON l.source = r.source AND l.id = r.lead_id
        WHERE r.source = ? AND r.last_poll_id = ? AND r.resolved_at IS NULL AND r.path = 'id' AND r.rejected_id > ? ORDER BY r.rejected_id LIMIT 200`,
     ),
-    setAside: db.prepare<[number], { hash: string; raw: string }>(
+    rejectedContent: db.prepare<[number], { hash: string; raw: string }>(
       'SELECT hash, raw FROM rejected_leads WHERE rejected_id = ?',
     ),
     resolve: db.prepare('UPDATE rejected_leads SET resolved_at = ? WHERE rejected_id = ?'),
-    unmark: db.prepare('UPDATE _sources SET mark = NULL WHERE source = ? AND mark IS NOT NULL'),
-    noteFirst: db.prepare(
+    clearMark: db.prepare('UPDATE _sources SET mark = NULL WHERE source = ? AND mark IS NOT NULL'),
+    setFirstListed: db.prepare(
       'UPDATE _sources SET first_listed_at = ? WHERE source = ? AND first_listed_at IS NULL',
     ),
   };

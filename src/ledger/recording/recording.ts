@@ -15,10 +15,10 @@ import type { RecordCounts } from '../contract/ledger-polling.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Owing } from '../delivering/owing.ts';
 import type { OpenPoll } from './open-poll.ts';
-import { columnsOf, type LeadRow, prepareRecording, type SetAsideRow } from './recording-sql.ts';
+import { columnsOf, type LeadRow, prepareRecording, type RejectedContentRow } from './recording-sql.ts';
 
 /** So many different reasons for rejected leads are told of a poll. */
-const REASONS_KEPT = 5;
+const MAX_REASONS = 5;
 
 /** What one chunk adds; it becomes true for the poll when it is on disk. */
 interface Addition {
@@ -28,8 +28,8 @@ interface Addition {
   readonly old: number[];
   readonly fresh: number[];
   /** Leads that were first met in this chunk, and those of them that were held back. */
-  readonly met: number[];
-  readonly heldBack: number[];
+  readonly seen: number[];
+  readonly undecided: number[];
   /** Leads that had been missing from a listing and are back. */
   back: number;
 }
@@ -55,14 +55,14 @@ export class Recording {
   beginBlock(poll: OpenPoll, block: Omit<ListedBlock, 'elements'>): boolean {
     const known = poll.blocks.begin(block);
     for (const lead of known ?? []) {
-      poll.heldBack.delete(lead);
+      poll.undecided.delete(lead);
       poll.seen.add(lead);
     }
     return known !== undefined;
   }
 
   /** The places of those that are not listed with the very content that is known; the others are noted as met. */
-  unknown(poll: OpenPoll, elements: readonly Pick<ListedElement, 'id' | 'hash'>[]): number[] {
+  unknownIndexes(poll: OpenPoll, elements: readonly Pick<ListedElement, 'id' | 'hash'>[]): number[] {
     return elements.flatMap(({ id, hash }, place) =>
       id !== undefined && this.#known(poll, id, hash) ? [] : [place],
     );
@@ -87,12 +87,12 @@ export class Recording {
   /** Seen and owed are one transaction. What the poll counts and has met goes back with it. */
   async #add(poll: OpenPoll, items: readonly ListedItem[]): Promise<void> {
     const { new: fresh, changed, rejected, rejectedFor } = poll;
-    const addition: Addition = { now: 0, old: [], fresh: [], met: [], heldBack: [], back: 0 };
+    const addition: Addition = { now: 0, old: [], fresh: [], seen: [], undecided: [], back: 0 };
     try {
       await this.#transactions.write(() => {
         const now = this.#clock.now().getTime();
         addition.now = now;
-        if (poll.oldBefore === Number.POSITIVE_INFINITY) this.#sql.noteFirst.run(now, poll.source);
+        if (poll.oldBefore === Number.POSITIVE_INFINITY) this.#sql.setFirstListed.run(now, poll.source);
         this.#owing.load();
         for (const item of items) this.#recordOne(poll, addition, item);
         this.#owing.created(addition, now);
@@ -102,9 +102,9 @@ export class Recording {
       });
     } catch (error) {
       Object.assign(poll, { new: fresh, changed, rejected, rejectedFor });
-      poll.blocks.spoil();
-      for (const lead of addition.met) poll.seen.delete(lead);
-      for (const lead of addition.heldBack) poll.heldBack.delete(lead);
+      poll.blocks.discardOpenBlock();
+      for (const lead of addition.seen) poll.seen.delete(lead);
+      for (const lead of addition.undecided) poll.undecided.delete(lead);
       throw error;
     }
   }
@@ -113,10 +113,10 @@ export class Recording {
   #known(poll: OpenPoll, id: LeadId, hash: string): boolean {
     const row = this.#sql.lead.get(poll.source, id);
     if (row?.hash !== hash) return false;
-    poll.heldBack.delete(row.first_no);
+    poll.undecided.delete(row.first_no);
     if (row.last_listed_at !== null) return false;
     poll.seen.add(row.first_no);
-    poll.blocks.met(row.first_no);
+    poll.blocks.seen(row.first_no);
     return true;
   }
 
@@ -126,37 +126,37 @@ export class Recording {
       return;
     }
     const row = this.#sql.lead.get(poll.source, item.id);
-    if (row) this.#meet(poll, addition, item, row);
+    if (row) this.#recordKnown(poll, addition, item, row);
     else this.#addLead(poll, addition, item);
   }
 
   /** A lead that is known: with its content again, with another one, or back in the listing. */
-  #meet(poll: OpenPoll, addition: Addition, lead: ListedLead, row: LeadRow): void {
-    if (row.erased_no !== null) this.#keepOut(poll, lead, row);
+  #recordKnown(poll: OpenPoll, addition: Addition, lead: ListedLead, row: LeadRow): void {
+    if (row.erased_no !== null) this.#recordErased(poll, lead, row);
     else if (row.hash !== lead.hash) {
-      const heldBack = !poll.seen.has(row.first_no) && this.#isSetAside(poll, lead);
-      if (heldBack && poll.heldBack.add(row.first_no)) addition.heldBack.push(row.first_no);
-      if (heldBack || poll.seen.has(row.first_no)) this.#rejectRepeat(poll, lead);
+      const undecided = !poll.seen.has(row.first_no) && this.#isRejected(poll, lead);
+      if (undecided && poll.undecided.add(row.first_no)) addition.undecided.push(row.first_no);
+      if (undecided || poll.seen.has(row.first_no)) this.#rejectRepeat(poll, lead);
       else {
         this.#change(poll, lead, row, addition.now);
-        poll.blocks.met(row.first_no);
+        poll.blocks.seen(row.first_no);
       }
-    } else poll.blocks.met(row.first_no);
-    if (poll.seen.add(row.first_no)) addition.met.push(row.first_no);
+    } else poll.blocks.seen(row.first_no);
+    if (poll.seen.add(row.first_no)) addition.seen.push(row.first_no);
     if (row.last_listed_at !== null) {
       this.#sql.relist.run(poll.source, lead.id);
-      this.#sql.notePresence.run(poll.source, lead.id, null, addition.now);
+      this.#sql.recordPresence.run(poll.source, lead.id, null, addition.now);
       addition.back += 1;
     }
   }
 
   /** A lead that was erased stays so. Of a new content only the hash is noted, so that it is met as known from then on. */
-  #keepOut(poll: OpenPoll, lead: ListedLead, row: LeadRow): void {
+  #recordErased(poll: OpenPoll, lead: ListedLead, row: LeadRow): void {
     if (row.hash !== lead.hash && !poll.seen.has(row.first_no)) {
       this.#sql.setHash.run(lead.hash, poll.source, lead.id);
-      this.#sql.countKeptOut.run(row.erased_no);
+      this.#sql.countIgnored.run(row.erased_no);
     }
-    poll.blocks.met(row.first_no);
+    poll.blocks.seen(row.first_no);
   }
 
   #addLead(poll: OpenPoll, addition: Addition, lead: ListedLead): void {
@@ -168,8 +168,8 @@ export class Recording {
     );
     this.#sql.addLead.run(poll.source, id, versionNo, versionNo, hash);
     (isOld(facts, poll.oldBefore) ? addition.old : addition.fresh).push(versionNo);
-    if (poll.seen.add(versionNo)) addition.met.push(versionNo);
-    poll.blocks.met(versionNo);
+    if (poll.seen.add(versionNo)) addition.seen.push(versionNo);
+    poll.blocks.seen(versionNo);
     poll.new += 1;
   }
 
@@ -181,7 +181,7 @@ export class Recording {
       first_seen_at: number;
     };
     if (last.hash === hash) {
-      this.#bringTextBack(poll.source, lead, row.version_no, now);
+      this.#restoreText(poll.source, lead, row.version_no, now);
       return;
     }
     const fields = changedFields(last.raw, raw);
@@ -203,20 +203,20 @@ export class Recording {
     this.#owing.updated(versionNo, poll.source, id, now);
     poll.blocks.changed(row.first_no);
     // The mark tells of a listing that had the lead as it was. Should this poll break off, the next one must read again.
-    this.#sql.unmark.run(poll.source);
+    this.#sql.clearMark.run(poll.source);
     poll.changed += 1;
   }
 
   /** A lead whose text was lost to damage is listed as it was: it is no change. */
-  #bringTextBack(source: string, { id, hash, raw, facts }: Content, versionNo: number, now: number): void {
+  #restoreText(source: string, { id, hash, raw, facts }: Content, versionNo: number, now: number): void {
     this.#sql.setText.run(raw, ...columnsOf(facts), versionNo);
     this.#sql.setHash.run(hash, source, id);
-    this.#owing.textIsBack(versionNo, now);
+    this.#owing.textRestored(versionNo, now);
   }
 
   /** The same content was set aside in the last listing, beside the one that is known. */
-  #isSetAside(poll: OpenPoll, lead: ListedLead): boolean {
-    return this.#sql.isSetAside.get(poll.source, lead.hash) !== undefined;
+  #isRejected(poll: OpenPoll, lead: ListedLead): boolean {
+    return this.#sql.isRejected.get(poll.source, lead.hash) !== undefined;
   }
 
   #rejectRepeat(poll: OpenPoll, lead: ListedLead): void {
@@ -232,23 +232,23 @@ export class Recording {
     const kept = erased ? '' : raw;
     this.#sql.reject.run(poll.source, poll.id, poll.id, position, id ?? null, reason, path, hash, kept);
     poll.rejected += 1;
-    if (poll.rejectedFor.size < REASONS_KEPT)
+    if (poll.rejectedFor.size < MAX_REASONS)
       poll.rejectedFor = new Set(poll.rejectedFor).add(path ? `${path}: ${reason}` : reason);
   }
 
   /** The listing has ended without the known content of these leads: what was set aside beside it is the lead now. */
-  async takeHeldBack(poll: OpenPoll): Promise<void> {
-    for (let after = 0; poll.heldBack.size > 0; await turn()) {
-      const rows = this.#sql.setAsideAfter.all(poll.source, poll.id, after);
+  async acceptUndecided(poll: OpenPoll): Promise<void> {
+    for (let after = 0; poll.undecided.size > 0; await turn()) {
+      const rows = this.#sql.rejectedAfter.all(poll.source, poll.id, after);
       const last = rows.at(-1);
       if (!last) return;
       after = last.rejected_id;
-      const first = rows.filter((row) => poll.heldBack.delete(row.first_no));
-      if (first.length > 0) await this.#takeAll(poll, first);
+      const first = rows.filter((row) => poll.undecided.delete(row.first_no));
+      if (first.length > 0) await this.#acceptAll(poll, first);
     }
   }
 
-  async #takeAll(poll: OpenPoll, rows: readonly SetAsideRow[]): Promise<void> {
+  async #acceptAll(poll: OpenPoll, rows: readonly RejectedContentRow[]): Promise<void> {
     const { changed, rejected } = poll;
     try {
       await this.#transactions.write(() => {
@@ -256,7 +256,7 @@ export class Recording {
         this.#owing.load();
         for (const { rejected_id, id } of rows) {
           const lead = this.#sql.lead.get(poll.source, BigInt(id));
-          const content = this.#sql.setAside.get(rejected_id);
+          const content = this.#sql.rejectedContent.get(rejected_id);
           if (!lead || lead.erased_no !== null || !content) continue;
           const facts = factsOf(content.raw);
           this.#change(poll, { id: BigInt(id), ...content, facts }, lead, now.getTime());
@@ -266,7 +266,7 @@ export class Recording {
       });
     } catch (error) {
       Object.assign(poll, { changed, rejected });
-      for (const row of rows) poll.heldBack.add(row.first_no);
+      for (const row of rows) poll.undecided.add(row.first_no);
       throw error;
     }
   }

@@ -69,7 +69,7 @@ const QUESTIONS: Readonly<Record<Question, true>> = {
   toldErasure: true,
   trace: true,
   unfinishedErasures: true,
-  unknown: true,
+  unknownIndexes: true,
   upcoming: true,
   vitals: true,
   unbegunBatches: true,
