@@ -1,4 +1,4 @@
-/** A set of small non-negative integers: one bit each, so that a million take 125 KB. */
+/** A bit set of small non-negative integers: a million take 125 KB. */
 export class IdSet {
   #bits = new Uint8Array(1024);
   #size = 0;
@@ -11,7 +11,7 @@ export class IdSet {
     return ((this.#bits[id >> 3] ?? 0) & (1 << (id & 7))) !== 0;
   }
 
-  /** False when it was there already. */
+  /** Returns false if the set contained the id already. */
   add(id: number): boolean {
     if (this.has(id)) return false;
     const index = id >> 3;
@@ -25,7 +25,7 @@ export class IdSet {
     return true;
   }
 
-  /** False when it was not there. */
+  /** Returns false if the set did not contain the id. */
   delete(id: number): boolean {
     if (!this.has(id)) return false;
     const index = id >> 3;

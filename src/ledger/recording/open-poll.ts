@@ -2,17 +2,25 @@ import type { PollId } from '../contract/status-rows.ts';
 import type { IdSet } from './id-set.ts';
 import type { PollBlocks } from './poll-blocks.ts';
 
-/** What one poll has met so far. */
+/** The state of a poll that is running. */
 export interface OpenPoll {
   readonly id: PollId;
   readonly source: string;
-  /** A lead that is new in this poll and was created before this time was listed before the source's sinks were there. */
+  /**
+   * A new lead counts as listed before the sinks were configured if its client created it before this time, in ms since 1970;
+   * infinite if every new lead does, or none.
+   */
   oldBefore: number;
+  /** The number of leads in the last complete listing. */
   readonly listedBefore: number;
+  /** When the last complete listing was read or confirmed, in ms since 1970; null if there is none. */
   readonly completeBefore: number | null;
-  /** The leads met, by number: tells a repeat within the listing, and which known leads it no longer has. */
+  /** The numbers of the leads seen in this poll: detects repeats within the listing, and leads that are gone. */
   readonly seen: IdSet;
-  /** Leads of which so far only a content was met that is set aside: it is taken at the end, unless the known one comes. */
+  /**
+   * Leads for which this listing so far contains only a content that an earlier poll rejected as a repeat. `finish` accepts that
+   * content if the listing does not contain the known one.
+   */
   readonly undecided: IdSet;
   readonly blocks: PollBlocks;
   rejectedFor: ReadonlySet<string>;

@@ -1,25 +1,26 @@
 import type { ListedBlock } from '../../leads/listed-lead.ts';
 
-/** The leads of the blocks of a listing that was recorded to its end, by the block's hash; leads by their numbers. */
+/** The blocks of the last complete listing. */
 export interface BlockMemory {
+  /** The numbers of a block's leads, by the block's hash. */
   readonly leads: ReadonlyMap<string, Uint32Array>;
-  /** No lead of the listing stood outside of them. */
+  /** Whether these blocks contain every lead of the listing. */
   readonly hasEveryLead: boolean;
 }
 
 /**
- * The blocks of a listing while it is recorded. A block that the last complete listing had holds the very same leads, each
- * with the content that is known: only a poll changes a lead, and this one notes which it has changed. Erasing a lead keeps its id and hash,
- * so what is remembered of its block holds on: listed as before, it needs nothing written. With another content it stands in
- * a block that is not remembered, is met by itself, and kept out there (recording.ts). That holds beside another process too.
+ * The blocks of a listing that a poll is recording. A block of the last complete listing that occurs again contains the same leads with
+ * their known content: only polls change leads, and `#changed` excludes the leads that this poll has changed. An erasure, also one by
+ * another process, keeps a lead's id and hash, so its block stays valid and nothing has to be written. If an erased lead has another
+ * content, its block has another hash, and `Recording` examines and ignores the lead individually.
  */
 export class PollBlocks {
   readonly last: BlockMemory | undefined;
   readonly #leads = new Map<string, Uint32Array>();
-  /** Leads that have got another content in this poll: the last listing's blocks hold an older one of them. */
+  /** Leads whose content changed in this poll: the blocks of the last listing contain their older content. */
   readonly #changed = new Set<number>();
   #hasEveryLead = true;
-  /** Everything that was listed so far stood in the last listing as well. */
+  /** Whether every block so far was in the last listing as well. */
   #isSame = true;
   /** The block that is being recorded. */
   #open: { readonly hash: string | undefined; readonly size: number; readonly leads: number[] } | undefined;
@@ -28,7 +29,7 @@ export class PollBlocks {
     this.last = last;
   }
 
-  /** The leads of a block, by their numbers, when the last listing had it; else its leads are to be met one by one. */
+  /** Begins a block. Returns its leads' numbers if the last listing had this block; otherwise the caller examines each element. */
   begin({ hash, size }: Omit<ListedBlock, 'elements'>): Uint32Array | undefined {
     this.#close();
     const known = hash === undefined ? undefined : this.#unchanged(this.last?.leads.get(hash));
@@ -44,24 +45,24 @@ export class PollBlocks {
     return this.#changed.size > 0 && leads?.some((lead) => this.#changed.has(lead)) ? undefined : leads;
   }
 
-  /** A lead has got another content, so no block of the last listing that holds it can be taken for known. */
+  /** Records that a lead's content changed: no block of the last listing that contains this lead is known any more. */
   changed(lead: number): void {
     this.#changed.add(lead);
   }
 
-  /** A lead was met that has from now on the content with which the block lists it. */
+  /** Adds a lead to the current block: its known content is now the one that the block lists. */
   seen(lead: number): void {
     if (this.#open) this.#open.leads.push(lead);
     else this.#hasEveryLead = false;
   }
 
-  /** What was met of the block is not to be relied on. */
+  /** Discards the current block after a failed transaction: its leads may be incomplete. */
   discardOpenBlock(): void {
     this.#open = undefined;
     this.#hasEveryLead = false;
   }
 
-  /** The listing has ended: what is to be remembered of it, and whether it lists what the last one did. */
+  /** Ends the listing. Returns its blocks, and whether it is the same as the last one. */
   end(): { readonly memory: BlockMemory; readonly isSame: boolean } {
     this.#close();
     const { last } = this;
@@ -73,7 +74,7 @@ export class PollBlocks {
     return { memory: { leads: this.#leads, hasEveryLead: this.#hasEveryLead }, isSame };
   }
 
-  /** A block is remembered when each of its elements is a lead with that content: not where one was set aside. */
+  /** Remembers the current block if each of its elements was recorded as the content of a lead, and none was rejected. */
   #close(): void {
     const block = this.#open;
     this.#open = undefined;

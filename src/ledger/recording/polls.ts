@@ -12,7 +12,7 @@ import { type BlockMemory, PollBlocks } from './poll-blocks.ts';
 import type { Recording } from './recording.ts';
 import { RECORD_PRESENCE } from './recording-sql.ts';
 
-/** How far the service's clock may be behind ours before a new lead could be taken for an old one, in ms. */
+/** How far the service's clock may be behind ours before a new lead could count as an old one, in ms. */
 const MAX_CLOCK_SKEW_MS = 3_600_000;
 
 interface SourceRow {
@@ -23,13 +23,13 @@ interface SourceRow {
   current: number;
 }
 
-/** The polls of each source: one is under way at a time, and what it ends with decides what the next one may skip. */
+/** The polls of each source. A source has one running poll at a time; its result decides what the next one may skip. */
 export class Polls {
   readonly #clock: Clock;
   readonly #transactions: Transactions;
   readonly #recording: Recording;
   readonly #open = new Map<PollId, OpenPoll>();
-  /** Of each source's last listing. */
+  /** The blocks of each source's last complete listing. */
   readonly #blocks = new Map<string, BlockMemory>();
   readonly #sql;
 
@@ -50,7 +50,7 @@ export class Polls {
     return at == null ? undefined : new Date(at);
   }
 
-  /** Keeps where the leads of a source come from. Returns what is kept: another origin once it has leads. */
+  /** Stores the origin of a source, unless the source has leads of another origin. Returns the stored origin. */
   async recordOrigin(source: string, origin: string): Promise<string> {
     const { origin: kept = null, leads = 0 } = this.#sql.origin.get(source) ?? {};
     if (kept === origin || (kept !== null && leads > 0)) return kept;
@@ -61,24 +61,24 @@ export class Polls {
     return origin;
   }
 
-  /** Nothing was ever read from the origin before this one but empty listings: what its poll lists is the first stock. */
+  /** Forgets the listings of the previous origin, which were all empty: the first listing of the new origin contains old leads. */
   #forgetListings(source: string): void {
     this.#sql.forgetListings.run(source);
     for (const poll of this.#open.values())
       if (poll.source === source) poll.oldBefore = Number.POSITIVE_INFINITY;
   }
 
-  /** False when there is no such source. */
+  /** Returns false if there is no such source. */
   async forgetOrigin(source: string): Promise<boolean> {
     return (await this.#transactions.write(() => this.#sql.recordOrigin.run(null, source))).changes > 0;
   }
 
-  /** A source has one poll under way: one that was never finished is forgotten. */
+  /** Starts a poll, and drops an unfinished one of the same source. */
   async start(source: string): Promise<PollId> {
     for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
     const poll = await this.#transactions.write(() => this.#add(source));
     this.#open.set(poll.id, poll);
-    // Until a poll ends well, nothing is known of what stands where.
+    // Unless this poll succeeds, the next one cannot rely on the blocks.
     this.#blocks.delete(source);
     return poll.id;
   }
@@ -106,14 +106,14 @@ export class Polls {
     };
   }
 
-  /** @throws Error when the poll is not under way: its caller has lost count */
+  /** @throws Error if the poll is not running, which is a fault of the caller */
   get(id: PollId): OpenPoll {
     const poll = this.#open.get(id);
-    if (!poll) throw new Error(`poll ${id} is not under way`);
+    if (!poll) throw new Error(`poll ${id} is not running`);
     return poll;
   }
 
-  /** Ends the poll; between the chunks of a long sweep the event loop gets its turn. */
+  /** Finishes a poll. Yields to the event loop between the chunks in which it marks leads as gone. */
   async finish(id: PollId, end: PollEnd): Promise<PollSummary> {
     const poll = this.get(id);
     const { memory, isSame } = poll.blocks.end();
@@ -146,7 +146,7 @@ export class Polls {
     const now = this.#clock.now();
     const kept = mark === undefined ? null : JSON.stringify(mark);
     this.#sql.complete.run(kept, now.getTime(), poll.id, poll.seen.size, poll.rejected, poll.source);
-    // The listing before was in force until now, however long ago it was read.
+    // The previous listing was valid until now, whenever it was read.
     this.#recordSize(poll.source, Math.max(poll.seen.size, poll.listedBefore));
     this.#sql.resolveRejected.run(iso(now), poll.source, poll.id);
   }
@@ -181,7 +181,7 @@ export class Polls {
     );
   }
 
-  /** Notes since when leads are no longer listed. They stay what they are: nothing is removed. */
+  /** Marks the leads that are no longer listed as gone. Removes nothing. */
   async #markUnlisted(poll: OpenPoll): Promise<void> {
     const { source, seen } = poll;
     if (seen.size === this.#sql.source.get(source)?.current) return;
@@ -223,7 +223,7 @@ function prepare(db: Database.Database) {
     recordClock: db.prepare('UPDATE _ledger SET clock_at = max(clock_at, ?)'),
     addSource: db.prepare('INSERT INTO _sources (source) VALUES (?) ON CONFLICT DO NOTHING'),
     failUnfinished: db.prepare(
-      "UPDATE polls SET status = 'failed', finished_at = ?, error = 'leadsync ended while this poll was under way' WHERE source = ? AND status = 'running'",
+      "UPDATE polls SET status = 'failed', finished_at = ?, error = 'leadsync stopped before this poll finished' WHERE source = ? AND status = 'running'",
     ),
     add: db.prepare("INSERT INTO polls (source, started_at, status) VALUES (?, ?, 'running')"),
     close: db.prepare(
@@ -252,8 +252,9 @@ function prepare(db: Database.Database) {
 }
 
 /**
- * Whatever the first poll records is old. Should it break off, the next ones go on with it: of what they add, only what
- * was created well before it began is old. Once a listing was recorded to its end, whatever is new is new.
+ * Returns before which creation time a new lead is old, in ms since 1970. All leads of a source's first poll are old. If it breaks off,
+ * the following polls add to the same first listing: then only leads are old that were created well before the first poll began. After a
+ * complete listing, no new lead is old.
  */
 function oldBefore(row: SourceRow | undefined): number {
   if (row?.complete_at != null) return Number.NEGATIVE_INFINITY;

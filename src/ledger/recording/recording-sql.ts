@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { ContentFacts } from '../../leads/content-facts.ts';
 import type { PollId } from '../contract/status-rows.ts';
 
-/** A lead as it is known, with its current version. */
+/** A known lead, with its current version. */
 export interface LeadRow {
   version_no: number;
   first_no: number;
@@ -12,14 +12,14 @@ export interface LeadRow {
   erased_no: number | null;
 }
 
-/** What was set aside beside the known content of a lead. */
+/** A content of a known lead that was rejected because the listing repeated the lead's id. */
 export interface RejectedContentRow {
   rejected_id: number;
   id: string;
   first_no: number;
 }
 
-/** Notes that a lead is gone since a time in ms, or with null that it came back: source, id, since when, now. */
+/** Records that a lead is gone since a time in ms, or with null that it is listed again. Parameters: source, id, that time, now. */
 export const RECORD_PRESENCE =
   'INSERT OR REPLACE INTO _presence (source, id, last_listed_at, noted_at) VALUES (?, ?, ?, ?)';
 
@@ -49,7 +49,7 @@ export function prepareRecording(db: Database.Database) {
     recordPresence: db.prepare(RECORD_PRESENCE),
     relist: db.prepare('UPDATE _leads SET last_listed_at = NULL WHERE source = ? AND id = ?'),
     count: db.prepare('UPDATE _sources SET leads = leads + ?, current = current + ? WHERE source = ?'),
-    // A row that is reopened takes the next number: whoever reads on from the last number they know meets it again.
+    // A resolved row that is rejected again takes the next number, so that readers who continue from a number find it again.
     reject: db.prepare(
       `INSERT INTO rejected_leads (source, poll_id, last_poll_id, position, lead_id, reason, path, hash, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (source, hash) DO UPDATE SET last_poll_id = excluded.last_poll_id, position = excluded.position, resolved_at = NULL,
@@ -58,7 +58,7 @@ export function prepareRecording(db: Database.Database) {
     isRejected: db.prepare<[string, string], unknown>(
       'SELECT 1 FROM rejected_leads WHERE source = ? AND hash = ? AND resolved_at IS NULL',
     ),
-    // A rejected element that bears a lead's id, and whose fault is the id, is another content of that lead; no other can be taken.
+    // Rejected elements with a known lead's id and `path` = 'id' are repeats: valid leads that can be accepted. Others are invalid.
     rejectedAfter: db.prepare<[string, PollId, number], RejectedContentRow>(
       `SELECT r.rejected_id, CAST(r.lead_id AS TEXT) AS id, l.first_no FROM rejected_leads r
        JOIN _leads l ON l.source = r.source AND l.id = r.lead_id
@@ -75,7 +75,7 @@ export function prepareRecording(db: Database.Database) {
   };
 }
 
-/** What is kept of a content beside its text, in the order of `addVersion`. */
+/** Returns the columns that are derived from a lead's text, in the order of `addVersion`. */
 export function columnsOf({
   serviceSlug,
   createdAtMs,

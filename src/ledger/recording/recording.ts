@@ -17,27 +17,29 @@ import type { Owing } from '../delivering/owing.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { columnsOf, type LeadRow, prepareRecording, type RejectedContentRow } from './recording-sql.ts';
 
-/** So many different reasons for rejected leads are told of a poll. */
+/** Maximum distinct reasons for rejected leads that a poll reports. */
 const MAX_REASONS = 5;
 
-/** What one chunk adds; it becomes true for the poll when it is on disk. */
+/** The changes of one chunk. They are undone in the poll's state if the transaction fails. */
 interface Addition {
-  /** When it was written, which the write lock may have delayed. */
+  /** The time inside the transaction, which may have waited for the write lock, in ms since 1970. */
   now: number;
-  /** Versions of new leads, by number. */
+  /** The version numbers of new leads that were listed before the sinks were configured. */
   readonly old: number[];
+  /** The version numbers of the other new leads. */
   readonly fresh: number[];
-  /** Leads that were first met in this chunk, and those of them that were held back. */
+  /** Leads that this poll first saw in this chunk. */
   readonly seen: number[];
+  /** Leads that became undecided in this chunk. */
   readonly undecided: number[];
-  /** Leads that had been missing from a listing and are back. */
+  /** The number of leads that were gone and are listed again. */
   back: number;
 }
 
-/** A content of a lead, beside the one that is known. */
+/** A new content of a known lead. */
 type Content = Pick<ListedLead, 'id' | 'hash' | 'raw' | 'facts'>;
 
-/** From what stands in a listing to what is seen and owed. */
+/** Records the elements of a listing: stores new and changed leads, and owes them to sinks. */
 export class Recording {
   readonly #clock: Clock;
   readonly #transactions: Transactions;
@@ -51,7 +53,7 @@ export class Recording {
     this.#sql = prepareRecording(db);
   }
 
-  /** True when the last listing had this block: its leads are noted as met. */
+  /** Begins a block. Returns true if the last listing had it; its leads then count as seen. */
   beginBlock(poll: OpenPoll, block: Omit<ListedBlock, 'elements'>): boolean {
     const known = poll.blocks.begin(block);
     for (const lead of known ?? []) {
@@ -61,17 +63,17 @@ export class Recording {
     return known !== undefined;
   }
 
-  /** The places of those that are not listed with the very content that is known; the others are noted as met. */
+  /** Returns the indexes of the elements whose content is not known. The other elements count as seen. */
   unknownIndexes(poll: OpenPoll, elements: readonly Pick<ListedElement, 'id' | 'hash'>[]): number[] {
     return elements.flatMap(({ id, hash }, place) =>
       id !== undefined && this.#known(poll, id, hash) ? [] : [place],
     );
   }
 
-  /** Seen and owed, on disk, when it resolves; after a throw, nothing of these items is. */
+  /** Stores the items and owes them, in one transaction. When it resolves, they are on disk; if it throws, none of them is. */
   async record(poll: OpenPoll, items: readonly ListedItem[]): Promise<RecordCounts> {
     const before = { ...poll };
-    // Looked up before a transaction that writes: a part in which nothing is new must not take the write lock.
+    // Filter before the transaction: a chunk without news must not take the write lock.
     const news = this.#transactions.read(() =>
       items.filter((item) => item.kind === 'rejected' || !this.#known(poll, item.id, item.hash)),
     );
@@ -84,7 +86,7 @@ export class Recording {
     };
   }
 
-  /** Seen and owed are one transaction. What the poll counts and has met goes back with it. */
+  /** Records leads and their deliveries in one transaction. If it fails, restores the poll's counts and sets. */
   async #add(poll: OpenPoll, items: readonly ListedItem[]): Promise<void> {
     const { new: fresh, changed, rejected, rejectedFor } = poll;
     const addition: Addition = { now: 0, old: [], fresh: [], seen: [], undecided: [], back: 0 };
@@ -109,7 +111,7 @@ export class Recording {
     }
   }
 
-  /** True, and noted as met, when the lead is known with this very content and needs nothing written. */
+  /** Whether the lead is known with this content and still listed, so that nothing has to be written. The lead then counts as seen. */
   #known(poll: OpenPoll, id: LeadId, hash: string): boolean {
     const row = this.#sql.lead.get(poll.source, id);
     if (row?.hash !== hash) return false;
@@ -130,7 +132,7 @@ export class Recording {
     else this.#addLead(poll, addition, item);
   }
 
-  /** A lead that is known: with its content again, with another one, or back in the listing. */
+  /** Records a known lead: with the same content, with another one, or listed again after it was gone. */
   #recordKnown(poll: OpenPoll, addition: Addition, lead: ListedLead, row: LeadRow): void {
     if (row.erased_no !== null) this.#recordErased(poll, lead, row);
     else if (row.hash !== lead.hash) {
@@ -150,7 +152,7 @@ export class Recording {
     }
   }
 
-  /** A lead that was erased stays so. Of a new content only the hash is noted, so that it is met as known from then on. */
+  /** Ignores the content of an erased lead. Stores only the hash of a new content, so that the next polls treat it as known. */
   #recordErased(poll: OpenPoll, lead: ListedLead, row: LeadRow): void {
     if (row.hash !== lead.hash && !poll.seen.has(row.first_no)) {
       this.#sql.setHash.run(lead.hash, poll.source, lead.id);
@@ -202,27 +204,27 @@ export class Recording {
     this.#sql.setVersion.run(versionNo, version, hash, poll.source, id);
     this.#owing.updated(versionNo, poll.source, id, now);
     poll.blocks.changed(row.first_no);
-    // The mark tells of a listing that had the lead as it was. Should this poll break off, the next one must read again.
+    // The listing marker belongs to a listing with the old content. If this poll breaks off, the next one must read the whole listing.
     this.#sql.clearMark.run(poll.source);
     poll.changed += 1;
   }
 
-  /** A lead whose text was lost to damage is listed as it was: it is no change. */
+  /** Restores the text of a version that lost it to damage and is listed again unchanged. This is no new version. */
   #restoreText(source: string, { id, hash, raw, facts }: Content, versionNo: number, now: number): void {
     this.#sql.setText.run(raw, ...columnsOf(facts), versionNo);
     this.#sql.setHash.run(hash, source, id);
     this.#owing.textRestored(versionNo, now);
   }
 
-  /** The same content was set aside in the last listing, beside the one that is known. */
+  /** Whether this content is among the rejected leads, because an earlier listing repeated the lead's id with it. */
   #isRejected(poll: OpenPoll, lead: ListedLead): boolean {
     return this.#sql.isRejected.get(poll.source, lead.hash) !== undefined;
   }
 
   #rejectRepeat(poll: OpenPoll, lead: ListedLead): void {
-    // The known one counts, else the first. Taking the last would make a new version of the lead at every poll.
+    // The known content wins, else the first one. If the last one won, every poll would create a new version.
     const reason =
-      'The same id stands in this listing more than once with different content; one of them was taken.';
+      'This id occurs more than once in the listing, with different content; leadsync recorded one of them.';
     this.#reject(poll, { ...lead, kind: 'rejected', reason, path: 'id' });
   }
 
@@ -236,7 +238,7 @@ export class Recording {
       poll.rejectedFor = new Set(poll.rejectedFor).add(path ? `${path}: ${reason}` : reason);
   }
 
-  /** The listing has ended without the known content of these leads: what was set aside beside it is the lead now. */
+  /** Accepts the rejected content of leads whose known content the listing did not contain. Call it at the end of a listing. */
   async acceptUndecided(poll: OpenPoll): Promise<void> {
     for (let after = 0; poll.undecided.size > 0; await turn()) {
       const rows = this.#sql.rejectedAfter.all(poll.source, poll.id, after);
@@ -277,7 +279,7 @@ function isOld({ createdAtMs }: ContentFacts, before: number): boolean {
   return createdAtMs !== null && createdAtMs < before;
 }
 
-/** The top-level fields in which two texts of a lead differ, names only; null where the one before has been emptied since. */
+/** Returns the names of the top-level fields in which two texts of a lead differ; null if the earlier content has been removed. */
 function changedFields(before: string, after: string): string[] | null {
   const [old, now] = [JSON.parse(before), JSON.parse(after)] as [
     Record<string, unknown>,
