@@ -4,12 +4,12 @@ import type { ClaimRequest, ClaimResult } from './contract/claim.ts';
 import type { Ledger } from './contract/ledger.ts';
 import type { BegunAttempt } from './contract/ledger-delivering.ts';
 import type { PollId } from './contract/status-rows.ts';
-import type { Begun } from './delivering/settling.ts';
+import type { BegunBatch } from './delivering/settling.ts';
 
 /** What claiming gave, and those of its batches whose attempts began in the same commit. */
 export interface ClaimedAndBegun {
   readonly claimed: ClaimResult;
-  readonly begun: readonly Begun[];
+  readonly begun: readonly BegunBatch[];
 }
 
 /**

@@ -4,7 +4,7 @@ import type { LedgerControl } from './contract/ledger-control.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import { runInChunks } from './database/run-in-chunks.ts';
 import type { SinkRows } from './database/sink-rows.ts';
-import { ClockSetting, type Moved } from './delivering/clock-setting.ts';
+import { ClockSetting, type MovePosition } from './delivering/clock-setting.ts';
 import { Declaring } from './delivering/declaring.ts';
 import { OperatorActions } from './delivering/operator-actions.ts';
 import type { Owing } from './delivering/owing.ts';
@@ -54,9 +54,9 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
       // Clocks are read to fractions of a millisecond; the ledger stores whole ones.
       const by = Math.round(byMs);
       let moved = 0;
-      let after: Moved | undefined;
+      let after: MovePosition | undefined;
       await runInChunks(async () => {
-        const part = await access.write(() => clockSetting.movePart(by, after));
+        const part = await access.write(() => clockSetting.moveChunk(by, after));
         moved += part.moved;
         after = part.next;
         return after === undefined;
@@ -69,7 +69,7 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
       if (!(await access.read(() => declaring.isOrphan(sink)))) return undefined;
       let skipped = 0;
       await runInChunks(async () => {
-        const some = await access.write(() => declaring.forgetSome(sink));
+        const some = await access.write(() => declaring.forgetChunk(sink));
         skipped += some;
         return some === 0;
       });

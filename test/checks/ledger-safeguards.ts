@@ -62,7 +62,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
     name: 'what this process attempts is not offered again',
     without: 'a process that stood still sends everything under way twice',
     file: 'src/ledger/delivering/claiming.ts',
-    text: '    this.#prolong(sink, request.activeLeases, now);\n',
+    text: '    this.#extendLeases(sink, request.activeLeases, now);\n',
     instead: '',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
@@ -95,8 +95,8 @@ export const ledgerSafeguards: readonly Safeguard[] = [
     name: 'new leads fill their batch while a backlog drains',
     without: 'a backlog that drains into CSV or Parquet files leaves a small file for every few new leads',
     file: 'src/ledger/delivering/claiming.ts',
-    text: 'return divided(withoutUnfilled(newer, request, now), max).slice(0, turns);',
-    instead: 'return divided(newer, max).slice(0, turns);',
+    text: 'return toBatches(withoutPartialBatch(newer, request, now), max).slice(0, turns);',
+    instead: 'return toBatches(newer, max).slice(0, turns);',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {
@@ -120,7 +120,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
     without:
       'a lead that is corrected while an attempt of it is under way is never sent to sinks that do not ask for updates',
     file: 'src/ledger/delivering/settling.ts',
-    text: 'this.#newest.bringUpFailed(',
+    text: 'this.#newest.oweNewestOfFailed(',
     instead: '((..._: unknown[]) => undefined)(',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/simulation'],
   },

@@ -1,13 +1,13 @@
 import type { BatchRef } from '../../leads/delivery.ts';
 import type { BegunAttempt } from '../contract/ledger-delivering.ts';
-import type { Begun } from './settling.ts';
+import type { BegunBatch } from './settling.ts';
 
 /** By lease: what was claimed and begun in one commit, until its attempt asks for it. Never more than is on its way. */
 export class BegunAttempts {
-  readonly #byLease = new Map<number, Begun>();
+  readonly #byLease = new Map<number, BegunBatch>();
 
   /** Keeps what was begun, in place of what the new leases replace. */
-  keep(begun: readonly Begun[], refs: readonly BatchRef[]): void {
+  keep(begun: readonly BegunBatch[], refs: readonly BatchRef[]): void {
     for (const { replaces } of refs) if (replaces !== undefined) this.#byLease.delete(replaces);
     for (const one of begun) this.#byLease.set(one.lease, one);
   }
@@ -21,7 +21,7 @@ export class BegunAttempts {
   }
 
   /** What no attempt has asked for; nothing is kept from here on. */
-  takeAll(): Begun[] {
+  takeAll(): BegunBatch[] {
     const unused = [...this.#byLease.values()];
     this.#byLease.clear();
     return unused;

@@ -27,7 +27,7 @@ export interface ProbeSql {
 }
 
 /** The delivery `d` was refused, before a retry or since, or tells of an erased lead, which not every destination knows. */
-const TELLS_LITTLE = "(d.refused_at IS NOT NULL OR d.retried_at IS NOT NULL OR d.event = 'erased')";
+const INCONCLUSIVE = "(d.refused_at IS NOT NULL OR d.retried_at IS NOT NULL OR d.event = 'erased')";
 
 /**
  * The statements of `Claiming`. `+?` in place of `?`: SQLite looks at the value behind a plain one to choose its plan, and so
@@ -58,11 +58,11 @@ export function prepareClaiming(db: Database.Database) {
        WHERE ${UNBLOCKED} LIMIT +?`,
     ),
     probes: {
-      telling: {
-        due: due(`AND NOT ${TELLS_LITTLE}`),
+      conclusive: {
+        due: due(`AND NOT ${INCONCLUSIVE}`),
         expired: expired(
           'leased_until, batch_no',
-          `AND NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no AND ${TELLS_LITTLE})`,
+          `AND NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no AND ${INCONCLUSIVE})`,
         ),
       },
       any: { due: anyDue, expired: expired('leased_until, batch_no') },
@@ -93,14 +93,14 @@ export function prepareClaiming(db: Database.Database) {
     renew: db.prepare(
       'UPDATE _batches SET lease = ?, leased_until = ?, holder = ?, lost = ? WHERE batch_no = ?',
     ),
-    prolong: db.prepare<[number, number, number, string]>(
+    extend: db.prepare<[number, number, number, string]>(
       `UPDATE _batches SET leased_until = ? WHERE sink_no = +? AND leased_until <= +? AND holder IS NOT NULL
        AND lease IN (SELECT value FROM json_each(?))`,
     ),
     moveLeases: db.prepare(
       'UPDATE _batches SET leased_until = leased_until + ? WHERE leased_until > ? AND lease <> 0 AND holder IS NOT NULL',
     ),
-    putOff: db.prepare('UPDATE _deliveries SET reason = ?, next_attempt_at = ? WHERE batch_no = ?'),
+    delay: db.prepare('UPDATE _deliveries SET reason = ?, next_attempt_at = ? WHERE batch_no = ?'),
     markUnsure: db.prepare<[number, number]>(MARK_UNSURE),
     assign: db.prepare('UPDATE _deliveries SET batch_no = ? WHERE delivery_no = ?'),
     assignAll: db.prepare(

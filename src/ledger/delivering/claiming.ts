@@ -15,7 +15,7 @@ const NEWEST_EVERY = 4;
 /** A lead is newer than the backlog when it is due so much later than the oldest of it, in ms. */
 const NEWER_BY_MS = 1_000;
 /** Bounds the search for them: so many may each wait for an older content of their lead. */
-const BLOCKED_AT_MOST = 100;
+const MAX_BLOCKED = 100;
 /** A batch is closed when its leads' texts are this long together: all of them are in memory while it is attempted. */
 const BATCH_BYTES = 32_000_000;
 
@@ -63,7 +63,7 @@ export class Claiming {
     if (!sink?.active) return { refs: [], nextAt: undefined };
     const now = this.#clock.now().getTime();
     this.#followClock(now);
-    this.#prolong(sink, request.activeLeases, now);
+    this.#extendLeases(sink, request.activeLeases, now);
     const { health } = sink;
     if (health.pausedSince) return { refs: [], nextAt: undefined, health };
     const lease = { holder, until: now + (request.beginForMs ?? request.leaseMs) };
@@ -83,10 +83,10 @@ export class Claiming {
     if (stepMs >= CLOCK_STEP_MS) this.#sql.moveLeases.run(stepMs, now - stepMs);
   }
 
-  #prolong({ sinkNo }: SinkRow, activeLeases: ActiveLeases | undefined, now: number): void {
+  #extendLeases({ sinkNo }: SinkRow, activeLeases: ActiveLeases | undefined, now: number): void {
     if (!activeLeases || activeLeases.leases.length === 0) return;
     const { leases, leaseMs } = activeLeases;
-    this.#sql.prolong.run(now + leaseMs, sinkNo, now, JSON.stringify(leases));
+    this.#sql.extend.run(now + leaseMs, sinkNo, now, JSON.stringify(leases));
   }
 
   /**
@@ -96,8 +96,8 @@ export class Claiming {
   #probe(sink: SinkRow, lease: Lease, now: number): BatchRef[] {
     const early = now < (sink.health.probeAt?.getTime() ?? now);
     if (early || this.#inFlight(sink, now) > 0) return [];
-    const { telling, any } = this.#sql.probes;
-    const refs = this.#probeBy(telling, sink, lease, now);
+    const { conclusive, any } = this.#sql.probes;
+    const refs = this.#probeBy(conclusive, sink, lease, now);
     return refs.length > 0 ? refs : this.#probeBy(any, sink, lease, now);
   }
 
@@ -112,7 +112,7 @@ export class Claiming {
   }
 
   #due(sink: SinkRow, request: ClaimRequest, lease: Lease, now: number): BatchRef[] {
-    const room = roomIn(sink, request) - this.#inFlight(sink, now);
+    const room = capacityOf(sink, request) - this.#inFlight(sink, now);
     if (room <= 0) return [];
     // Those that were probes wait less long than what was never tried since; that must not put them behind it.
     const expired = this.#sql.oldest.all(sink.sinkNo, now, room);
@@ -125,7 +125,7 @@ export class Claiming {
     const taken = new Set(newest.flat().map((row) => row.delivery_no));
     const renewed = this.#renew(sink, expired.slice(0, room - newest.length), lease, now);
     const left = due.slice(0, most).filter((row) => !taken.has(row.delivery_no));
-    const oldest = divided(withoutUnfilled(left, request, now), request.max);
+    const oldest = toBatches(withoutPartialBatch(left, request, now), request.max);
     const made = [...newest, ...oldest].slice(0, room - renewed.length);
     return [...renewed, ...this.#makeBatches(sink, made, lease, now)];
   }
@@ -149,9 +149,9 @@ export class Claiming {
     const turns = Math.floor((before + places) / every);
     if (turns === 0) return [];
     const most = turns * max;
-    const rows = this.#sql.newest.all(sinkNo, now, most + BLOCKED_AT_MOST, most);
+    const rows = this.#sql.newest.all(sinkNo, now, most + MAX_BLOCKED, most);
     const newer = rows.filter((row) => row.next_attempt_at - since >= NEWER_BY_MS);
-    return divided(withoutUnfilled(newer, request, now), max).slice(0, turns);
+    return toBatches(withoutPartialBatch(newer, request, now), max).slice(0, turns);
   }
 
   #makeBatches(
@@ -184,7 +184,7 @@ export class Claiming {
     for (const row of expired) {
       const lost = row.holder === null ? row.lost : row.lost + 1;
       if (row.holder !== null) this.#sql.markUnsure.run(now, row.batch_no);
-      const delayMs = row.holder !== null ? this.#suspect(sink, row, lost, now) : 0;
+      const delayMs = row.holder !== null ? this.#splitOrDelay(sink, row, lost, now) : 0;
       // What is put off is not on its way: without a lease it takes nobody's place and is not offered meanwhile.
       const lease = delayMs > 0 ? 0 : this.#newLease();
       if (lease === 0) this.#sql.renew.run(0, now + delayMs, null, lost, row.batch_no);
@@ -196,7 +196,7 @@ export class Claiming {
   }
 
   /** Acts on a batch whose attempts start and never end: halves it; puts one lead alone off, and says why. Gives for how long, in ms. */
-  #suspect(sink: SinkRow, row: BatchRow, lost: number, now: number): number {
+  #splitOrDelay(sink: SinkRow, row: BatchRow, lost: number, now: number): number {
     if (lost < LOST_BEFORE_SPLIT) return 0;
     const deliveries = this.#sql.inBatch.all(row.batch_no);
     if (deliveries.length > 1) {
@@ -208,7 +208,7 @@ export class Claiming {
     if (lost < LOST_BEFORE_DELAY) return 0;
     const delayMs = Math.min(60_000 * 2 ** (lost - LOST_BEFORE_DELAY), HOUR_MS);
     const reason = `Its last ${lost} attempts began and never ended: leadsync was killed, or died, in each.`;
-    this.#sql.putOff.run(reason, now + delayMs, row.batch_no);
+    this.#sql.delay.run(reason, now + delayMs, row.batch_no);
     return delayMs;
   }
 
@@ -243,7 +243,7 @@ export class Claiming {
     const { heldSince, probeAt } = sink.health;
     if (heldSince && probeAt && probeAt.getTime() > now) return probeAt.getTime();
     const leaseEnd = this.#sql.nextLeaseEnd.get(sink.sinkNo, now) ?? undefined;
-    const room = roomIn(sink, request) - this.#inFlight(sink, now);
+    const room = capacityOf(sink, request) - this.#inFlight(sink, now);
     if (room <= 0) return leaseEnd;
     return earliest(leaseEnd, this.#sql.nextDue.get(heldSince ? 0 : request.waitMs, sink.sinkNo));
   }
@@ -255,12 +255,12 @@ export class Claiming {
 }
 
 /** How many batches of a sink may be on their way: one while it is held, few while it recovers. */
-function roomIn({ health }: SinkRow, { window }: ClaimRequest): number {
+function capacityOf({ health }: SinkRow, { window }: ClaimRequest): number {
   return health.heldSince ? 1 : Math.min(window, health.places ?? window);
 }
 
 /** Leaves out the last deliveries, which do not fill a batch, as long as all of them may wait. */
-function withoutUnfilled(
+function withoutPartialBatch(
   due: readonly DueRow[],
   { max, waitMs }: ClaimRequest,
   now: number,
@@ -271,7 +271,7 @@ function withoutUnfilled(
 }
 
 /** In batches of at most `max` deliveries and `BATCH_BYTES`, in order; a lead that is longer alone is a batch alone. */
-function divided(due: readonly DueRow[], max: number): DueRow[][] {
+function toBatches(due: readonly DueRow[], max: number): DueRow[][] {
   const batches: DueRow[][] = [];
   let bytes = 0;
   for (const row of due) {

@@ -3,19 +3,19 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 
 /** How many deliveries are moved in one transaction. */
-const MOVED_AT_ONCE = 2_000;
+const MOVE_CHUNK = 2_000;
 
 /** How far the deliveries of all sinks were moved: up to the one that was due at this time, by the old clock. */
-export interface Moved {
+export interface MovePosition {
   readonly sinkNo: number;
   readonly dueAt: number;
   readonly deliveryNo: number;
 }
 
 /** What a part has moved, and where the next one begins; undefined when none is left. */
-interface MovedPart {
+interface MovedChunk {
   readonly moved: number;
-  readonly next: Moved | undefined;
+  readonly next: MovePosition | undefined;
 }
 
 interface LaterRow {
@@ -44,17 +44,17 @@ export class ClockSetting {
   }
 
   /** Moves some of the deliveries that are due later and belong to no batch. */
-  movePart(byMs: number, after: Moved | undefined): MovedPart {
+  moveChunk(byMs: number, after: MovePosition | undefined): MovedChunk {
     const now = this.#clock.now().getTime();
     let moved = 0;
     for (const { sinkNo } of this.#rows.all()) {
       if (after && sinkNo < after.sinkNo) continue;
       const from = after?.sinkNo === sinkNo ? after : { dueAt: now, deliveryNo: Number.MAX_SAFE_INTEGER };
-      const later = this.#sql.later.all(sinkNo, from.dueAt, from.deliveryNo, MOVED_AT_ONCE - moved);
+      const later = this.#sql.later.all(sinkNo, from.dueAt, from.deliveryNo, MOVE_CHUNK - moved);
       this.#sql.move.run(now, byMs, JSON.stringify(later.map((row) => row.delivery_no)));
       moved += later.length;
       const last = later.at(-1);
-      if (last && moved === MOVED_AT_ONCE)
+      if (last && moved === MOVE_CHUNK)
         return { moved, next: { sinkNo, dueAt: last.next_attempt_at, deliveryNo: last.delivery_no } };
     }
     return { moved, next: undefined };
@@ -78,7 +78,7 @@ export class ClockSetting {
       });
     // Last, and with the leases: from here on nobody moves anything for this step of the clock again.
     this.#sql.setClockAt.run(now);
-    this.#sql.noteStep.run(now + byMs, now);
+    this.#sql.recordStep.run(now + byMs, now);
     return moved;
   }
 }
@@ -88,7 +88,7 @@ function prepare(db: Database.Database) {
   return {
     clockAt: db.prepare<[], number>('SELECT clock_at FROM _ledger').pluck(),
     setClockAt: db.prepare('UPDATE _ledger SET clock_at = ?'),
-    noteStep: db.prepare('INSERT INTO _clock_set_back (from_at, to_at) VALUES (?, ?)'),
+    recordStep: db.prepare('INSERT INTO _clock_set_back (from_at, to_at) VALUES (?, ?)'),
     // In order of the index. What was moved stands before what follows, so it is not met again.
     later: db.prepare<[number, number, number, number], LaterRow>(
       `SELECT delivery_no, next_attempt_at FROM _deliveries WHERE sink_no = ? AND state = 'pending' AND batch_no IS NULL

@@ -5,7 +5,7 @@ import type { SinkRows } from '../database/sink-rows.ts';
 import { LEAVES_ITS_BATCH } from '../privacy/erasing.ts';
 
 const FORGOTTEN = 'its sink was removed from the configuration, and forgotten';
-const FORGOTTEN_AT_ONCE = 500;
+const FORGET_CHUNK = 500;
 
 /** What the configuration says there is, and what of it was there before. Runs inside its caller's transaction. */
 export class Declaring {
@@ -73,10 +73,10 @@ export class Declaring {
   }
 
   /** Skips the next part of what an orphan is owed. Gives how many; 0 when nothing is left. */
-  forgetSome(name: string): number {
+  forgetChunk(name: string): number {
     const sink = this.#rows.get(name);
     if (!sink || sink.active) return 0;
-    const some = this.#sql.owed.all(sink.sinkNo, FORGOTTEN_AT_ONCE);
+    const some = this.#sql.owed.all(sink.sinkNo, FORGET_CHUNK);
     this.#sql.skip.run(FORGOTTEN, this.#clock.now().getTime(), JSON.stringify(some));
     this.#sql.endBatches.run(sink.sinkNo);
     this.#rows.count(name, 'pending', -some.length);

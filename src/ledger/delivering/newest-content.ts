@@ -5,7 +5,7 @@ import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 
-const GAVE_WAY = 'a newer delivery of the same lead has taken its place';
+const REPLACED = 'a newer delivery of the same lead has taken its place';
 /** Greater than the number of any version. */
 const ANY_VERSION = Number.MAX_SAFE_INTEGER;
 
@@ -35,7 +35,7 @@ interface Replaceable {
   untouched: 0 | 1;
 }
 
-interface Wanted {
+interface ReplaceableParameters {
   readonly source: string;
   readonly id: LeadId;
   readonly sink: number;
@@ -70,7 +70,7 @@ export class NewestContent {
    * name and its content until it is settled. Returns the delivery that is owed anew, if any. `beginning` is the batch whose attempt
    * is about to begin, from which deliveries may be taken as well.
    */
-  bringUp(sink: SinkRow, newest: NewestVersion, now: number, beginning?: number): number | undefined {
+  oweNewest(sink: SinkRow, newest: NewestVersion, now: number, beginning?: number): number | undefined {
     const { versionNo, source, id } = newest;
     const asks = sink.events.includes('updated');
     const last = this.last(sink, source, id);
@@ -90,10 +90,10 @@ export class NewestContent {
   }
 
   /** Brings up what a failed attempt of these deliveries has left: pending to be tried again, or dead. */
-  bringUpFailed(sink: SinkRow, deliveries: readonly number[], now: number): void {
+  oweNewestOfFailed(sink: SinkRow, deliveries: readonly number[], now: number): void {
     if (deliveries.length === 0) return;
     for (const { versionNo, source, id } of this.#sql.outdated.all(JSON.stringify(deliveries)))
-      this.bringUp(sink, { versionNo, source, id: BigInt(id) }, now);
+      this.oweNewest(sink, { versionNo, source, id: BigInt(id) }, now);
   }
 
   /** Takes out what failed before and waits for its next attempt, unless it waits in a batch that has to stay as it is. */
@@ -111,7 +111,7 @@ export class NewestContent {
   }
 
   #giveWay(sink: SinkRow, { delivery_no, batch_no }: Replaceable, now: number, beginning?: number): void {
-    this.#sql.giveWay.run(GAVE_WAY, now, delivery_no);
+    this.#sql.giveWay.run(REPLACED, now, delivery_no);
     if (batch_no !== null && batch_no !== beginning) this.#sql.endEmpty.run(batch_no, batch_no);
     this.#rows.count(sink.name, 'pending', -1);
     this.#rows.count(sink.name, 'skipped', 1);
@@ -147,7 +147,7 @@ function prepare(db: Database.Database) {
       `SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
        WHERE v.source = +? AND v.id = +? AND d.sink_no = +? ORDER BY d.delivery_no DESC LIMIT 1`,
     ),
-    replaceable: db.prepare<[Wanted], Replaceable>(
+    replaceable: db.prepare<[ReplaceableParameters], Replaceable>(
       `SELECT o.delivery_no, o.replay, o.event, o.batch_no, o.first_attempt_at IS NULL AND o.unsure_at IS NULL AS untouched
        FROM _versions v CROSS JOIN _deliveries o ON o.version_no = v.version_no LEFT JOIN _batches b ON b.batch_no = o.batch_no
        WHERE v.source = +:source AND v.id = +:id AND v.version_no < +:before

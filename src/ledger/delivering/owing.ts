@@ -2,12 +2,18 @@ import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import { LOST_TEXT } from './lost-text.ts';
 import { NewestContent } from './newest-content.ts';
 
 const LISTED_BEFORE =
   'listed before leadsync brought leads of this source to this sink, and its backfill is off';
 const BACKFILL_CHUNK = 300;
+
+/**
+ * Why a delivery is dead whose lead lost its text to damage. When the source lists the lead with the same content, the delivery is
+ * pending again.
+ */
+export const LOST_TEXT =
+  'the text of this lead was lost when the ledger was damaged; it goes out when the source lists the lead again';
 
 interface CurrentVersion {
   version_no: number;
@@ -85,7 +91,7 @@ export class Owing {
 
   /** A lead has another content: every sink is owed it that asks for changes, or has not got the lead yet. */
   updated(versionNo: number, source: string, id: LeadId, now: number): void {
-    for (const sink of this.#sinks) this.newest.bringUp(sink, { versionNo, source, id }, now);
+    for (const sink of this.#sinks) this.newest.oweNewest(sink, { versionNo, source, id }, now);
   }
 
   /** Owes again what waited for the text of this version, which was lost to damage. */
@@ -127,7 +133,7 @@ export class Owing {
       const event = last ? 'updated' : 'created';
       // What the sink did not get before it went is owed to it whether or not it asks for changes, or for a backfill.
       if (last?.state === 'pending' || last?.state === 'dead')
-        owed += this.newest.bringUp(sink, newest, now) === undefined ? 0 : 1;
+        owed += this.newest.oweNewest(sink, newest, now) === undefined ? 0 : 1;
       else if (!sink.events.includes(event)) continue;
       else if (sink.backfill)
         owed += this.newest.oweBehind(sink, newest, { event, replay: 0 }, now) === undefined ? 0 : 1;

@@ -8,8 +8,8 @@ import { type Period, periodOf } from '../queries/period.ts';
 import type { Owing } from './owing.ts';
 
 /** A step owes so many leads at most, and looks at so many versions: together a few ms of everybody's time. */
-const OWED_AT_ONCE = 300;
-const LOOKED_AT_ONCE = 3_000;
+const MAX_OWED_PER_STEP = 300;
+const MAX_READ_PER_STEP = 3_000;
 /** A replay that nobody has gone on with for so long belongs to a process that was killed, in ms. */
 const ABANDONED_MS = 10_000;
 
@@ -69,11 +69,11 @@ export class Replaying {
     const replay = this.#sql.get.get(replayNo);
     const sink = replay && this.#rows.get(replay.sink);
     if (!sink || replay.through >= replay.bound) return { owed: replay?.owed ?? 0, done: true };
-    const to = Math.min(replay.through + LOOKED_AT_ONCE, replay.bound);
+    const to = Math.min(replay.through + MAX_READ_PER_STEP, replay.bound);
     const { source, since, until, bound, through: after } = replay;
-    const found = this.#sql.between.all({ after, to, bound, source, since, until, limit: OWED_AT_ONCE });
+    const found = this.#sql.between.all({ after, to, bound, source, since, until, limit: MAX_OWED_PER_STEP });
     const owed = replay.owed + this.#owe(sink, found, replay.asked_at);
-    const through = found.length < OWED_AT_ONCE ? to : (found.at(-1)?.at ?? to);
+    const through = found.length < MAX_OWED_PER_STEP ? to : (found.at(-1)?.at ?? to);
     this.#sql.progress.run(through, owed, this.#clock.now().getTime(), replayNo);
     return { owed, done: through >= bound };
   }
@@ -93,7 +93,7 @@ export class Replaying {
 }
 
 /** A lead whose content is there is meant by when it was first seen, and by when its content changed: both are missing in a sink that lost that time. */
-const MEANT = `${HAS_CONTENT} AND (:source IS NULL OR v.source = :source)
+const MATCHES = `${HAS_CONTENT} AND (:source IS NULL OR v.source = :source)
   AND (v.first_seen_at >= :since AND v.first_seen_at < :until OR v.valid_from >= :since AND v.valid_from < :until)`;
 
 type Choice = Period & { source: string | null };
@@ -103,7 +103,7 @@ function prepare(db: Database.Database) {
     ofLead: db.prepare<[Choice & { lead: LeadId }], CurrentLead>(
       `SELECT 0 AS at, l.version_no, l.source, CAST(l.id AS TEXT) AS id FROM _sources s
        CROSS JOIN _leads l ON l.source = s.source AND l.id = :lead CROSS JOIN _versions v ON v.version_no = l.version_no
-       WHERE ${MEANT}`,
+       WHERE ${MATCHES}`,
     ),
     ask: db.prepare<[Choice & { sink: number; now: number }]>(
       `INSERT INTO _replays (sink_no, asked_at, touched_at, source, since, until, bound)
@@ -118,7 +118,7 @@ function prepare(db: Database.Database) {
        JOIN _leads l ON l.source = v.source AND l.id = v.id
        WHERE v.version_no > :after AND v.version_no <= :to AND (l.version_no = v.version_no OR l.version_no > :bound
          AND v.version_no = (SELECT max(o.version_no) FROM _versions o WHERE o.source = v.source AND o.id = v.id AND o.version_no <= :bound))
-       AND ${MEANT}
+       AND ${MATCHES}
        ORDER BY v.version_no LIMIT :limit`,
     ),
     progress: db.prepare<[number, number, number, number]>(

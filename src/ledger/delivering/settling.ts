@@ -13,7 +13,7 @@ import { Results } from './results.ts';
 import { type BegunRow, type DeliveryRow, prepareSettling } from './settling-sql.ts';
 
 /** A batch whose attempt has begun and was not asked for yet. */
-export interface Begun {
+export interface BegunBatch {
   readonly batch: Batch;
   readonly lease: number;
   readonly until: number;
@@ -48,7 +48,7 @@ export class Settling {
   }
 
   /** A batch whose attempt began when it was claimed. */
-  begun(ref: BatchRef): Begun | undefined {
+  begun(ref: BatchRef): BegunBatch | undefined {
     const batchNo = batchNumber(ref.batch);
     const { created_at, leased_until } = this.#sql.begun.get(batchNo, ref.lease) as BegunRow;
     const batch = this.#load(ref, batchNo, created_at);
@@ -96,7 +96,7 @@ export class Settling {
     const now = this.#clock.now().getTime();
     for (const { newest, source, id } of outdated) {
       const version = { versionNo: newest as number, source, id: BigInt(id) };
-      const owed = this.#newest.bringUp(sink, version, now, batchNo);
+      const owed = this.#newest.oweNewest(sink, version, now, batchNo);
       if (owed !== undefined) this.#sql.join.run(batchNo, owed);
     }
     return this.#sql.load.all(batchNo);
@@ -158,7 +158,7 @@ export class Settling {
     this.#rows.setHealth(sink.name, judgement.health);
     this.#count(sink.name, judgement.verdicts);
     const failed = results.filter(({ verdict }) => verdict.state !== 'delivered');
-    this.#newest.bringUpFailed(
+    this.#newest.oweNewestOfFailed(
       sink,
       failed.map(({ deliveryNo }) => deliveryNo),
       now.getTime(),

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { RetainedKind } from '../../leads/retention.ts';
 
 /** So many rows are looked at in one part. */
-const LOOKED_AT_ONCE = 500;
+const MAX_READ_PER_STEP = 500;
 
 /** Of the lead with the row `l`: its current content has not been removed. What has no content can be sent to nobody. */
 export const HAS_CONTENT = `(SELECT c.raw <> json_object('id', c.id) FROM _versions c WHERE c.version_no = l.version_no)`;
@@ -34,7 +34,7 @@ export class Retaining {
   /** Only reads. */
   look(kind: RetainedKind, before: Date, after: number): Look {
     const { end, old } = this.#sql[kind];
-    const last = end.get(after, LOOKED_AT_ONCE) ?? undefined;
+    const last = end.get(after, MAX_READ_PER_STEP) ?? undefined;
     if (last === undefined) return { next: undefined, rows: [] };
     const rows = old.all({ after, end: last, before: before.getTime(), time: before.toISOString() });
     return { next: last, rows };

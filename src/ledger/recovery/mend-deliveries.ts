@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { LOST_TEXT } from '../delivering/lost-text.ts';
+import { LOST_TEXT } from '../delivering/owing.ts';
 import { ERASED } from '../privacy/erasing.ts';
 import type { CopiedTable } from './copy-tables.ts';
 import type { Witness } from './witnesses.ts';

@@ -49,7 +49,7 @@ export function oweAgain(db: Database.Database, now: number, updates: boolean): 
       if (has_older === 1 && !updates) continue;
       const delivery =
         has_older === 1 || !events.includes('created')
-          ? newest.bringUp(sink, version, now)
+          ? newest.oweNewest(sink, version, now)
           : newest.oweBehind(sink, version, { event: 'created', replay: 0 }, now);
       if (delivery === undefined) continue;
       unsure.run(now, delivery);

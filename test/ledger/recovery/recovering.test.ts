@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { brokenRules } from '../../../src/ledger/database/ledger-rules.ts';
-import { LOST_TEXT } from '../../../src/ledger/delivering/lost-text.ts';
+import { LOST_TEXT } from '../../../src/ledger/delivering/owing.ts';
 import { buildRecovered, type Recovered } from '../../../src/ledger/recovery/build.ts';
 import { SETTLED } from '../../../src/ledger/recovery/mend-deliveries.ts';
 import { Chance } from '../../simulation/chance.ts';
