@@ -2,17 +2,17 @@ import type { BatchRef } from '../../leads/delivery.ts';
 import type { BegunAttempt } from '../contract/ledger-delivering.ts';
 import type { BegunBatch } from './settling.ts';
 
-/** By lease: what was claimed and begun in one commit, until its attempt asks for it. Never more than is on its way. */
+/** Batches that were claimed and begun in one commit, by lease, until their attempts take them. Never more than are in flight. */
 export class BegunAttempts {
   readonly #byLease = new Map<number, BegunBatch>();
 
-  /** Keeps what was begun, in place of what the new leases replace. */
+  /** Adds begun batches, and drops those whose leases `refs` replace. */
   keep(begun: readonly BegunBatch[], refs: readonly BatchRef[]): void {
     for (const { replaces } of refs) if (replaces !== undefined) this.#byLease.delete(replaces);
     for (const one of begun) this.#byLease.set(one.lease, one);
   }
 
-  /** The batch of a lease that was begun and lasts, once. */
+  /** Removes and returns the batch of a lease; undefined if there is none or its lease has expired. */
   take(ref: BatchRef, nowMs: number): BegunAttempt | undefined {
     const begun = this.#byLease.get(ref.lease);
     this.#byLease.delete(ref.lease);
@@ -20,7 +20,7 @@ export class BegunAttempts {
     return { batch: begun.batch, leasedUntil: new Date(begun.until) };
   }
 
-  /** What no attempt has asked for; nothing is kept from here on. */
+  /** Removes and returns all batches that no attempt has taken. */
   takeAll(): BegunBatch[] {
     const unused = [...this.#byLease.values()];
     this.#byLease.clear();

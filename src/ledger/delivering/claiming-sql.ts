@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { MARK_UNSURE } from '../privacy/erasing.ts';
 import { UNBLOCKED } from './order-sql.ts';
 
-/** A batch whose lease has ended. */
+/** A batch whose lease has expired. */
 export interface BatchRow {
   batch_no: number;
   created_at: number;
@@ -12,7 +12,7 @@ export interface BatchRow {
   lost: number;
 }
 
-/** A delivery that is due, with the length of its lead's text. */
+/** A delivery that is due, with the length of its lead's text in bytes. */
 export interface DueRow {
   delivery_no: number;
   owed_at: number;
@@ -20,18 +20,21 @@ export interface DueRow {
   bytes: number;
 }
 
-/** Where the next probe of a held sink is found. */
+/** The statements that find the next probe of a held sink. */
 export interface ProbeSql {
   readonly due: Database.Statement<[number, number, number], DueRow>;
   readonly expired: Database.Statement<[number, number, number], BatchRow>;
 }
 
-/** The delivery `d` was refused, before a retry or since, or tells of an erased lead, which not every destination knows. */
+/**
+ * The delivery `d` makes a poor probe: it was refused before, or it is of the event `erased`, which a destination may refuse because it
+ * does not know the lead.
+ */
 const INCONCLUSIVE = "(d.refused_at IS NOT NULL OR d.retried_at IS NOT NULL OR d.event = 'erased')";
 
 /**
- * The statements of `Claiming`. `+?` in place of `?`: SQLite looks at the value behind a plain one to choose its plan, and so
- * compiles the statement anew at every run, which takes ten times as long as the run itself.
+ * Prepares the statements of `Claiming`. They bind `+?` instead of `?`: for a plain parameter SQLite chooses its plan by the value and
+ * recompiles the statement at every run, which takes ten times as long as the run itself.
  */
 export function prepareClaiming(db: Database.Database) {
   const expired = (order: string, also = '') =>
@@ -49,7 +52,7 @@ export function prepareClaiming(db: Database.Database) {
   const anyDue = due();
   return {
     due: anyDue,
-    // Without an order of its own: the rows come as the inner select gives them, and no more of them are read than are wanted.
+    // The outer select has no ORDER BY: it keeps the order of the inner one and stops at its own limit.
     newest: db.prepare<[number, number, number, number], DueRow>(
       `SELECT delivery_no, owed_at, next_attempt_at, (SELECT octet_length(raw) FROM _versions v WHERE v.version_no = d.version_no) AS bytes
        FROM (SELECT delivery_no, owed_at, next_attempt_at, version_no, after_no, sink_no FROM _deliveries

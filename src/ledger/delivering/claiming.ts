@@ -5,48 +5,48 @@ import type { ActiveLeases, ClaimRequest, ClaimResult } from '../contract/claim.
 import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { type BatchRow, type DueRow, type ProbeSql, prepareClaiming } from './claiming-sql.ts';
 
-/** So often may an attempt of a batch start and never end before the batch is split, to find the lead that does it. */
+/** Lost attempts after which a batch is split, to find the lead that makes the process die. */
 const LOST_BEFORE_SPLIT = 3;
-/** And so often, for one lead alone, before the next attempt is put off: a minute, two, four, up to an hour. */
+/** Lost attempts after which a batch of one lead is delayed: a minute, two, four, up to an hour. */
 const LOST_BEFORE_DELAY = 5;
 const HOUR_MS = 3_600_000;
-/** While a backlog drains, every so many places the newest lead takes one; in a window of fewer places they take turns. */
+/** While a backlog drains, one in this many batches carries the newest leads; in a smaller window, more often, up to every second one. */
 const NEWEST_EVERY = 4;
-/** A lead is newer than the backlog when it is due so much later than the oldest of it, in ms. */
+/** A lead is newer than the backlog if it became due this much later than the oldest one, in ms. */
 const NEWER_BY_MS = 1_000;
-/** Bounds the search for them: so many may each wait for an older content of their lead. */
+/** Maximum deliveries to skip in the search for the newest leads because they wait for an older content of their lead. */
 const MAX_BLOCKED = 100;
-/** A batch is closed when its leads' texts are this long together: all of them are in memory while it is attempted. */
+/** Maximum length of the leads' texts in a batch, in bytes: all of them are in memory while it is attempted. */
 const BATCH_BYTES = 32_000_000;
 
-/** Less than this is a clock being kept in time, in ms. */
+/** A smaller step of the wall clock is normal clock synchronisation, in ms. */
 const CLOCK_STEP_MS = 2_000;
 
-/** Until when a batch is leased, and who has begun its attempt; null: nobody yet. */
+/** Until when a batch is leased, in ms since 1970, and which process has begun its attempt; null if none has. */
 interface Lease {
   until: number;
   holder: string | null;
 }
 
-/** A batch's public id. */
+/** Returns a batch's public id. */
 function batchId(batchNo: number): string {
   return `b${batchNo.toString(36)}`;
 }
 
-/** The number behind a batch's public id; NaN for what is none. */
+/** Returns the number in a batch's public id; NaN if the text is no such id. */
 export function batchNumber(id: string): number {
   return /^b[0-9a-z]+$/.test(id) ? Number.parseInt(id.slice(1), 36) : Number.NaN;
 }
 
-/** From what is owed to batches on their way. Runs inside its caller's transaction. */
+/** Leases due deliveries as batches. Runs inside its caller's transaction. */
 export class Claiming {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #rows: SinkRows;
   readonly #sql;
-  /** Places that each sink gave away while it had a backlog: they say whose turn it is. */
+  /** By sink: the batches claimed from a backlog since the last turn of the newest leads. */
   readonly #turns = new Map<number, number>();
-  /** How far the wall clock was ahead of the time that passes when something was last claimed, in ms. */
+  /** The wall clock minus the monotonic clock at the last claim, in ms. */
   #aheadMs: number;
 
   constructor(db: Database.Database, clock: Clock, random: Random, rows: SinkRows) {
@@ -57,7 +57,7 @@ export class Claiming {
     this.#aheadMs = clock.now().getTime() - clock.monotonicMs();
   }
 
-  /** `holder` is the process that begins the attempts, if it is to begin them at once. */
+  /** Claims batches of a sink. `holder` is the process that begins their attempts in the same commit; null if they begin later. */
   claim(request: ClaimRequest, holder: string | null): ClaimResult {
     const sink = this.#rows.get(request.sink);
     if (!sink?.active) return { refs: [], nextAt: undefined };
@@ -73,8 +73,8 @@ export class Claiming {
   }
 
   /**
-   * A clock that was set ahead ends no attempt's lease: the leases of all processes move along with it. One that is set back is
-   * dealt with by `ClockSetting`.
+   * Moves the leases of all attempts along with a clock that was set ahead, so that none of them expires. `ClockSetting` handles a
+   * clock that was set back.
    */
   #followClock(now: number): void {
     const aheadMs = now - this.#clock.monotonicMs();
@@ -90,8 +90,8 @@ export class Claiming {
   }
 
   /**
-   * While a sink is held, one batch at a time finds out whether it works again: a lost one, or the lead that is due first. One that
-   * was refused, or tells of an erased lead, finds out little, so it is the last to be asked.
+   * Claims the probe of a held sink: one batch whose lease has expired, or the lead that is due first. Prefers deliveries whose outcome
+   * is conclusive: a lead that was refused before may be refused again by a sink that works.
    */
   #probe(sink: SinkRow, lease: Lease, now: number): BatchRef[] {
     const early = now < (sink.health.probeAt?.getTime() ?? now);
@@ -105,7 +105,7 @@ export class Claiming {
     const [lead] = due.all(sink.sinkNo, now, 1);
     const batches = expired.all(sink.sinkNo, now, 1);
     const [first] = batches;
-    // Whichever waits longest, so that one lead that always fails cannot keep the others from proving that all is well.
+    // The one that waits longest, so that a lead that always fails cannot keep others from being the probe.
     if (lead && (!first || lead.next_attempt_at < first.leased_until))
       return this.#makeBatches(sink, [[lead]], lease, now);
     return this.#renew(sink, batches, lease, now);
@@ -114,10 +114,10 @@ export class Claiming {
   #due(sink: SinkRow, request: ClaimRequest, lease: Lease, now: number): BatchRef[] {
     const room = capacityOf(sink, request) - this.#inFlight(sink, now);
     if (room <= 0) return [];
-    // Those that were probes wait less long than what was never tried since; that must not put them behind it.
+    // Expired batches come first: those that were probes became due later than the deliveries that were not tried meanwhile.
     const expired = this.#sql.oldest.all(sink.sinkNo, now, room);
     const most = room * request.max;
-    // One more than there is room for tells that there is a backlog.
+    // One delivery more than the window can take shows that there is a backlog.
     const due = this.#sql.due.all(sink.sinkNo, now, most - expired.length * request.max + 1);
     const hasBacklog = due.length + expired.length * request.max > most;
     const since = due[0]?.next_attempt_at;
@@ -131,9 +131,9 @@ export class Claiming {
   }
 
   /**
-   * The newest leads that are due, for those of `places` that are their turn: a backlog, due `since`, must not keep them
-   * waiting. What became due together goes in order of age. Where they do not fill a batch, they wait as others do: a backlog
-   * that drains into files must not leave many small ones.
+   * Returns batches of the newest due leads, for those of the next `places` batches that are their turn, so that a backlog, due `since`,
+   * does not delay them. Deliveries that became due together stay in order of age. Leads that do not fill a batch wait as usual, so that
+   * a sink of files does not write many small ones.
    */
   #newest(
     { sinkNo }: SinkRow,
@@ -178,14 +178,14 @@ export class Claiming {
     else this.#sql.assignAll.run(batchNo, JSON.stringify(deliveries));
   }
 
-  /** Offers batches again, as the same batches, whose lease has ended. */
+  /** Leases expired batches again, as the same batches. */
   #renew(sink: SinkRow, expired: readonly BatchRow[], { until, holder }: Lease, now: number): BatchRef[] {
     const refs: BatchRef[] = [];
     for (const row of expired) {
       const lost = row.holder === null ? row.lost : row.lost + 1;
       if (row.holder !== null) this.#sql.markUnsure.run(now, row.batch_no);
       const delayMs = row.holder !== null ? this.#splitOrDelay(sink, row, lost, now) : 0;
-      // What is put off is not on its way: without a lease it takes nobody's place and is not offered meanwhile.
+      // A delayed batch has no lease: it does not count as in flight, and is not offered meanwhile.
       const lease = delayMs > 0 ? 0 : this.#newLease();
       if (lease === 0) this.#sql.renew.run(0, now + delayMs, null, lost, row.batch_no);
       else this.#sql.renew.run(lease, until, holder, lost, row.batch_no);
@@ -195,7 +195,7 @@ export class Claiming {
     return refs;
   }
 
-  /** Acts on a batch whose attempts start and never end: halves it; puts one lead alone off, and says why. Gives for how long, in ms. */
+  /** Splits a batch whose attempts were lost repeatedly in two. If it has one lead, delays it and records why. Returns the delay in ms. */
   #splitOrDelay(sink: SinkRow, row: BatchRow, lost: number, now: number): number {
     if (lost < LOST_BEFORE_SPLIT) return 0;
     const deliveries = this.#sql.inBatch.all(row.batch_no);
@@ -207,7 +207,7 @@ export class Claiming {
     }
     if (lost < LOST_BEFORE_DELAY) return 0;
     const delayMs = Math.min(60_000 * 2 ** (lost - LOST_BEFORE_DELAY), HOUR_MS);
-    const reason = `Its last ${lost} attempts began and never ended: leadsync was killed, or died, in each.`;
+    const reason = `Its last ${lost} attempts began and never ended: leadsync was killed or crashed during each.`;
     this.#sql.delay.run(reason, now + delayMs, row.batch_no);
     return delayMs;
   }
@@ -236,8 +236,8 @@ export class Claiming {
   }
 
   /**
-   * When claiming again may give something. Never now, unless it would: with no room left only the end of a lease can
-   * make some by itself, and an attempt that ends before will ask by itself.
+   * Returns when the next claim may return a batch, in ms since 1970. If the window is full, that is when a lease expires; an attempt
+   * that ends earlier triggers a claim itself.
    */
   #nextAt(sink: SinkRow, request: ClaimRequest, now: number): number | undefined {
     const { heldSince, probeAt } = sink.health;
@@ -248,18 +248,18 @@ export class Claiming {
     return earliest(leaseEnd, this.#sql.nextDue.get(heldSince ? 0 : request.waitMs, sink.sinkNo));
   }
 
-  /** Drawn, not counted: a job left over from before a ledger was restored must not match by chance. */
+  /** Returns a random lease number: a job from before the ledger was restored must not match a counted one by chance. */
   #newLease(): number {
     return 1 + Math.floor(this.#random() * (2 ** 52 - 1));
   }
 }
 
-/** How many batches of a sink may be on their way: one while it is held, few while it recovers. */
+/** Returns how many batches of a sink may be in flight: one while it is held, few while it recovers. */
 function capacityOf({ health }: SinkRow, { window }: ClaimRequest): number {
   return health.heldSince ? 1 : Math.min(window, health.places ?? window);
 }
 
-/** Leaves out the last deliveries, which do not fill a batch, as long as all of them may wait. */
+/** Leaves out the last deliveries if they do not fill a batch and all of them may still wait. */
 function withoutPartialBatch(
   due: readonly DueRow[],
   { max, waitMs }: ClaimRequest,
@@ -270,7 +270,7 @@ function withoutPartialBatch(
   return mayWait ? due.slice(0, full) : due;
 }
 
-/** In batches of at most `max` deliveries and `BATCH_BYTES`, in order; a lead that is longer alone is a batch alone. */
+/** Divides deliveries, in order, into batches of at most `max` deliveries and `BATCH_BYTES`. A longer lead gets a batch of its own. */
 function toBatches(due: readonly DueRow[], max: number): DueRow[][] {
   const batches: DueRow[][] = [];
   let bytes = 0;

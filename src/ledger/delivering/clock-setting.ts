@@ -2,17 +2,17 @@ import type Database from 'better-sqlite3';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 
-/** How many deliveries are moved in one transaction. */
+/** Maximum deliveries moved in one transaction. */
 const MOVE_CHUNK = 2_000;
 
-/** How far the deliveries of all sinks were moved: up to the one that was due at this time, by the old clock. */
+/** The last delivery that was moved: its sink, its due time by the old clock in ms since 1970, and its number. */
 export interface MovePosition {
   readonly sinkNo: number;
   readonly dueAt: number;
   readonly deliveryNo: number;
 }
 
-/** What a part has moved, and where the next one begins; undefined when none is left. */
+/** How many deliveries a chunk moved, and where the next chunk begins; undefined if none is left. */
 interface MovedChunk {
   readonly moved: number;
   readonly next: MovePosition | undefined;
@@ -24,8 +24,8 @@ interface LaterRow {
 }
 
 /**
- * Reckons with a clock that was set back, in whole milliseconds. Runs inside its caller's transactions: parts first, `finish`
- * last. A process that dies in between leaves the rest to the next one, which begins anew: some deliveries are due early then.
+ * Moves times back after the clock was set back, by whole milliseconds. Runs inside its caller's transactions: `moveChunk` until it
+ * returns no `next`, then `finish`. If the process dies in between, the next one starts from the beginning: some deliveries are due early.
  */
 export class ClockSetting {
   readonly #clock: Clock;
@@ -38,12 +38,12 @@ export class ClockSetting {
     this.#sql = prepare(db);
   }
 
-  /** How far the clock had come when a poll last began, or `finish` last ran. */
+  /** Returns the latest time at which a poll began, or the time of a later `finish`. */
   clockAt(): Date {
     return new Date(this.#sql.clockAt.get() ?? 0);
   }
 
-  /** Moves some of the deliveries that are due later and belong to no batch. */
+  /** Moves one chunk of the deliveries that are due later and are in no batch. */
   moveChunk(byMs: number, after: MovePosition | undefined): MovedChunk {
     const now = this.#clock.now().getTime();
     let moved = 0;
@@ -60,12 +60,12 @@ export class ClockSetting {
     return { moved, next: undefined };
   }
 
-  /** Moves the batches, with what is in them, and what is known of the sinks. Gives how many deliveries were due later. */
+  /** Moves batches with their deliveries, and the times of sources and sinks. Returns how many deliveries in batches it moved. */
   finish(byMs: number): number {
     const now = this.#clock.now().getTime();
     const moved = this.#sql.moveBatched.run(now, byMs, now).changes;
     this.#sql.moveBatches.run(now, byMs, now);
-    // What was complete in the future would count as fresh until the clock comes there again.
+    // A complete listing in the future would count as fresh until the clock reaches that time again.
     this.#sql.moveComplete.run(now, byMs, now);
     const earlier = (date: Date | undefined) =>
       date && new Date(Math.min(date.getTime(), Math.max(now, date.getTime() - byMs)));
@@ -76,7 +76,7 @@ export class ClockSetting {
         lastDeliveredAt: earlier(health.lastDeliveredAt),
         refusingSince: earlier(health.refusingSince),
       });
-    // Last, and with the leases: from here on nobody moves anything for this step of the clock again.
+    // In the same transaction as the leases: from here on no process moves anything for this clock step again.
     this.#sql.setClockAt.run(now);
     this.#sql.recordStep.run(now + byMs, now);
     return moved;
@@ -89,7 +89,7 @@ function prepare(db: Database.Database) {
     clockAt: db.prepare<[], number>('SELECT clock_at FROM _ledger').pluck(),
     setClockAt: db.prepare('UPDATE _ledger SET clock_at = ?'),
     recordStep: db.prepare('INSERT INTO _clock_set_back (from_at, to_at) VALUES (?, ?)'),
-    // In order of the index. What was moved stands before what follows, so it is not met again.
+    // In order of the index. Moved rows are due earlier than the next chunk, so they are not found again.
     later: db.prepare<[number, number, number, number], LaterRow>(
       `SELECT delivery_no, next_attempt_at FROM _deliveries WHERE sink_no = ? AND state = 'pending' AND batch_no IS NULL
        AND (next_attempt_at, delivery_no) > (?, ?) ORDER BY next_attempt_at, delivery_no LIMIT ?`,

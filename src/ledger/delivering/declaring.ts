@@ -4,10 +4,10 @@ import type { DeclaredSource, LastDeclaration } from '../contract/declared.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { LEAVES_ITS_BATCH } from '../privacy/erasing.ts';
 
-const FORGOTTEN = 'its sink was removed from the configuration, and forgotten';
+const FORGOTTEN = 'its sink was removed from the configuration and forgotten';
 const FORGET_CHUNK = 500;
 
-/** What the configuration says there is, and what of it was there before. Runs inside its caller's transaction. */
+/** Records which sources are configured, and compares the configuration with the last one. Runs inside its caller's transaction. */
 export class Declaring {
   readonly #clock: Clock;
   readonly #rows: SinkRows;
@@ -67,12 +67,12 @@ export class Declaring {
     };
   }
 
-  /** Whether there is such a sink, and it is no longer declared. */
+  /** Whether the ledger has such a sink and it is no longer declared. */
   isOrphan(name: string): boolean {
     return this.#rows.get(name)?.active === false;
   }
 
-  /** Skips the next part of what an orphan is owed. Gives how many; 0 when nothing is left. */
+  /** Skips one chunk of the pending deliveries of a sink that is no longer declared. Returns how many, or 0 if none is left. */
   forgetChunk(name: string): number {
     const sink = this.#rows.get(name);
     if (!sink || sink.active) return 0;

@@ -5,8 +5,8 @@ import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 
-const REPLACED = 'a newer delivery of the same lead has taken its place';
-/** Greater than the number of any version. */
+const REPLACED = 'a newer delivery of the same lead replaced it';
+/** Greater than the number of every version. */
 const ANY_VERSION = Number.MAX_SAFE_INTEGER;
 
 /** The present content of a lead. */
@@ -16,7 +16,7 @@ export interface NewestVersion {
   readonly id: LeadId;
 }
 
-/** The delivery of a lead that was owed to a sink last. */
+/** The last delivery of a lead to a sink. */
 interface LastDelivery {
   delivery_no: number;
   version_no: number;
@@ -25,13 +25,13 @@ interface LastDelivery {
   replay: number;
 }
 
-/** A pending delivery whose content can be exchanged: no attempt of it is under way. */
+/** A pending delivery that can be replaced: no attempt of it is in progress. */
 interface Replaceable {
   delivery_no: number;
   replay: number;
   event: LeadEvent;
   batch_no: number | null;
-  /** No attempt ever began, so its name and its content are unknown outside. */
+  /** Whether no attempt ever began, so that no destination knows its id and content. */
   untouched: 0 | 1;
 }
 
@@ -39,17 +39,17 @@ interface ReplaceableParameters {
   readonly source: string;
   readonly id: LeadId;
   readonly sink: number;
-  /** Deliveries of older versions than this one. */
+  /** Only deliveries of versions below this number match. */
   readonly before: number;
-  /** 1: also those that may have arrived. */
+  /** Whether deliveries that may have arrived match too. */
   readonly unsure: 0 | 1;
-  /** The batch whose attempt begins at this moment. */
+  /** The batch whose attempt is about to begin; null if none is. */
   readonly beginning: number | null;
 }
 
 /**
- * Decides what a sink is owed once a lead has a newer content than the one it was owed. Runs inside its caller's transaction.
- * docs/decisions/0012 gives the reasons.
+ * Replaces deliveries of a lead's older contents by one of its newest content. Runs inside its caller's transaction. For the reasons see
+ * docs/decisions/0012.
  */
 export class NewestContent {
   readonly #rows: SinkRows;
@@ -60,15 +60,15 @@ export class NewestContent {
     this.#sql = prepare(db);
   }
 
-  /** The delivery of a lead that was owed to a sink last. */
+  /** Returns the last delivery of a lead to a sink. */
   last(sink: SinkRow, source: string, id: LeadId): LastDelivery | undefined {
     return this.#sql.last.get(source, id, sink.sinkNo);
   }
 
   /**
-   * Owes a sink the newest content of a lead in place of older ones that are known not to have arrived. What may have arrived keeps its
-   * name and its content until it is settled. Returns the delivery that is owed anew, if any. `beginning` is the batch whose attempt
-   * is about to begin, from which deliveries may be taken as well.
+   * Owes a sink the newest content of a lead instead of older contents that certainly did not arrive. A delivery that may have arrived
+   * keeps its id and content until it is settled. Returns the new delivery's number, if it adds one.
+   * @param beginning the batch whose attempt is about to begin, whose deliveries may be replaced as well
    */
   oweNewest(sink: SinkRow, newest: NewestVersion, now: number, beginning?: number): number | undefined {
     const { versionNo, source, id } = newest;
@@ -84,19 +84,19 @@ export class NewestContent {
     for (const one of replaced) this.#giveWay(sink, one, now, beginning);
     if (isOwed || moving.length > 0) return undefined;
     if (asks) return this.oweBehind(sink, newest, { event: 'updated', replay: 0 }, now);
-    // Under the event of what did not arrive: a sink that has got the lead must not be told again that it is new.
+    // With the event of the delivery that failed: a sink that already received the lead must not get another `created`.
     const failed = replaced.at(-1) ?? (last?.state === 'dead' ? last : undefined);
     return failed && this.oweBehind(sink, newest, failed, now);
   }
 
-  /** Brings up what a failed attempt of these deliveries has left: pending to be tried again, or dead. */
+  /** Owes the newest content of the leads whose deliveries failed and are pending again, or dead. */
   oweNewestOfFailed(sink: SinkRow, deliveries: readonly number[], now: number): void {
     if (deliveries.length === 0) return;
     for (const { versionNo, source, id } of this.#sql.outdated.all(JSON.stringify(deliveries)))
       this.oweNewest(sink, { versionNo, source, id: BigInt(id) }, now);
   }
 
-  /** Takes out what failed before and waits for its next attempt, unless it waits in a batch that has to stay as it is. */
+  /** Skips deliveries of a lead that failed and wait for their retry, except in a batch that must stay the same batch. */
   giveWay(sink: SinkRow, source: string, id: LeadId, now: number): void {
     const wanted = {
       source,
@@ -118,8 +118,8 @@ export class NewestContent {
   }
 
   /**
-   * Owes a lead behind whatever this sink is still owed of it, so that an older content never overtakes a newer one. Undefined when
-   * it is owed already.
+   * Owes a version after every earlier delivery of the same lead to this sink, so that an older content never overtakes a newer one.
+   * Returns the new delivery's number, or undefined if that delivery exists already.
    */
   oweBehind(
     sink: SinkRow,
@@ -134,15 +134,14 @@ export class NewestContent {
   }
 }
 
-/** Of several only the last goes on, or two of them would have one name. */
+/** Returns the last delivery of each replay: if two of them moved to the same version, they would have the same id. */
 function lastOfEachReplay(untouched: readonly Replaceable[]): Replaceable[] {
   return [...new Map(untouched.map((one) => [one.replay, one])).values()];
 }
 
 function prepare(db: Database.Database) {
   return {
-    // CROSS JOIN keeps the order: from the lead's versions to their deliveries. Without statistics SQLite would begin with all that
-    // the sink is owed.
+    // CROSS JOIN makes SQLite start with the lead's versions. Without statistics it would scan all deliveries of the sink.
     last: db.prepare<[string, bigint, number], LastDelivery>(
       `SELECT d.delivery_no, d.version_no, d.state, d.event, d.replay FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
        WHERE v.source = +? AND v.id = +? AND d.sink_no = +? ORDER BY d.delivery_no DESC LIMIT 1`,
@@ -153,7 +152,7 @@ function prepare(db: Database.Database) {
        WHERE v.source = +:source AND v.id = +:id AND v.version_no < +:before
        AND o.sink_no = +:sink AND o.state = 'pending' AND o.event <> 'erased'
        AND (o.batch_no IS NULL OR b.holder IS NULL OR o.batch_no = +:beginning)
-       -- A batch that may have arrived has to stay the same batch, so only one that is alone can leave it.
+       -- A batch that may have arrived must stay the same batch, so a delivery can leave it only if it is alone in it.
        AND (o.unsure_at IS NULL OR (+:unsure AND NOT EXISTS
          (SELECT 1 FROM _deliveries e WHERE e.batch_no = o.batch_no AND e.delivery_no <> o.delivery_no)))
        ORDER BY o.delivery_no`,

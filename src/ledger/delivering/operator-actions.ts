@@ -9,7 +9,7 @@ import { DeliveryList } from '../queries/delivery-list.ts';
 import type { Cursor } from '../queries/keyset-page.ts';
 import { OVERTAKEN } from './order-sql.ts';
 
-/** What operators do by hand: retry, pause, resume. Runs inside its caller's transaction. */
+/** Retries deliveries, and pauses and resumes sinks, for an operator. Runs inside its caller's transaction. */
 export class OperatorActions {
   readonly #clock: Clock;
   readonly #rows: SinkRows;
@@ -32,7 +32,7 @@ export class OperatorActions {
     );
   }
 
-  /** Makes deliveries due now, unless they changed in the meantime. Returns how many. */
+  /** Makes deliveries due now, unless they have changed since `retriable`. Returns how many. */
   retry(deliveries: readonly number[]): number {
     const now = this.#clock.now().getTime();
     const retried = deliveries.flatMap((delivery) => {
@@ -63,7 +63,7 @@ export class OperatorActions {
     return true;
   }
 
-  /** Also ends a hold, and makes deliveries that wait for the next probe due now, as an operator expects. */
+  /** Ends a pause or a hold, and makes deliveries that wait for the next probe due now, as an operator expects. */
   resume(name: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;

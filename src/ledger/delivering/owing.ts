@@ -4,13 +4,12 @@ import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 import { NewestContent } from './newest-content.ts';
 
-const LISTED_BEFORE =
-  'listed before leadsync brought leads of this source to this sink, and its backfill is off';
+const LISTED_BEFORE = 'listed before leadsync delivered leads of this source to this sink; backfill is off';
 const BACKFILL_CHUNK = 300;
 
 /**
- * Why a delivery is dead whose lead lost its text to damage. When the source lists the lead with the same content, the delivery is
- * pending again.
+ * The reason of a dead delivery whose lead lost its text to damage. If the source lists the lead with the same content, the delivery
+ * is pending again. Recovered ledgers contain this text: changing it would leave their deliveries dead.
  */
 export const LOST_TEXT =
   'the text of this lead was lost when the ledger was damaged; it goes out when the source lists the lead again';
@@ -22,7 +21,7 @@ interface CurrentVersion {
   id: string;
 }
 
-/** Turns "this lead is new" into "these sinks are owed it". Runs inside its caller's transaction. */
+/** Creates the deliveries of new and changed leads. Runs inside its caller's transaction. */
 export class Owing {
   readonly #rows: SinkRows;
   readonly #sql;
@@ -37,7 +36,7 @@ export class Owing {
         `INSERT INTO _deliveries (version_no, sink_no, event, state, reason, owed_at, settled_at)
          VALUES (?, ?, ?, 'skipped', ?, ?, ?) ON CONFLICT DO NOTHING`,
       ),
-      // A statement for all of a chunk's leads takes less than half the time of one for each.
+      // One statement for all leads of a chunk takes less than half the time of one per lead.
       oweAll: db.prepare(
         `INSERT INTO _deliveries (version_no, sink_no, event, state, owed_at, next_attempt_at)
          SELECT value, ?, 'created', 'pending', ?, ? FROM json_each(?)`,
@@ -51,7 +50,7 @@ export class Owing {
          WHERE version_no = +? AND sink_no = +? AND state = 'dead' AND reason = ?`,
       ),
       between: db.prepare<[{ after: number; to: number; limit: number }], CurrentVersion>(
-        // Of each lead the current version: the one in this range, or a newer one that came since the sink is there.
+        // The current version of each lead: the one in this range, or a newer one from after the sink was declared.
         `SELECT v.version_no, l.version_no AS current_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
          JOIN _leads l ON l.source = v.source AND l.id = v.id
          WHERE v.version_no > +:after AND v.version_no <= +:to AND (l.version_no = v.version_no OR l.version_no > +:to) AND ${HAS_CONTENT}
@@ -60,12 +59,12 @@ export class Owing {
     };
   }
 
-  /** Reads which sinks there are; the first thing of a transaction that owes. */
+  /** Reads the active sinks. Call it first in a transaction that owes. */
   load(): void {
     this.#sinks = this.#rows.all().filter((row) => row.active);
   }
 
-  /** Owes leads that are new. `old` were listed before the source's sinks were there, `fresh` were not. */
+  /** Owes new leads. Skips the `old` ones, which were listed before the sinks were configured, for sinks without backfill. */
   created(versions: { old: readonly number[]; fresh: readonly number[] }, now: number): void {
     for (const sink of this.#sinks) {
       if (!sink.events.includes('created')) continue;
@@ -89,12 +88,12 @@ export class Owing {
     this.#rows.count(sink.name, 'skipped', versions.length);
   }
 
-  /** A lead has another content: every sink is owed it that asks for changes, or has not got the lead yet. */
+  /** Owes a lead's new content to every sink that asks for changes or has not received the lead yet. */
   updated(versionNo: number, source: string, id: LeadId, now: number): void {
     for (const sink of this.#sinks) this.newest.oweNewest(sink, { versionNo, source, id }, now);
   }
 
-  /** Owes again what waited for the text of this version, which was lost to damage. */
+  /** Makes the deliveries pending that were dead because the text of this version was lost to damage. */
   textRestored(versionNo: number, now: number): void {
     for (const sink of this.#rows.all()) {
       const { changes } = this.#sql.oweAgain.run(now, versionNo, sink.sinkNo, LOST_TEXT);
@@ -103,7 +102,10 @@ export class Owing {
     }
   }
 
-  /** Owes a lead once more, as a replay that was asked for then; what failed before and waits for its next attempt gives way. */
+  /**
+   * Owes a lead again, as part of the replay that was requested at `askedAt`, in ms since 1970. Skips deliveries of the lead that wait
+   * for their retry. Returns false if this replay owes the lead already.
+   */
   replay(
     sink: SinkRow,
     versionNo: number,
@@ -117,7 +119,7 @@ export class Owing {
     return this.newest.oweBehind(sink, { versionNo, source, id }, replay, now) !== undefined;
   }
 
-  /** Owes or skips the next part of what was listed while the sink was not there. */
+  /** Owes or skips one chunk of the leads that were listed while the sink was not declared. */
   backfill(name: string, now: number): { owed: number; skipped: number; done: boolean } {
     const sink = this.#rows.get(name);
     if (!sink || sink.owedThrough >= sink.backfillTo) return { owed: 0, skipped: 0, done: true };
@@ -131,7 +133,7 @@ export class Owing {
       const newest = { versionNo, source, id: BigInt(id) };
       const last = this.newest.last(sink, source, newest.id);
       const event = last ? 'updated' : 'created';
-      // What the sink did not get before it went is owed to it whether or not it asks for changes, or for a backfill.
+      // A lead that was pending or dead when the sink was removed is owed in any case, whatever the sink's events and backfill.
       if (last?.state === 'pending' || last?.state === 'dead')
         owed += this.newest.oweNewest(sink, newest, now) === undefined ? 0 : 1;
       else if (!sink.events.includes(event)) continue;

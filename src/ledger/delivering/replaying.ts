@@ -7,10 +7,10 @@ import { HAS_CONTENT } from '../privacy/retaining.ts';
 import { type Period, periodOf } from '../queries/period.ts';
 import type { Owing } from './owing.ts';
 
-/** A step owes so many leads at most, and looks at so many versions: together a few ms of everybody's time. */
+/** Maximum leads that a step owes, and versions that it reads: it holds the write lock for a few ms. */
 const MAX_OWED_PER_STEP = 300;
 const MAX_READ_PER_STEP = 3_000;
-/** A replay that nobody has gone on with for so long belongs to a process that was killed, in ms. */
+/** A replay that made no step for this long belongs to a process that was killed, in ms. */
 const ABANDONED_MS = 10_000;
 
 interface ReplayRow extends Choice {
@@ -30,9 +30,8 @@ interface CurrentLead {
 }
 
 /**
- * Owes leads once more. What was asked for is stored first, and then done step by step, so that nobody waits long for
- * the ledger, and a process that is killed in the middle leaves nothing half done: another one finishes it.
- * Every method runs inside its caller's transaction.
+ * Owes leads again. Stores the request first, then carries it out in steps, so that other writers wait only briefly, and another process
+ * can finish the replay of one that was killed. Every method runs inside its caller's transaction.
  */
 export class Replaying {
   readonly #clock: Clock;
@@ -47,7 +46,7 @@ export class Replaying {
     this.#sql = prepare(db);
   }
 
-  /** Owes one lead of each source that has it, at once. Gives how many. */
+  /** Owes the lead with this id of each source that has one, in one step. Returns how many. */
   one(name: string, lead: LeadId, { source, since, until }: LeadChoice): number {
     const sink = this.#rows.get(name);
     if (!sink) return 0;
@@ -55,7 +54,7 @@ export class Replaying {
     return this.#owe(sink, found, this.#clock.now().getTime());
   }
 
-  /** Stores what is to be owed: everything that the choice means at this moment. Undefined when there is no such sink. */
+  /** Stores a replay of all leads that match now. Returns its number, or undefined if there is no such sink. */
   ask(name: string, { source, since, until }: LeadChoice): number | undefined {
     const sink = this.#rows.get(name);
     if (!sink) return undefined;
@@ -64,7 +63,7 @@ export class Replaying {
     return Number(this.#sql.ask.run(asked).lastInsertRowid);
   }
 
-  /** Does the next step of a replay. `owed` counts all its steps. */
+  /** Carries out the next step of a replay. `owed` is the total of all its steps. */
   step(replayNo: number): { owed: number; done: boolean } {
     const replay = this.#sql.get.get(replayNo);
     const sink = replay && this.#rows.get(replay.sink);
@@ -78,7 +77,7 @@ export class Replaying {
     return { owed, done: through >= bound };
   }
 
-  /** Replays that somebody asked for and nobody goes on with. */
+  /** Returns the unfinished replays whose process was killed. */
   abandoned(): number[] {
     return this.#sql.abandoned.all({ now: this.#clock.now().getTime(), ms: ABANDONED_MS });
   }
@@ -92,7 +91,10 @@ export class Replaying {
   }
 }
 
-/** A lead whose content is there is meant by when it was first seen, and by when its content changed: both are missing in a sink that lost that time. */
+/**
+ * The lead has content, and was first seen or changed in the period: a destination that lost its data of that period lacks both kinds of
+ * leads.
+ */
 const MATCHES = `${HAS_CONTENT} AND (:source IS NULL OR v.source = :source)
   AND (v.first_seen_at >= :since AND v.first_seen_at < :until OR v.valid_from >= :since AND v.valid_from < :until)`;
 
@@ -113,7 +115,7 @@ function prepare(db: Database.Database) {
       'SELECT r.*, s.sink FROM _replays r JOIN _sinks s ON s.sink_no = r.sink_no WHERE r.replay_no = ?',
     ),
     between: db.prepare<[Choice & { after: number; to: number; bound: number; limit: number }], CurrentLead>(
-      // Of each lead the version that was current when the replay was asked for, or a newer one that came while it went on.
+      // The version of each lead that was current when the replay was requested, or a newer one that was recorded since.
       `SELECT v.version_no AS at, l.version_no, v.source, CAST(v.id AS TEXT) AS id FROM _versions v
        JOIN _leads l ON l.source = v.source AND l.id = v.id
        WHERE v.version_no > :after AND v.version_no <= :to AND (l.version_no = v.version_no OR l.version_no > :bound
@@ -126,7 +128,7 @@ function prepare(db: Database.Database) {
     ),
     abandoned: db
       .prepare<[{ now: number; ms: number }], number>(
-        // Also one from a time that lies ahead: the clock was set back since.
+        // abs(): a step in the future also belongs to a killed process, from before the clock was set back.
         'SELECT replay_no FROM _replays WHERE through < bound AND abs(:now - touched_at) > :ms',
       )
       .pluck(),

@@ -4,29 +4,29 @@ import type { Verdict } from '../../leads/judge.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import type { Attempt } from '../contract/ledger-delivering.ts';
 
-/** What became of one delivery. */
+/** The outcome of a delivery's attempt, and the verdict on it. */
 export interface Result {
   readonly deliveryNo: number;
   readonly outcome: Outcome;
   readonly verdict: Verdict;
-  /** Attempts that were counted before this one. */
+  /** The number of attempts that counted before this one. */
   readonly attemptsBefore: number;
 }
 
-/** The attempt of a batch, and what becomes of the batch. */
+/** The attempt of a batch, and whether the batch is kept. */
 export interface BatchSettlement {
   readonly attempt: Attempt;
   readonly now: number;
   readonly batchNo: number;
-  /** Whether the batch is attempted again as it is. */
+  /** Whether the same batch is attempted again. */
   readonly kept: boolean;
-  /** It is, because some of it may have arrived: then all of it may have, as far as anybody knows. */
+  /** Whether it is kept and some of it may have arrived, so that every delivery of it counts as possibly arrived. */
   readonly keptUnsure: boolean;
 }
 
 type WriteSql = ReturnType<typeof prepareWrite>;
 
-/** Writes what became of deliveries, and the attempts that it came of. Runs inside its caller's transaction. */
+/** Writes the results of deliveries and their attempts. Runs inside its caller's transaction. */
 export class Results {
   readonly #oneDelivery: WriteSql;
   readonly #wholeBatch: WriteSql;
@@ -36,7 +36,7 @@ export class Results {
     this.#wholeBatch = prepareWrite(db, 'batch_no');
   }
 
-  /** `results`: of every delivery of the batch. */
+  /** Writes the results of all deliveries of a batch, in one statement if they are the same. */
   write(results: readonly Result[], settlement: BatchSettlement): void {
     const [first] = results;
     if (first && results.length > 1 && results.every((result) => isLike(result, first)))
@@ -44,7 +44,7 @@ export class Results {
     else for (const result of results) this.#write(this.#oneDelivery, result.deliveryNo, result, settlement);
   }
 
-  /** Writes what became of the deliveries that `sql` finds by `key`, and the attempt that it came of. */
+  /** Writes one result, and its attempt, for the deliveries that `sql` finds by `key`. */
   #write(sql: WriteSql, key: number, result: Result, settlement: BatchSettlement): void {
     const { attempt, now, batchNo, kept, keptUnsure } = settlement;
     const { outcome, verdict } = result;
@@ -86,19 +86,19 @@ export class Results {
   }
 }
 
-/** The attempt did not count: the sink was probed, or more are to show whether it is down. */
+/** Whether the attempt uses up none of the delivery's attempts: it was a probe, or the sink may be unavailable. */
 function isUncounted({ verdict, attemptsBefore }: Result): boolean {
   return verdict.state === 'pending' && verdict.attempts === attemptsBefore;
 }
 
-/** Whether one statement can write both: so it is whenever a whole batch got through. */
+/** Whether one statement can write both results, as for a batch that was delivered as a whole. */
 function isLike(one: Result, other: Result): boolean {
   if (isUncounted(one) !== isUncounted(other)) return false;
   if (one.outcome === other.outcome && one.verdict === other.verdict) return true;
   return isDeepStrictEqual(one.outcome, other.outcome) && isDeepStrictEqual(one.verdict, other.verdict);
 }
 
-/** An attempt as it is written for each delivery of a batch, or for one. */
+/** The parameters of the statements that write an attempt, for all deliveries of a batch or for one. */
 interface AttemptParameters {
   readonly key: number;
   readonly batchNo: number;
@@ -119,7 +119,7 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
     );
   return {
     addAttempts: addAttempts(),
-    // What failed in the same way in the same batch right before becomes one row with it.
+    // Consecutive attempts of a batch that fail the same way share one row.
     repeatAttempts: db.prepare<[AttemptParameters]>(
       `UPDATE _attempts SET times = times + 1, last_at = :startedAt, duration_ms = :durationMs, answer = :answer
        WHERE attempt_no IN (SELECT max(a.attempt_no) FROM _deliveries d JOIN _attempts a ON a.delivery_no = d.delivery_no
@@ -135,7 +135,7 @@ function prepareWrite(db: Database.Database, key: 'delivery_no' | 'batch_no') {
        refused_at = coalesce(refused_at, ?), unsure_at = coalesce(unsure_at, ?), batch_no = ?
        WHERE ${key} = +?`,
     ),
-    // It was in a message that was refused as a whole, so its name and content are known there.
+    // The destination refused a request that contained this delivery, so it knows the delivery's id and content.
     leave: db.prepare(
       `UPDATE _deliveries SET next_attempt_at = ?, first_attempt_at = coalesce(first_attempt_at, ?), batch_no = NULL WHERE ${key} = +?`,
     ),

@@ -5,12 +5,12 @@ import { MARK_UNSURE, SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 import { OVERTAKEN } from './order-sql.ts';
 
-/** A delivery of a batch, with what its lead says. */
+/** A delivery of a batch, with its lead's content. */
 export interface DeliveryRow {
   delivery_no: number;
-  /** Its lead was erased since, and it does not tell of that. */
+  /** Whether its lead was erased since, and this is not the delivery of that event. */
   gone: 0 | 1;
-  /** The version that its lead has now, when that is a newer one; null: there is none, or the delivery has to stay as it is. */
+  /** The lead's current version if it is a newer one; null if there is none, or if the delivery may have arrived and keeps its version. */
   newest: number | null;
   delivery: string;
   source: string;
@@ -31,7 +31,7 @@ export interface BegunRow {
   leased_until: number;
 }
 
-/** A delivery of a batch under the lease that is settled. */
+/** A delivery of the batch to settle. */
 interface PendingRow {
   delivery_no: number;
   attempts: number;
@@ -42,7 +42,7 @@ interface PendingRow {
   waiting_since: number;
 }
 
-/** The statements of `Settling`. */
+/** Prepares the statements of `Settling`. */
 export function prepareSettling(db: Database.Database) {
   return {
     begin: db

@@ -12,14 +12,15 @@ import type { NewestContent } from './newest-content.ts';
 import { Results } from './results.ts';
 import { type BegunRow, type DeliveryRow, prepareSettling } from './settling-sql.ts';
 
-/** A batch whose attempt has begun and was not asked for yet. */
+/** A batch whose attempt began when the batch was claimed. */
 export interface BegunBatch {
   readonly batch: Batch;
   readonly lease: number;
+  /** When the lease expires, in ms since 1970. */
   readonly until: number;
 }
 
-/** From a batch on its way to what became of it. Runs inside its caller's transaction. */
+/** Begins, settles and releases the attempts of batches. Runs inside its caller's transaction. */
 export class Settling {
   readonly #clock: Clock;
   readonly #judge: Judge;
@@ -39,7 +40,7 @@ export class Settling {
 
   begin(ref: BatchRef, leaseMs: number, holder: string): BegunAttempt | undefined {
     const batchNo = batchNumber(ref.batch);
-    // The fence: one attempt for a lease, and none for a lease that is over.
+    // The fence: each lease allows one attempt, and none after it has expired.
     const now = this.#clock.now().getTime();
     if (this.#putBack(ref, batchNo, now)) return undefined;
     const createdAt = this.#sql.begin.get(holder, now + leaseMs, batchNo, ref.lease, now);
@@ -47,7 +48,7 @@ export class Settling {
     return batch && { batch, leasedUntil: new Date(now + leaseMs) };
   }
 
-  /** A batch whose attempt began when it was claimed. */
+  /** Returns a batch whose attempt began when it was claimed; undefined if none of its leads has content any more. */
   begun(ref: BatchRef): BegunBatch | undefined {
     const batchNo = batchNumber(ref.batch);
     const { created_at, leased_until } = this.#sql.begun.get(batchNo, ref.lease) as BegunRow;
@@ -55,12 +56,12 @@ export class Settling {
     return batch && { batch, lease: ref.lease, until: leased_until };
   }
 
-  /** The attempt was never made: it can still be, under the same lease. */
+  /** Records that a begun attempt was never made, so that it can begin again under the same lease. */
   undoBegin({ batch, lease }: Pick<BatchRef, 'batch' | 'lease'>): void {
     this.#sql.undoBegin.run(batchNumber(batch), lease);
   }
 
-  /** Without leads that were erased since an attempt of them began: they have no content. Undefined when nothing is left. */
+  /** Reads a batch, and skips deliveries of leads that were erased meanwhile. Returns undefined if no delivery is left. */
   #load(ref: BatchRef, batchNo: number, createdAt: number): Batch | undefined {
     const sink = this.#nameOf(batchNo) ?? ref.sink;
     const [gone, rows] = [[] as number[], [] as DeliveryRow[]];
@@ -79,14 +80,14 @@ export class Settling {
     return { id: ref.batch, sink, createdAt: new Date(createdAt), deliveries };
   }
 
-  /** What the sink of a batch is called now: it may have been renamed since the batch was claimed. */
+  /** Returns the present name of the sink of a batch: it may have been renamed since the claim. */
   #nameOf(batchNo: number): string | undefined {
     return this.#sql.sinkOf.get(batchNo);
   }
 
   /**
-   * The deliveries of a batch, each in its lead's newest content unless the one that it was owed in may have arrived. The last moment
-   * at which that can be seen to: a lead may have changed while the sink was away, or the batch in a queue.
+   * Reads the deliveries of a batch, each with its lead's newest content unless an older content of that delivery may have arrived. This
+   * is the last moment to exchange it: a lead may have changed while its sink was unavailable or the batch was in a queue.
    */
   #loadNewest(ref: BatchRef, batchNo: number): DeliveryRow[] {
     const rows = this.#sql.load.all(batchNo);
@@ -103,8 +104,8 @@ export class Settling {
   }
 
   /**
-   * Puts a batch back whose sink was paused or held while it waited in a queue, unless it can be the probe: then it waits with
-   * the others, as the same batch.
+   * Returns a batch to the ledger, as the same batch, if its sink was paused or held while the batch was in a queue and it cannot be the
+   * probe. Returns false if the attempt may begin.
    */
   #putBack(ref: BatchRef, batchNo: number, now: number): boolean {
     const sink = this.#rows.get(this.#nameOf(batchNo) ?? ref.sink);
@@ -119,16 +120,16 @@ export class Settling {
   settle(ref: BatchRef, attempt: Attempt): Settlement | undefined {
     const batchNo = batchNumber(ref.batch);
     const sink = this.#rows.get(this.#nameOf(batchNo) ?? ref.sink);
-    // The fence: nothing is found under a lease that is not the current one. Whoever holds a newer one settles this batch.
+    // The fence: an outdated lease finds no rows. The process with the newer lease settles this batch.
     const pending = this.#sql.pending.all(batchNo, ref.lease);
     if (!sink || pending.length === 0) return undefined;
     if (pending.length !== attempt.outcomes.length) {
       throw new Error(
-        `sink ${sink.name} gave ${attempt.outcomes.length} outcomes for ${pending.length} deliveries`,
+        `sink ${sink.name} returned ${attempt.outcomes.length} outcomes for ${pending.length} deliveries`,
       );
     }
     const now = this.#clock.now();
-    // Not `attempt.startedAt`: the clock may have been set since.
+    // Not `attempt.startedAt`: the clock may have been set meanwhile.
     const startedAt = new Date(now.getTime() - attempt.durationMs);
     const attempted = pending.map((row, index) => ({
       startedAt,
@@ -171,15 +172,15 @@ export class Settling {
     return { sink: name, verdicts: judgement.verdicts, before, after: judgement.health, revived };
   }
 
-  /** Puts some of what was untried into a batch of its own, which is due now: what is known of it would be forgotten else. */
+  /** Puts untried deliveries that the sink wants attempted by themselves into a batch of their own, due now. */
   #setApart({ sinkNo }: SinkRow, deliveries: readonly number[], now: number): void {
     const { lastInsertRowid } = this.#sql.addBatch.run(sinkNo, now, now);
     this.#sql.assign.run(lastInsertRowid, JSON.stringify(deliveries));
   }
 
   /**
-   * A batch of which nothing is settled is attempted again as the same batch, under a new lease, when its time has come.
-   * One that was tried in part is not: the leads that were refused would stand before the others again.
+   * Keeps a batch if all of its deliveries are pending again: leadsync attempts it later as the same batch, under a new lease. Ends it if
+   * the sink tried only part of it: otherwise the refused leads would come first again. Returns whether it is kept.
    */
   #keepOrEnd(
     batchNo: number,

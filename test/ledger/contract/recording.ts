@@ -97,7 +97,7 @@ export function recordingContract(store: () => OpenLedger): void {
       await on.list([changedLead(1, 'B'), 2]);
       expect(await on.owed('crm')).toEqual(['1 v1 skipped', '2 v1 delivered', '1 v2 pending']);
       const [old] = await on.ledger.deliveries({ states: ['skipped'] }, { limit: 1 });
-      expect(old?.reason).toBe('a newer delivery of the same lead has taken its place');
+      expect(old?.reason).toBe('a newer delivery of the same lead replaced it');
       const { batch } = await on.take('crm');
       expect(batch.deliveries).toMatchObject([{ version: 2, event: 'updated' }]);
       expect((await on.ledger.status()).sinks).toMatchObject([
