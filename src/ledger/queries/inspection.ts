@@ -64,9 +64,13 @@ export class Inspection {
     };
   }
 
-  /** Counted back from when a listing was last known to its end, so that a listing that stays small is no news after a week. */
+  /**
+   * Counted back from when a listing was last known to its end, so that a listing that stays small is no news after a week. A clock that
+   * was ahead has left days behind that are still to come.
+   */
   #listedLately(source: string, completeAt: number): number {
-    return this.#sql.mostListed.get(source, dayOf(completeAt) - DAYS_COMPARED) ?? 0;
+    const day = dayOf(completeAt);
+    return this.#sql.mostListed.get(source, day - DAYS_COMPARED, day) ?? 0;
   }
 
   #lastPoll(source: string): PollRow | undefined {
@@ -139,8 +143,8 @@ export function pollRow(row: Record<string, string | number | null>): PollRow {
 function prepare(db: Database.Database) {
   return {
     mostListed: db
-      .prepare<[string, number], number | null>(
-        'SELECT max(most) FROM _listing_sizes WHERE source = ? AND day >= ?',
+      .prepare<[string, number, number], number | null>(
+        'SELECT max(most) FROM _listing_sizes WHERE source = ? AND day BETWEEN ? AND ?',
       )
       .pluck(),
     oldest: db

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HOUR, ids, LedgerUnderTest, MINUTE, type OpenLedger, unavailable } from '../ledger-under-test.ts';
 
+const DAY = 24 * HOUR;
 /** More than are moved in one transaction. */
 const MANY = 4_500;
 
@@ -44,6 +45,22 @@ export function clockSettingContract(store: () => OpenLedger): void {
       for (const sink of ['crm', 'drop', 'warehouse'])
         expect((await on.claim(sink, { max: MANY })).refs).toHaveLength(1);
       expect(await on.ledger.clockWentBack(HOUR)).toBe(0);
+    });
+
+    it('leaves no listing of a day to come that others are compared with', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const ahead = 365 * DAY;
+      on.clock.jump(ahead);
+      await on.list(ids(1, 40));
+      on.clock.setBack(ahead);
+      await on.ledger.clockWentBack(ahead);
+      await on.list(ids(1, 10));
+      const [today] = (await on.ledger.status()).sources;
+      expect(today).toMatchObject({ listed: 10, listedLately: 40 });
+      on.clock.jump(8 * DAY);
+      await on.list(ids(1, 10));
+      const [later] = (await on.ledger.status()).sources;
+      expect(later).toMatchObject({ listed: 10, listedLately: 10 });
     });
   });
 }
