@@ -51,7 +51,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'address-error.ts',
       'contract/operations.ts',
       'contract/model.ts',
-      'contract/refusal.ts',
+      'contract/request-error.ts',
     ],
     because: 'admin/ speaks HTTP and is handed functions; it must not know the rooms that answer.',
   },

@@ -62,8 +62,8 @@ export const operatingSafeguards: readonly Safeguard[] = [
     name: 'a file of an export is read when it is a file',
     without: 'one named pipe in an export’s folder stops erase for ever',
     file: 'src/exports/files/holding.ts',
-    text: "if (!(await stat(path)).isFile()) throw new NotRead(path, 'kind');",
-    instead: 'void [stat, NotRead];',
+    text: "if (!(await stat(path)).isFile()) throw new UnreadableFile(path, 'kind');",
+    instead: 'void [stat, UnreadableFile];',
     tests: ['test/exports/erased.test.ts'],
   },
   {
