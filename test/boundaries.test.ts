@@ -53,7 +53,8 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/model.ts',
       'contract/request-error.ts',
     ],
-    because: 'admin/ speaks HTTP and is handed functions; it must not know the rooms that answer.',
+    because:
+      'admin/ serves HTTP and receives its operations as functions; it must not know the rooms that implement them.',
   },
   source: {
     imports: ['leads', 'platform', 'telemetry'],
@@ -156,7 +157,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'registry.ts',
     ],
     because:
-      'alerts/ tells people what is wrong; it must not know how that is found, nor how leads are read, kept or delivered.',
+      'alerts/ notifies people of problems; it must not know how they are found, nor how leads are read, stored or delivered.',
   },
   config: {
     imports: ['alerts', 'exports', 'leads', 'platform', 'sinks', 'source'],
@@ -180,7 +181,8 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   status: {
     imports: ['alerts', 'config', 'exports', 'leads', 'ledger', 'platform', 'telemetry'],
-    because: 'status/ says what is and what is wrong; it must not know who asks, and changes nothing.',
+    because:
+      'status/ describes the state and finds problems; it must not know its callers, and changes nothing.',
   },
   operations: {
     imports: [

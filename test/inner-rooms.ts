@@ -275,27 +275,28 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
   admin: {
     contract: {
       imports: [],
-      because: 'admin/contract/ says what can be asked and how it is refused; it must not know HTTP.',
+      because: 'admin/contract/ defines the operations, their data and their errors; it must not know HTTP.',
     },
     http: {
       imports: ['contract'],
-      because: 'admin/http/ is requests and answers of any kind; it must not know who may ask.',
+      because:
+        'admin/http/ handles requests and responses of any kind; it must not know which clients may send them.',
     },
     gate: {
       imports: ['contract', 'http'],
-      because: 'admin/gate/ lets in whoever may ask; it must not know what is asked.',
+      because: 'admin/gate/ authenticates clients and checks requests; it must not know the operations.',
     },
     api: {
       imports: ['contract', 'http'],
-      because: 'admin/api/ answers programs; it must not know who was let in, nor any page.',
+      because: 'admin/api/ serves programs; it must not know authentication or the pages.',
     },
     pages: {
       imports: ['contract', 'http'],
-      because: 'admin/pages/ answers people; it must not know who was let in, nor the API.',
+      because: 'admin/pages/ serves people; it must not know authentication or the API.',
     },
     '.': {
       imports: ['contract', 'http', 'gate', 'api', 'pages'],
-      because: 'The files of admin/ itself put the server together; begin at server.ts.',
+      because: 'The files of admin/ itself assemble the server; begin at server.ts.',
     },
   },
 };

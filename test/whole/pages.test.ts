@@ -61,7 +61,7 @@ test('somebody logs in, finds the lead that was refused, looks at it, and sends 
   await page.goto(`${adminUrl}/deliveries?state=dead`);
   await page.getByLabel('Token').fill('guessed-wrong-by-somebody');
   await page.getByRole('button', { name: 'Log in' }).click();
-  await page.getByText('That is not the token.').waitFor();
+  await page.getByText('This token is wrong.').waitFor();
   expect(faults.splice(0)).toEqual([expect.stringContaining('401')]);
   await page.getByLabel('Token').fill(TOKEN);
   await page.getByRole('button', { name: 'Log in' }).click();

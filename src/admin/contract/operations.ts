@@ -39,7 +39,7 @@ export interface Page<Row> {
 
 /**
  * Everything that the API and the pages can do. No operation delays deliveries, however large the ledger is.
- * Each may throw a `Refusal`, whose message and hint are for whoever asks.
+ * Each may throw a `RequestError`, whose message and hint the client sees.
  */
 export interface Operations {
   overview(): Promise<Overview>;

@@ -189,7 +189,7 @@ describe('leadsync status', () => {
       error: 'protocol: Element 2 of the listing is not valid JSON.',
     });
     expect((await install.run(['status'])).stdout).toContain(
-      'main: the last poll broke off: Element 2 of the listing is not valid JSON.\n  Leads that are listed behind that place are held up until then.',
+      'main: the last poll broke off: Element 2 of the listing is not valid JSON.\n  Leads after that point of the listing wait until then.',
     );
   });
 
