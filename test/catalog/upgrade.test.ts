@@ -51,7 +51,7 @@ it('an older schema in which a new name is taken is left alone, and says which',
   for (const work of [() => sink.check(NEVER), () => sink.deliver(aBatch(1), NEVER)]) {
     const error = await work().catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
-      message: expect.stringContaining('"polls" that leadsync did not make'),
+      message: expect.stringContaining('"polls", which leadsync did not create'),
       hint: expect.stringContaining('rename that'),
     });
   }
@@ -80,7 +80,7 @@ it('a role that may not make the tables is told what it lacks, step by step, by 
       for (const work of [() => own.check(NEVER), () => own.deliver(aBatch(1), NEVER)])
         expect(await work().catch((thrown: unknown) => thrown)).toMatchObject({
           message: `The PostgreSQL user has no right to ${right.replace(' ON ', ' on ')}.`,
-          hint: `GRANT ${right} TO it.`,
+          hint: `GRANT ${right} TO that user.`,
         });
     };
     await lacking('CREATE ON the DATABASE');

@@ -23,7 +23,7 @@ describe('leadsync test-sink', () => {
     const [request] = receiver.received;
     const id = request?.headers['webhook-id'];
     const { origin } = new URL(receiver.url);
-    expect(stdout).toBe(`ok      sink crm: ${origin} took it as ${id} (HTTP 204). (0 ms)\n`);
+    expect(stdout).toBe(`ok      sink crm: ${origin} accepted it as ${id} (HTTP 204). (0 ms)\n`);
     const body = request?.body.toString() ?? '';
     const signature = new Webhook(secret).sign(String(id), install.clock.now(), body);
     expect(request?.headers['webhook-signature']).toBe(signature);
@@ -56,7 +56,7 @@ describe('leadsync test-sink', () => {
     const install = new Install({ sinks: { crm: { type: 'webhook', url: receiver.url } } });
     const { code, stdout } = await install.run(['test-sink', 'crm']);
     expect(code).toBe(69);
-    expect(stdout).toMatch(/^FAILED {2}sink crm: .*can be reached, and refused it \(HTTP 422\)/);
+    expect(stdout).toMatch(/^FAILED {2}sink crm: .*answered and refused it \(HTTP 422\)/);
   });
 
   test('says of one that cannot be used why, with the next step and without a secret', async () => {

@@ -300,7 +300,7 @@ describe('the schema', () => {
       async () => open().storedLeads?.(NEVER)[Symbol.asyncIterator]().next(),
     ]) {
       const error = await failure(work());
-      expect(error.message).toContain('newer leadsync (schema 1000');
+      expect(error.message).toContain('(schema 1000; this one knows');
       expect(error.hint).toContain('Install');
     }
   });
@@ -315,7 +315,7 @@ describe('the schema', () => {
     await database.query(`CREATE SCHEMA ${database.schema}`);
     await database.query(sql);
     for (const work of [() => open().check(NEVER), () => deliver(open(), aDelivery())]) {
-      expect((await failure(work())).message).toContain(`"${name}" that leadsync did not make`);
+      expect((await failure(work())).message).toContain(`"${name}", which leadsync did not create`);
     }
   });
 
@@ -453,7 +453,7 @@ describe('a database that cannot be used', () => {
         );
       const sink = open({ url: url.href, mirror: '10s' });
       expect((await failure(sink.check(NEVER))).hint).toBe(
-        `GRANT DELETE ON TABLE "${schema}"._deliveries TO it.`,
+        `GRANT DELETE ON TABLE "${schema}"._deliveries TO that user.`,
       );
       await database.query(`GRANT DELETE ON ${schema}._deliveries TO ${role}`);
       await sink.check(NEVER);
@@ -568,7 +568,7 @@ describe('when things break in the middle', () => {
       expect(kinds(await deliver(sink, aDelivery({ leadId: 2n })))).toEqual(['delivered']);
       await failNext(sqlstate, 5);
       expect((await failure(deliver(sink, aDelivery({ leadId: 3n })))).message).toContain(
-        'in favour of others',
+        'in favour of another one',
       );
     },
   );
