@@ -124,9 +124,9 @@ const INTRODUCTION = `# Configuration
 <!-- Written by scripts/generate.ts from the option schemas. Change those, then run it. -->
 
 \`leadsync\` reads one YAML file: \`leadsync.yaml\` in the current folder, or the one that \`-c\` or \`LEADSYNC_CONFIG\` names.
-\`leadsync init\` writes one to begin with, \`leadsync validate\` says everything that is wrong with it, each fault as
-\`file:line:column: where: what is wrong; what to do\`, and \`leadsync schema\` prints its JSON Schema. An editor that
-speaks the YAML language server completes and checks the file as you type, with this as its first line:
+\`leadsync init\` creates one, \`leadsync validate\` reports every fault in it as
+\`file:line:column: path: message; hint\`, and \`leadsync schema\` prints its JSON Schema. An editor with
+the YAML language server completes and checks the file as you type, with this as its first line:
 
 \`\`\`yaml
 # yaml-language-server: $schema=./leadsync.schema.json
@@ -135,24 +135,23 @@ speaks the YAML language server completes and checks the file as you type, with 
 **Values**
 
 - A *duration* is \`500ms\`, \`30s\`, \`5m\`, \`2h\` or \`1d\`. A *size* is \`64kb\`, \`8mb\` or \`2gb\`.
-- A *secret* is a text, or \`{ file: /run/secrets/x }\`: then it is what the file holds, without one line break at its end.
-  No secret is ever printed or logged, in messages about a wrong configuration neither.
-- A relative path is taken from the folder of the configuration file, whatever the current folder is.
-- Names of sources and sinks have 1 to 63 of \`a-z\`, \`0-9\`, \`_\` and \`-\`, and begin with a letter or a digit.
+- A *secret* is text, or \`{ file: /run/secrets/x }\` for the content of that file, without one line break at its end.
+  leadsync never prints or logs a secret, not even in messages about an invalid configuration.
+- Relative paths are resolved against the folder of the configuration file, whatever the current folder is.
+- Names of sources, sinks and exports have 1 to 63 of \`a-z\`, \`0-9\`, \`_\` and \`-\`, and begin with a letter or a digit.
 
-**Variables of the environment**
+**Environment variables**
 
 | written | becomes |
 | --- | --- |
-| \`\${NAME}\` | the variable; an error when it is not set |
-| \`\${NAME:-default}\` | the variable; the default when it is not set or empty |
-| \`\${NAME:?message}\` | the variable; an error with this message when it is not set or empty |
-| \`$$\` | a dollar; a single \`$\` is an error |
+| \`\${NAME}\` | the variable; an error if it is not set |
+| \`\${NAME:-default}\` | the variable; the default if it is not set or empty |
+| \`\${NAME:?message}\` | the variable; an error with this message if it is not set or empty |
+| \`$$\` | a dollar sign; a single \`$\` is an error |
 
-They are replaced after the file was parsed, inside texts and never in keys, so no value can change the structure, and
-what was put in is not looked at again. A value that is wholly one \`\${…}\` is read as a number or as \`true\` or \`false\` where
-one of these is wanted: \`concurrency: \${CONCURRENCY:-10}\`. Inside \`{ }\` and \`[ ]\`, write it in quotes: \`{ file: "\${SECRET_FILE}" }\`. \`leadsync\` reads
-no \`.env\` file: \`set -a; . ./.env; set +a\` puts one into the environment of a shell, \`EnvironmentFile=\` into that of a systemd unit.
+They are replaced after the file is parsed, in values and never in keys, so no variable can change the structure. Inserted
+text is not replaced again. A value that is a single \`\${…}\` is read as a number or a boolean where the option expects one: \`concurrency: \${CONCURRENCY:-10}\`. Inside \`{ }\` and \`[ ]\`, write it in quotes: \`{ file: "\${SECRET_FILE}" }\`. \`leadsync\` reads
+no \`.env\` file: \`set -a; . ./.env; set +a\` loads one in a shell, \`EnvironmentFile=\` in a systemd unit.
 
-**YAML** is read as version 1.2, so \`yes\`, \`no\`, \`on\` and \`off\` are texts. Unknown and repeated keys, unknown tags, merge keys
-(\`<<\`), keys that are no texts, keys without a value and a second document are errors. Anchors and aliases may stand for whole values.`;
+**YAML** is read as version 1.2, so \`yes\`, \`no\`, \`on\` and \`off\` are text. Unknown and repeated keys, unknown tags, merge keys
+(\`<<\`), keys that are not text, keys without a value and a second document are errors. Anchors and aliases work for whole values.`;

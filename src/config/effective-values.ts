@@ -11,60 +11,60 @@ import { DEFAULT_EVERY_MS } from './options/poll-options.ts';
 import { sourceEntry } from './options/source-entry.ts';
 import type { YamlTree } from './reading/yaml-tree.ts';
 
-/** One value that is in force. */
+/** One value that is in effect. */
 export interface ConfigValue {
   /** `sinks.crm.url` */
   readonly path: string;
-  /** As it is written in YAML, relative paths made absolute. A secret reads `[secret]`. */
+  /** The value as in YAML, with absolute paths. A secret reads `[secret]`. */
   readonly value: string;
   /** `leadsync.yaml:12`, `environment LEADS_CLIENT_ID`, `file /run/secrets/x`, or `default`. */
   readonly origin: string;
 }
 
-/** A configuration that was read, and found to be without a fault. */
-export interface ReadConfig {
+/** A configuration that was parsed without faults. */
+export interface ParsedConfig {
   readonly tree: YamlTree;
   readonly lines: LineCounter;
-  /** Its name in origins; its folder is that of relative paths. */
+  /** The file's name in origins. Relative paths are resolved against its folder. */
   readonly file: string;
   readonly sinkTypes: readonly SinkType[];
 }
 
-/** Every value that is in force, written or by default, in the order of the option reference. */
-export function effectiveValues(read: ReadConfig): readonly ConfigValue[] {
-  return walked(read).values;
+/** Returns every value that is in effect, written or default, in the order of the option reference. */
+export function effectiveValues(read: ParsedConfig): readonly ConfigValue[] {
+  return collect(read).values;
 }
 
-/** Returns the paths of the secrets that stand in the file itself, written out or as the default of a variable that is not set. */
-export function inlineSecrets(read: ReadConfig): readonly string[] {
-  return walked(read).inlineSecrets;
+/** Returns the paths of the secrets in the file itself, written out or as the default of an unset variable. */
+export function inlineSecrets(read: ParsedConfig): readonly string[] {
+  return collect(read).inlineSecrets;
 }
 
-function walked(read: ReadConfig): Walk {
-  const walk = new Walk(read);
+function collect(read: ParsedConfig): ValueCollector {
+  const collector = new ValueCollector(read);
   const { sources: _, sinks: __, ...daemon } = optionSchema(daemonOptions).properties ?? {};
-  for (const [name, schema] of Object.entries(daemon)) if (isSchema(schema)) walk.value(schema, [name]);
+  for (const [name, schema] of Object.entries(daemon)) if (isSchema(schema)) collector.value(schema, [name]);
   for (const name of namesUnder(read.tree, 'sources')) {
-    walk.value(optionSchema(sourceEntry), ['sources', name]);
+    collector.value(optionSchema(sourceEntry), ['sources', name]);
     const poll = ['sources', name, 'poll'];
     if (!read.tree.has([...poll, 'every']) && !read.tree.has([...poll, 'cron']))
-      walk.add([...poll, 'every'], printDuration(DEFAULT_EVERY_MS), 'default');
+      collector.add([...poll, 'every'], printDuration(DEFAULT_EVERY_MS), 'default');
   }
   for (const name of namesUnder(read.tree, 'sinks')) {
     const type = read.sinkTypes.find((one) => one.type === read.tree.valueAt(['sinks', name, 'type']));
-    if (type) walk.value(sinkSchema(type), ['sinks', name]);
+    if (type) collector.value(sinkSchema(type), ['sinks', name]);
   }
-  return walk;
+  return collector;
 }
 
-/** Goes through what may be written, and notes what is. */
-class Walk {
+/** Walks the option schemas and collects the values that are in effect. */
+class ValueCollector {
   readonly values: ConfigValue[] = [];
   readonly inlineSecrets: string[] = [];
-  readonly #read: ReadConfig;
+  readonly #read: ParsedConfig;
   readonly #folder: string;
 
-  constructor(read: ReadConfig) {
+  constructor(read: ParsedConfig) {
     this.#read = read;
     this.#folder = dirname(resolve(read.file));
   }
@@ -73,13 +73,13 @@ class Walk {
     this.values.push({ path: printPath(path), value, origin });
   }
 
-  /** Notes what is in force at a path, where that schema stands. */
+  /** Collects the values in effect at and below a path that `schema` describes. */
   value(schema: JsonSchema, path: Path): void {
     const { tree } = this.#read;
     const value = tree.valueAt(path);
     if (!tree.has(path) && schema.properties === undefined) {
       if (schema.default !== undefined) this.add(path, this.#shown(schema.default, path), 'default');
-    } else if (isSecret(schema) && !isOther(value)) this.#secret(value, path);
+    } else if (isSecret(schema) && !isOtherComposite(value)) this.#secret(value, path);
     else if (Array.isArray(value) && (value.some(isComposite) || isSecret(itemSchema(schema))))
       for (const at of value.keys()) this.value(itemSchema(schema), [...path, at]);
     else if (schema.properties !== undefined || (isComposite(value) && !Array.isArray(value)))
@@ -87,20 +87,20 @@ class Walk {
     else this.#plain(value, path);
   }
 
-  /** An address that is no secret may still hold a password. */
+  /** A URL that is not declared secret may still hold a password. */
   #plain(value: unknown, path: Path): void {
     const shown = this.#read.tree.unreadAt(path) ? NOT_SET : this.#shown(value, path);
-    if (shown.includes(SECRET)) this.#noteInline(path);
+    if (shown.includes(SECRET)) this.#addInlineSecret(path);
     this.add(path, shown, this.#originOf(path));
   }
 
-  #noteInline(path: Path): void {
-    const { variables = [] } = this.#read.tree.replacedAt(path) ?? {};
+  #addInlineSecret(path: Path): void {
+    const { variables = [] } = this.#read.tree.interpolationAt(path) ?? {};
     if (variables.length === 0) this.inlineSecrets.push(printPath(path));
   }
 
   #entries(schema: JsonSchema, value: unknown, path: Path): void {
-    const forms = formsOf(schema);
+    const forms = alternativesOf(schema);
     const known = forms.flatMap(({ properties }) => Object.keys(properties ?? {}));
     const keys = new Set([...known, ...(isComposite(value) ? Object.keys(value) : [])]);
     for (const key of keys) {
@@ -117,14 +117,14 @@ class Walk {
       return;
     }
     const unread = this.#read.tree.unreadAt(path);
-    if (!unread && needsKeeping(String(value), path)) this.#noteInline(path);
-    this.add(path, unread ? SECRET : maskedSecret(String(value), path), this.#originOf(path));
+    if (!unread && grantsAccess(String(value), path)) this.#addInlineSecret(path);
+    this.add(path, unread ? SECRET : maskSecret(String(value), path), this.#originOf(path));
   }
 
   #shown(value: unknown, path: Path): string {
     if (!Array.isArray(value) && this.#pathOptions(path).includes(String(path.at(-1))))
       return resolve(this.#folder, String(value));
-    return masked(Array.isArray(value) ? `[${value.map(String).join(', ')}]` : String(value));
+    return maskCredentials(Array.isArray(value) ? `[${value.map(String).join(', ')}]` : String(value));
   }
 
   #pathOptions([section, name, ...inside]: Path): readonly string[] {
@@ -137,7 +137,7 @@ class Walk {
 
   #originOf(path: Path): string {
     const { tree, lines, file } = this.#read;
-    const { variables = [], whole } = tree.replacedAt(path) ?? {};
+    const { variables = [], whole } = tree.interpolationAt(path) ?? {};
     const environment = variables.map(
       (name) => `environment ${name}${tree.unreadAt(path) ? ' (not set here)' : ''}`,
     );
@@ -153,14 +153,14 @@ function namesUnder(tree: YamlTree, section: string): string[] {
   return Object.keys(tree.valueAt([section]) ?? {});
 }
 
-/** Also where nothing is known of what stands there. */
+/** Whether a value is shown as a secret: also if its schema says nothing about it. */
 function isSecret(schema: JsonSchema): boolean {
   const { description: _, default: __, ...form } = schema;
   return Object.keys(form).length === 0 || takesSecretFile(schema);
 }
 
-/** Of a secret that is an address, where it leads may be seen. */
-function maskedSecret(value: string, path: Path): string {
+/** Returns `[secret]`; for a secret URL, its protocol and host stay visible. */
+function maskSecret(value: string, path: Path): string {
   if (value === '') return value;
   const url = /(^|_)url$/.test(String(path.at(-1))) ? URL.parse(value) : null;
   if (!url?.host) return SECRET;
@@ -168,37 +168,39 @@ function maskedSecret(value: string, path: Path): string {
   return `${url.protocol}//${url.host}${inside === '' ? '' : `/${SECRET}`}`;
 }
 
-/** A part of a path that is so long was drawn, and lets in whoever knows it: Slack's webhooks have such. */
-const DRAWN = /[\w-]{20,}/;
+/** Path segments this long are random and grant access, as in Slack's webhook URLs. */
+const RANDOM_SEGMENT = /[\w-]{20,}/;
 
-/** Whether a secret needs to be kept: of an address, only a password, a query or a path that was drawn does. */
-function needsKeeping(value: string, path: Path): boolean {
+/** Whether a value grants access. A URL does only by its password, its query or a random path segment. */
+function grantsAccess(value: string, path: Path): boolean {
   const url = /(^|_)url$/.test(String(path.at(-1))) ? URL.parse(value) : null;
   if (!url?.host) return value !== '';
   const isWeb = /^https?:$/.test(url.protocol);
   if (url.password !== '' || url.searchParams.has('password')) return true;
-  return isWeb && (url.search !== '' || DRAWN.test(url.pathname));
+  return isWeb && (url.search !== '' || RANDOM_SEGMENT.test(url.pathname));
 }
 
-/** What an address holds beside the way: a password, and the values of its query. */
-function masked(value: string): string {
+/** Returns the text with the user information and the query values of its URLs masked. */
+function maskCredentials(value: string): string {
   return value.replace(/\/\/[^/?#\s]*@/g, `//${SECRET}@`).replace(/([?&][^=&#\s]*=)[^&#\s]+/g, `$1${SECRET}`);
 }
 
-/** A schema with the forms that it gives a choice of. */
-function formsOf(schema: JsonSchema): JsonSchema[] {
+/** Returns a schema and all its alternatives. */
+function alternativesOf(schema: JsonSchema): JsonSchema[] {
   const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
-  return [schema, ...choices.filter(isSchema).flatMap(formsOf)];
+  return [schema, ...choices.filter(isSchema).flatMap(alternativesOf)];
 }
 
-/** Empty where nothing is known of the items. */
+/** Returns the schema of a list's items, or an empty schema if none is known. */
 function itemSchema(schema: JsonSchema): JsonSchema {
-  const [only = {}, ...more] = formsOf(schema).flatMap(({ items }) => (isSchema(items) ? [items] : []));
+  const [only = {}, ...more] = alternativesOf(schema).flatMap(({ items }) =>
+    isSchema(items) ? [items] : [],
+  );
   return more.length === 0 ? only : { anyOf: [only, ...more] };
 }
 
-/** A map or list that stands where a secret may stand as well. */
-function isOther(value: unknown): boolean {
+/** Whether a value is a map or list other than the `{ file: … }` of a secret. */
+function isOtherComposite(value: unknown): boolean {
   return isComposite(value) && !('file' in value);
 }
 

@@ -10,56 +10,56 @@ import type { Purpose } from './reading/needs.ts';
 import { addTooLarge, MAX_BYTES, parseYaml } from './reading/yaml-text.ts';
 import { YamlTree } from './reading/yaml-tree.ts';
 
-/** What a configuration is read with. */
+/** What parsing a configuration depends on. */
 export interface ConfigParts {
-  /** The types of sink that there are. */
+  /** The available sink types. */
   readonly sinkTypes: readonly SinkType[];
-  /** What `${…}` is replaced from. */
+  /** The environment in which `${…}` is looked up. */
   readonly env: Environment;
 }
 
-/** What a configuration file is read with. */
+/** What reading a configuration file depends on. */
 interface FileParts extends ConfigParts {
-  /** Absent: from the disk. */
+  /** Default: reads from the disk. */
   readonly readFile?: (file: string) => Uint8Array;
 }
 
 /**
- * Reads and validates a configuration file. Opens no connection and writes nothing; reads the files that
- * `{ file: … }` names. @throws ConfigError with every fault
+ * Reads and validates a configuration file, and the files that `{ file: … }` names. Opens no connection and writes nothing.
+ * @throws ConfigError with every fault
  */
 export function loadConfig(file: string, parts: FileParts): Config {
   return parseConfig(readText(file, parts), file, parts);
 }
 
 /**
- * Reads as much of a configuration file as the ledger needs. Variables that are not set and secret files that cannot be
- * read are no fault where only reading and delivering leads needs them; every other fault is. @throws ConfigError
+ * Reads the part of a configuration file that commands on the ledger need. Ignores unset variables and unreadable secret files
+ * that only polling and delivering need. @throws ConfigError for every other fault
  */
 export function loadLedgerConfig(file: string, parts: FileParts): LedgerConfig {
   return parse(readText(file, parts), file, parts, 'ledger', (reader) => reader.readForLedger());
 }
 
 /**
- * The same as far as it can be read, with its faults: whoever asks how leads flow is helped when the file has just been
- * saved with a mistake. @throws ConfigError when not even data_dir can be read
+ * Like `loadLedgerConfig`, but returns the parts that could be read together with the faults, so that an operator who has just
+ * saved a mistake still sees the status. @throws ConfigError if not even data_dir can be read
  */
 export function loadDespiteFaults(file: string, parts: FileParts): LedgerConfig {
   const { sinkTypes, env } = parts;
   const faults = new FaultList(file);
-  const { document, isBroken } = parseYaml(withoutMark(readText(file, parts)), faults);
-  // What comes of lines that are no YAML says nothing that the fault of the syntax does not say.
-  const told = isBroken ? new FaultList(file) : faults;
-  const tree = document && new YamlTree(document, told, env, 'ledger');
-  const config = tree && new ConfigReader(file, tree, told, sinkTypes, 'ledger').readForLedger();
+  const { document, isBroken } = parseYaml(withoutByteOrderMark(readText(file, parts)), faults);
+  // If the syntax is broken, report only the syntax faults: all others would follow from them.
+  const reported = isBroken ? new FaultList(file) : faults;
+  const tree = document && new YamlTree(document, reported, env, 'ledger');
+  const config = tree && new ConfigReader(file, tree, reported, sinkTypes, 'ledger').readForLedger();
   if (config === undefined) faults.throwIfAny();
   if (config === undefined) throw new Error('a configuration without a fault gave no result');
   return { ...config, faults: faults.faults };
 }
 
 /**
- * Every value that a configuration file puts in force, with its origin and with secrets masked. Variables that are not set
- * and secret files that cannot be read are no fault where `loadLedgerConfig` takes none for one. @throws ConfigError
+ * Returns every value that is in effect with a configuration file, with its origin and with secrets masked. Tolerates the same unset
+ * variables and unreadable secret files as `loadLedgerConfig`. @throws ConfigError
  */
 export function describeConfig(file: string, parts: FileParts): readonly ConfigValue[] {
   const { sinkTypes } = parts;
@@ -68,7 +68,10 @@ export function describeConfig(file: string, parts: FileParts): readonly ConfigV
   );
 }
 
-/** Validates the text of a configuration; `file` is its name in messages, and its folder that of relative paths. @throws ConfigError with every fault */
+/**
+ * Validates the text of a configuration. `file` is its name in messages; relative paths are resolved against the file's folder.
+ * @throws ConfigError with every fault
+ */
 export function parseConfig(text: string, file: string, parts: ConfigParts): Config {
   return parse(text, file, parts, 'everything', (reader, tree, { lines }) => {
     const config = reader.read();
@@ -87,7 +90,7 @@ function parse<Result>(
   read: (reader: ConfigReader, tree: YamlTree, faults: FaultList) => Result | undefined,
 ): Result {
   const faults = new FaultList(file);
-  const { document, isBroken } = parseYaml(withoutMark(text), faults);
+  const { document, isBroken } = parseYaml(withoutByteOrderMark(text), faults);
   const tree = document && !isBroken && new YamlTree(document, faults, env, purpose);
   const reader = tree ? new ConfigReader(file, tree, faults, sinkTypes, purpose) : undefined;
   const config = tree && reader ? read(reader, tree, faults) : undefined;
@@ -96,8 +99,8 @@ function parse<Result>(
   return config;
 }
 
-/** Editors on Windows begin a file with a byte order mark. */
-function withoutMark(text: string): string {
+/** Editors on Windows may begin a file with a byte order mark. */
+function withoutByteOrderMark(text: string): string {
   return text.replace(/^\uFEFF/, '');
 }
 
@@ -111,10 +114,10 @@ function readText(
   } catch (error) {
     const { code } = error as { code?: unknown };
     if (error instanceof UnreadableFile && error.because === 'kind')
-      faults.addWhole('is a named pipe or a device', 'name a regular file: each reload reads it again');
+      faults.addWhole('is a named pipe or a device', 'use a regular file: each reload reads it again');
     else if (error instanceof UnreadableFile) addTooLarge(faults);
     else if (code === 'ENOENT')
-      faults.addWhole('there is no such file', '`leadsync init` writes one, -c names another');
+      faults.addWhole('there is no such file', '`leadsync init` creates one, -c names another');
     else if (code === 'EISDIR') faults.addWhole('is a folder', 'name the file in it');
     else if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
       faults.addWhole('is not UTF-8 text', 'save it as UTF-8');

@@ -150,7 +150,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     name: 'a data directory that others may enter is warned of',
     without: 'every user of the machine reads the leads, and nobody is told',
     file: 'src/config/config-warnings.ts',
-    text: "inDataDir.has('enter') ? 'enter' : undefined",
+    text: "dataDirRights.has('enter') ? 'enter' : undefined",
     instead: 'undefined',
     tests: ['test/cli/commands/setup.test.ts'],
   },

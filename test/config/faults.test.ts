@@ -10,39 +10,39 @@ const DURATION = 'must be a duration such as 500ms, 30s, 5m, 2h or 1d';
 describe('a fault is told at its line and column, with what to do', () => {
   test.each<[string, string, ...string[]]>([
     // the file as a whole
-    ['an empty file', '', ' the configuration is empty; `leadsync init` writes one to begin with'],
-    ['only comments', '# nothing\n', ' the configuration is empty; `leadsync init` writes one to begin with'],
+    ['an empty file', '', ' the configuration is empty; `leadsync init` creates one'],
+    ['only comments', '# nothing\n', ' the configuration is empty; `leadsync init` creates one'],
     ['a list', '- a\n', '1:1: must be a map of keys and values'],
     ['a text', 'leads\n', '1:1: must be a map of keys and values'],
     ['no sources', 'data_dir: ./x\n', '1:1: "sources" is missing; add it'],
     ['empty sources', 'sources: {}\n', '1:10: sources: must have at least one source'],
     ['sources without a value', 'sources:\n', '1:9: sources: has no value; write one, or remove the key'],
     // YAML
-    ['a tab', 'sources:\n\tmain: 1\n', '2:1: a tab indents this line; YAML is indented by spaces only'],
+    ['a tab', 'sources:\n\tmain: 1\n', '2:1: this line is indented with a tab; YAML allows only spaces'],
     [
       'a quote that is not closed',
       `${SOURCE}data_dir: "./x\n`,
-      '6:15: something is missing here: a closing quote or bracket, a comma, or the colon after a key; put the value in quotes',
+      '6:15: a closing quote or bracket, a comma, or the colon after a key is missing here; put the value in quotes',
     ],
     [
       'a variable in braces without quotes',
       `${SOURCE}log: { level: \${LEVEL} }\n`,
-      '6:16: this is not expected here; check the indentation and the brackets; put a value with ${…} in quotes if it has one of { } [ ] , # :',
+      '6:16: this is unexpected here; check the indentation and the brackets; put a value with ${…} in quotes if it has one of { } [ ] , # :',
     ],
     [
       'a wrong indentation',
       'sources:\n  main:\n    base_url: x\n   client_id: y\n',
-      '4:4: the indentation does not fit the lines above; entries that belong together begin in the same column, and { and [ are closed',
+      '4:4: the indentation does not match the lines above; entries of one map or list begin in the same column; close every { and [',
     ],
     [
       'a colon in a value',
       `${SOURCE}data_dir: a: b\n`,
-      '6:11: this is no single "key: value"; check the indentation and the space after each colon; put the value in quotes if it has a colon',
+      '6:11: this is not a single "key: value"; check the indentation and the space after each colon; put the value in quotes if it has a colon',
     ],
     [
       'an unknown escape',
       `${SOURCE}data_dir: "C:\\data"\n`,
-      `6:14: a backslash in "…" begins no known escape; write \\\\ for a backslash, or use '…'`,
+      `6:14: invalid escape sequence in "…"; write \\\\ for a backslash, or use '…'`,
     ],
     [
       'a reserved character',
@@ -57,7 +57,7 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'a repeated key',
       `${SOURCE}data_dir: a\ndata_dir: b\n`,
-      '7:1: the key "data_dir" was already given on line 6; remove one of the two',
+      '7:1: the key "data_dir" is already on line 6; remove one of the two',
     ],
     [
       'a tag',
@@ -69,8 +69,8 @@ describe('a fault is told at its line and column, with what to do', () => {
       `${SOURCE}sinks:\n  p:\n    type:pigeon\n`,
       '8:5: sinks.p: must be a map of keys and values: put a space after the colon of each key',
     ],
-    ['a number as key', `${SOURCE}1: 2\n`, '6:1: this key is not a text; put it in quotes'],
-    ['a list as key', `${SOURCE}[a, b]: 2\n`, '6:1: this key is not a text; put it in quotes'],
+    ['a number as key', `${SOURCE}1: 2\n`, '6:1: this key is not text; put it in quotes'],
+    ['a list as key', `${SOURCE}[a, b]: 2\n`, '6:1: this key is not text; put it in quotes'],
     [
       'a merge key',
       `${SOURCE}<<: { data_dir: x }\n`,
@@ -79,17 +79,17 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'an unknown alias',
       `${SOURCE}data_dir: *dir\n`,
-      '6:11: data_dir: nothing above is named &dir; write &dir before the value that it stands for',
+      '6:11: data_dir: there is no anchor &dir above; write &dir before the value that it names',
     ],
     [
       'an alias inside itself',
       `${SOURCE}log: &log { level: *log }\n`,
-      '6:20: log.level: this alias stands inside itself; write the value out',
+      '6:20: log.level: this alias contains itself; write the value out',
     ],
     [
       'an anchor of the same name as another',
       `${SOURCE}data_dir: &a x\nlog: { level: &a info }\n`,
-      '7:18: log.level: &a was already given above; use another name',
+      '7:18: log.level: the anchor &a is already used above; use another name',
     ],
     // keys
     ['an unknown key', `${SOURCE}dat_dir: x\n`, '6:1: unknown key "dat_dir"; did you mean "data_dir"?'],
@@ -132,23 +132,23 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'a source name in capitals',
       SOURCE.replace('main', 'Main'),
-      '2:3: sources: "Main" cannot be a name; a name is made of a-z, 0-9, _ and -, begins with a letter or digit, and has at most 63 characters',
+      '2:3: sources: "Main" cannot be a name; a name consists of a-z, 0-9, _ and -, begins with a letter or digit, and has at most 63 characters',
     ],
     [
       'an empty sink name',
       `${SOURCE}sinks:\n  "": { type: pigeon, loft: x }\n`,
-      '7:3: sinks: "" cannot be a name; a name is made of a-z, 0-9, _ and -, begins with a letter or digit, and has at most 63 characters',
+      '7:3: sinks: "" cannot be a name; a name consists of a-z, 0-9, _ and -, begins with a letter or digit, and has at most 63 characters',
     ],
     // values
     [
       'a number for a text',
       SOURCE.replace('client_id: id', 'client_id: 123'),
-      '4:16: sources.main.client_id: must be a text: put it in quotes',
+      '4:16: sources.main.client_id: must be text: put it in quotes',
     ],
     [
       'a number for a secret',
       SOURCE.replace('s3cr3t', '12345'),
-      '5:20: sources.main.client_secret: must be a text, or { file: /run/secrets/x }',
+      '5:20: sources.main.client_secret: must be text, or { file: /run/secrets/x }',
     ],
     ['a text for a number', sink('altitude: high'), '10:15: sinks.p.altitude: must be a number'],
     ['a part of a number', sink('concurrency: 1.5'), '10:18: sinks.p.concurrency: must be a whole number'],
@@ -208,7 +208,7 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'an interval and cron',
       `${SOURCE}    poll: { every: 5s, cron: "* * * * *" }\n`,
-      '6:30: sources.main.poll.cron: cannot stand beside `every`: keep one of the two',
+      '6:30: sources.main.poll.cron: cannot be combined with `every`: keep one of the two',
     ],
     [
       'no cron expression',
@@ -218,7 +218,7 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'a time zone without cron',
       `${SOURCE}    poll: { timezone: Europe/Berlin }\n`,
-      '6:23: sources.main.poll.timezone: means nothing without `cron`: remove it',
+      '6:23: sources.main.poll.timezone: has no effect without `cron`: remove it',
     ],
     [
       'no time zone',
@@ -244,22 +244,22 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'a public name before an address of this machine, without a token',
       `${SOURCE}admin: { hosts: [leads.example.com] }\n`,
-      '6:17: admin.hosts: other machines can reach leads.example.com, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or leave this out',
+      '6:17: admin.hosts: other machines can reach leads.example.com, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or remove this',
     ],
     [
       'a block of proxies that is none',
       `${SOURCE}admin: { token: a-token-of-some-length, trusted_proxies: [10.0.0.0/8, 10.0.0.0/33] }\n`,
-      '6:71: admin.trusted_proxies[1]: must be an address or a block of them such as 10.0.0.0/8',
+      '6:71: admin.trusted_proxies[1]: must be an IP address or a CIDR block such as 10.0.0.0/8',
     ],
     [
       'trusted proxies that are everybody',
       `${SOURCE}admin: { token: a-token-of-some-length, trusted_proxies: [0.0.0.0/0] }\n`,
-      '6:59: admin.trusted_proxies[0]: must be an address or a block of them such as 10.0.0.0/8',
+      '6:59: admin.trusted_proxies[0]: must be an IP address or a CIDR block such as 10.0.0.0/8',
     ],
     [
       'a trusted proxy, which others ask, without a token',
       `${SOURCE}admin: { trusted_proxies: [10.0.0.1] }\n`,
-      '6:27: admin.trusted_proxies: other machines can reach it by way of 10.0.0.1, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or leave this out',
+      '6:27: admin.trusted_proxies: other machines can reach it through 10.0.0.1, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or remove this',
     ],
     [
       'a public name that is an address',
@@ -269,12 +269,12 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'a token that can be guessed',
       `${SOURCE}admin: { token: fifteen-letters }\n`,
-      '6:17: admin.token: must be at least 16 characters without spaces, such as `openssl rand -hex 32` prints',
+      '6:17: admin.token: must be at least 16 characters without spaces, such as the output of `openssl rand -hex 32`',
     ],
     [
       'a token that no header can hold',
       `${SOURCE}admin: { token: "correct horse battery staple" }\n`,
-      '6:17: admin.token: must be at least 16 characters without spaces, such as `openssl rand -hex 32` prints',
+      '6:17: admin.token: must be at least 16 characters without spaces, such as the output of `openssl rand -hex 32`',
     ],
     [
       'no Redis address',
@@ -289,7 +289,7 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'a secret of another form',
       `${SOURCE}tokens: { encryption_key: { path: /nowhere/key } }\n`,
-      '6:27: tokens.encryption_key: must be a text, or { file: /run/secrets/x }',
+      '6:27: tokens.encryption_key: must be text, or { file: /run/secrets/x }',
     ],
     [
       'a key of five letters',
@@ -300,7 +300,7 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'a variable that is not set',
       `${SOURCE}data_dir: \${DATA_DIR}\n`,
-      '6:11: data_dir: the variable DATA_DIR is not set; set it, or give a default: ${DATA_DIR:-…}',
+      '6:11: data_dir: the variable DATA_DIR is not set; set it, or add a default: ${DATA_DIR:-…}',
     ],
     [
       'a misspelt variable',
@@ -315,17 +315,17 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'a single dollar',
       `${SOURCE}data_dir: a$b\n`,
-      '6:11: data_dir: has a single $; write ${NAME} for a variable, or $$ for a dollar',
+      '6:11: data_dir: has a single $; write ${NAME} for a variable, or $$ for a dollar sign',
     ],
     [
       'a reference that is not closed',
       `${SOURCE}data_dir: \${HOME\n`,
-      '6:11: data_dir: has a ${ without its }; close it, or write $$ for a dollar',
+      '6:11: data_dir: has a ${ without its }; close it, or write $$ for a dollar sign',
     ],
     [
       'a variable in a default',
       `${SOURCE}data_dir: \${A:-\${HOME}}\n`,
-      '6:11: data_dir: has a ${…} that is not understood; write ${NAME}, ${NAME:-default} or ${NAME:?message}, without another ${…} inside',
+      '6:11: data_dir: has an invalid ${…}; write ${NAME}, ${NAME:-default} or ${NAME:?message}, without another ${…} inside',
     ],
     [
       'a text for a number, from a variable',
@@ -365,14 +365,14 @@ more: 1
     '5:20: sources.Main.client_secret: the variable MISSING is not set',
     `6:20: sources.Main.poll.every: ${DURATION}`,
     '6:29: sources.Main.poll.cron: must be a cron expression such as "*/5 8-18 * * 1-5"',
-    '6:29: sources.Main.poll.cron: cannot stand beside `every`: keep one of the two',
+    '6:29: sources.Main.poll.cron: cannot be combined with `every`: keep one of the two',
     '6:32: sources.Main.poll: unknown key "colour"',
     '8:3: sinks.a: "loft" is missing',
     '8:22: sinks.a: unknown key "speed"',
     '10:11: sinks.b.type: must be one of pigeon',
     `11:14: sinks.b.timeout: ${DURATION}`,
     '14:10: log.level: must be one of trace, debug, info, warn, error',
-    '15:3: log: the key "level" was already given on line 14',
+    '15:3: log: the key "level" is already on line 14',
     '16:12: admin: has a YAML tag (!…) that leadsync does not know',
     '17:1: a second document begins here',
   ]);

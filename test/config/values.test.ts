@@ -139,7 +139,7 @@ describe('from a file', () => {
     ['is not UTF-8 text; save it as UTF-8', Buffer.from(`\uFEFF${SOURCE}`, 'utf16le')],
     ['is not UTF-8 text; save it as UTF-8', Buffer.from('data_dir: caf\xe9', 'latin1')],
     [
-      'is larger than 256 kB; a configuration is a few kB: is this the right file?',
+      'is larger than 256 kB; a configuration usually has a few kB: is this the right file?',
       `#${'x'.repeat(256 * 1024)}`,
     ],
   ])('it %s', (message, text) => {
@@ -171,13 +171,13 @@ describe('from a file', () => {
 
   test('one that is not there, or no file, is told by its name', () => {
     expect(() => loadConfig('nowhere.yaml', { sinkTypes: pigeons, env: {} })).toThrow(
-      'nowhere.yaml: there is no such file; `leadsync init` writes one, -c names another',
+      'nowhere.yaml: there is no such file; `leadsync init` creates one, -c names another',
     );
     expect(() => loadConfig(folder, { sinkTypes: pigeons, env: {} })).toThrow(
       `${folder}: is a folder; name the file in it`,
     );
     expect(() => loadConfig('/dev/zero', { sinkTypes: pigeons, env: {} })).toThrow(
-      '/dev/zero: is a named pipe or a device; name a regular file: each reload reads it again',
+      '/dev/zero: is a named pipe or a device; use a regular file: each reload reads it again',
     );
   });
 });

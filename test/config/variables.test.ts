@@ -26,7 +26,7 @@ describe('a variable in a text', () => {
 
   test('is never taken from what every object has', () => {
     expect(faultsOf(`${SOURCE}data_dir: \${constructor}\n`)).toEqual([
-      '6:11: data_dir: the variable constructor is not set; set it, or give a default: ${constructor:-…}',
+      '6:11: data_dir: the variable constructor is not set; set it, or add a default: ${constructor:-…}',
     ]);
   });
 

@@ -2,32 +2,32 @@ import type { ExportConfig } from '../../exports/contract/options.ts';
 import { Secret } from '../../platform/options/secret.ts';
 import type { Config, SinkConfig, SourceConfig } from '../contract/config.ts';
 
-/** One sink or source that is configured otherwise than before. */
-export interface Altered {
+/** A source, sink or export whose options changed. */
+export interface AlteredEntry {
   readonly name: string;
-  /** Its options that differ, by the name they have in the YAML: `url`, `batch`. */
+  /** The options that differ, by their YAML names: `url`, `batch`. */
   readonly options: readonly string[];
 }
 
-/** Which of the sources, sinks or exports differ, by name. */
+/** The sources, sinks or exports that differ, by name. */
 export interface Changes {
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  readonly altered: readonly Altered[];
+  readonly altered: readonly AlteredEntry[];
 }
 
-/** What differs between two configurations. A sink that is not enabled counts as not there. */
+/** The differences between two configurations. A disabled sink counts as absent. */
 export interface ConfigChanges {
   readonly sources: Changes;
   readonly sinks: Changes;
   readonly exports: Changes;
-  /** Options outside of sources and sinks that a running leadsync takes over: `log.level`. */
+  /** Options outside sources, sinks and exports that a running leadsync can apply: `log.level`. */
   readonly live: readonly string[];
-  /** Those that only a restart changes: `data_dir`. */
+  /** Options that need a restart: `data_dir`. */
   readonly restart: readonly string[];
 }
 
-/** Compares what leadsync makes of two configurations, so that a default that is written out is no change. */
+/** Compares two parsed configurations, so that writing out a default is not a change. */
 export function compareConfigs(before: Config, after: Config): ConfigChanges {
   const differing = (options: readonly Option[]) =>
     options.filter(({ of }) => !isSame(of(before), of(after))).map(({ name }) => name);
@@ -40,7 +40,7 @@ export function compareConfigs(before: Config, after: Config): ConfigChanges {
   };
 }
 
-/** The new configuration, as far as a running leadsync can take it over: what only a restart changes stays as it is. */
+/** Returns the new configuration, with the running values of the options that need a restart. */
 export function withoutRestart(running: Config, next: Config): Config {
   const { dataDir, queue, admin, tokenKey } = running;
   return { ...next, dataDir, queue, admin, tokenKey, log: { ...next.log, format: running.log.format } };
@@ -116,27 +116,27 @@ function exportOptions({ name: _, target, schedule, ...options }: ExportConfig) 
   return { ...options, ...('at' in schedule ? schedule : { every: schedule.everyMs }), ...target };
 }
 
-/** What an export's configuration is, as JSON without secrets. */
+/** Returns an export's configuration as JSON without secrets. */
 export function describeExport(entry: ExportConfig): string {
   return JSON.stringify(exportOptions(entry));
 }
 
-/** What a sink's configuration is, as JSON without secrets: to be kept, and compared by `differingOptions`. */
+/** Returns a sink's configuration as JSON without secrets, to be stored and compared by `differingOptions`. */
 export function describeSink(sink: SinkConfig): string {
   return JSON.stringify(sinkOptions(sink));
 }
 
-/** Where a sink brings leads, as far as that is no secret: `csv /var/drop`, `postgres leadsync`, `webhook`. */
+/** Returns a sink's type and destination without secrets: `csv /var/drop`, `postgres leadsync`, `webhook`. */
 export function placeOf({ type, options }: SinkConfig): string {
   return [type.type, ...(type.place ?? []).map((option) => options[option])].filter(Boolean).join(' ');
 }
 
-/** The same of a source. */
+/** Returns a source's configuration as JSON without secrets, to be stored and compared by `differingOptions`. */
 export function describeSource(source: SourceConfig): string {
   return JSON.stringify(sourceOptions(source));
 }
 
-/** The names of the options in which two descriptions differ; what is secret is not compared. */
+/** Returns the names of the options that differ between two descriptions. Secrets are not compared. */
 export function differingOptions(before: string, after: string): readonly string[] {
   return differingKeys(JSON.parse(before), JSON.parse(after));
 }
@@ -146,7 +146,7 @@ function differingKeys(before: Record<string, unknown>, after: Record<string, un
   return [...keys].filter((key) => !isSame(before[key], after[key]));
 }
 
-/** Whether two values of options are the same. Secrets are compared by what they hold, which nothing else can see. */
+/** Whether two option values are the same. Secrets are compared by value, without revealing it. */
 function isSame(one: unknown, other: unknown): boolean {
   if (one instanceof Secret) return other instanceof Secret && one.equals(other);
   if (!isComposite(one) || !isComposite(other)) return Object.is(one, other);

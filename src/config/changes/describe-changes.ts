@@ -1,6 +1,6 @@
 import type { Changes, ConfigChanges } from './compare-configs.ts';
 
-/** What has become of sources, sinks and exports, in a few words each: `sink crm: url, timeout`. */
+/** Returns a short text for each changed source, sink and export: `sink crm: url, timeout`. */
 export function describeChanges({
   sources,
   sinks,
@@ -12,7 +12,7 @@ export function describeChanges({
 function describe(kind: string, { added, removed, altered }: Changes): string[] {
   return [
     ...added.map((name) => `${kind} ${name} is new`),
-    ...removed.map((name) => `${kind} ${name} is gone`),
+    ...removed.map((name) => `${kind} ${name} was removed`),
     ...altered.map(({ name, options }) => `${kind} ${name}: ${options.join(', ')}`),
   ];
 }

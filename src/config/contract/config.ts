@@ -7,83 +7,83 @@ import type { SinkType } from '../../sinks/sink.ts';
 import type { SourceOptions } from '../../source/contract/options.ts';
 import type { Fault } from './config-error.ts';
 
-/** A configuration that is valid: every reference resolved, every default filled in, paths absolute. */
+/** A valid configuration: every reference is resolved, every default filled in, every path absolute. */
 export interface Config {
-  /** The file it came from, absolute. Relative paths inside it are taken from its folder. */
+  /** Absolute path of its file. Relative paths in the file are resolved against the file's folder. */
   readonly file: string;
-  /** The files that hold its secrets, absolute. */
+  /** Absolute paths of the files that hold its secrets. */
   readonly secretFiles: readonly string[];
-  /** The options whose secrets stand in the file itself, if every user of this machine may read it: `sources.main.client_secret`. */
+  /** The options whose secrets are in the file itself: `sources.main.client_secret`. Empty unless every user may read the file. */
   readonly exposedSecrets: readonly string[];
   readonly dataDir: string;
-  /** Whether a ledger that is missing is made where something shows that there was one. */
+  /** Whether to create a missing ledger when there are signs that one existed. */
   readonly ledgerCreate: 'ask' | 'always' | 'never';
   readonly sources: readonly SourceConfig[];
-  /** The disabled ones too. */
+  /** Includes disabled sinks. */
   readonly sinks: readonly SinkConfig[];
   readonly queue: QueueConfig;
-  /** What is exported on a schedule. */
+  /** Scheduled exports. */
   readonly exports: readonly ExportConfig[];
   readonly admin: { readonly host: string; readonly port: number } | undefined;
-  /** Who is told of what is wrong. */
+  /** How people are notified of problems. */
   readonly alerts: AlertOptions;
-  /** What whoever asks the admin server has to show; undefined: nothing, and only this machine reaches it. */
+  /** The token that clients of the admin server must send; undefined if it is open to this machine alone. */
   readonly adminToken: Secret | undefined;
-  /** Public names by which the admin server is reached. */
+  /** Public host names of the admin server. */
   readonly adminHosts: readonly string[];
-  /** Proxies that may say for whom they ask: addresses and CIDR blocks. */
+  /** Addresses and CIDR blocks of proxies whose `X-Forwarded-*` headers are trusted. */
   readonly adminProxies: readonly string[];
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' | undefined };
-  /** Encrypts the stored tokens; undefined: they are stored plainly, with mode 0600. */
+  /** The key that encrypts the stored tokens; undefined if they are stored in plain text, with mode 0600. */
   readonly tokenKey: Secret | undefined;
-  /** Keys the hash that joins the leads of one client; undefined: there is none. */
+  /** The key of the hash that joins the leads of one client; undefined if there is no such hash. */
   readonly clientKey: Secret | undefined;
   /** How long personal data is kept in the ledger. */
   readonly retention: Retention;
-  /** Whether a change of the file is taken over by itself. */
+  /** Whether leadsync reloads the file when it changes. */
   readonly watch: boolean;
-  /** How long a stop may take, in ms, before what is under way is cut off. */
+  /** Maximum duration of a stop, in ms, before unfinished work is aborted. */
   readonly gracePeriodMs: number;
 }
 
 /**
- * What looking into the ledger needs of a configuration. The options that are a source's or a sink's own are not in it,
- * since their secrets may not be at hand.
+ * The part of a configuration that commands on the ledger need. It leaves out the own options of sources and sinks, whose secrets
+ * may not be available.
  */
 export interface LedgerConfig extends Pick<Config, 'file' | 'dataDir' | 'admin' | 'exports'> {
   readonly sources: readonly Omit<SourceConfig, 'options'>[];
   readonly sinks: readonly Omit<SinkConfig, 'options'>[];
-  /** `unknown`: there may be a queue, and its address is not at hand. */
+  /** `unknown` if there may be a queue whose address is not available. */
   readonly queue: { readonly redisUrl: Secret | 'unknown' | undefined };
-  /** `unknown`: there may be a token, and it is not at hand. */
+  /** `unknown` if there may be a token that is not available. */
   readonly adminToken: Secret | 'unknown' | undefined;
-  /** What is wrong with the file: then parts of it are missing here, and it is not in force. */
+  /** The faults of the file. If there are any, parts are missing here, and the file is not in effect. */
   readonly faults?: readonly Fault[];
 }
 
-/** What is logged: this, and what is worse. */
+/** The least severe level that is logged. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 
-/** A source, as the configuration has it. */
+/** A configured source. */
 export interface SourceConfig {
   readonly name: string;
   readonly options: SourceOptions;
   readonly poll: PollSchedule;
 }
 
-/** When a source is polled: so long after the last poll began, or by cron, without a time zone by the clock of this machine. */
+/** When a source is polled: at an interval between starts of polls, or by cron. Without a time zone, cron uses that of this machine. */
 export type PollSchedule =
   | { readonly everyMs: number }
   | { readonly cron: string; readonly timezone: string | undefined };
 
-/** A sink, as the configuration has it: its own options, and those that every type has. */
+/** A configured sink: its type's own options, and the options that every type has. */
 export interface SinkConfig {
   readonly name: string;
   readonly type: SinkType;
-  /** What the type's own schema made of the YAML. */
+  /** The type's own options, as its schema returned them. */
   readonly options: Record<string, unknown>;
   readonly enabled: boolean;
-  /** The name it had before. */
+  /** Its former name. */
   readonly formerly: string | undefined;
   readonly events: readonly LeadEvent[];
   readonly batch: { readonly max: number; readonly waitMs: number };
@@ -93,11 +93,11 @@ export interface SinkConfig {
   readonly backfill: boolean;
 }
 
-/** How deliveries travel. */
+/** How batches travel to where they are attempted. */
 export interface QueueConfig {
-  /** BullMQ on this Redis; undefined: deliveries run in this process. */
+  /** The Redis of BullMQ; undefined if this process attempts the deliveries itself. */
   readonly redisUrl: Secret | undefined;
-  /** Goes before every key in Redis. */
+  /** The prefix of every key in Redis. */
   readonly prefix: string;
   /** Whether Bull Board shows the queues. */
   readonly board: boolean;

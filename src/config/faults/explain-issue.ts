@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 
-/** What zod found, as it stands in a result. */
+/** An issue of a zod result. */
 export type Issue = z.core.$ZodIssue;
 
 const KINDS: Readonly<Record<string, string>> = {
-  string: 'a text',
+  string: 'text',
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',
@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'a map of keys and values',
 };
 
-/** A schema's fault in the operator's words, without the value. For what the schema itself has no words for. */
+/** Returns an operator's message for an issue, without the value. Serves issues for which the schema has no message. */
 export function explainIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -37,10 +37,7 @@ export function explainIssue(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/**
- * The faults behind a value that fits none of several forms: those of the one form that was meant, when that is plain,
- * else the fault itself.
- */
+/** Returns the issues of the union's alternative that was evidently meant; the issue itself if that is unclear or it is no union. */
 export function innermostIssues(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
   for (const branch of issue.errors) {
@@ -51,7 +48,7 @@ export function innermostIssues(issue: Issue): readonly Issue[] {
   return [issue];
 }
 
-/** What makes a value of the kind that is expected, where the mistake is plain. */
+/** Returns how to write a value of the expected type, for two typical mistakes. */
 function howToWrite({ expected, input }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>): string {
   if (expected === 'string' && ['number', 'boolean'].includes(typeof input)) return ': put it in quotes';
   const isMap = expected === 'object' || expected === 'record';
@@ -73,13 +70,14 @@ function mustBeOneOf(values: readonly unknown[]): string {
 
 function tooSmall(origin: string, minimum: number, inclusive: boolean): string {
   if (origin === 'string')
-    return minimum === 1 ? 'must not be empty' : `must have ${minimum} characters or more`;
-  if (origin === 'array') return minimum === 1 ? 'must not be empty' : `must have ${minimum} entries or more`;
+    return minimum === 1 ? 'must not be empty' : `must have at least ${minimum} characters`;
+  if (origin === 'array')
+    return minimum === 1 ? 'must not be empty' : `must have at least ${minimum} entries`;
   return inclusive ? `must be ${minimum} or more` : `must be more than ${minimum}`;
 }
 
 function tooBig(origin: string, maximum: number, inclusive: boolean): string {
-  if (origin === 'string') return `must have ${maximum} characters at most`;
-  if (origin === 'array') return `must have ${maximum} entries at most`;
+  if (origin === 'string') return `must have at most ${maximum} characters`;
+  if (origin === 'array') return `must have at most ${maximum} entries`;
   return inclusive ? `must be ${maximum} or less` : `must be less than ${maximum}`;
 }

@@ -1,4 +1,4 @@
-/** `did you mean "timeout"?` when one of the names is near to what was written; else an empty text. */
+/** Returns `did you mean "timeout"?` if one of the names is similar to the written one, else an empty text. */
 export function didYouMean(written: string, names: Iterable<string>): string {
   const limit = Math.max(1, Math.floor(Math.min(written.length, 12) / 3));
   let nearest: { name: string; distance: number } | undefined;
@@ -10,7 +10,7 @@ export function didYouMean(written: string, names: Iterable<string>): string {
   return nearest === undefined ? '' : `did you mean "${nearest.name}"?`;
 }
 
-/** How many letters to add, drop, replace or swap with their neighbour (Damerau-Levenshtein, restricted). */
+/** Returns the Damerau-Levenshtein distance (optimal string alignment). */
 function editDistance(one: string, other: string): number {
   const cost: number[][] = Array.from({ length: one.length + 1 }, (_, row) => [row]);
   const at = (row: number, column: number) => cost[row]?.[column] ?? row + column;

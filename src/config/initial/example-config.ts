@@ -2,12 +2,12 @@ import type { SinkType } from '../../sinks/sink.ts';
 import { newConfig, sinkEntry } from './new-config.ts';
 
 /**
- * A commented configuration to begin with: the first type of sink that needs no more than a folder is in force, the
- * others are shown. Valid once the variables in it are set.
+ * Returns a commented starter configuration. The first sink type that needs only a folder is enabled; the others are commented out.
+ * It is valid once its variables are set.
  */
 export function exampleConfig(sinkTypes: readonly SinkType[]): string {
   const shown = sinkTypes.find(({ paths, setup }) => paths?.includes(setup.option));
-  const begun = newConfig(
+  const config = newConfig(
     {
       serviceUrl: 'https://leads.example.com',
       every: '30s',
@@ -18,7 +18,7 @@ export function exampleConfig(sinkTypes: readonly SinkType[]): string {
   const others = sinkTypes
     .filter((type) => type !== shown)
     .map((type) => sinkEntry(type, type.setup.standard));
-  return begun + others.map(commentedOut).join('');
+  return config + others.map(commentedOut).join('');
 }
 
 function commentedOut(entry: string): string {

@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import { isSchema, schemaOf } from './option-schema.ts';
 
 /**
- * The value with the path in each `{ file: … }` of a secret taken from the configuration's folder. The schema tells
- * such a map from any other that happens to have the key `file`. Each that is found is told.
+ * Returns the value with the path in each secret's `{ file: … }` resolved against `folder`, and calls `found` with each such path.
+ * The schema distinguishes these maps from others that happen to have a key `file`.
  */
 export function absoluteSecretFiles(
   value: unknown,
@@ -26,13 +26,13 @@ export function absoluteSecretFiles(
   return Object.fromEntries(Object.entries(value).map(inside));
 }
 
-/** Whether a value has the key `file` anywhere: without it there is no secret's file to find. */
+/** Whether a value has the key `file` at any depth. Without it, the value names no secret file. */
 export function mayNameFile(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return 'file' in value || Object.values(value).some(mayNameFile);
 }
 
-/** The options with the named ones made absolute, from the configuration's folder. */
+/** Returns the options with the paths in `names` resolved against `folder`. */
 export function absolutePaths(
   options: object,
   names: readonly string[],
@@ -49,10 +49,7 @@ function isSecretFile(form: unknown, value: object): boolean {
   return 'file' in value && takesSecretFile(form);
 }
 
-/**
- * Whether a schema is that of a `secret()`: a text, or a map of which `file` is the only key; either may be in a choice of
- * its own.
- */
+/** Whether a schema accepts a secret as `{ file: … }`: it, or one of its alternatives, is a map whose only key is `file`. */
 export function takesSecretFile(form: unknown): boolean {
   if (!isSchema(form)) return false;
   if (form.anyOf?.some(takesSecretFile)) return true;

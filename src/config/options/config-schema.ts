@@ -5,7 +5,7 @@ import { isSchema, type JsonSchema, optionSchema } from './option-schema.ts';
 import { sinkOptions } from './sink-options.ts';
 import { sourceEntry } from './source-entry.ts';
 
-/** The JSON Schema of the configuration (draft-07), for editors and for whoever generates configurations. */
+/** Returns the JSON Schema of the configuration (draft-07), for editors and for programs that generate configurations. */
 export function configSchema(sinkTypes: readonly SinkType[]): JsonSchema {
   const { properties, ...daemon } = optionSchema(daemonOptions);
   return {
@@ -23,7 +23,7 @@ export function configSchema(sinkTypes: readonly SinkType[]): JsonSchema {
   };
 }
 
-/** The schema of one type's sinks: the common options with the type's own defaults, and the type's options. */
+/** Returns the schema of one type's sinks: the type's own options, and the common options with the type's defaults. */
 export function sinkSchema(type: SinkType): JsonSchema {
   const common = optionSchema(sinkOptions(type));
   const own = optionSchema(type.options.strict());
@@ -35,12 +35,12 @@ export function sinkSchema(type: SinkType): JsonSchema {
   };
 }
 
-/** A map of names to what each name stands for. */
+/** Returns the schema of a map from names to entries. */
 function named(entry: JsonSchema, more: JsonSchema): JsonSchema {
   return { type: 'object', ...more, propertyNames: { pattern: NAME.source }, additionalProperties: entry };
 }
 
-/** An editor first offers the types, then, once one is chosen, the options of that type. */
+/** Returns a schema with which an editor first offers the types, then the options of the chosen type. */
 function anySink(sinkTypes: readonly SinkType[]): JsonSchema {
   const types = sinkTypes.map(({ type, summary }) => ({ const: type, description: summary }));
   return {
@@ -60,10 +60,10 @@ function describe(schema: unknown): JsonSchema {
   return description === undefined ? {} : { description };
 }
 
-/** `${…}` may stand for a whole value that is no plain text: a number, a choice, a text of a certain form. */
+/** A `${…}` in place of a value that is not free text: a number, an enum, a text with a pattern. */
 const VARIABLE: JsonSchema = { type: 'string', pattern: '\\$\\{' };
 
-/** Lets `${…}` stand wherever leadsync replaces it; the properties named in `except` keep their values. */
+/** Returns a schema that also accepts `${…}` wherever leadsync replaces it, except in the properties named in `except`. */
 function acceptVariables(schema: JsonSchema, except: readonly string[] = []): JsonSchema {
   const inside: JsonSchema = { ...schema };
   if (schema.properties) {
@@ -84,7 +84,7 @@ function acceptVariables(schema: JsonSchema, except: readonly string[] = []): Js
   };
 }
 
-/** Whether there are values of the schema that a `${…}` does not look like. */
+/** Whether the schema may reject a `${…}`, because it is more specific than a text. */
 function needsForm(schema: JsonSchema): boolean {
   if (schema.anyOf !== undefined) return schema.anyOf.every((form) => needsForm(isSchema(form) ? form : {}));
   if (schema.type === 'object' || schema.type === 'array') return false;

@@ -6,39 +6,39 @@ import { secret } from '../../platform/options/option-types.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
-/** A key can be tried offline by whoever gets hold of the files. */
+/** A thief of the files can try passphrases offline. */
 const SHORTEST_PASSPHRASE = 16;
-/** A token that can be guessed would open leads to whoever reaches the address. */
+/** A guessable token would expose leads to every client that reaches the address. */
 const SHORTEST_TOKEN = 16;
 
-/** What can stand in an HTTP header as it is. */
+/** Characters that an HTTP header can hold without encoding. */
 const TOKEN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_TOKEN},}$`);
 
 const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i;
 
 /** An option of `retention`. */
-function kept(what: string) {
+function retentionOption(what: string) {
   return durationBetween('1d', '36500d').optional().describe(`${what}.`);
 }
 
-/** The top of the configuration. Sources and sinks are validated entry by entry, each by its own schema. */
+/** The schema of the top level of the configuration. Sources and sinks are validated entry by entry, each by its own schema. */
 export const daemonOptions = z.strictObject({
   data_dir: z
     .string()
     .min(1)
     .default('./data')
-    .describe('The folder of the ledger, the tokens and the lock; made if missing.'),
+    .describe('The folder of the ledger, the tokens and the lock; created if missing.'),
   ledger: z
     .strictObject({
       create: z
         .enum(['ask', 'always', 'never'])
         .default('ask')
         .describe(
-          'Whether a missing ledger is made. `ask`: only if nothing shows that there was one; otherwise leadsync ends and says what it found, since with a new ledger every lead would go to every sink again. It waits for sinks and a Redis that do not answer yet. `always`: without asking. `never`: this installation is not new; only `leadsync ledger accept` makes one.',
+          'Whether to create a missing ledger. `ask`: only if there is no sign of an earlier one. Otherwise leadsync exits and says what it found, since with a new ledger every lead would go to every sink again. It waits for sinks and a Redis that do not answer yet. `always`: without checking. `never`: this installation is not new; only `leadsync ledger accept` creates a ledger.',
         ),
     })
     .prefault({})
-    .describe('What leadsync remembers, in `ledger.db` in `data_dir`.'),
+    .describe('The record of leads, deliveries and attempts: `ledger.db` in `data_dir`.'),
   sources: z
     .record(z.string(), z.unknown())
     .refine((sources) => Object.keys(sources).length > 0, 'must have at least one source')
@@ -47,7 +47,7 @@ export const daemonOptions = z.strictObject({
     .record(z.string(), z.unknown())
     .default({})
     .describe(
-      'Where leads go, each under a name of your choice. None: leads are only remembered in the ledger.',
+      'Where leads are delivered, each under a name of your choice. None: leads are only recorded in the ledger.',
     ),
   queue: z
     .strictObject({
@@ -62,17 +62,19 @@ export const daemonOptions = z.strictObject({
           context.addIssue({ code: 'custom', message });
         })
         .prefault('')
-        .describe('BullMQ carries the deliveries on this Redis. Empty: they run in this process.'),
+        .describe(
+          'The Redis on which BullMQ carries the deliveries. Empty: leadsync delivers in its own process.',
+        ),
       prefix: z
         .string()
-        .regex(/^[\w.-]{1,64}$/, 'is made of letters, digits, _, . and -, at most 64 of them')
+        .regex(/^[\w.-]{1,64}$/, 'must consist of 1 to 64 letters, digits, _, . and -')
         .default('leadsync')
-        .describe('Goes before every key in Redis; two installs on one Redis need two.'),
+        .describe('The prefix of every key in Redis. Two installations on one Redis need different ones.'),
       board: z
         .boolean()
         .default(false)
         .describe(
-          'Shows the queues by Bull Board at `/queues` of the admin address, read-only. They hold numbers of batches and nobody’s data.',
+          'Shows the queues with Bull Board at `/queues` of the admin address, read-only. They hold batch numbers and no personal data.',
         ),
     })
     .prefault({})
@@ -90,16 +92,16 @@ export const daemonOptions = z.strictObject({
         })
         .prefault('127.0.0.1:9464')
         .describe(
-          'host:port for pages, API, probes and metrics, or `off`. Another address than one of loopback needs `token`.',
+          'host:port for pages, API, probes and metrics, or `off`. An address that is not loopback needs `token`.',
         ),
       token: secret()
         .refine(
           (token) => TOKEN.test(token.reveal()),
-          `must be at least ${SHORTEST_TOKEN} characters without spaces, such as \`openssl rand -hex 32\` prints`,
+          `must be at least ${SHORTEST_TOKEN} characters without spaces, such as the output of \`openssl rand -hex 32\``,
         )
         .optional()
         .describe(
-          `Whoever asks has to show it, as \`Authorization: Bearer …\` or by the login page: at least ${SHORTEST_TOKEN} characters (\`openssl rand -hex 32\`). \`/livez\` and \`/readyz\` answer without it. Absent: everything is open to this machine, and \`listen\` must be an address of loopback.`,
+          `Every request must carry it, as \`Authorization: Bearer …\` or through the login page: at least ${SHORTEST_TOKEN} characters (\`openssl rand -hex 32\`). \`/livez\` and \`/readyz\` answer without it. Absent: everything is open to this machine, and \`listen\` must be a loopback address.`,
         ),
       hosts: z
         .array(
@@ -107,13 +109,13 @@ export const daemonOptions = z.strictObject({
         )
         .default([])
         .describe(
-          'Public names by which it is reached, such as that of a proxy before it; the proxy has to pass `Host` on as it came. Addresses and `localhost` need not be here; nor, with a `token`, names without a dot and names that are never public (`….local`, `….internal`, `….svc`). Needs `token`.',
+          'Public host names of the admin address, such as that of a reverse proxy, which must pass `Host` on unchanged. IP addresses and `localhost` need not be listed; nor, with a `token`, names without a dot and names that are never public (`….local`, `….internal`, `….svc`). Needs `token`.',
         ),
       trusted_proxies: z
-        .array(z.string().refine(isNetwork, 'must be an address or a block of them such as 10.0.0.0/8'))
+        .array(z.string().refine(isNetwork, 'must be an IP address or a CIDR block such as 10.0.0.0/8'))
         .default([])
         .describe(
-          'Addresses and CIDR blocks of proxies: from these alone `X-Forwarded-For` (who asks, for the audit log and the limit of wrong tokens), `X-Forwarded-Proto` and `X-Forwarded-Host` count. Needs `token`.',
+          'IP addresses and CIDR blocks of proxies whose headers are trusted: `X-Forwarded-For` (the client, for the audit log and brute-force protection), `X-Forwarded-Proto` and `X-Forwarded-Host`. Needs `token`.',
         ),
     })
     .prefault({})
@@ -121,27 +123,27 @@ export const daemonOptions = z.strictObject({
   alerts: alertOptions(nameOption)
     .prefault({})
     .describe(
-      'Tells people what is wrong, where no Prometheus does. docs/operating.md says what each condition means.',
+      'Notifies people of problems, for installations without Prometheus. docs/operating.md explains each condition.',
     ),
   exports: exportOptions(nameOption)
     .default({})
-    .describe('Tables of the store as files, again and again, each export under a name of your choice.'),
+    .describe('Scheduled exports of tables as files, each under a name of your choice.'),
   watch: z
     .boolean()
     .default(false)
     .describe(
-      'Takes a change of this file, and of the files that hold its secrets, over by itself, a second or two after it was saved. Otherwise `leadsync reload` or SIGHUP does.',
+      'Whether leadsync applies a change of this file, or of the files that hold its secrets, a second or two after it is saved. `false`: `leadsync reload` or SIGHUP applies it.',
     ),
   log: z
     .strictObject({
       level: z
         .enum(['trace', 'debug', 'info', 'warn', 'error'])
         .default('info')
-        .describe('The least important lines that are still written.'),
+        .describe('The least severe level that is logged.'),
       format: z.enum(['json', 'pretty']).optional().describe('Absent: `pretty` on a terminal, else `json`.'),
     })
     .prefault({})
-    .describe('What leadsync says while it runs; never any personal data or secret.'),
+    .describe('The log, which never holds personal data or secrets.'),
   tokens: z
     .strictObject({
       encryption_key: secret()
@@ -151,7 +153,7 @@ export const daemonOptions = z.strictObject({
         )
         .optional()
         .describe(
-          `Encrypts the stored tokens (AES-256-GCM): 32 bytes as 64 hexadecimal digits or in base64 (\`openssl rand -base64 32\`), or a passphrase of at least ${SHORTEST_PASSPHRASE} characters. Absent: they are stored plainly, with mode 0600.`,
+          `Encrypts the stored tokens (AES-256-GCM): 32 bytes as 64 hexadecimal digits or in base64 (\`openssl rand -base64 32\`), or a passphrase of at least ${SHORTEST_PASSPHRASE} characters. Absent: they are stored in plain text, with mode 0600.`,
         ),
     })
     .prefault({})
@@ -165,37 +167,39 @@ export const daemonOptions = z.strictObject({
         )
         .optional()
         .describe(
-          `Keys the hash by which queries join the leads of one client without personal data (\`client_key\`): at least ${SHORTEST_PASSPHRASE} characters, such as \`openssl rand -base64 32\` prints. Whoever knows it can try out email addresses. Absent: there is no such hash. After a change there is none for leads whose content \`retention\` has removed.`,
+          `The key of the hash \`client_key\`, by which queries join the leads of one client without personal data: at least ${SHORTEST_PASSPHRASE} characters, such as the output of \`openssl rand -base64 32\`. A person who knows it can test email addresses against the hashes. Absent: no hash is stored. After a change, leads whose content \`retention\` has removed have no hash.`,
         ),
     })
     .prefault({})
-    .describe('What queries see.'),
+    .describe('What queries can see.'),
   retention: z
     .strictObject({
-      leads: kept(
-        'The current content of a lead, since it was last changed. Its id stays, so that it is not taken for a new one; it can no longer be replayed',
+      leads: retentionOption(
+        'How long to keep the current content of a lead after its last change. The id stays, so that leadsync does not take the lead for a new one; it can no longer be replayed',
       ),
-      versions: kept('Contents that a lead had before, since they were first listed'),
-      attempts: kept('Attempts and what destinations answered, of deliveries that are settled'),
-      rejected_leads: kept(
-        'What was set aside, since it came right or was last listed; the newest one goes with the next',
+      versions: retentionOption('How long to keep former contents of a lead after they were first listed'),
+      attempts: retentionOption(
+        "How long to keep attempts of settled deliveries, with the destinations' answers",
+      ),
+      rejected_leads: retentionOption(
+        'How long to keep rejected leads after they became valid or were last listed. The newest one is removed with the next',
       ),
     })
     .prefault({})
     .describe(
-      'How long personal data stays in the ledger, at least a day, such as `90d`. Absent: for ever. What is still owed, or was given up, keeps its content; what sinks hold is theirs.',
+      'How long the ledger keeps personal data, at least a day, such as `90d`. Absent: for ever. Leads with pending or dead deliveries keep their content. Data in destinations is not affected.',
     ),
   stop: z
     .strictObject({
       grace: durationBetween('0s', '1h')
         .prefault('25s')
-        .describe('How long a stop may take before what is under way is cut off.'),
+        .describe('Maximum duration of a stop before leadsync aborts unfinished work.'),
     })
     .prefault({})
     .describe('What happens on SIGTERM and SIGINT.'),
 });
 
-/** Reads `host:port`, `[::1]:port` or `off` (gives undefined); null for anything else. */
+/** Parses `host:port` or `[::1]:port`. Returns undefined for `off`, and null for anything else. */
 function readAddress(text: string): { host: string; port: number } | undefined | null {
   if (text === 'off') return undefined;
   const [, v6, name, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? [];
@@ -204,7 +208,7 @@ function readAddress(text: string): { host: string; port: number } | undefined |
   return { host, port: Number(port) };
 }
 
-/** An address, or a block of them; not the block of all, since whoever asks could then say to be anybody. */
+/** Whether a text is an IP address or CIDR block. Refuses /0, which would let every client claim any address. */
 function isNetwork(text: string): boolean {
   const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const version = isIP(address);

@@ -3,13 +3,13 @@ import { z } from 'zod';
 /** A JSON Schema, draft-07. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** The JSON Schema of options as they are written: before anything is filled in or converted. */
+/** Returns the JSON Schema of options as written in YAML, before defaults and conversions. */
 export function optionSchema(options: z.ZodType): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(options, {
     target: 'draft-7',
     io: 'input',
     unrepresentable: 'any',
-    // One word for a choice of forms, however the schema makes the choice.
+    // Callers then have to handle only one keyword for alternatives.
     override: ({ jsonSchema }) => {
       if (jsonSchema.oneOf === undefined) return;
       jsonSchema.anyOf = jsonSchema.oneOf;
@@ -19,7 +19,7 @@ export function optionSchema(options: z.ZodType): JsonSchema {
   return schema;
 }
 
-/** Returns the schema of what a map that follows `schema` holds under a key: of its first form that knows it. */
+/** Returns the schema of the value under `key`, from the first alternative of `schema` that has one. */
 export function schemaOf(schema: JsonSchema, key: string): JsonSchema | undefined {
   return [schema, ...(schema.anyOf ?? [])]
     .filter(isSchema)
@@ -27,7 +27,7 @@ export function schemaOf(schema: JsonSchema, key: string): JsonSchema | undefine
     .find(isSchema);
 }
 
-/** Of what stands in a schema where another one may stand: `true` and `false` are schemas that say nothing. */
+/** Whether a nested schema is an object; `true` and `false`, also valid schemas, hold no information. */
 export function isSchema(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

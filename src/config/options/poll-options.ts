@@ -5,21 +5,21 @@ import type { PollSchedule } from '../contract/config.ts';
 import { didYouMean } from '../faults/suggest.ts';
 import { durationBetween } from './option-limits.ts';
 
-/** The time from one poll to the next where nothing is said of it. */
+/** The default interval between polls, in ms. */
 export const DEFAULT_EVERY_MS = 30_000;
 
-/** When a source is polled: at an interval, or by cron. */
+/** The schema of `poll`: when a source is polled, at an interval or by cron. */
 export const pollOptions = z
   .strictObject({
     every: durationBetween('1s', '7d')
       .optional()
-      .describe('The time from one poll to the next. 30s when neither this nor `cron` is given.'),
+      .describe('The time from one poll to the next. Default without `cron`: 30s.'),
     cron: z
       .string()
       .refine((text) => isCron(text), 'must be a cron expression such as "*/5 8-18 * * 1-5"')
       .optional()
       .describe(
-        'When to poll, as five cron fields, or six with seconds first; in place of `every`. A day has to match both its day of the month and its day of the week. A time that passed while leadsync was away is made up for at its start.',
+        'When to poll, as five cron fields, or six with seconds first; instead of `every`. A day has to match both its day of the month and its day of the week. If a time passed while leadsync was not running, it polls when it starts.',
       ),
     timezone: z
       .string()
@@ -27,18 +27,16 @@ export const pollOptions = z
         if (!isTimezone(zone)) context.addIssue({ code: 'custom', message: faultOfTimezone(zone) });
       })
       .optional()
-      .describe(
-        'Where the clock of `cron` hangs, such as Australia/Sydney. Absent: the zone of this machine.',
-      ),
+      .describe('The time zone of `cron`, such as Australia/Sydney. Default: that of this machine.'),
   })
   .refine((poll) => !('every' in poll && 'cron' in poll), {
     path: ['cron'],
-    message: 'cannot stand beside `every`: keep one of the two',
+    message: 'cannot be combined with `every`: keep one of the two',
     when: isMap,
   })
   .refine((poll) => !('timezone' in poll) || 'cron' in poll, {
     path: ['timezone'],
-    message: 'means nothing without `cron`: remove it',
+    message: 'has no effect without `cron`: remove it',
     when: isMap,
   })
   .transform(
@@ -46,7 +44,7 @@ export const pollOptions = z
       cron === undefined ? { everyMs: every ?? DEFAULT_EVERY_MS } : { cron, timezone },
   );
 
-/** These two are told beside whatever else is wrong. */
+/** Lets zod run the two checks above even if other options have faults. */
 function isMap({ value }: { value: unknown }): boolean {
   return typeof value === 'object' && value !== null;
 }

@@ -4,7 +4,7 @@ import { printDuration } from '../../platform/text/format.ts';
 import type { SinkType } from '../../sinks/sink.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
-/** From the first failed attempt to the last; after it a delivery is dead. About three days in all. */
+/** The waits after failed attempts, about three days in all. After the last attempt a delivery is dead. */
 const DEFAULT_RETRY_SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'];
 
 const batch = { max: z.int().min(1).max(10_000), wait: durationBetween('0s', '1d') };
@@ -16,41 +16,41 @@ const retry = z
       .max(100)
       .prefault(DEFAULT_RETRY_SCHEDULE)
       .describe(
-        'The waits after the first, second, … failed attempt. After the last one the delivery is dead. An empty list: one attempt.',
+        'The waits after the first, second, … failed attempt. When the attempt after the last wait fails, the delivery is dead. An empty list: one attempt.',
       ),
     jitter: z
       .number()
       .min(0)
       .max(1)
       .default(0.2)
-      .describe('How much each wait varies at random, as a part of it: 0.2 is 20 % more or less.'),
+      .describe('Random variation of each wait, as a fraction of it: 0.2 is up to 20 % more or less.'),
   })
   .prefault({})
   .describe(
-    'What happens to a lead that failed while others got through. While a sink is unavailable no attempts are used up.',
+    'How to retry a lead that failed while others were delivered. Attempts at an unavailable destination do not count.',
   );
 
-/** What happens to a delivery that failed where no configuration says it: its sink was taken out while the attempt was under way. */
+/** The retry policy of a failed delivery whose sink was removed from the configuration during the attempt. */
 export const DEFAULT_RETRY = policyOf(retry.parse(undefined));
 
-/** The options of `retry` as a policy. */
+/** Converts the options of `retry` to a policy. */
 export function policyOf({ schedule, jitter }: z.output<typeof retry>) {
   return { scheduleMs: schedule, jitter };
 }
 
-/** The options that every type of sink has, with the type's own defaults. */
+/** Returns the schema of the options that every sink type has, with the type's defaults. */
 export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
   return z.strictObject({
     enabled: z
       .boolean()
       .default(true)
       .describe(
-        '`false`: nothing is delivered. When it is enabled again, `backfill` decides about the leads of the meantime.',
+        '`false`: nothing is delivered. When the sink is enabled again, `backfill` decides about the leads listed in the meantime.',
       ),
     formerly: nameOption
       .optional()
       .describe(
-        'The name that this sink had before: what it was owed and has got under that name goes on under this one. May stay here.',
+        'The former name of this sink. Its deliveries under that name, pending and past, continue under the new one. The option may stay.',
       ),
     events: z
       .array(z.enum(eventsOf(defaults)))
@@ -58,42 +58,42 @@ export function sinkOptions({ defaults }: Pick<SinkType, 'defaults'>) {
       .refine((events) => new Set(events).size === events.length, 'names the same event twice')
       .default([...defaults.events])
       .describe(
-        `What is delivered: leads when they are first seen (\`created\`), and when they change (\`updated\`).${defaults.events.includes('erased') ? ' With `erased`, the word that a lead which was delivered is to be erased.' : ''}`,
+        `What is delivered: leads when they are first seen (\`created\`), and when they change (\`updated\`).${defaults.events.includes('erased') ? ' With `erased`, a request to erase a lead that was delivered.' : ''}`,
       ),
     backfill: z
       .boolean()
       .default(true)
       .describe(
-        'Leads that were already listed when this sink was added: `true` delivers them to it as well, `false` records them as skipped.',
+        'What to do with leads that were listed before this sink was added: `true` delivers them as well, `false` records them as skipped.',
       ),
     batch: z
       .strictObject({
-        max: batch.max.default(defaults.batchMax).describe('The most leads that are attempted together.'),
+        max: batch.max.default(defaults.batchMax).describe('Maximum leads per batch.'),
         wait: batch.wait
           .prefault(printDuration(defaults.batchWaitMs))
-          .describe('How long the oldest lead waits for its batch to fill.'),
+          .describe('Maximum time that the oldest lead waits for its batch to fill.'),
       })
       .prefault({})
-      .describe('How leads are put together.'),
+      .describe('How leads are grouped into batches.'),
     concurrency: z
       .int()
       .min(1)
       .max(1000)
       .default(defaults.concurrency)
-      .describe('The most batches that are attempted at the same time.'),
+      .describe('Maximum batches that are attempted at the same time.'),
     timeout: durationBetween('100ms', '1h')
       .prefault(printDuration(defaults.timeoutMs))
-      .describe("The deadline of one attempt, the destination's whole answer included."),
+      .describe("The deadline of one attempt, including the destination's complete answer."),
     retry,
   });
 }
 
-/** Stands for a type that is not known, or makes no difference: which options there are does not hang on the defaults. */
+/** Defaults for an unknown or irrelevant type. The set of common options does not depend on the defaults. */
 export const ANY_TYPE: Pick<SinkType, 'defaults'> = {
   defaults: { events: ['created'], batchMax: 1, batchWaitMs: 0, concurrency: 1, timeoutMs: 1000 },
 };
 
-/** What a type of sink can be asked to bring: only some can be told of erased leads, and those are by default. */
+/** Returns the events that a sink type supports. A type that supports `erased` has it among its defaults. */
 function eventsOf({ events }: SinkType['defaults']): readonly LeadEvent[] {
   return events.includes('erased') ? ['created', 'updated', 'erased'] : ['created', 'updated'];
 }

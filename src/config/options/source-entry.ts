@@ -1,7 +1,7 @@
 import { sourceOptions } from '../../source/contract/options.ts';
 import { pollOptions } from './poll-options.ts';
 
-/** A source as it is written: its own options, and when it is polled. */
+/** The schema of an entry in `sources`: the source's own options, and its poll schedule. */
 export const sourceEntry = sourceOptions.safeExtend({
-  poll: pollOptions.prefault({}).describe('When the listing is read.'),
+  poll: pollOptions.prefault({}).describe('When to poll.'),
 });

@@ -16,7 +16,7 @@ import { isMap, type Purpose, withoutSecrets } from './needs.ts';
 import { TreeValidator } from './validate-tree.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
-/** Reads one configuration, part by part; a part that has faults is left out, and the others are still read. */
+/** Reads one configuration part by part. A part with faults is left out; the others are still read. */
 export class ConfigReader {
   readonly #tree: YamlTree;
   readonly #validator: TreeValidator;
@@ -26,7 +26,7 @@ export class ConfigReader {
   readonly #folder: string;
   readonly #secretFiles = new Set<string>();
 
-  /** `file` is where the tree comes from; relative paths are taken from its folder. */
+  /** `file` is the path of the tree's file. Relative paths are resolved against its folder. */
   constructor(
     file: string,
     tree: YamlTree,
@@ -41,12 +41,12 @@ export class ConfigReader {
     this.#sinkTypes = sinkTypes;
   }
 
-  /** The files that hold secrets, of what was read so far. */
+  /** The secret files that the parts read so far name. */
   get secretFiles(): readonly string[] {
     return [...this.#secretFiles];
   }
 
-  /** Undefined, or with parts left out, when there are faults; they are noted. */
+  /** Returns the configuration. If there are faults, adds them to the list, and returns a part of it or undefined. */
   read(): Omit<Config, 'exposedSecrets'> | undefined {
     const daemon = this.#validate(daemonOptions, this.#tree.root, []);
     const sources = this.#entries('sources').map(([name, value]) => this.#readSource(name, value));
@@ -57,7 +57,7 @@ export class ConfigReader {
       this.#validator.fault(
         ['queue', 'board'],
         'there is no queue to show without queue.redis_url',
-        'set it, or leave this out',
+        'set that, or remove this',
       );
     this.#refuseOpenAddress(daemon.admin);
     return {
@@ -84,8 +84,8 @@ export class ConfigReader {
   }
 
   /**
-   * The same as far as the ledger needs it. What only reading and delivering needs is validated, and then left out; a fault
-   * leaves out no more than it has to. Undefined when data_dir has one.
+   * Returns the part of the configuration that commands on the ledger need. Validates the other parts too, and leaves them out. A
+   * fault leaves out as little as possible. Returns undefined if data_dir has a fault.
    */
   readForLedger(): LedgerConfig | undefined {
     const { root } = this.#tree;
@@ -106,7 +106,7 @@ export class ConfigReader {
     };
   }
 
-  /** Of the top what the ledger needs, each by itself and if need be without its secrets: faults elsewhere do not hide it. */
+  /** Reads the required sections one by one, if need be without their secrets, so that faults elsewhere do not hide them. */
   #readEssentials(root: unknown) {
     if (!isMap(root)) return undefined;
     const read = <Schema extends z.ZodType>(name: string, schema: Schema) =>
@@ -130,7 +130,7 @@ export class ConfigReader {
     neighbours: readonly string[] = [],
   ): z.output<Schema> | undefined {
     const note = (file: string) => void this.#secretFiles.add(file);
-    // The schema as JSON takes longer to make than all the rest of a file takes to be read.
+    // Building the JSON Schema takes longer than reading the whole file.
     const input = mayNameFile(value)
       ? absoluteSecretFiles(value, optionSchema(schema), this.#folder, note)
       : value;
@@ -164,7 +164,7 @@ export class ConfigReader {
     return { name, poll, options };
   }
 
-  /** When a source is polled; all of the source is validated. */
+  /** Returns the source's poll schedule. Validates the whole source. */
   #readPoll(name: string, value: unknown): LedgerConfig['sources'][number] | undefined {
     const at = ['sources', name];
     const whole = this.#readSource(name, value);
@@ -173,7 +173,7 @@ export class ConfigReader {
     return poll && { name, poll };
   }
 
-  /** What other machines reach holds leads: it needs a credential. */
+  /** The admin server shows leads, so other machines need a credential. */
   #refuseOpenAddress(admin: z.output<typeof daemonOptions>['admin']): void {
     const { listen, token, hosts, trusted_proxies: proxies } = admin;
     if (listen === undefined || token !== undefined) return;
@@ -184,14 +184,13 @@ export class ConfigReader {
         `add \`token: \${LEADSYNC_ADMIN_TOKEN}\` beside it (\`openssl rand -hex 32\` makes one), or ${instead}`,
       );
     if (!isLoopback(listen.host)) fault('listen', listen.host, 'listen on 127.0.0.1');
-    else if (hosts[0] !== undefined) fault('hosts', hosts[0], 'leave this out');
-    else if (proxies[0] !== undefined)
-      fault('trusted_proxies', `it by way of ${proxies[0]}`, 'leave this out');
+    else if (hosts[0] !== undefined) fault('hosts', hosts[0], 'remove this');
+    else if (proxies[0] !== undefined) fault('trusted_proxies', `it through ${proxies[0]}`, 'remove this');
   }
 
-  /** A value may come from where this process cannot look. */
+  /** Returns `unknown` if the value comes from a variable or file that this process may be unable to read. */
   #hidden(path: readonly string[]): 'unknown' | undefined {
-    const hidden = this.#tree.replacedAt(path) !== undefined || isMap(this.#tree.valueAt(path));
+    const hidden = this.#tree.interpolationAt(path) !== undefined || isMap(this.#tree.valueAt(path));
     return hidden ? 'unknown' : undefined;
   }
 
@@ -200,31 +199,31 @@ export class ConfigReader {
     return type && options && shared && { ...commonOf(name, type, shared), options };
   }
 
-  /** What every sink has; its own options are validated, and left out. */
+  /** Returns the options that every sink has. Validates the type's own options, and leaves them out. */
   #readCommon(name: string, value: unknown): LedgerConfig['sinks'][number] | undefined {
     const { type, shared } = this.#sinkParts(name, value);
     return type && shared && commonOf(name, type, shared);
   }
 
-  /** A former name that is in use here would mean two sinks, and one that two sinks had could not go on under both. */
+  /** A former name must not be the name of another sink, nor the former name of two. */
   #refuseFormerNames(sinks: readonly (Pick<SinkConfig, 'name' | 'formerly'> | undefined)[]): void {
     const former = new Set<string>();
     for (const { name, formerly } of sinks.filter((sink) => sink !== undefined)) {
       if (formerly === undefined) continue;
       const at = ['sinks', name, 'formerly'];
       if (sinks.some((sink) => sink?.name === formerly))
-        this.#validator.fault(at, `there is a sink "${formerly}" here`, 'leave `formerly` out, or that sink');
+        this.#validator.fault(at, `there is a sink "${formerly}" here`, 'remove `formerly`, or that sink');
       else if (former.has(formerly))
         this.#validator.fault(
           at,
-          `another sink was "${formerly}" as well`,
-          'leave `formerly` out of one of them',
+          `another sink has the former name "${formerly}" as well`,
+          'remove `formerly` from one of them',
         );
       former.add(formerly);
     }
   }
 
-  #sinkParts(name: string, value: unknown): SinkPieces {
+  #sinkParts(name: string, value: unknown): SinkParts {
     const at = ['sinks', name];
     if (!isMap(value)) {
       this.#validator.validate(anyMap, value, at);
@@ -236,7 +235,7 @@ export class ConfigReader {
     const own = Object.entries(value).filter(([key]) => key !== 'type' && !commonKeys.includes(key));
     const shared = Object.entries(value).filter(([key]) => commonKeys.includes(key));
     const sharedOptions = this.#validator.validate(common, Object.fromEntries(shared), at);
-    // Without a type nobody knows what the other keys should be.
+    // Without a type, the valid other keys are unknown.
     if (type === undefined) return {};
     const ownInput = absolutePaths(Object.fromEntries(own), type.paths ?? [], this.#folder);
     const options = this.#validate(type.options.strict(), ownInput, at, ['type', ...commonKeys]);
@@ -257,8 +256,8 @@ export class ConfigReader {
 
 const anyMap = z.record(z.string(), z.unknown());
 
-/** The parts of a sink, without those that have faults. */
-interface SinkPieces {
+/** The parts of a sink; those with faults are undefined. */
+interface SinkParts {
   readonly type?: SinkType;
   readonly options?: z.output<SinkType['options']> | undefined;
   readonly shared?: SinkOptions | undefined;

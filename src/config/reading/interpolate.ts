@@ -1,35 +1,35 @@
 import { didYouMean } from '../faults/suggest.ts';
 
-/** The environment: what `${…}` is replaced from. */
+/** The environment variables in which `${…}` is looked up. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Why a `${…}` was not replaced. */
 export interface InterpolationFault {
   readonly message: string;
   readonly hint: string;
-  /** It is well written, and the environment has no such variable. */
+  /** Whether the syntax is right, but the variable is not set. */
   readonly unset: boolean;
 }
 
-/** What a text became when its `${…}` were replaced. */
+/** A text after interpolation. */
 export interface Interpolated {
   readonly text: string;
-  /** Something of the environment, or a default, is in the text. */
+  /** Whether the text had any `${…}`. */
   readonly replaced: boolean;
-  /** Names of variables that were looked for and have no default that took their place, in order. */
+  /** Names of the variables that were not replaced by a default, in order. */
   readonly variables: readonly string[];
-  /** The text was one `${…}` and nothing else. */
+  /** Whether the template was a single `${…}`. */
   readonly whole: boolean;
   readonly faults: readonly InterpolationFault[];
 }
 
-// Takes an unclosed ${ to the end of the text, so that no text is looked through again and again.
+// An unclosed ${ matches to the end of the text, so that matching takes linear time.
 const REFERENCE = /\$(?:(\$)|\{([^}]*)(\}?)|)/g;
 const BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?$/;
 
 /**
- * Replaces `${NAME}`, `${NAME:-default}`, `${NAME:?message}` and `$$`. An empty variable counts as missing for the
- * default and the message, as in a shell. What was put in is not looked at again.
+ * Replaces `${NAME}`, `${NAME:-default}`, `${NAME:?message}` and `$$`. As in a shell, an empty variable counts as unset for the
+ * default and the message. Inserted text is not interpolated again.
  */
 export function interpolate(template: string, env: Environment): Interpolated {
   const faults: InterpolationFault[] = [];
@@ -38,9 +38,9 @@ export function interpolate(template: string, env: Environment): Interpolated {
   const text = template.replace(REFERENCE, (_, dollar?: string, body?: string, close?: string) => {
     if (dollar !== undefined) return '$';
     if (body === undefined) {
-      faults.push(misspelt('has a single $', 'write ${NAME} for a variable, or $$ for a dollar'));
+      faults.push(syntaxFault('has a single $', 'write ${NAME} for a variable, or $$ for a dollar sign'));
     } else if (close === '') {
-      faults.push(misspelt('has a ${ without its }', 'close it, or write $$ for a dollar'));
+      faults.push(syntaxFault('has a ${ without its }', 'close it, or write $$ for a dollar sign'));
     } else {
       replaced = true;
       const { name, value } = lookUp(body, env);
@@ -53,17 +53,17 @@ export function interpolate(template: string, env: Environment): Interpolated {
   return { text, replaced, variables, whole: /^\$\{[^}]*\}$/.test(template), faults };
 }
 
-/** What a variable gave, or why it gave nothing; without its name where that was its default. */
-interface LookedUp {
+/** The value of a reference, or its fault; without the variable's name if the default was used. */
+interface Lookup {
   readonly name?: string;
   readonly value: string | InterpolationFault;
 }
 
-function lookUp(body: string, env: Environment): LookedUp {
+function lookUp(body: string, env: Environment): Lookup {
   const [, name, operator, more = ''] = BODY.exec(body) ?? [];
   if (name === undefined || (operator === ':-' && more.replaceAll('$$', '').includes('$'))) {
     const hint = 'write ${NAME}, ${NAME:-default} or ${NAME:?message}, without another ${…} inside';
-    return { value: misspelt('has a ${…} that is not understood', hint) };
+    return { value: syntaxFault('has an invalid ${…}', hint) };
   }
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (operator === ':-') return value ? { name, value } : { value: more.replaceAll('$$', '$') };
@@ -71,10 +71,10 @@ function lookUp(body: string, env: Environment): LookedUp {
   if (operator === ':?' && !value)
     return { name, value: { message, hint: more.trim() || `set ${name}`, unset: true } };
   if (value !== undefined) return { name, value };
-  const hint = didYouMean(name, Object.keys(env)) || `set it, or give a default: \${${name}:-…}`;
+  const hint = didYouMean(name, Object.keys(env)) || `set it, or add a default: \${${name}:-…}`;
   return { name, value: { message, hint, unset: true } };
 }
 
-function misspelt(message: string, hint: string): InterpolationFault {
+function syntaxFault(message: string, hint: string): InterpolationFault {
   return { message, hint, unset: false };
 }

@@ -5,12 +5,12 @@ import { type JsonSchema, optionSchema, schemaOf } from '../options/option-schem
 import { ANY_TYPE, sinkOptions } from '../options/sink-options.ts';
 
 /**
- * What a configuration is read for. `everything`: to read leads and to deliver them. `ledger`: to look into the ledger and
- * to mend what is in it; then a secret that is not at hand is no fault where only reading and delivering need it.
+ * What a configuration is read for. `everything`: to poll and deliver. `ledger`: to read and change the ledger; then an unavailable
+ * secret that only polling and delivering need is not a fault.
  */
 export type Purpose = 'everything' | 'ledger';
 
-/** Whether the value at a path is needed for that purpose: one that is not may be absent from the environment. */
+/** Whether a purpose needs the value at a path. Variables of other values may be unset. */
 export function isNeeded(path: Path, purpose: Purpose): boolean {
   if (purpose === 'everything') return true;
   const [section, , option] = path;
@@ -26,13 +26,13 @@ export function isNeeded(path: Path, purpose: Purpose): boolean {
   }
 }
 
-/** The options that every sink has are the ledger's business: which events are owed, when it is tried again. */
+/** The ledger uses the options that every sink has: which events are owed, when to retry. */
 const COMMON: ReadonlySet<string> = new Set(Object.keys(sinkOptions(ANY_TYPE).shape));
 
-/** Made when it is first asked for: that takes longer than to read a file. */
+/** Built on first use, because that takes longer than reading a file. */
 let daemonSchema: JsonSchema | undefined;
 
-/** Whether a path of the top of the configuration is that of a secret, or leads into one. */
+/** Whether a path in a top-level section is that of a secret, or leads into one. */
 function isSecret(path: Path): boolean {
   daemonSchema ??= optionSchema(daemonOptions);
   let schema: JsonSchema | undefined = daemonSchema;
@@ -43,7 +43,7 @@ function isSecret(path: Path): boolean {
   return false;
 }
 
-/** Returns a value without the secrets that its schema knows. */
+/** Returns a value without the secrets that its schema declares. */
 export function withoutSecrets(value: unknown, schema: JsonSchema): unknown {
   if (!isMap(value)) return value;
   const kept = Object.entries(value).flatMap(([key, inside]) => {
@@ -53,7 +53,7 @@ export function withoutSecrets(value: unknown, schema: JsonSchema): unknown {
   return Object.fromEntries(kept);
 }
 
-/** What YAML calls a map. */
+/** Whether a value is a YAML map. */
 export function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,9 +4,9 @@ import { explainIssue, type Issue, innermostIssues } from '../faults/explain-iss
 import type { FaultList, Path } from '../faults/fault-list.ts';
 import { didYouMean } from '../faults/suggest.ts';
 import { isNeeded, type Purpose } from './needs.ts';
-import { type Replaced, valueAt, type YamlTree } from './yaml-tree.ts';
+import { type Interpolation, valueAt, type YamlTree } from './yaml-tree.ts';
 
-/** Validates parts of a configuration, each by its own schema, and puts every fault at its place in the file. */
+/** Validates parts of a configuration, each by its own schema, and reports every fault with its position in the file. */
 export class TreeValidator {
   readonly #tree: YamlTree;
   readonly #faults: FaultList;
@@ -19,9 +19,9 @@ export class TreeValidator {
   }
 
   /**
-   * What the schema makes of the value that stands at `at`, or undefined when it has faults; they are noted.
-   * A value that is wholly one `${…}` is read as a number or a boolean where one is wanted. `neighbours` are keys of the same
-   * map that are validated elsewhere: they are only suggested.
+   * Returns the parsed value at `at`, or undefined if it has faults, which it adds to the list. Converts a value that is a single
+   * `${…}` to a number or a boolean where the schema expects one. `neighbours` are keys of the same map that are validated elsewhere;
+   * they serve only for suggestions.
    */
   validate<Schema extends z.ZodType>(
     schema: Schema,
@@ -34,9 +34,9 @@ export class TreeValidator {
       if (issue.code === 'unrecognized_keys') keys.set(String(issue.path ?? []), shapeKeys(issue.inst));
       return explainIssue(issue);
     };
-    // Each round puts right what hides other faults, and there is less of it than before.
+    // Each round removes faults that hide others. The loop ends, because each round leaves fewer of them.
     for (let input = value; ; ) {
-      // A configuration is read once: code for it is not worth its making.
+      // Each schema is used once, so compiling it (JIT) does not pay off.
       const result = schema.safeParse(input, { error, jitless: true });
       if (result.success) return result.data;
       const repaired = structuredClone(input);
@@ -46,25 +46,25 @@ export class TreeValidator {
           : this.#readVariable(repaired, issue, at),
       );
       if (changes.length === 0) {
-        for (const issue of result.error.issues) this.#tell(issue, at);
+        for (const issue of result.error.issues) this.#report(issue, at);
         return undefined;
       }
       input = repaired;
     }
   }
 
-  /** Notes a fault about the value at a path. */
+  /** Adds a fault at the value of a path. */
   fault(path: Path, message: string, hint = ''): void {
     if (!this.#tree.unreadAt(path)) this.#faults.add(this.#tree.offsetOf(path), path, message, hint);
   }
 
-  /** Notes a fault about the key that ends a path. */
+  /** Adds a fault at the last key of a path. */
   keyFault(path: Path, message: string, hint = ''): void {
     const place = path.slice(0, -1);
     if (!this.#tree.unreadAt(place)) this.#faults.add(this.#tree.keyOffsetOf(path), place, message, hint);
   }
 
-  /** Notes that the key that ends a path is not there. */
+  /** Adds the fault that the last key of a path is missing. */
   missing(path: Path, hint = 'add it'): void {
     const place = path.slice(0, -1);
     if (this.#tree.unreadAt(path)) return;
@@ -86,16 +86,16 @@ export class TreeValidator {
     return true;
   }
 
-  /** Puts the number or boolean in place that a variable spells, where the schema wants one. */
+  /** Replaces the text of a variable by its number or boolean, where the schema expects one. */
   #readVariable(root: unknown, issue: Issue, at: Path): boolean {
     const place = valueAt(root, issue.path.slice(0, -1));
     const key = issue.path.at(-1);
-    const value = readAs(wantedKind(issue), this.#tree.replacedAt([...at, ...issue.path]));
+    const value = convertTo(expectedKind(issue), this.#tree.interpolationAt([...at, ...issue.path]));
     if (value === undefined || key === undefined || typeof place !== 'object' || place === null) return false;
     return typeof valueAt(root, issue.path) === 'string' && Reflect.set(place, key, value);
   }
 
-  #tell(outer: Issue, at: Path): void {
+  #report(outer: Issue, at: Path): void {
     if (outer.code !== 'custom' && !this.#tree.has([...at, ...outer.path])) {
       this.missing([...at, ...outer.path]);
       return;
@@ -106,13 +106,13 @@ export class TreeValidator {
       const value = this.#tree.valueAt(path);
       if (value === null) this.fault(path, 'has no value', 'write one, or remove the key');
       else if (issue.code === 'invalid_key') this.keyFault(path, explainKey(issue));
-      else this.fault(path, this.#wordsOf(issue, path), hintFor(issue, value));
+      else this.fault(path, this.#messageOf(issue, path), hintFor(issue, value));
     }
   }
 
-  /** A message may not say what a variable holds: the variable is named in its place. */
-  #wordsOf(issue: Issue, path: Path): string {
-    const replaced = this.#tree.replacedAt(path);
+  /** Returns the issue's message with the value of a variable replaced by its name, because the value may be secret. */
+  #messageOf(issue: Issue, path: Path): string {
+    const replaced = this.#tree.interpolationAt(path);
     if (issue.code !== 'custom' || replaced === undefined || replaced.text === '') return issue.message;
     return issue.message.replaceAll(replaced.text, () => replaced.source);
   }
@@ -124,17 +124,20 @@ function shapeKeys(schema: unknown): readonly string[] {
 
 type Kind = 'number' | 'boolean';
 
-function wantedKind(issue: Issue): Kind | undefined {
+function expectedKind(issue: Issue): Kind | undefined {
   if (issue.code === 'invalid_union') {
     const atTop = issue.errors.flat().filter(({ path }) => path.length === 0);
-    return atTop.map(wantedKind).find((kind) => kind !== undefined);
+    return atTop.map(expectedKind).find((kind) => kind !== undefined);
   }
   if (issue.code !== 'invalid_type') return undefined;
   if (issue.expected === 'boolean') return 'boolean';
   return issue.expected === 'number' || issue.expected === 'int' ? 'number' : undefined;
 }
 
-function readAs(kind: Kind | undefined, replaced: Replaced | undefined): number | boolean | undefined {
+function convertTo(
+  kind: Kind | undefined,
+  replaced: Interpolation | undefined,
+): number | boolean | undefined {
   if (kind === undefined || replaced?.whole !== true) return undefined;
   if (kind === 'number')
     return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(replaced.text) ? Number(replaced.text) : undefined;

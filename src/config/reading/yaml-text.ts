@@ -2,21 +2,21 @@ import { type Document, parseAllDocuments, type YAMLParseError } from 'yaml';
 import type { FaultList } from '../faults/fault-list.ts';
 
 const MAX_CHARACTERS = 256 * 1024;
-/** A file with more bytes has too many characters, however they are encoded. */
+/** Maximum bytes of a file. A longer one has too many characters in any case. */
 export const MAX_BYTES = 4 * MAX_CHARACTERS;
 
-/** The one document of a text. */
-interface Parsed {
-  /** Undefined when there is none, and the faults say why. */
+/** The result of parsing a text. */
+interface ParsedYaml {
+  /** Undefined if there is none; then the faults say why. */
   readonly document: Document.Parsed | undefined;
-  /** Its syntax has faults: what was made of it may not be what was meant. */
+  /** Whether the syntax has faults, so that the document may not be what the operator meant. */
   readonly isBroken: boolean;
 }
 
-const NOTHING: Parsed = { document: undefined, isBroken: true };
+const NOTHING: ParsedYaml = { document: undefined, isBroken: true };
 
-/** Reads YAML 1.2 as far as its syntax goes. When a later document was left out, the faults say so. */
-export function parseYaml(text: string, faults: FaultList): Parsed {
+/** Parses the syntax of YAML 1.2. Reports a second document as a fault. */
+export function parseYaml(text: string, faults: FaultList): ParsedYaml {
   if (text.length > MAX_CHARACTERS) {
     addTooLarge(faults);
     return NOTHING;
@@ -28,12 +28,12 @@ export function parseYaml(text: string, faults: FaultList): Parsed {
     merge: false,
     resolveKnownTags: false,
     prettyErrors: false,
-    // Our own walk finds repeated keys, and can say where the first one is.
+    // YamlTree finds repeated keys, and can say where the first one is.
     uniqueKeys: false,
   });
   const [first, second] = documents;
   if (first === undefined || (first.contents === null && first.errors.length === 0)) {
-    faults.addWhole('the configuration is empty', '`leadsync init` writes one to begin with');
+    faults.addWhole('the configuration is empty', '`leadsync init` creates one');
     return NOTHING;
   }
   if (second !== undefined) {
@@ -49,54 +49,51 @@ export function parseYaml(text: string, faults: FaultList): Parsed {
   return { document: first, isBroken };
 }
 
-/** One mistake often breaks everything up to the end of its line, so only the first fault of a line is told. */
+/** Adds only the first fault of a line, because one mistake often breaks the rest of its line. */
 function addSyntaxFaults(errors: readonly YAMLParseError[], text: string, faults: FaultList): void {
-  const told = new Set<number>();
+  const reported = new Set<number>();
   for (const error of errors) {
-    const offset = placeOf(error, text);
+    const offset = visibleOffset(error, text);
     const { line } = faults.lines.linePos(offset);
-    if (told.has(line)) continue;
-    told.add(line);
+    if (reported.has(line)) continue;
+    reported.add(line);
     const wholeLine = text.split('\n')[line - 1] ?? '';
-    faults.add(offset, [], ...wordsFor(error, wholeLine));
+    faults.add(offset, [], ...messageFor(error, wholeLine));
   }
 }
 
-/** Where there is something to see: not in an indentation, and not below the last line that has anything on it. */
-function placeOf(error: YAMLParseError, text: string): number {
+/** Returns the offset of visible text: not in an indentation, and not below the last line with text. */
+function visibleOffset(error: YAMLParseError, text: string): number {
   const blanks = /^ */.exec(text.slice(error.pos[0]))?.[0].length ?? 0;
   return Math.min(error.pos[0] + blanks, text.trimEnd().length);
 }
 
-/** Our own words: the parser's may repeat what stands in the file, which may be a secret. */
-function wordsFor({ code }: YAMLParseError, line: string): [message: string, hint: string] {
+/** Replaces the parser's messages, which may quote the file and so a secret. */
+function messageFor({ code }: YAMLParseError, line: string): [message: string, hint: string] {
   const quotes = line.includes('${') ? 'put a value with ${…} in quotes' : 'put the value in quotes';
   switch (code) {
     case 'TAB_AS_INDENT':
-      return ['a tab indents this line', 'YAML is indented by spaces only'];
+      return ['this line is indented with a tab', 'YAML allows only spaces'];
     case 'BAD_DQ_ESCAPE':
-      return ['a backslash in "…" begins no known escape', "write \\\\ for a backslash, or use '…'"];
+      return ['invalid escape sequence in "…"', "write \\\\ for a backslash, or use '…'"];
     case 'BAD_SCALAR_START':
       return ['this character cannot begin a value', quotes];
     case 'BLOCK_AS_IMPLICIT_KEY':
     case 'MULTILINE_IMPLICIT_KEY':
       return [
-        'this is no single "key: value"',
+        'this is not a single "key: value"',
         `check the indentation and the space after each colon; ${quotes} if it has a colon`,
       ];
     case 'MISSING_CHAR':
-      return [
-        'something is missing here: a closing quote or bracket, a comma, or the colon after a key',
-        quotes,
-      ];
+      return ['a closing quote or bracket, a comma, or the colon after a key is missing here', quotes];
     case 'BAD_INDENT':
       return [
-        'the indentation does not fit the lines above',
-        'entries that belong together begin in the same column, and { and [ are closed',
+        'the indentation does not match the lines above',
+        'entries of one map or list begin in the same column; close every { and [',
       ];
     case 'UNEXPECTED_TOKEN':
       return [
-        'this is not expected here',
+        'this is unexpected here',
         `check the indentation and the brackets; ${quotes} if it has one of { } [ ] , # :`,
       ];
     case 'RESOURCE_EXHAUSTION':
@@ -106,7 +103,7 @@ function wordsFor({ code }: YAMLParseError, line: string): [message: string, hin
   }
 }
 
-/** Adds the fault of a configuration that has too many characters. */
+/** Adds the fault of a file that is too large. */
 export function addTooLarge(faults: FaultList): void {
-  faults.addWhole('is larger than 256 kB', 'a configuration is a few kB: is this the right file?');
+  faults.addWhole('is larger than 256 kB', 'a configuration usually has a few kB: is this the right file?');
 }

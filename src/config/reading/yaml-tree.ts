@@ -20,29 +20,29 @@ const CORE_TAGS = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
 );
 
-/** A text that was made from `${…}`. */
-export interface Replaced {
-  /** As it stands in the file. */
+/** A text with `${…}` in it, and its result. */
+export interface Interpolation {
+  /** The text in the file. */
   readonly source: string;
   readonly text: string;
-  /** Names of variables that were looked for and have no default that took their place, in order. */
+  /** Names of the variables that were not replaced by a default, in order. */
   readonly variables: readonly string[];
-  /** The source is one `${…}` and nothing else. */
+  /** Whether the source is a single `${…}`. */
   readonly whole: boolean;
 }
 
-interface Spot {
+interface Position {
   /** Offsets in the text. */
   readonly key: number;
   readonly value: number;
-  readonly replaced: Replaced | undefined;
+  readonly replaced: Interpolation | undefined;
 }
 
-/** The values of a configuration as plain maps, lists and scalars, and where each of them stands. */
+/** The values of a configuration as plain maps, lists and scalars, with the position of each. */
 export class YamlTree {
   readonly root: unknown;
-  readonly #spots = new Map<string, Spot>();
-  /** Values that could not be read; what is said about them has been said. */
+  readonly #positions = new Map<string, Position>();
+  /** Values that could not be read. Their faults, if any, are already in the list. */
   readonly #unread = new Set<string>();
   readonly #anchors = new Map<string, Node>();
   readonly #faults: FaultList;
@@ -51,8 +51,8 @@ export class YamlTree {
   #nodes = 0;
 
   /**
-   * Reads the whole document, `${…}` replaced inside texts. What cannot be read is noted as a fault, except for variables
-   * that are not set where the purpose does not need them: such a value is only marked as unread.
+   * Reads the whole document and replaces `${…}` in texts. Adds a fault for each value that cannot be read. A value with an unset
+   * variable that the purpose does not need is only marked as unread.
    */
   constructor(document: Document.Parsed, faults: FaultList, env: Environment, purpose: Purpose) {
     this.#purpose = purpose;
@@ -62,19 +62,19 @@ export class YamlTree {
   }
 
   has(path: Path): boolean {
-    return this.#spots.has(keyOf(path));
+    return this.#positions.has(keyOf(path));
   }
 
-  /** Where the value is; for one that is not there, the key that it should be under. */
+  /** Returns the offset of a value; for a missing value, that of the nearest key above it. */
   offsetOf(path: Path): number {
-    const spot = this.#spots.get(keyOf(path));
-    if (spot !== undefined) return spot.value;
+    const position = this.#positions.get(keyOf(path));
+    if (position !== undefined) return position.value;
     return path.length === 0 ? 0 : this.keyOffsetOf(path.slice(0, -1));
   }
 
   keyOffsetOf(path: Path): number {
-    const spot = this.#spots.get(keyOf(path));
-    if (spot !== undefined) return spot.key;
+    const position = this.#positions.get(keyOf(path));
+    if (position !== undefined) return position.key;
     return path.length === 0 ? 0 : this.keyOffsetOf(path.slice(0, -1));
   }
 
@@ -82,12 +82,12 @@ export class YamlTree {
     return valueAt(this.root, path);
   }
 
-  /** Set when the text at this path was made from `${…}`. */
-  replacedAt(path: Path): Replaced | undefined {
-    return this.#spots.get(keyOf(path))?.replaced;
+  /** Returns the interpolation of the text at this path; undefined if the text has no `${…}`. */
+  interpolationAt(path: Path): Interpolation | undefined {
+    return this.#positions.get(keyOf(path))?.replaced;
   }
 
-  /** The value at this path, or one around it, could not be read, and the fault was told. */
+  /** Whether the value at this path, or one that contains it, could not be read. */
   unreadAt(path: Path): boolean {
     if (this.#unread.has('')) return true;
     return path.some((_, index) => this.#unread.has(keyOf(path.slice(0, index + 1))));
@@ -95,7 +95,7 @@ export class YamlTree {
 
   #read(node: Node | null, path: Path, key: number, inside: readonly Node[]): unknown {
     const offset = node?.range?.[0] ?? key;
-    this.#spots.set(keyOf(path), { key, value: offset, replaced: undefined });
+    this.#positions.set(keyOf(path), { key, value: offset, replaced: undefined });
     if (++this.#nodes > MAX_NODES || inside.length > MAX_DEPTH) return this.#tooMuch(path, offset);
     if (isAlias(node)) return this.#readAlias(node, path, key, inside);
     if (node !== null) this.#noteAnchor(node, path, offset);
@@ -120,7 +120,7 @@ export class YamlTree {
   #readKey(pair: Pair, path: Path): { key: string; offset: number } | undefined {
     const offset = (pair.key as Node | null)?.range?.[0] ?? this.offsetOf(path);
     if (!isScalar(pair.key) || typeof pair.key.value !== 'string') {
-      this.#faults.add(offset, path, 'this key is not a text', 'put it in quotes');
+      this.#faults.add(offset, path, 'this key is not text', 'put it in quotes');
     } else if (pair.key.value === '<<') {
       const hint = 'write the entries out, or use an alias for a whole value';
       this.#faults.add(offset, path, 'merge keys (<<) are not supported', hint);
@@ -132,12 +132,7 @@ export class YamlTree {
 
   #repeatedKey(path: Path, key: string, offset: number): void {
     const { line } = this.#faults.lines.linePos(this.keyOffsetOf([...path, key]));
-    this.#faults.add(
-      offset,
-      path,
-      `the key "${key}" was already given on line ${line}`,
-      'remove one of the two',
-    );
+    this.#faults.add(offset, path, `the key "${key}" is already on line ${line}`, 'remove one of the two');
   }
 
   #readList(list: YAMLSeq, path: Path, inside: readonly Node[]): unknown {
@@ -151,23 +146,23 @@ export class YamlTree {
     const target = this.#anchors.get(alias.source);
     const offset = alias.range?.[0] ?? key;
     if (target === undefined) {
-      const hint = `write &${alias.source} before the value that it stands for`;
-      return this.#unreadable(path, offset, `nothing above is named &${alias.source}`, hint);
+      const hint = `write &${alias.source} before the value that it names`;
+      return this.#unreadable(path, offset, `there is no anchor &${alias.source} above`, hint);
     }
     if (inside.includes(target)) {
-      return this.#unreadable(path, offset, 'this alias stands inside itself', 'write the value out');
+      return this.#unreadable(path, offset, 'this alias contains itself', 'write the value out');
     }
     return this.#read(target, path, key, inside);
   }
 
-  /** One anchor has one meaning: YAML would let a second one take its name over in mid-file. */
+  /** Records an anchor. Reports a second one of the same name, although YAML lets it replace the first. */
   #noteAnchor(node: Node, path: Path, offset: number): void {
     const { anchor } = node;
     if (anchor === undefined) return;
     const first = this.#anchors.get(anchor);
     if (first === undefined) this.#anchors.set(anchor, node);
     else if (first !== node)
-      this.#faults.add(offset, path, `&${anchor} was already given above`, 'use another name');
+      this.#faults.add(offset, path, `the anchor &${anchor} is already used above`, 'use another name');
   }
 
   #readScalar(value: unknown, path: Path, key: number, offset: number): unknown {
@@ -175,7 +170,7 @@ export class YamlTree {
     const { text, replaced, variables, whole, faults } = interpolate(value, this.#env);
     if (replaced) {
       const made = { source: value, text, variables, whole };
-      this.#spots.set(keyOf(path), { key, value: offset, replaced: made });
+      this.#positions.set(keyOf(path), { key, value: offset, replaced: made });
     }
     for (const fault of faults) {
       if (fault.unset && !isNeeded(path, this.#purpose)) this.#unread.add(keyOf(path));
@@ -185,10 +180,10 @@ export class YamlTree {
   }
 
   #tooMuch(path: Path, offset: number): undefined {
-    // One fault for the whole file: an alias bomb would give thousands.
+    // One fault for the whole file, since an alias bomb would cause thousands.
     if (this.#unread.has('')) return undefined;
     this.#unread.add('');
-    const hint = 'aliases may not multiply without end: write the values out';
+    const hint = 'write out the values of nested aliases';
     return this.#unreadable(path, offset, 'the configuration is too deep or too large from here on', hint);
   }
 
@@ -208,7 +203,7 @@ export class YamlTree {
   }
 }
 
-/** What stands at a path of maps and lists; undefined when nothing does. */
+/** Returns the value at a path of maps and lists, or undefined if there is none. */
 export function valueAt(root: unknown, path: Path): unknown {
   return path.reduce((value, key) => {
     const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, key);

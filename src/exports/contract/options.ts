@@ -166,10 +166,10 @@ function faultsIn(options: Entry): { path: string[]; message: string }[] {
       ? [{ path: [], message: 'says nothing of when: give `every: 1d` or `at: "03:00"`' }]
       : []),
     ...(every !== undefined && at !== undefined
-      ? [{ path: ['at'], message: 'cannot stand beside `every`: keep one of the two' }]
+      ? [{ path: ['at'], message: 'cannot be combined with `every`: keep one of the two' }]
       : []),
     ...(timezone !== undefined && at === undefined
-      ? [{ path: ['timezone'], message: 'means nothing without `at`: remove it' }]
+      ? [{ path: ['timezone'], message: 'has no effect without `at`: remove it' }]
       : []),
     ...(rows === 'new' && keep !== undefined
       ? [

@@ -51,7 +51,7 @@ export function secret() {
           return z.NEVER;
         }),
     ],
-    { error: 'must be a text, or { file: /run/secrets/x }' },
+    { error: 'must be text, or { file: /run/secrets/x }' },
   );
 }
 

@@ -216,7 +216,7 @@ describe('the configuration', () => {
       const { code, stderr } = await new Install().run([command, '-c', '/nowhere/leadsync.yaml']);
       expect(code).toBe(78);
       expect(stderr.split('\n', 1)).toEqual([
-        '/nowhere/leadsync.yaml: there is no such file; `leadsync init` writes one, -c names another',
+        '/nowhere/leadsync.yaml: there is no such file; `leadsync init` creates one, -c names another',
       ]);
     },
   );

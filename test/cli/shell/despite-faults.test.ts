@@ -19,7 +19,7 @@ const MISTAKES: readonly [name: string, spoil: (yaml: string) => string, fault: 
   ],
   ['no source', (yaml) => yaml.replace(/sources:[\s\S]*?\nsinks/, 'sinks'), /"sources" is missing/],
   ['lines that are no YAML', (yaml) => `${yaml}log: {\n`, /yaml:\d+:\d+: /],
-  ['a tab', (yaml) => yaml.replace('\n  drop:', '\n\tdrop:'), /a tab indents this line/],
+  ['a tab', (yaml) => yaml.replace('\n  drop:', '\n\tdrop:'), /this line is indented with a tab/],
 ];
 
 async function spoiled(spoil: (yaml: string) => string): Promise<Install> {
