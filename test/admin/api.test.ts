@@ -209,6 +209,29 @@ test('an answer holds what the model has, and nothing that came in beside it', a
   expect(JSON.stringify((await get('/sinks')).body)).not.toContain('canary');
 });
 
+test('the overview has its problems under their former names as well, which the description calls deprecated', async () => {
+  const problem = {
+    code: 'sink_held',
+    severity: 'critical' as const,
+    about: 'crm',
+    message: 'crm is held.',
+    next_step: 'Fix it.',
+  };
+  const healthy = aWellLeadsync();
+  const overview = async () => ({ ...(await healthy.overview()), healthy: false, problems: [problem] });
+  const { get } = await start({ operations: { ...healthy, overview } });
+  expect((await get('/overview')).body).toMatchObject({
+    healthy: false,
+    problems: [problem],
+    well: false,
+    troubles: [{ severity: 'critical', about: 'crm', what: 'crm is held.', next: 'Fix it.' }],
+  });
+  const { paths } = (await get('/openapi.json')).body;
+  const { properties } = paths['/api/v1/overview'].get.responses['200'].content['application/json'].schema;
+  expect(properties).toMatchObject({ well: { deprecated: true }, troubles: { deprecated: true } });
+  expect(properties.healthy.deprecated).toBeUndefined();
+});
+
 test('however many ask, the overview is computed once a second', async () => {
   let nowMs = 0;
   const { get, asked } = await start({ monotonicMs: () => nowMs });

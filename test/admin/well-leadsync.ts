@@ -42,8 +42,8 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     overview: kept('overview', {
       version: '1.2.3',
       at: AT,
-      well: true,
-      troubles: [],
+      healthy: true,
+      problems: [],
       sources: [],
       sinks: [sink],
       exports: [],

@@ -62,9 +62,11 @@ test('over the API it is seen what became of each lead, and what failed is sent 
     const { rows } = (await ask('/sinks')).body;
     return rows.every(({ delivered, dead }: Record<string, number>) => (delivered ?? 0) + (dead ?? 0) === 5);
   });
-  const { troubles, well, speed_to_lead, leads_per_hour } = (await ask('/overview')).body;
-  expect(well).toBe(false);
-  expect(troubles).toMatchObject([{ severity: 'critical', about: 'crm', what: 'crm: 1 dead delivery.' }]);
+  const { problems, healthy, speed_to_lead, leads_per_hour } = (await ask('/overview')).body;
+  expect(healthy).toBe(false);
+  expect(problems).toMatchObject([
+    { code: 'deliveries_dead', severity: 'critical', about: 'crm', message: 'crm: 1 dead delivery.' },
+  ]);
   // All of them were there before leadsync was: they tell nothing of its speed.
   expect(speed_to_lead).toMatchObject([
     { sink: 'crm', leads: 0 },
@@ -81,7 +83,7 @@ test('over the API it is seen what became of each lead, and what failed is sent 
   refused.clear();
   expect((await ask('/deliveries/retry', { delivery: dead.delivery_id })).body).toEqual({ deliveries: 1 });
   await until('the lead has arrived', async () => (await ask('/sinks')).body.rows[0].delivered === 5);
-  await until('it is well', async () => (await ask('/overview')).body.well);
+  await until('it is healthy', async () => (await ask('/overview')).body.healthy);
 
   expect((await ask('/sinks/crm/pause', { reason: 'moving house' })).status).toBe(200);
   const before = receiver.received.length;
@@ -159,7 +161,7 @@ test('of each export it is seen when it was made, what failed, and when it is ma
       later: { type: 's3', bucket: 'acme', prefix: 'leads/', at },
     },
   });
-  const { exports, troubles } = await until('both were tried, and the third has its time', async () => {
+  const { exports, problems } = await until('both were tried, and the third has its time', async () => {
     const { body } = await ask('/overview');
     const [hourly, broken, later] = body.exports;
     return hourly.state === 'made' && broken.state === 'failed' && later.next_at ? body : undefined;
@@ -175,8 +177,8 @@ test('of each export it is seen when it was made, what failed, and when it is ma
   expect(hourly.bytes).toBe(statSync(hourly.place).size);
   expect(broken.last_error).toContain('is not a folder');
   expect(later.next_at).toMatch(`T${at}:00.000Z`);
-  expect(troubles).toContainEqual(
-    expect.objectContaining({ about: 'broken', what: expect.stringContaining('Export broken failed') }),
+  expect(problems).toContainEqual(
+    expect.objectContaining({ about: 'broken', message: expect.stringContaining('Export broken failed') }),
   );
   const metrics = await (
     await fetch(`${adminUrl}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })

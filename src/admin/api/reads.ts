@@ -7,7 +7,8 @@ import {
   DeliveryRow,
   LeadDetail,
   LeadRow,
-  Overview,
+  type Overview,
+  OverviewAnswer,
   PollRow,
   pageOf,
   SinkOverview,
@@ -27,10 +28,10 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         operationId: 'overview',
         summary: 'State of sources, sinks and exports, with each problem and its next step',
         tags: ['watch'],
-        response: responses(Overview),
+        response: responses(OverviewAnswer),
       },
     },
-    () => operations.overview(),
+    async () => withFormerNames(await operations.overview()),
   );
   app.get(
     '/leads',
@@ -123,4 +124,16 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     },
     () => operations.configuration(),
   );
+}
+
+/** Adds the fields that clients of earlier versions read. */
+function withFormerNames(overview: z.output<typeof Overview>): z.output<typeof OverviewAnswer> {
+  const { healthy, problems } = overview;
+  const troubles = problems.map(({ severity, about, message, next_step }) => ({
+    severity,
+    about,
+    what: message,
+    next: next_step,
+  }));
+  return { ...overview, well: healthy, troubles };
 }

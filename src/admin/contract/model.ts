@@ -21,10 +21,12 @@ export const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped'])
 
 /** A problem in whole sentences, with its next step. `about` names the source, sink or export. */
 const Problem = z.object({
+  /** Stable id, such as `sink_held`; alerts use the same ones. */
+  code: z.string(),
   severity: z.enum(['warning', 'critical']),
   about: z.string().nullable(),
-  what: z.string(),
-  next: z.string(),
+  message: z.string(),
+  next_step: z.string(),
 });
 
 const SourceOverview = z.object({
@@ -102,14 +104,29 @@ export const Overview = z.object({
   version: z.string(),
   at: time,
   /** Whether there is no problem. */
-  well: z.boolean(),
-  troubles: z.array(Problem),
+  healthy: z.boolean(),
+  problems: z.array(Problem),
   sources: z.array(SourceOverview),
   sinks: z.array(SinkOverview),
   exports: z.array(ExportOverview),
   /** New leads in each of the last 48 hours, oldest first, with 0 for an hour without one. */
   leads_per_hour: z.array(z.object({ hour: time, leads: count })),
   speed_to_lead: z.array(SpeedToLead),
+});
+
+/** Answer of `/overview`, with the names that `healthy` and `problems` had before. */
+export const OverviewAnswer = Overview.extend({
+  well: z.boolean().meta({ deprecated: true, description: 'Use `healthy`.' }),
+  troubles: z
+    .array(
+      z.object({
+        severity: z.enum(['warning', 'critical']),
+        about: z.string().nullable(),
+        what: z.string(),
+        next: z.string(),
+      }),
+    )
+    .meta({ deprecated: true, description: 'Use `problems`.' }),
 });
 
 /**

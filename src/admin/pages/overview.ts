@@ -40,31 +40,31 @@ function body(overview: Overview): Content {
 }
 
 /** Returns the overall state in one sentence. */
-function sentence({ well, troubles, sources, sinks }: Overview): string {
-  const critical = troubles.filter(({ severity }) => severity === 'critical').length;
-  const others = troubles.length - critical;
+function sentence({ healthy: isHealthy, problems, sources, sinks }: Overview): string {
+  const critical = problems.filter(({ severity }) => severity === 'critical').length;
+  const others = problems.length - critical;
   const warnings = countOf(others, 'warning');
   if (critical > 0) return `${countOf(critical, 'critical problem')}${others > 0 ? ` and ${warnings}` : ''}.`;
   if (others > 0) return `Leads flow, with ${warnings}.`;
-  if (!well) return 'There is a problem.';
+  if (!isHealthy) return 'There is a problem.';
   if (sources.every((source) => source.last_success_at === null))
     return 'No problems. No listing is complete yet.';
   const healthy = sinks.filter(({ state }) => state === 'healthy').length;
   return `No problems: leadsync polls ${countOf(sources.length, 'source')} and delivers to ${countOf(healthy, 'sink')}.`;
 }
 
-function problemList({ troubles, ...overview }: Overview): Content {
-  if (troubles.length === 0) return null;
-  return html`<ul class="problems" aria-label="Problems">${troubles.map(
-    ({ severity, about, what, next }) => html`<li class=${severity}>
-      <p><strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong> ${markup(what)}</p>
-      <p class="next">${markup(next)} ${about !== null && linkTo(about, overview)}</p>
+function problemList({ problems, ...overview }: Overview): Content {
+  if (problems.length === 0) return null;
+  return html`<ul class="problems" aria-label="Problems">${problems.map(
+    ({ severity, about, message, next_step: nextStep }) => html`<li class=${severity}>
+      <p><strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong> ${markup(message)}</p>
+      <p class="next">${markup(nextStep)} ${about !== null && linkTo(about, overview)}</p>
     </li>`,
   )}</ul>`;
 }
 
 /** Returns a link to the source, sink or export that has the problem. */
-function linkTo(about: string, { sinks, sources, exports }: Omit<Overview, 'troubles'>): Content {
+function linkTo(about: string, { sinks, sources, exports }: Omit<Overview, 'problems'>): Content {
   if (sinks.some(({ sink }) => sink === about))
     return html`<a href=${sinkAddress(about)}>Show sink ${about}</a>`;
   const source = sources.find((one) => one.source === about);

@@ -158,12 +158,13 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
   return {
     version,
     at: now.toISOString(),
-    well: problems.length === 0,
-    troubles: problems.map(({ severity, about, what, next }) => ({
+    healthy: problems.length === 0,
+    problems: problems.map(({ code, severity, about, what, next }) => ({
+      code,
       severity,
       about,
-      what: parts.asTyped(what),
-      next: parts.asTyped(next),
+      message: parts.asTyped(what),
+      next_step: parts.asTyped(next),
     })),
     sources: sources.map((source) => sourceOverview(source, now)),
     sinks: sinks.map(sinkOverview),

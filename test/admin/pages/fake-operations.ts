@@ -18,7 +18,7 @@ import type { Operations, Page, PageRequest } from '../../../src/admin/contract/
 export class FakeOperations implements Operations {
   readonly now: Date;
   readonly actions: string[] = [];
-  troubles: Overview['troubles'];
+  problems: Overview['problems'];
   sources: Overview['sources'];
   sinkRows: SinkOverview[];
   exports: Overview['exports'];
@@ -38,7 +38,7 @@ export class FakeOperations implements Operations {
 
   constructor(world: World) {
     this.now = world.now;
-    this.troubles = world.troubles;
+    this.problems = world.problems;
     this.sources = world.sources;
     this.sinkRows = world.sinks;
     this.exports = world.exports;
@@ -58,8 +58,8 @@ export class FakeOperations implements Operations {
     return {
       version: '0.1.0',
       at: this.now.toISOString(),
-      well: this.troubles.length === 0,
-      troubles: this.troubles,
+      healthy: this.problems.length === 0,
+      problems: this.problems,
       sources: this.sources,
       sinks: this.sinkRows,
       exports: this.exports,
@@ -208,7 +208,7 @@ export class FakeOperations implements Operations {
 /** What a fake leadsync starts with. */
 export interface World {
   readonly now: Date;
-  readonly troubles: Overview['troubles'];
+  readonly problems: Overview['problems'];
   readonly sources: Overview['sources'];
   readonly sinks: SinkOverview[];
   readonly exports: Overview['exports'];

@@ -76,7 +76,7 @@ describe('Overview', () => {
     await go('/');
     expect(await page.title()).toBe('3 problems · Overview · leadsync');
     expect(await page.locator('#icon').getAttribute('href')).toContain('critical-');
-    operations.troubles = [];
+    operations.problems = [];
     await expect.poll(() => page.title(), { timeout: 30_000 }).toBe('Overview · leadsync');
     expect(await page.locator('#icon').getAttribute('href')).toContain('well-');
   });
@@ -123,12 +123,13 @@ describe('Leads', () => {
 
   test('that a source no longer lists are linked from its problem, and shown with the time', async () => {
     const { page, go, operations, faults } = await openReader(browser);
-    operations.troubles = [
+    operations.problems = [
       {
+        code: 'listing_shrunk',
         severity: 'warning',
         about: 'main',
-        what: 'main lists 6 leads, and listed 130 within a week before.',
-        next: 'See whether this is the right account.',
+        message: 'main lists 6 leads, and listed 130 within a week before.',
+        next_step: 'See whether this is the right account.',
       },
     ];
     await go('/');

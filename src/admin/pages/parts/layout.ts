@@ -45,7 +45,7 @@ export interface Frame {
   readonly assetAddress: (name: AssetName) => string;
   readonly refreshMs: number;
   readonly canLogOut: boolean;
-  readonly problems: Overview['troubles'];
+  readonly problems: Overview['problems'];
   readonly address: string;
   readonly notice: Notice | undefined;
 }
@@ -129,7 +129,7 @@ function header({ name }: Page, { canLogOut }: Frame): VNode {
 function stateLine({ name }: Page, { problems, assetAddress }: Frame, state: State): VNode {
   const hidden = name === 'Overview' || state === 'well';
   return html`<p id="state" class="state" data-state=${state} data-icon=${assetAddress(`${state}.svg`)} hidden=${hidden}>
-    ${!hidden && html`<a href="/">${countOf(problems.length, 'problem')}</a> ${markup(problems[0]?.what ?? '')}`}
+    ${!hidden && html`<a href="/">${countOf(problems.length, 'problem')}</a> ${markup(problems[0]?.message ?? '')}`}
   </p>`;
 }
 

@@ -28,11 +28,12 @@ export interface PageParts {
 }
 
 /** Problem that a page shows if the overview fails. */
-const OVERVIEW_FAILED: Overview['troubles'][number] = {
+const OVERVIEW_FAILED: Overview['problems'][number] = {
+  code: 'unknown',
   severity: 'warning',
   about: null,
-  what: 'The state of leadsync is unknown.',
-  next: 'Run `leadsync status`, and see the log.',
+  message: 'The state of leadsync is unknown.',
+  next_step: 'Run `leadsync status`, and see the log.',
 };
 
 const REFRESH_MS = 5_000;
@@ -61,7 +62,7 @@ export class Site {
       assetAddress: this.#assetAddress,
       refreshMs: this.#parts.refreshMs ?? REFRESH_MS,
       canLogOut: this.who() === 'session',
-      problems: overview?.troubles ?? [OVERVIEW_FAILED],
+      problems: overview?.problems ?? [OVERVIEW_FAILED],
       address: page.address ?? request.url,
       // A live update must not consume the notice before the reader sees it.
       notice: request.headers['hx-request'] === undefined ? takeNotice(request, reply) : undefined,
