@@ -98,10 +98,10 @@ describe('Leads', () => {
     const { page, go } = await openReader(browser);
     await go('/leads');
     await page.getByLabel('Service').fill('painting');
-    await page.getByLabel('First seen, or gone, since').fill('2026-11-22 00:30');
+    await page.getByLabel('First seen or gone since').fill('2026-11-22 00:30');
     await page.getByRole('button', { name: 'Show' }).click();
     await page.waitForURL((url) => url.searchParams.get('since') === '2026-11-21T13:30:00.000Z');
-    expect(await page.getByLabel('First seen, or gone, since').inputValue()).toBe('2026-11-22 00:30');
+    expect(await page.getByLabel('First seen or gone since').inputValue()).toBe('2026-11-22 00:30');
     const services = await page.locator('td[data-label="Service"]').allInnerTexts();
     expect(services.length).toBeGreaterThan(0);
     expect(new Set(services)).toEqual(new Set(['painting']));
@@ -117,7 +117,7 @@ describe('Leads', () => {
     await go('/leads?lead=abc&since=yesterday');
     expect(await main(page).textContent()).toContain('see the marked fields');
     expect(await main(page).textContent()).toContain('Id must be a number of at most 19 digits.');
-    expect(await main(page).textContent()).toContain('how long ago');
+    expect(await main(page).textContent()).toContain('must be an age');
     expect(await page.getByLabel('Id').inputValue()).toBe('abc');
   });
 
@@ -178,7 +178,7 @@ describe('One lead', () => {
       expect.stringMatching(/First listed in poll 91299/),
       expect.stringMatching(/Owed to crm/),
       expect.stringMatching(/Owed to warehouse/),
-      expect.stringMatching(/Attempt at warehouse: unavailable 164 ms 14 times alike/),
+      expect.stringMatching(/Attempt at warehouse: unavailable 164 ms 14 identical attempts/),
       expect.stringMatching(/Attempt at crm: refused 164 ms, HTTP 422 .*refused the lead/),
       expect.stringMatching(/Given up for crm .*refused the lead/),
     ]);
@@ -329,7 +329,7 @@ describe('Deliveries', () => {
   test('all that match are retried, after their number was shown', async () => {
     const { page, go, operations } = await openReader(browser);
     await go('/deliveries?sink=warehouse&state=pending');
-    await page.getByRole('button', { name: 'Retry all that wait…' }).click();
+    await page.getByRole('button', { name: 'Retry all pending…' }).click();
     await page.getByRole('button', { name: 'Retry 9 pending deliveries' }).click();
     await notice(page).getByText('9 deliveries are due now.').waitFor();
     expect(operations.actions).toEqual(['retry {"sink":"warehouse","state":"pending"}: 9']);
@@ -338,7 +338,7 @@ describe('Deliveries', () => {
   test('nothing is done when the question is answered with no', async () => {
     const { page, go, operations } = await openReader(browser);
     await go('/deliveries?state=dead');
-    const all = page.getByRole('button', { name: 'Retry all that are dead…' });
+    const all = page.getByRole('button', { name: 'Retry all dead…' });
     await all.click();
     await page.getByRole('link', { name: 'Cancel' }).click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
@@ -357,7 +357,7 @@ describe('Sinks', () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/sinks');
     await card(page, 'crm').getByRole('button', { name: 'Pause…' }).click();
-    await page.getByLabel('Why?').fill('the CRM is being upgraded');
+    await page.getByLabel('Reason').fill('the CRM is being upgraded');
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await notice(page).getByText('crm is paused.').waitFor();
     expect(await card(page, 'crm').innerText()).toContain('the CRM is being upgraded');
@@ -474,7 +474,7 @@ describe('Configuration', () => {
       stale: { since: operations.now.toISOString(), faults: [fault] },
     };
     await go('/configuration');
-    expect(await notice(page).innerText()).toMatch(/has faults.*still is.*15 parsecs/s);
+    expect(await notice(page).innerText()).toMatch(/has faults.*stays in force.*15 parsecs/s);
   });
 });
 

@@ -15,7 +15,7 @@ test('a sink is paused without scripts, after the question on a page of its own'
   const { page, go, operations } = await openReader(browser, { context });
   await go('/sinks');
   await page.locator('#sink-crm').getByRole('button', { name: 'Pause…' }).click();
-  await page.getByLabel('Why?').fill('no scripts here');
+  await page.getByLabel('Reason').fill('no scripts here');
   await page.getByRole('button', { name: 'Pause', exact: true }).click();
   await page.getByText('crm is paused.').waitFor();
   expect(operations.actions).toEqual(['pause crm: no scripts here']);
@@ -48,6 +48,6 @@ test('none selected is said, and nothing is done', async () => {
   const { page, go, operations } = await openReader(browser, { context });
   await go('/deliveries?state=dead');
   await page.getByRole('button', { name: 'Retry selected…' }).click();
-  await page.getByText('Nothing was retried: no row was selected.').waitFor();
+  await page.getByText('Nothing was retried: no row is selected.').waitFor();
   expect(operations.actions).toEqual([]);
 });
