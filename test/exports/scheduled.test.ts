@@ -249,7 +249,7 @@ describe('an export that fails', () => {
     rmSync(join(install.folder, 'out'), { recursive: true });
     install.clock.jump(1000);
     const said = await install.run(['export', '--name', 'nightly']);
-    expect(said.stderr).toContain('Mount it or make it again');
+    expect(said.stderr).toContain('Mount it or create it again');
     expect(existsSync(join(install.folder, 'out'))).toBe(false);
   });
 });
