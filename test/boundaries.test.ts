@@ -109,6 +109,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'run-export.ts',
       'export-lock.ts',
       'export-states.ts',
+      'staged.ts',
       'contract/options.ts',
       'contract/schedule.ts',
       'contract/export-format.ts',

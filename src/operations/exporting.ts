@@ -3,6 +3,7 @@ import { backOffMs } from '../delivery/retry-policy.ts';
 import type { ExportConfig } from '../exports/contract/options.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
 import { type ExportJob, type ExportResult, runExport } from '../exports/run-export.ts';
+import { removeStagedOfOthers } from '../exports/staged.ts';
 import { nextBeat } from '../platform/time/beat.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import { dueAt } from '../status/export-view.ts';
@@ -168,6 +169,7 @@ async function noted(config: ExportConfig, { states, clock }: ExportParts): Prom
 /** Where files of theirs may be is still known: whoever erases a person has to look there. */
 async function forgetOthers(exports: readonly ExportConfig[], states: ExportStates): Promise<void> {
   // That the folder cannot be used, each export says itself; an erasure looks into it as well.
+  await removeStagedOfOthers(states.folder, new Set(exports.map(({ name }) => name))).catch(() => undefined);
   for (const name of await namesOfOthers(exports, states).catch(() => [])) {
     const state = states.read(name);
     if (!state) continue; // what cannot be read now may say where files are

@@ -52,6 +52,14 @@ export const storeSafeguards: readonly Safeguard[] = [
     tests: ['test/exports/removed.test.ts'],
   },
   {
+    name: 'an erasure removes what killed runs of former exports have left in the data directory',
+    without: 'rows of an erased person stay in the data directory, and the certificate does not name them',
+    file: 'src/operations/erasure/erase-exports.ts',
+    text: 'await removeStagedOfOthers(folder, new Set(exports.map(({ name }) => name)));',
+    instead: '',
+    tests: ['test/exports/erased.test.ts'],
+  },
+  {
     name: 'a storage must list what it took',
     without:
       'a web server that answers everything with 200 is taken for a storage: an export is lost, and counts as made',

@@ -89,6 +89,26 @@ test('what a killed run has left is removed with the person', async () => {
   expect(readdirSync(join(install.folder, 'out'))).toEqual(['nightly-20261120T100000Z.parquet']);
 });
 
+test.each(['erase', 'run'])(
+  'what a killed run has left in the data directory is removed when its export is configured no more, by %s',
+  async (by) => {
+    const install = new Install({ sinks: {} });
+    await install.recorded(people);
+    const folder = join(install.folder, 'data', 'exports');
+    mkdirSync(folder, { recursive: true });
+    const run = 'lake-20261119T100000Z';
+    const read = `.read-0123abcd-0123-4abc-8abc-0123456789ab-${run}.csv`;
+    for (const name of [run, `.${run}.0123456789abcdef.tmp`, read, `busy-20261119T100000Z.csv`, 'lake.txt'])
+      writeFileSync(join(folder, name), 'ada@example.com');
+    const held = acquireLock(join(folder, 'busy.lock'));
+    onTestFinished(() => held.release());
+    if (by === 'run') await scheduled(install);
+    else await install.run(['erase', 'ada@example.com', '--yes']);
+    const left = readdirSync(folder).filter((name) => !name.endsWith('.lock'));
+    expect(left.sort()).toEqual(['busy-20261119T100000Z.csv', 'lake.txt']);
+  },
+);
+
 test('an export that is being made is waited for, and counts as not reached when it takes too long', async () => {
   const { install } = await exported({ tables: ['polls'] });
   const held = acquireLock(join(install.folder, 'data', 'exports', 'nightly.lock'));

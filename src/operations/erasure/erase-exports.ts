@@ -7,6 +7,7 @@ import { openDestination } from '../../exports/destinations/open-destination.ts'
 import { lockExport } from '../../exports/export-lock.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import { holdsAnyOf } from '../../exports/files/holding.ts';
+import { removeStagedOfOthers } from '../../exports/staged.ts';
 import type { Person } from '../../leads/person.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { disk } from '../../platform/files/files.ts';
@@ -49,6 +50,7 @@ async function placesOfFormer(exports: readonly ExportConfig[], states: ExportSt
   const { folder } = states;
   const missed = { type: 'export, not configured', reached: false };
   try {
+    await removeStagedOfOthers(folder, new Set(exports.map(({ name }) => name)));
     return (await formerExports(exports, states)).map(({ name, place }) => {
       const state = `${join(folder, name)}.json`;
       const what = place
@@ -57,10 +59,12 @@ async function placesOfFormer(exports: readonly ExportConfig[], states: ExportSt
       return { ...missed, place: name, again: false, what };
     });
   } catch (error) {
+    const tryAgain = { ...missed, place: 'exports', again: true };
+    if (error instanceof ExportFailed) return [{ ...tryAgain, what: `${error.message} ${error.hint}` }];
     const code = codeOf(error);
     if (code === undefined) throw error;
     const what = `${folder} cannot be read (${code}), so that exports which are configured no more are not known. Give the user that leadsync runs as that right, and run this again.`;
-    return [{ ...missed, place: 'exports', again: true, what }];
+    return [{ ...tryAgain, what }];
   }
 }
 

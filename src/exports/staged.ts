@@ -1,0 +1,41 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf } from '../platform/failures/error-code.ts';
+import { LockHeld } from '../platform/files/lock.ts';
+import { lockExport } from './export-lock.ts';
+
+/** Names of what an export makes or reads in the data directory; the first group is the name of the export. */
+const STAGED =
+  /^(?:\.read-[0-9a-f-]{36}-|\.)?(.+)-\d{8}T\d{6}Z(?:\.(?:parquet|csv|jsonl|sqlite))?(?:\.[0-9a-f]{16}\.tmp)?$/;
+
+/**
+ * Removes what killed runs have left in the data directory's folder for exports, of those that are configured no more: no run of
+ * them will. One that is being made under another configuration is left alone. @throws ExportFailed, Node's error of the disk
+ */
+export async function removeStagedOfOthers(folder: string, configured: ReadonlySet<string>): Promise<void> {
+  for (const file of await namesIn(folder)) {
+    const [, name] = STAGED.exec(file) ?? [];
+    if (name !== undefined && !configured.has(name)) await removeUnlessRunning(folder, name, file);
+  }
+}
+
+/** None where none was ever made. */
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  });
+}
+
+async function removeUnlessRunning(folder: string, name: string, file: string): Promise<void> {
+  try {
+    const lock = lockExport(folder, name);
+    try {
+      await rm(join(folder, file), { recursive: true, force: true });
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    if (!(error instanceof LockHeld)) throw error;
+  }
+}
