@@ -37,6 +37,14 @@ export const processSafeguards: readonly Safeguard[] = [
     tests: ['test/whole/reload.test.ts'],
   },
   {
+    name: 'a lock that cannot be looked at is not taken for a free one',
+    without: 'a user who may not enter the data directory is told that another leadsync answers there',
+    file: 'src/platform/files/lock.ts',
+    text: 'if (!statSync(file, { throwIfNoEntry: false })) return false;',
+    instead: 'try { statSync(file); } catch { return false; }',
+    tests: ['test/platform/lock.test.ts'],
+  },
+  {
     name: 'a command believes the leadsync of its data directory alone',
     without: 'a reload or a health check is answered by another leadsync at the same address',
     file: 'src/cli/running/ask-daemon.ts',

@@ -1,4 +1,4 @@
-import { chmodSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { acquireLock, isLocked, LockHeld } from '../../src/platform/files/lock.ts';
@@ -25,3 +25,10 @@ test.each([0o666, 0o644, 0o640, 0o600, undefined])(
     expect(modeOf(file)).toBe(0o600);
   },
 );
+
+test('a lock that cannot be looked at is not taken for a free one', () => {
+  const folder = join(tempDir(), 'loop');
+  expect(isLocked(join(folder, 'lock'))).toBe(false);
+  symlinkSync(folder, folder);
+  expect(() => isLocked(join(folder, 'lock'))).toThrow(/ELOOP/);
+});

@@ -5,7 +5,7 @@ import { judgeBy } from '../../delivery/judge.ts';
 import type { RetryPolicy } from '../../delivery/retry-policy.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openLedger } from '../../ledger/sqlite-ledger.ts';
-import { diskFailure } from '../../platform/failures/disk-failure.ts';
+import { type DiskFailure, diskFailure } from '../../platform/failures/disk-failure.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { makeFolderSync } from '../../platform/files/files.ts';
 import { acquireLock, isLocked, LockHeld } from '../../platform/files/lock.ts';
@@ -24,9 +24,9 @@ export class DataDirUnusable extends Error {
   /** What to do next. */
   readonly hint: string;
 
-  /** @param what the folder or file: `The data directory /data` */
-  constructor(what: string, cause: unknown) {
-    const failure = diskFailure(cause) ?? { what: `cannot be used (${codeOf(cause)})`, hint: HINT };
+  /** @param what the folder or file: `The data directory /data`; `special`: what some codes mean here */
+  constructor(what: string, cause: unknown, special: Readonly<Record<string, DiskFailure>> = {}) {
+    const failure = diskFailure(cause, special) ?? { what: `cannot be used (${codeOf(cause)})`, hint: HINT };
     super(`${what} ${failure.what}.`, { cause });
     this.hint = failure.hint;
   }
@@ -34,6 +34,17 @@ export class DataDirUnusable extends Error {
 
 const HINT =
   'Make sure that the folder exists or can be made, and belongs to the user that leadsync runs as.';
+
+const NOT_FOR_THIS_USER: DiskFailure = {
+  what: 'is not open to this user',
+  hint: 'Run this as the user that leadsync runs as, or as root.',
+};
+/** What the codes mean to a command that only looks: it writes nothing. */
+const WHEN_LOOKING = {
+  EACCES: NOT_FOR_THIS_USER,
+  EPERM: NOT_FOR_THIS_USER,
+  SQLITE_CANTOPEN: NOT_FOR_THIS_USER,
+};
 
 /** Somebody who looks whether the lock is held keeps it from being taken for a moment, which this outlasts, in ms. */
 const LOOK_MS = 250;
@@ -63,7 +74,7 @@ export function isDataDirInUse(dataDir: string): boolean {
   try {
     return isLocked(lockFile(dataDir));
   } catch (error) {
-    throw unusable(dataDir, error);
+    throw unusable(dataDir, error, WHEN_LOOKING);
   }
 }
 
@@ -71,8 +82,12 @@ function lockFile(dataDir: string): string {
   return join(dataDir, 'lock');
 }
 
-function unusable(dataDir: string, cause: unknown): DataDirUnusable {
-  return new DataDirUnusable(`The data directory ${dataDir}`, cause);
+function unusable(
+  dataDir: string,
+  cause: unknown,
+  special?: Readonly<Record<string, DiskFailure>>,
+): DataDirUnusable {
+  return new DataDirUnusable(`The data directory ${dataDir}`, cause, special);
 }
 
 /** What a process opens its ledger with, beside what the configuration says. */

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, statSync } from 'node:fs';
+import { chmodSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { makePrivateFile } from './private-file.ts';
 
@@ -37,9 +37,12 @@ function makePrivate(file: string): void {
   if (found && (found.mode & 0o077) !== 0 && found.uid === process.geteuid?.()) chmodSync(file, PRIVATE_MODE);
 }
 
-/** Whether a process holds the lock. Creates no file. Delays a process that takes the lock at the same moment by less than 1 ms. */
+/**
+ * Whether a process holds the lock. Creates no file. Delays a process that takes the lock at the same moment by less than 1 ms.
+ * @throws Error when this user may not look at the file, or its folder cannot be reached
+ */
 export function isLocked(file: string): boolean {
-  if (!existsSync(file)) return false;
+  if (!statSync(file, { throwIfNoEntry: false })) return false;
   const db = new Database(file, { readonly: true, timeout: 0 });
   try {
     db.prepare('SELECT count(*) FROM sqlite_schema').get();

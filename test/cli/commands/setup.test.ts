@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -281,6 +281,17 @@ describe('leadsync healthcheck', () => {
     expect(hung.code).toBe(1);
     expect(hung.stderr).toContain('no answer within 3 s');
   });
+
+  test.each(['healthcheck', 'reload'])(
+    '%s says that it cannot look who holds the data directory',
+    async (command) => {
+      const install = new Install({ admin: { listen: await aServer(200) } });
+      symlinkSync('data', join(install.folder, 'data'));
+      const { code, stderr } = await install.run([command]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^The data directory \S+ cannot be used \(ELOOP\)\.\n/);
+    },
+  );
 
   test('says so when there is nobody to ask', async () => {
     const { code, stderr } = await new Install({ admin: { listen: 'off' } }).run(['healthcheck']);
