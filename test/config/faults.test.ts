@@ -232,6 +232,11 @@ describe('a fault is told at its line and column, with what to do', () => {
       '6:18: admin.listen: must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off',
     ],
     [
+      'an address that is a port alone',
+      `${SOURCE}admin: { listen: 9464 }\n`,
+      '6:18: admin.listen: must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off',
+    ],
+    [
       'a port too high',
       `${SOURCE}admin: { listen: "127.0.0.1:70000" }\n`,
       '6:18: admin.listen: must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off',
@@ -284,7 +289,7 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'a secret file that is not there',
       `${SOURCE}tokens: { encryption_key: { file: /nowhere/key } }\n`,
-      '6:35: tokens.encryption_key.file: cannot read /nowhere/key (ENOENT)',
+      '6:35: tokens.encryption_key.file: cannot read /nowhere/key: there is no such file (ENOENT)',
     ],
     [
       'a secret of another form',

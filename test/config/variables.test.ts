@@ -139,6 +139,23 @@ sinks:
   );
 });
 
+describe('a message', () => {
+  test('is left as it is where a variable holds a word of it', () => {
+    const text = `${SOURCE}admin: { listen: "\${WHERE}" }\n`;
+    expect(faultsOf(text, { WHERE: 'host' })).toEqual([
+      expect.stringContaining('must be host:port such as 127.0.0.1:9464'),
+    ]);
+  });
+
+  test('names the path of a secret that a default has given, and the variable that gave another', () => {
+    const text = `${SOURCE}tokens: { encryption_key: { file: "\${KEYS:-/nowhere/keys}/one" } }\n`;
+    expect(faultsOf(text)).toEqual([expect.stringContaining('cannot read /nowhere/keys/one: ')]);
+    expect(faultsOf(text, { KEYS: '/nowhere/else' })).toEqual([
+      expect.stringContaining('cannot read ${KEYS:-/nowhere/keys}/one: '),
+    ]);
+  });
+});
+
 describe('no message shows what a secret or a variable holds', () => {
   const CANARY = 'k4n4rienvogel';
 

@@ -14,6 +14,7 @@ const SHORTEST_TOKEN = 16;
 /** Characters that an HTTP header can hold without encoding. */
 const TOKEN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_TOKEN},}$`);
 
+const WRONG_ADDRESS = 'must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off';
 const HOST_NAME = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i;
 
 /** An option of `retention`. */
@@ -82,12 +83,11 @@ export const daemonOptions = z.strictObject({
   admin: z
     .strictObject({
       listen: z
-        .string()
+        .string({ error: WRONG_ADDRESS })
         .transform((text, context) => {
           const address = readAddress(text);
           if (address !== null) return address;
-          const message = 'must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off';
-          context.addIssue({ code: 'custom', message });
+          context.addIssue({ code: 'custom', message: WRONG_ADDRESS });
           return z.NEVER;
         })
         .prefault('127.0.0.1:9464')

@@ -110,10 +110,15 @@ export class TreeValidator {
     }
   }
 
-  /** Returns the issue's message with the value of a variable replaced by its name, because the value may be secret. */
+  /**
+   * Returns the issue's message. One that quotes the path of a secret's file gets the variable's name in place of its value, which may
+   * be secret. No other message quotes a value: one that holds the same word by chance stays as it is.
+   */
   #messageOf(issue: Issue, path: Path): string {
     const replaced = this.#tree.interpolationAt(path);
-    if (issue.code !== 'custom' || replaced === undefined || replaced.text === '') return issue.message;
+    const isQuoted = isUnreadableSecret(issue) && replaced !== undefined && replaced.text !== '';
+    // Without a variable that is set, the path is all the configuration's own.
+    if (!isQuoted || replaced.variables.length === 0) return issue.message;
     return issue.message.replaceAll(replaced.text, () => replaced.source);
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { codeOf } from '../failures/error-code.ts';
 import { readRegularFile, UnreadableFile } from '../files/regular-file.ts';
 import { Secret } from './secret.ts';
 
@@ -60,9 +61,17 @@ export function isUnreadableSecret(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.['unreadableSecret'] === true;
 }
 
+const WHY_UNREAD: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'it is not open to this user',
+  EISDIR: 'it is a folder',
+};
+
 function whyUnread(file: string, error: unknown): string {
   if (error instanceof UnreadableFile) return `${error.message}: a secret has to be in a small regular file`;
-  return `cannot read ${file} (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
+  const code = codeOf(error) ?? 'unknown error';
+  const why = WHY_UNREAD[code];
+  return `cannot read ${file}${why === undefined ? '' : `: ${why}`} (${code})`;
 }
 
 function unreadable(file: string, message: string) {

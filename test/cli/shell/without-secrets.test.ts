@@ -76,8 +76,8 @@ describe('in a shell without the daemon’s environment', () => {
       'REDIS_HOST',
     ])
       expect(stderr).toContain(`the variable ${absent} is not set`);
-    expect(stderr).toContain('cannot read /run/secrets/of-the-daemon (ENOENT)');
-    expect(stderr).toContain('cannot read /run/secrets/key (ENOENT)');
+    expect(stderr).toContain('cannot read /run/secrets/of-the-daemon: there is no such file (ENOENT)');
+    expect(stderr).toContain('cannot read /run/secrets/key: there is no such file (ENOENT)');
   });
 
   test('every other fault keeps from changing anything', async () => {
