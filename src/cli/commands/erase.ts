@@ -26,7 +26,7 @@ export const command = defineCommand<Options>({
     'leadsync erase --yes',
   ],
   notes:
-    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it,\nalso those that PostgreSQL alone still has the content of. With - the person is read from standard input, since an\nargument shows in the list of processes and in the shell history.\nWithout --yes it says what would be erased, and erases nothing. Ids and hashes are kept, so that no poll brings the\nleads back. Webhooks that got the leads are owed lead.erased, which a leadsync that is running brings. What an earlier\nerase did not reach is taken along; without a person, that alone is done.\nIt works beside a leadsync that is running. Exit 0 when every place was reached, 1 when some were not.',
+    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it, also those that PostgreSQL alone still has the content of. With - the person is read from standard input, since an argument shows in the list of processes and in the shell history.\nWithout --yes it says what would be erased, and erases nothing. Ids and hashes are kept, so that no poll brings the leads back. Webhooks that got the leads are owed lead.erased, which a leadsync that is running brings. What an earlier erase did not reach is taken along; without a person, that alone is done.\nIt works beside a leadsync that is running. Exit 0 when every place was reached, 1 when some were not.',
   declare: (command) =>
     command
       .option('--source <name>', 'only leads of this source')

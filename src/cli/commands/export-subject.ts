@@ -15,7 +15,7 @@ export const command = defineCommand<{ source?: string }>({
     "leadsync export-subject '+44 20 7946 0018' --source main",
   ],
   notes:
-    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it. It is\npersonal data: each content as received, what destinations answered, and what was set aside. `deliveries` says which\nsinks were given it. With - the person is read from standard input, since an argument shows in the list of processes\nand in the shell history.',
+    'The person is a lead id, an email address or a phone number; the latter two mean every lead that ever had it. It is personal data: each content as received, what destinations answered, and what was set aside. `deliveries` says which sinks were given it. With - the person is read from standard input, since an argument shows in the list of processes and in the shell history.',
   declare: (command) => command.option('--source <name>', 'only leads of this source'),
   run: async (options, surroundings, [given = '']) => {
     const subject = await subjectOf(given, surroundings.stdin);

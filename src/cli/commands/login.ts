@@ -16,7 +16,7 @@ import { requireName } from '../shell/names.ts';
 export const command = defineCommand({
   examples: ['leadsync login main'],
   notes:
-    'Only needed where leads are read on behalf of a person; with client credentials leadsync gets its tokens itself.\nOnce a person has logged in, leadsync never reads the source as the client itself: when the login ends, polls fail until\nsomebody logs in again. `grant` of the source says which of the two is meant.\nThe answer is taken from the browser when it is on this machine, else from the address that you paste.',
+    'Only needed where leads are read on behalf of a person; with client credentials leadsync gets its tokens itself.\nOnce a person has logged in, leadsync never reads the source as the client itself: when the login ends, polls fail until somebody logs in again. `grant` of the source says which of the two is meant.\nThe answer is taken from the browser when it is on this machine, else from the address that you paste.',
   run: async (options, surroundings, [name = '']) => {
     const config = configOf(options, surroundings);
     const { stdout, stderr, stdin } = surroundings;

@@ -24,7 +24,7 @@ export const command = defineCommand<Options>({
     'leadsync reconcile --sink warehouse --repair',
   ],
   notes:
-    'Missing is what the ledger says was delivered and the sink does not hold, or holds in an older version. Foreign is\nwhat it holds and this ledger never delivered, or erased since. Databases and folders can tell what they hold; a\nwebhook cannot. Exit 0 when nothing is missing or foreign, else 1.',
+    'Missing is what the ledger says was delivered and the sink does not hold, or holds in an older version. Foreign is what it holds and this ledger never delivered, or erased since. Databases and folders can tell what they hold; a webhook cannot. Exit 0 when nothing is missing or foreign, else 1.',
   declare: (command) =>
     command
       .requiredOption('--sink <name>', 'the sink to look into')

@@ -17,7 +17,7 @@ interface Options {
 export const command = defineCommand<Options>({
   examples: ['leadsync recover', 'leadsync recover --yes', 'leadsync recover --json | jq .tables'],
   notes:
-    'Stop leadsync and its workers first. Without --yes it says what can be recovered, and changes nothing. With --yes the\nrecovered ledger takes the place of the damaged one, which is kept beside it under another name.\nDeliveries of which nothing is known any more are made under the same id, so a receiver may get them twice.\nExit 0 when the ledger is sound or was recovered, 1 when it was not, 75 while a leadsync or a worker runs.',
+    'Stop leadsync and its workers first. Without --yes it says what can be recovered, and changes nothing. With --yes the recovered ledger takes the place of the damaged one, which is kept beside it under another name.\nDeliveries of which nothing is known any more are made under the same id, so a receiver may get them twice.\nExit 0 when the ledger is sound or was recovered, 1 when it was not, 75 while a leadsync or a worker runs.',
   declare: (command) =>
     command
       .option('--yes', 'put the recovered ledger in the place of the damaged one')

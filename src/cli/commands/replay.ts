@@ -34,7 +34,7 @@ export const command = defineCommand<Options>({
     'leadsync replay --sink warehouse --all',
   ],
   notes:
-    'The current content of each lead is sent, delivered before or not, as a new delivery with an id of its own.\n--since and --until mean leads that were first seen in that time, and leads whose present content came in it: a\ndestination that lost an hour, or was restored from a backup, gets back what it had from then.\nTo try again what failed, use `leadsync retry`.',
+    'The current content of each lead is sent, delivered before or not, as a new delivery with an id of its own.\n--since and --until mean leads that were first seen in that time, and leads whose present content came in it: a destination that lost an hour, or was restored from a backup, gets back what it had from then.\nTo try again what failed, use `leadsync retry`.',
   declare: declareOptions,
   run: async (options, surroundings) => {
     requireChoice(options);

@@ -15,7 +15,7 @@ import { statusReport } from '../views/status-report.ts';
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync status', "leadsync status --json | jq '.sinks[] | select(.dead > 0)'"],
   notes:
-    'Of a configuration with faults as much is read as can be: how leads flow is shown, each fault below, and the exit code is 78.',
+    'A configuration with faults is read as far as possible: status shows how leads flow, lists each fault below, and exits with 78.',
   declare: (command) => command.option('--json', 'print it as JSON'),
   run: async (options, surroundings) => {
     const config = despiteFaults(options, surroundings);

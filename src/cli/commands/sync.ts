@@ -22,7 +22,7 @@ import { SyncResult } from '../views/sync-result.ts';
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync sync', 'leadsync sync --json'],
   notes:
-    'It prints what this run read and delivered; the number in brackets counts every run. It does not wait for batches to\nfill. Exit 0 when nothing is pending or dead, else 1.',
+    'It prints what this run read and delivered; the number in brackets counts every run. It does not wait for batches to fill. Exit 0 when nothing is pending or dead, else 1.',
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);

@@ -1,5 +1,9 @@
 import type { Command } from 'commander';
 import type { GlobalOptions, Surroundings } from './context.ts';
+import { fold } from './table.ts';
+
+/** In characters, as Commander has it where the output is no terminal. */
+const HELP_WIDTH = 80;
 
 /** What the help of a command says beside its options. */
 export interface CommandHelp {
@@ -52,8 +56,17 @@ export function describeCommand(command: Command, help: CommandHelp): void {
       `Examples:\n${examples.map((line) => `  $ ${line.replaceAll(CALL, nameOfRoot(command))}\n`).join('')}`,
     )
     .showHelpAfterError(`\`leadsync ${command.name()} --help\` shows examples.`);
-  if (notes !== undefined) command.addHelpText('after', `\n${notes}`);
+  if (notes !== undefined) command.addHelpText('after', () => `\n${foldNotes(notes, command)}`);
   helps.set(command, help);
+}
+
+/** Divides notes where the other lines of the help are divided. */
+function foldNotes(notes: string, command: Command): string {
+  const room = command.configureOutput().getOutHelpWidth?.() ?? HELP_WIDTH;
+  return notes
+    .split('\n')
+    .flatMap((line) => (line.length > room ? fold(line, room) : [line]))
+    .join('\n');
 }
 
 /** Returns what `describeCommand` gave a command: Commander itself does not hand it out. */

@@ -39,6 +39,13 @@ describe('the command line', () => {
     expect(stdout).toContain('-c, --config <file>');
   });
 
+  test.each(COMMANDS)('%s --help fits into 80 columns', async (command) => {
+    const { stdout } = await new Install().run([command, '--help']);
+    // An example is to be copied, so its line is never divided.
+    const lines = stdout.split('\n').filter((line) => !line.startsWith('  $ '));
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  });
+
   test.each(COMMANDS)('%s takes an unknown option for wrong usage', async (command) => {
     const { code, stdout, stderr } = await new Install().run([
       command,
