@@ -6,26 +6,26 @@ import type { BegunAttempt } from './contract/ledger-delivering.ts';
 import type { PollId } from './contract/status-rows.ts';
 import type { BegunBatch } from './delivering/settling.ts';
 
-/** What claiming gave, and those of its batches whose attempts began in the same commit. */
-export interface ClaimedAndBegun {
+/** The result of `claim`, and those of its batches whose attempts began in the same commit. */
+export interface ClaimAndBeginResult {
   readonly claimed: ClaimResult;
   readonly begun: readonly BegunBatch[];
 }
 
 /**
- * A ledger as it can be asked by messages: whatever is handed over can be copied. `ledgerOf` makes a `Ledger` of it, and keeps what
- * the asking thread needs at hand.
+ * A ledger whose methods can be called by messages: their arguments and results can be copied. `ledgerOf` makes a `Ledger` of it in the
+ * calling thread.
  */
 export interface LedgerEngine extends Omit<Ledger, 'claim' | 'begin' | 'unknownElements' | 'inspect'> {
-  /** As `Ledger.claim`. What it gives as begun is attempted, or given back. */
-  claimAndBegin(request: ClaimRequest): Promise<ClaimedAndBegun>;
+  /** As `Ledger.claim`. The caller attempts the begun batches, or passes them to `undoBegin`. */
+  claimAndBegin(request: ClaimRequest): Promise<ClaimAndBeginResult>;
   /** As `Ledger.begin`, for a batch whose attempt did not begin with its claim. */
   beginLease(ref: BatchRef, leaseMs: number): Promise<BegunAttempt | undefined>;
-  /** These attempts were never made: another process can begin them at once, under the same leases. */
+  /** Records that these attempts were never made, so that another process can begin them immediately under the same leases. */
   undoBegin(refs: readonly Pick<BatchRef, 'batch' | 'lease'>[]): Promise<void>;
-  /** Begins a block of the listing. True when it is known: then all of its leads are noted as met. */
+  /** Begins a block of the listing. Returns true if it is known; then all of its leads count as seen in this poll. */
   beginBlock(poll: PollId, block: Omit<ListedBlock, 'elements'>): Promise<boolean>;
-  /** Notes elements as met that are listed with the very content that is known. Returns the places of the others among them. */
+  /** Returns the indexes of the elements whose content is not known. The other elements count as seen in this poll. */
   unknownIndexes(
     poll: PollId,
     elements: readonly Pick<ListedElement, 'id' | 'hash'>[],

@@ -4,7 +4,7 @@ import { inspectFile } from './database/inspect-file.ts';
 import { BegunAttempts } from './delivering/begun-attempts.ts';
 import type { LedgerEngine } from './engine.ts';
 
-/** The ledger that an engine works for. What began with its claim is kept here until its attempt asks for it. */
+/** Returns the ledger of an engine. Keeps batches that were begun with their claim until `begin` is called for them. */
 export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; clock: Clock }): Ledger {
   const begun = new BegunAttempts();
   return {
@@ -17,12 +17,12 @@ export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; 
     },
 
     begin: async (ref, leaseMs) =>
-      // Whoever comes too late finds that the lease is no longer his, and asks the ledger like everybody else.
+      // If the lease of a kept batch has expired, the engine decides.
       begun.take(ref, clock.now().getTime()) ?? engine.beginLease(ref, leaseMs),
 
     clockWentBack: async (byMs) => {
       const moved = await engine.clockWentBack(byMs);
-      // Their leases have been pulled back as well: whoever has not asked yet comes too late.
+      // The engine has shortened the leases of these batches too.
       begun.takeAll();
       return moved;
     },
@@ -44,7 +44,7 @@ export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; 
     },
 
     close: async () => {
-      // What was begun and not attempted is not to count as lost. When it cannot be told, it does: that harms little.
+      // Batches that were begun but not attempted must not count as lost attempts. If this fails they do, which does little harm.
       const unused = begun.takeAll().map(({ batch, lease }) => ({ batch: batch.id, lease }));
       if (unused.length > 0) await engine.undoBegin(unused).catch(() => undefined);
       await engine.close();

@@ -13,7 +13,7 @@ import { ClientKeys } from './privacy/client-keys.ts';
 import { Retaining } from './privacy/retaining.ts';
 import { FROM_NEWEST, parseCursor } from './queries/keyset-page.ts';
 
-/** How many deliveries are made due in one transaction. */
+/** Maximum deliveries made due in one transaction. */
 const RETRY_CHUNK = 500;
 
 interface ControlParts {
@@ -22,7 +22,7 @@ interface ControlParts {
   readonly owing: Owing;
 }
 
-/** Returns what the configuration and operators change in the ledger, over SQLite. */
+/** Returns the SQLite implementation of `LedgerControl`. */
 export function controlOf(db: Database.Database, access: LedgerAccess, { clock, rows, owing }: ControlParts) {
   const declaring = new Declaring(db, clock, rows);
   const actions = new OperatorActions(db, clock, rows);
@@ -51,7 +51,7 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
     clockAt: () => access.read(() => clockSetting.clockAt()),
 
     clockWentBack: async (byMs) => {
-      // Clocks are read to fractions of a millisecond; the ledger stores whole ones.
+      // The clock has fractions of a millisecond; the ledger stores whole ones.
       const by = Math.round(byMs);
       let moved = 0;
       let after: MovePosition | undefined;

@@ -14,11 +14,11 @@ interface DeliveringParts {
   readonly judge: Judge;
   readonly rows: SinkRows;
   readonly owing: Owing;
-  /** The process that attempts. */
+  /** The process that makes the attempts. */
   readonly holder: string;
 }
 
-/** What dispatch and attempts ask: to claim what is due, to begin, and to settle. */
+/** Returns the SQLite implementation of the delivering methods of `LedgerEngine`, and `close`. */
 export function deliveringOf(
   db: Database.Database,
   access: LedgerAccess,
@@ -49,7 +49,7 @@ export function deliveringOf(
     close: async () => {
       try {
         const flushed = access.flush();
-        if (flushed) await flushed; // without anything to write, the file is closed at once
+        if (flushed) await flushed; // if nothing waits to be written, the file is closed in this turn of the event loop
       } finally {
         db.close();
       }

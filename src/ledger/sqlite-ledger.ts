@@ -19,36 +19,36 @@ import { pollingOf } from './sqlite-polling.ts';
 import { queriesOf } from './sqlite-queries.ts';
 import { upkeepOf } from './sqlite-upkeep.ts';
 
-/** Where the ledger is, and what it decides by: `judge` says what an attempt's outcomes mean, `random` makes leases. */
+/** The options of a ledger. `judge` decides what an attempt's outcomes mean; `random` draws lease numbers. */
 export interface LedgerOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly judge: Judge;
   /**
-   * Whether a missing ledger is made and an older one upgraded, or both are an error. Only for the process that holds the
-   * data directory: beside a daemon of another version nothing may change the schema.
+   * Whether to create a missing ledger and upgrade an older one; otherwise both are errors. Set it only in the process that holds the
+   * data directory: no other process may change the schema beside a daemon.
    */
   readonly create: boolean;
-  /** Names this process among those that attempt; whoever finds it dead can end its leases. Absent: it attempts nothing. */
+  /** The name of this process as lease holder, by which other processes reclaim its leases if it dies. Undefined if it attempts nothing. */
   readonly holder?: string;
-  /** How the file is opened; a test keeps the connection, to let the disk be full. */
+  /** Opens the file. A test keeps the connection, to simulate a full disk. */
   readonly connect?: (file: string) => Database.Database;
 }
 
-/** Opens the ledger in this thread, and upgrades it if `create` allows that. @throws LedgerError */
+/** Opens the ledger in this thread, and upgrades it if `create` is set. @throws LedgerError */
 export function openLedger(options: LedgerOptions): Ledger {
   return ledgerOf(openEngine(options), options);
 }
 
-/** The same as its engine, for a thread that others ask. @throws LedgerError */
+/** Opens the ledger's engine, for a thread that serves the calls of others. @throws LedgerError */
 export function openEngine(options: LedgerOptions): LedgerEngine {
   const { file, create } = options;
   if (!create) requireFile(file);
   let db: Database.Database | undefined;
   try {
     db = (options.connect ?? connect)(file);
-    // Before anything is changed: a file that is not ours stays as it is.
+    // First of all: a file that is no ledger must not be changed.
     if (create) recognise(db);
     else requireThisShape(db);
     prepareFile(db);
@@ -62,7 +62,7 @@ export function openEngine(options: LedgerOptions): LedgerEngine {
   }
 }
 
-/** The engine's parts on one connection, by who asks them. */
+/** Returns an engine whose parts share one connection. */
 function compose(db: Database.Database, options: LedgerOptions, opening: Opening): LedgerEngine {
   const { clock, random, judge, holder = 'nobody' } = options;
   const rows = new SinkRows(db);

@@ -9,7 +9,7 @@ import { Erasing } from './privacy/erasing.ts';
 import { PersonSearch } from './privacy/person-search.ts';
 import { SubjectRows } from './privacy/subject-rows.ts';
 
-/** What is asked for the sake of a person: to find, to give out and to remove what is held of them. */
+/** Returns the SQLite implementation of `LedgerPersons`. */
 export function personsOf(db: Database.Database, access: LedgerAccess, clock: Clock, rows: SinkRows) {
   const search = new PersonSearch(db);
   const erasing = new Erasing(db, clock, rows);
@@ -47,22 +47,22 @@ export function personsOf(db: Database.Database, access: LedgerAccess, clock: Cl
 
     personRecord: (person) => access.read(() => subjectRows.of(person)),
 
-    erase: async (person, tell) => {
-      const setAside = await access.write(() => erasing.begin(person));
+    erase: async (person, notifySinks) => {
+      const rejectedCount = await access.write(() => erasing.begin(person));
       const parts: ErasureCounts[] = [];
-      for (const lead of person.leads) parts.push(await access.write(() => erasing.lead(lead, tell)));
+      for (const lead of person.leads) parts.push(await access.write(() => erasing.lead(lead, notifySinks)));
       const sum = (of: (part: ErasureCounts) => number) => parts.reduce((total, part) => total + of(part), 0);
       return {
         versions: sum((part) => part.versions),
-        rejected: sum((part) => part.rejected) + setAside,
+        rejected: sum((part) => part.rejected) + rejectedCount,
         attempts: sum((part) => part.attempts),
         skipped: sum((part) => part.skipped),
         underWay: sum((part) => part.underWay),
       };
     },
 
-    toldErasure: (leads) => access.read(() => erasing.told(leads)),
-    formerPlaces: (leads) => access.read(() => erasing.formerPlaces(leads)),
+    sinkErasures: (leads) => access.read(() => erasing.told(leads)),
+    formerDestinations: (leads) => access.read(() => erasing.formerDestinations(leads)),
     unfinishedErasures: () => access.read(() => erasing.unfinished()),
     finishErasing: (leads) => access.write(() => erasing.finish(leads)),
   } satisfies LedgerPersons;

@@ -6,7 +6,7 @@ import type { LedgerEngine } from './engine.ts';
 import { Polls } from './recording/polls.ts';
 import { Recording } from './recording/recording.ts';
 
-/** What polls ask: where a source's leads come from, what its last listing was, and to record the next. */
+/** Returns the SQLite implementation of the polling methods of `LedgerEngine`. */
 export function pollingOf(db: Database.Database, access: LedgerAccess, clock: Clock, owing: Owing) {
   const recording = new Recording(db, access.transactions, clock, owing);
   const polls = new Polls(db, access.transactions, clock, recording);

@@ -11,7 +11,7 @@ import { Inspection } from './queries/inspection.ts';
 import { LeadTrace } from './queries/lead-trace.ts';
 import { UpcomingDeliveries } from './queries/upcoming.ts';
 
-/** Returns the reads of the ledger over SQLite. */
+/** Returns the SQLite implementation of `LedgerQueries`. */
 export function queriesOf(db: Database.Database, access: LedgerAccess, rows: SinkRows) {
   const inspection = new Inspection(db, rows);
   const traces = new LeadTrace(db, rows);

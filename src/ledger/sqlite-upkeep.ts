@@ -7,9 +7,9 @@ import { writeMark } from './database/progress-mark.ts';
 import { removeUpgradeCopies, removeUpgradeCopiesBefore } from './database/upgrade-copy.ts';
 import type { LedgerEngine } from './engine.ts';
 
-/** What concerns the file itself: which one it is, who else writes to it, and what of it is in its final place. */
+/** Returns the SQLite implementation of the upkeep methods of `LedgerEngine`. */
 export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: Opening) {
-  // While a connection is open, SQLite keeps the log beside the file, and never makes it anew.
+  // While a connection is open, SQLite never replaces the write-ahead log by a new file.
   const filesNow = () => [db.name, `${db.name}-wal`].map(fileIdentity).join(' ');
   const opened = filesNow();
   const readId = () => String(db.prepare('SELECT id FROM _ledger').pluck().get());

@@ -15,7 +15,7 @@ export const processSafeguards: readonly Safeguard[] = [
     without:
       'failed deliveries are tried again by the retry schedule that was configured when leadsync started',
     file: 'src/daemon/start/threaded-ledger.ts',
-    text: '    tell(retryPolicies(policiesOf));\n',
+    text: '    updateSettings(retryPolicies(policiesOf));\n',
     instead: '',
     tests: ['test/daemon/start/threaded-ledger.test.ts'],
   },

@@ -4,8 +4,8 @@ import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import { ledgerOf } from '../../src/ledger/ledger-of.ts';
 import { openEngine, openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { askedEngine } from '../../src/ledger/thread/asked-engine.ts';
-import { answerQuestions } from '../../src/ledger/thread/serve-engine.ts';
+import { engineProxy } from '../../src/ledger/thread/engine-proxy.ts';
+import { serveCalls } from '../../src/ledger/thread/serve-engine.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import type { OpenLedger } from './ledger-under-test.ts';
 
@@ -23,9 +23,9 @@ export function askedStore(file = join(tempDir(), 'ledger.db')): OpenLedger {
   return (parts) => {
     const engine = openEngine({ ...parts, file, create: true });
     const { port1, port2 } = new MessageChannel();
-    answerQuestions(engine, port2);
+    serveCalls(engine, port2);
     const ledger = ledgerOf(
-      askedEngine(port1, engine, async () => port1.close()),
+      engineProxy(port1, engine, async () => port1.close()),
       { file, clock: parts.clock },
     );
     onTestFinished(() => ledger.close());

@@ -21,10 +21,12 @@ export interface ThreadBegin {
   readonly parking: Int32Array | undefined;
 }
 
-serveThread<ThreadBegin, RetryPolicies>(({ policies, otherwise, failpoints, parking, ...options }, told) => {
-  armFailpoints(failpoints);
-  if (parking) void parkWhenAsked(parking);
-  const policyOf = (sink: string) => (told() ?? policies).get(sink) ?? otherwise;
-  const judge = judgeBy(policyOf, Math.random);
-  return openEngine({ ...options, clock: systemClock, random: Math.random, judge });
-});
+serveThread<ThreadBegin, RetryPolicies>(
+  ({ policies, otherwise, failpoints, parking, ...options }, latest) => {
+    armFailpoints(failpoints);
+    if (parking) void parkWhenAsked(parking);
+    const policyOf = (sink: string) => (latest() ?? policies).get(sink) ?? otherwise;
+    const judge = judgeBy(policyOf, Math.random);
+    return openEngine({ ...options, clock: systemClock, random: Math.random, judge });
+  },
+);

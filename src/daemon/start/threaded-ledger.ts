@@ -44,17 +44,17 @@ export async function openThreadedLedger(
   };
   const program = new URL(`./ledger-thread${extname(import.meta.filename)}`, import.meta.url);
   const about = { file, clock: systemClock };
-  const { ledger, tell } = await openInThread<ThreadBegin, RetryPolicies>(program, begin, about);
+  const { ledger, updateSettings } = await openInThread<ThreadBegin, RetryPolicies>(program, begin, about);
 
-  const tellPolicies = () => {
+  const updatePolicies = () => {
     if (sinks() === policiesOf) return;
     policiesOf = sinks();
-    tell(retryPolicies(policiesOf));
+    updateSettings(retryPolicies(policiesOf));
   };
   return {
     ...ledger,
     settle: (ref, attempt) => {
-      tellPolicies();
+      updatePolicies();
       return ledger.settle(ref, attempt);
     },
   };

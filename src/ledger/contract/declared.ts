@@ -8,7 +8,7 @@ export interface DeclaredSink {
   readonly backfill: boolean;
   /** Its previous name; the ledger continues that sink's deliveries under the new name. */
   readonly formerly?: string | undefined;
-  /** A description of its destination, without secrets. When it changes, the ledger remembers the old one for `formerPlaces`. */
+  /** A description of its destination, without secrets. When it changes, the ledger remembers the old one for `formerDestinations`. */
   readonly place?: string | undefined;
   /** Its configuration as JSON, without secrets; stored so that `plan` can show what a new configuration changes. */
   readonly config?: string | undefined;

@@ -26,9 +26,9 @@ export interface LedgerPersons {
    */
   erase(person: Person, notifySinks: readonly string[]): Promise<ErasureCounts>;
   /** Returns, for each sink that may have received some of these leads, how many of them it knows to be erased. */
-  toldErasure(leads: readonly LeadKey[]): Promise<readonly SinkErasure[]>;
+  sinkErasures(leads: readonly LeadKey[]): Promise<readonly SinkErasure[]>;
   /** Returns the earlier destinations of sinks that wrote some of these leads there before they were reconfigured. */
-  formerPlaces(leads: readonly LeadKey[]): Promise<readonly FormerDestination[]>;
+  formerDestinations(leads: readonly LeadKey[]): Promise<readonly FormerDestination[]>;
   /**
    * Returns the leads that were erased here but perhaps not at every destination: `finishErasing` was not called for them. The caller
    * continues the erasure that a killed process left.

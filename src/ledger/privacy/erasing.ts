@@ -105,8 +105,8 @@ export class Erasing {
   }
 
   /** Where sinks brought some of these leads, was not told since, and bring nothing any more. */
-  formerPlaces(leads: readonly LeadKey[]): FormerDestination[] {
-    const rows = leads.flatMap(({ source, leadId: id }) => this.#sql.formerPlaces.all({ source, id }));
+  formerDestinations(leads: readonly LeadKey[]): FormerDestination[] {
+    const rows = leads.flatMap(({ source, leadId: id }) => this.#sql.formerDestinations.all({ source, id }));
     return [...Map.groupBy(rows, ({ sink, until }) => `${sink} ${until}`).values()].flatMap((group) => {
       const [first] = group;
       return first ? [{ ...first, until: new Date(first.until), had: group.length }] : [];
@@ -236,7 +236,7 @@ function prepare(db: Database.Database) {
        WHERE v.source = ? AND v.id = ? AND (d.event = 'erased' OR ${MAY_HAVE_ARRIVED}) GROUP BY s.sink_no ORDER BY s.sink_no`,
     ),
     // What was attempted first before a place was left, and settled after it was come to, may be there.
-    formerPlaces: db.prepare<
+    formerDestinations: db.prepare<
       [{ source: string; id: bigint }],
       { sink: string; place: string; until: number }
     >(

@@ -1,5 +1,5 @@
 import { endWithParent } from '../../platform/process/end-with-parent.ts';
-import { partsOf } from '../thread/messages.ts';
+import { toErrorParts } from '../thread/messages.ts';
 import { buildRecovered } from './build.ts';
 import type { BuildMessage } from './run-build.ts';
 
@@ -14,7 +14,7 @@ function resultOf(): BuildMessage {
   try {
     return { kind: 'built', recovered: buildRecovered(file, target, Number(now), undefined, onCopied) };
   } catch (error) {
-    return { kind: 'failed', failure: partsOf(error) };
+    return { kind: 'failed', failure: toErrorParts(error) };
   }
 }
 

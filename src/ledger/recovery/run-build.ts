@@ -4,7 +4,7 @@ import { codeOf } from '../../platform/failures/error-code.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
 import { removeLedger } from '../database/leftovers.ts';
-import { errorOf, type Failure } from '../thread/messages.ts';
+import { type ErrorParts, fromErrorParts } from '../thread/messages.ts';
 import type { Recovered } from './build.ts';
 import type { OnCopied } from './copy-tables.ts';
 
@@ -12,7 +12,7 @@ import type { OnCopied } from './copy-tables.ts';
 export type BuildMessage =
   | { readonly kind: 'copied'; readonly table: string; readonly rows: number }
   | { readonly kind: 'built'; readonly recovered: Recovered }
-  | { readonly kind: 'failed'; readonly failure: Failure };
+  | { readonly kind: 'failed'; readonly failure: ErrorParts };
 
 /** What came of it; undefined while nothing has. */
 type Result = Exclude<BuildMessage, { kind: 'copied' }> | undefined;
@@ -34,7 +34,7 @@ export async function runBuild(
     const result = await resultOf(startBuild(file, target, now), signal, onCopied);
     signal.throwIfAborted();
     if (result?.kind === 'built') return result.recovered;
-    throw result ? errorOf(result.failure) : ended();
+    throw result ? fromErrorParts(result.failure) : ended();
   } catch (error) {
     removeLedger(target);
     throw error;

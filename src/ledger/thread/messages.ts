@@ -1,14 +1,14 @@
 import { LedgerError } from '../contract/ledger-error.ts';
 import type { LedgerEngine } from '../engine.ts';
 
-/** What is known of an engine from the moment that it is open, and is asked of it by no message. */
-type AtHand = 'id' | 'opening' | 'failing' | 'reportDamage';
+/** The members of an engine that its proxy has locally, without a call. */
+type LocalMember = 'id' | 'opening' | 'failing' | 'reportDamage';
 
-/** A question that an engine is asked by a message. */
-export type Question = Exclude<keyof LedgerEngine, AtHand>;
+/** A method of an engine that its proxy calls by message. */
+export type EngineMethod = Exclude<keyof LedgerEngine, LocalMember>;
 
-/** Each question, so that the compiler finds one that is missing. */
-const QUESTIONS: Readonly<Record<Question, true>> = {
+/** A record, so that the compiler reports a missing method. */
+const METHODS: Readonly<Record<EngineMethod, true>> = {
   activity: true,
   databaseStats: true,
   backfill: true,
@@ -32,7 +32,7 @@ const QUESTIONS: Readonly<Record<Question, true>> = {
   finishReplays: true,
   forget: true,
   forgetOrigin: true,
-  formerPlaces: true,
+  formerDestinations: true,
   undoBegin: true,
   leadsAtSink: true,
   historyAfter: true,
@@ -66,7 +66,7 @@ const QUESTIONS: Readonly<Record<Question, true>> = {
   startPoll: true,
   status: true,
   checkpointLog: true,
-  toldErasure: true,
+  sinkErasures: true,
   trace: true,
   unfinishedErasures: true,
   unknownIndexes: true,
@@ -75,50 +75,53 @@ const QUESTIONS: Readonly<Record<Question, true>> = {
   unbegunBatches: true,
 };
 
-/** The names of all questions. */
-export const questions = Object.keys(QUESTIONS) as readonly Question[];
+/** The names of all methods that are called by message. */
+export const engineMethods = Object.keys(METHODS) as readonly EngineMethod[];
 
-/** One question. Those that are asked in one turn of the event loop travel in one message, in order. */
-export interface Asked {
+/** A method call. The calls of one turn of the event loop share one message, in order. */
+export interface Call {
   readonly no: number;
-  readonly question: Question;
-  readonly values: readonly unknown[];
+  readonly method: EngineMethod;
+  readonly args: readonly unknown[];
 }
 
-/** To the thread: questions; damage that somebody else has met in the file; or what its program is told beside them. */
-export type Message =
-  | { readonly asked: readonly Asked[] }
-  | { readonly damage: Failure }
-  | { readonly told: unknown };
+/** A message to the thread: calls, damage that another thread found in the file, or settings for the thread's program. */
+export type ThreadMessage =
+  | { readonly calls: readonly Call[] }
+  | { readonly damage: ErrorParts }
+  | { readonly settings: unknown };
 
-/** From the thread, first: what the engine says of itself, or why it cannot be opened. */
-export type Opening =
+/** The first message from the thread: the engine's local members, or why it cannot be opened. */
+export type OpenResult =
   | { readonly opened: Pick<LedgerEngine, 'id' | 'opening'> }
-  | { readonly failure: Failure };
+  | { readonly failure: ErrorParts };
 
-/** What came of one question. */
-export type Answer = { readonly no: number } & ({ readonly value: unknown } | { readonly failure: Failure });
+/** The result of one call. */
+export type Result = { readonly no: number } & (
+  | { readonly value: unknown }
+  | { readonly failure: ErrorParts }
+);
 
-/** From the thread: answers, and what `LedgerEngine.failing` gives at this moment. */
-export interface Answers {
-  readonly answers: readonly Answer[];
-  readonly failing: Failure | undefined;
+/** A message from the thread: results, and the present return value of `LedgerEngine.failing`. */
+export interface Results {
+  readonly results: readonly Result[];
+  readonly failing: ErrorParts | undefined;
 }
 
-/** An error's parts: a message cannot hand over a class. */
-export type Failure =
+/** The parts of an error: a message cannot carry an instance of a class. */
+export type ErrorParts =
   | ({ readonly kind: 'ledger' } & Pick<LedgerError, 'code' | 'message' | 'hint' | 'cause'>)
   | { readonly kind: 'other'; readonly error: unknown };
 
-/** Takes an error apart, for a message. */
-export function partsOf(error: unknown): Failure {
+/** Returns the parts of an error, for a message. */
+export function toErrorParts(error: unknown): ErrorParts {
   if (!(error instanceof LedgerError)) return { kind: 'other', error };
   const { code, message, hint, cause } = error;
   return { kind: 'ledger', code, message, hint, cause };
 }
 
-/** Puts an error together again. */
-export function errorOf(failure: Failure): unknown {
+/** Returns the error of these parts. */
+export function fromErrorParts(failure: ErrorParts): unknown {
   if (failure.kind === 'other') return failure.error;
   const { code, message, hint, cause } = failure;
   return new LedgerError(code, message, hint, cause);

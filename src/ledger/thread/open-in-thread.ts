@@ -3,37 +3,37 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Ledger } from '../contract/ledger.ts';
 import { ledgerOf } from '../ledger-of.ts';
-import { askedEngine } from './asked-engine.ts';
-import { errorOf, type Message, type Opening } from './messages.ts';
+import { engineProxy } from './engine-proxy.ts';
+import { fromErrorParts, type OpenResult, type ThreadMessage } from './messages.ts';
 
-/** A ledger whose engine works in a thread. Closing it ends the thread. */
-export interface ThreadedLedger<Told> {
+/** A ledger whose engine runs in a thread. Closing the ledger ends the thread. */
+export interface ThreadedLedger<Settings> {
   readonly ledger: Ledger;
-  /** Tells the thread's program something; it arrives before whatever is asked later. */
-  tell(told: Told): void;
+  /** Sends new settings to the thread's program. They take effect before any later call. */
+  updateSettings(settings: Settings): void;
 }
 
 /**
- * Starts a program that calls `serveThread`, in a thread of its own, and hands `begin` to it.
- * @throws LedgerError when the ledger cannot be opened
+ * Starts a program that calls `serveThread` in a thread of its own, and passes `begin` to it.
+ * @throws LedgerError if the ledger cannot be opened
  */
-export async function openInThread<Begin, Told>(
+export async function openInThread<Begin, Settings>(
   program: URL,
   begin: Begin,
   about: { file: string; clock: Clock },
-): Promise<ThreadedLedger<Told>> {
+): Promise<ThreadedLedger<Settings>> {
   const thread = new Worker(program, { workerData: begin });
-  const [opening] = (await once(thread, 'message')) as [Opening];
-  if ('failure' in opening) throw errorOf(opening.failure);
-  // Whatever ends the thread ends the process, as it would if it had happened here: nothing is known of what was asked last.
+  const [opening] = (await once(thread, 'message')) as [OpenResult];
+  if ('failure' in opening) throw fromErrorParts(opening.failure);
+  // An error that ends the thread ends the process, as it would in this thread: the outcome of the last calls is unknown.
   thread.on('error', (error) => {
     throw error;
   });
-  const engine = askedEngine(thread, opening.opened, async () => {
+  const engine = engineProxy(thread, opening.opened, async () => {
     await thread.terminate();
   });
   return {
     ledger: ledgerOf(engine, about),
-    tell: (told) => thread.postMessage({ told } satisfies Message),
+    updateSettings: (settings) => thread.postMessage({ settings } satisfies ThreadMessage),
   };
 }

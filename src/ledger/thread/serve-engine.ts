@@ -2,66 +2,66 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LedgerError } from '../contract/ledger-error.ts';
 import type { LedgerEngine } from '../engine.ts';
 import {
-  type Answer,
-  type Answers,
-  type Asked,
-  errorOf,
-  type Message,
-  type Opening,
-  partsOf,
+  type Call,
+  fromErrorParts,
+  type OpenResult,
+  type Result,
+  type Results,
+  type ThreadMessage,
+  toErrorParts,
 } from './messages.ts';
 
 /**
- * The whole of a thread that `openInThread` starts: opens an engine by what the thread begins with, and answers what is asked of it.
- * @param open gets `told`, which gives what the thread was told last
+ * Runs a thread that `openInThread` started: opens an engine and serves the calls to it.
+ * @param open opens the engine; its second parameter returns the last settings that the thread received, if any
  */
-export function serveThread<Begin, Told>(
-  open: (begin: Begin, told: () => Told | undefined) => LedgerEngine,
+export function serveThread<Begin, Settings>(
+  open: (begin: Begin, settings: () => Settings | undefined) => LedgerEngine,
 ): void {
   const port = parentPort;
-  if (!port) throw new Error('This program is to be started as a thread.');
-  let told: Told | undefined;
-  port.on('message', (message: Message) => {
-    if ('told' in message) told = message.told as Told;
+  if (!port) throw new Error('This program has to be started as a thread.');
+  let settings: Settings | undefined;
+  port.on('message', (message: ThreadMessage) => {
+    if ('settings' in message) settings = message.settings as Settings;
   });
   try {
-    const engine = open(workerData as Begin, () => told);
-    answerQuestions(engine, port);
+    const engine = open(workerData as Begin, () => settings);
+    serveCalls(engine, port);
     const { id, opening } = engine;
-    port.postMessage({ opened: { id, opening } } satisfies Opening);
+    port.postMessage({ opened: { id, opening } } satisfies OpenResult);
   } catch (error) {
-    port.postMessage({ failure: partsOf(error) } satisfies Opening);
+    port.postMessage({ failure: toErrorParts(error) } satisfies OpenResult);
     port.close();
   }
 }
 
 /**
- * Answers what is asked of an engine through a port. What is asked while a commit is on its way to the disk waits together, and so
- * shares the next one. Answers that are ready at once travel in one message.
+ * Serves the calls that arrive through a port. Calls that arrive during a commit wait for its end and share the next one. Results that
+ * are ready together share one message.
  */
-export function answerQuestions(engine: LedgerEngine, port: MessagePort): void {
-  let ready: Answer[] = [];
+export function serveCalls(engine: LedgerEngine, port: MessagePort): void {
+  let ready: Result[] = [];
 
   const send = () => {
     const failing = engine.failing();
-    const answers: Answers = { answers: ready, failing: failing && partsOf(failing) };
+    const results: Results = { results: ready, failing: failing && toErrorParts(failing) };
     ready = [];
-    port.postMessage(answers);
+    port.postMessage(results);
   };
 
-  const answer = async ({ no, question, values }: Asked): Promise<void> => {
-    const ask = engine[question] as (...values: readonly unknown[]) => Promise<unknown>;
-    const answered = await ask(...values).then(
-      (value): Answer => ({ no, value }),
-      (error: unknown): Answer => ({ no, failure: partsOf(error) }),
+  const serve = async ({ no, method, args }: Call): Promise<void> => {
+    const call = engine[method] as (...args: readonly unknown[]) => Promise<unknown>;
+    const result = await call(...args).then(
+      (value): Result => ({ no, value }),
+      (error: unknown): Result => ({ no, failure: toErrorParts(error) }),
     );
-    // Behind all that the same commit answers, and before the next commit begins.
-    if (ready.push(answered) === 1) process.nextTick(send);
+    // After all results of the same commit, and before the next commit begins.
+    if (ready.push(result) === 1) process.nextTick(send);
   };
 
-  port.on('message', (message: Message) => {
-    if ('asked' in message) for (const asked of message.asked) void answer(asked);
-    else if ('damage' in message) reportDamage(engine, errorOf(message.damage));
+  port.on('message', (message: ThreadMessage) => {
+    if ('calls' in message) for (const call of message.calls) void serve(call);
+    else if ('damage' in message) reportDamage(engine, fromErrorParts(message.damage));
   });
 }
 

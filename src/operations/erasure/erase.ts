@@ -127,7 +127,7 @@ export async function erase(
     (sink, at) => reached[at] ?? { ...placeOf(sink), ...destinationReport(sink, told) },
   );
   const ledgerPlace = { place: 'ledger', type: 'ledger', ...ledgerSays(underWay, scrubbed) };
-  const left = formerDestinationsReport(await ledger.formerPlaces(person.leads));
+  const left = formerDestinationsReport(await ledger.formerDestinations(person.leads));
   const all = [ledgerPlace, ...places, ...left, ...removedSinksReport(sinks, told), ...exported];
   if (!all.some(({ again }) => again)) await ledger.finishErasing(person.leads);
   return { at: clock.now(), leads: person.leads, rejected: person.rejected.length, erased, places: all };
@@ -182,7 +182,7 @@ async function untilTold(
 ): Promise<readonly SinkErasure[]> {
   let told: readonly SinkErasure[] = [];
   const isTold = async () => {
-    told = await parts.ledger.toldErasure(leads);
+    told = await parts.ledger.sinkErasures(leads);
     return told.every(({ owed }) => owed === 0);
   };
   await untilTrue(isTold, parts, withinMs);
@@ -245,7 +245,7 @@ async function eraseAt(
     return {
       reached: true,
       again: false,
-      what: folderReport(config, await ledger.toldErasure(person.leads)),
+      what: folderReport(config, await ledger.sinkErasures(person.leads)),
     };
   return {
     reached: false,

@@ -219,7 +219,7 @@ export function erasingContract(store: () => OpenLedger): void {
         { source: 'main', leadId: 2n },
       ];
       const former = async () =>
-        (await on.ledger.formerPlaces(leads)).map(({ place, had }) => `${place}: ${had}`);
+        (await on.ledger.formerDestinations(leads)).map(({ place, had }) => `${place}: ${had}`);
       await brings('webhook');
       await on.list([1]);
       await on.attemptAll('crm');
@@ -243,7 +243,7 @@ export function erasingContract(store: () => OpenLedger): void {
       await on.attemptAll('crm');
       on.clock.jump(MINUTE);
       await on.declare(aSink('crm', { place: 'csv /drop' }));
-      expect(await on.ledger.formerPlaces([{ source: 'main', leadId: 1n }])).toEqual([]);
+      expect(await on.ledger.formerDestinations([{ source: 'main', leadId: 1n }])).toEqual([]);
     });
 
     it('takes the lead out of a batch that waits, and leaves the others in it', async () => {
@@ -313,7 +313,7 @@ export function erasingContract(store: () => OpenLedger): void {
       await on.attemptAll('no', refused);
       const other = on.again();
       await other.ledger.erase(person, tell);
-      expect(await other.ledger.toldErasure(person.leads)).toEqual([
+      expect(await other.ledger.sinkErasures(person.leads)).toEqual([
         { sink: 'crm', had: 2, certain: 2, told: 2, owed: 0, refused: 0, paused: false },
         { sink: 'slow', had: 2, certain: 2, told: 0, owed: 2, refused: 0, paused: false },
         { sink: 'no', had: 2, certain: 2, told: 0, owed: 0, refused: 2, paused: false },
@@ -335,7 +335,7 @@ export function erasingContract(store: () => OpenLedger): void {
       await eraseOne(on);
       const untold = { had: 1, certain: 0, told: 0, owed: 0, refused: 0, paused: false };
       const leads = [{ source: 'main', leadId: 1n }];
-      expect(await on.ledger.toldErasure(leads)).toEqual([
+      expect(await on.ledger.sinkErasures(leads)).toEqual([
         { sink: 'crm', ...untold },
         { sink: 'gone', ...untold },
       ]);
