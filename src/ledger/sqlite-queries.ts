@@ -7,23 +7,23 @@ import { ChangeFeed } from './queries/change-feed.ts';
 import { Comparing } from './queries/comparing.ts';
 import { databaseStats, lastPolls } from './queries/database-stats.ts';
 import { History } from './queries/history.ts';
-import { Inspection } from './queries/inspection.ts';
 import { LeadTrace } from './queries/lead-trace.ts';
+import { StatusQueries } from './queries/status-queries.ts';
 import { UpcomingDeliveries } from './queries/upcoming.ts';
 
 /** Returns the SQLite implementation of `LedgerQueries`. */
 export function queriesOf(db: Database.Database, access: LedgerAccess, rows: SinkRows) {
-  const inspection = new Inspection(db, rows);
+  const status = new StatusQueries(db, rows);
   const traces = new LeadTrace(db, rows);
-  const vitals = new AlertQueries(db, inspection);
+  const vitals = new AlertQueries(db, status);
   const upcoming = new UpcomingDeliveries(db);
   const changes = new ChangeFeed(db);
   const history = new History(db);
   const comparing = new Comparing(db);
   return {
-    backlog: () => access.read(() => inspection.backlog()),
-    status: () => access.read(() => inspection.status()),
-    deliveries: (filter, page) => access.read(() => inspection.deliveries(filter, page)),
+    backlog: () => access.read(() => status.backlog()),
+    status: () => access.read(() => status.status()),
+    deliveries: (filter, page) => access.read(() => status.deliveries(filter, page)),
     trace: (lead, source) => access.read(() => traces.of(lead, source)),
     vitals: (recent) => access.read(() => vitals.all(recent)),
     polledHours: (source, from) => access.read(() => vitals.polledHours(source, from)),

@@ -1,11 +1,11 @@
 import type Database from 'better-sqlite3';
 import type { PolledHours, PollId, Vitals } from '../contract/status-rows.ts';
 import { dateOf } from './delivery-rows.ts';
-import type { Inspection } from './inspection.ts';
+import type { StatusQueries } from './status-queries.ts';
 
-/** How many of the newest deliveries are measured. */
+/** The number of newest deliveries that are measured. */
 const NEWEST_DELIVERIES = 5_000;
-/** Maximum of polls in one call of `polledHours`. */
+/** Maximum polls per call of `polledHours`. */
 const MAX_POLLS = 1_000;
 
 interface RawPoll {
@@ -18,21 +18,21 @@ interface RawPoll {
 /** The frequent queries of alerts. Each reads only the first entries of an index, or a bounded number of rows. */
 export class AlertQueries {
   readonly #sql;
-  readonly #inspection: Inspection;
+  readonly #status: StatusQueries;
 
-  constructor(db: Database.Database, inspection: Inspection) {
+  constructor(db: Database.Database, status: StatusQueries) {
     this.#sql = prepare(db);
-    this.#inspection = inspection;
+    this.#status = status;
   }
 
   all(recent: Date): Vitals {
     const speeds = Map.groupBy(this.#sql.speeds.all(NEWEST_DELIVERIES, recent.getTime()), ({ sink }) => sink);
     return {
       sources: this.#sql.sources.all().map(({ source, complete_at: ms }) => {
-        const { leads, listed, listedLately } = this.#inspection.source(source);
+        const { leads, listed, listedLately } = this.#status.source(source);
         return { source, lastSuccessAt: dateOf(ms), leads, listed, listedLately };
       }),
-      sinks: this.#inspection.backlog().map((backlog) => ({
+      sinks: this.#status.backlog().map((backlog) => ({
         ...backlog,
         lastDeadAt: dateOf(this.#sql.lastDead.get(backlog.sink)),
         recentMs: (speeds.get(backlog.sink) ?? []).map(({ ms }) => ms),
@@ -71,7 +71,7 @@ export class AlertQueries {
 function hoursOf(polls: readonly RawPoll[]): PolledHours['hours'] {
   const leads = new Map<string, number>();
   for (const { started_at, leads_new, status } of polls) {
-    // A poll that broke off has shown that leads came; one that failed shows nothing.
+    // A partial poll shows that the service listed leads; a failed one shows nothing.
     if (status === 'failed') continue;
     const hour = `${started_at.slice(0, 13)}:00:00.000Z`;
     leads.set(hour, (leads.get(hour) ?? 0) + leads_new);
@@ -94,7 +94,7 @@ function prepare(db: Database.Database) {
       )
       .pluck(),
     speeds: db.prepare<[number, number], { sink: string; ms: number }>(
-      // What the first complete listing brought is a stock, and takes as long as it takes.
+      // Excludes the leads of the first complete listing: they are a backlog, whose delivery time says nothing about the sink.
       `WITH first AS MATERIALIZED (SELECT o.source,
          (SELECT poll_id FROM polls p WHERE p.source = o.source AND p.status = 'success' ORDER BY poll_id LIMIT 1) AS poll_id FROM _sources o)
        SELECT s.sink, d.settled_at - d.owed_at AS ms FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no

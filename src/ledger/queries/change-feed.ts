@@ -11,9 +11,9 @@ import type {
   RejectionEntry,
 } from '../contract/feed-entries.ts';
 import { deliveryId } from '../database/views.ts';
-import { pollRow } from './inspection.ts';
+import { pollRow } from './status-queries.ts';
 
-/** Maximum of rows of each kind in one page. */
+/** Maximum rows of each kind per page. */
 const MAX_ROWS = 500;
 
 interface LeadRow {
@@ -58,7 +58,7 @@ interface AttemptRow {
   next_attempt_at: number | null;
 }
 
-/** Finds what has happened since a cursor, by row numbers, which only grow. Reads only. */
+/** Reads the change feed: everything recorded after a cursor, by row numbers, which only grow. Only reads. */
 export class ChangeFeed {
   readonly #sql;
 
@@ -66,13 +66,13 @@ export class ChangeFeed {
     this.#sql = prepare(db);
   }
 
-  /** Returns the cursor after everything that has happened so far. */
+  /** Returns the cursor at the present end of the feed. */
   now(): FeedCursor {
     const last = this.#sql.last.get() as Omit<FeedCursor, 'polls'>;
     return { ...last, polls: Object.fromEntries(this.#sql.lastPolls.all()) };
   }
 
-  /** Returns what has happened after a cursor, at most 500 rows of each kind; `withData` adds leads' content and answers. */
+  /** Returns the page after a cursor, with up to 500 rows of each kind. `withData` adds leads' contents and destinations' answers. */
   since(cursor: FeedCursor, withData: boolean): FeedPage {
     const leads = this.#sql.leads.all(Number(withData), cursor.lead, MAX_ROWS);
     const rejections = this.#sql.rejections.all(cursor.rejection, MAX_ROWS);
@@ -105,7 +105,7 @@ export class ChangeFeed {
     }));
   }
 
-  /** Only finished polls: a source has at most one poll running, and that is its newest. */
+  /** Returns finished polls. A source has at most one running poll, which is its newest, so none is passed over. */
   #pollsOf(source: string, { polls }: FeedCursor): PollEntry[] {
     return this.#sql.polls.all(source, polls[source] ?? 0, MAX_ROWS).map((row) => {
       const { startedAt, finishedAt, ...poll } = pollRow(row);

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { DeliveredLead, LeadAtSink } from '../../leads/lead-at-sink.ts';
 import type { LeadKey } from '../../leads/person.ts';
 
-/** What the ledger knows of leads at a sink, to be compared with what the sink holds. Reads only. */
+/** Reads which leads a sink received, for `reconcile` to compare them with the destination. Only reads. */
 export class Comparing {
   readonly #sql;
 
@@ -35,7 +35,7 @@ export class Comparing {
   }
 }
 
-/** Of the lead with the row `l`, at the sink `:sink`. With `+` they are found by the lead: else SQLite looks through all that the sink has got. */
+/** The deliveries of the lead `l` to the sink `:sink`. The `+` makes SQLite search by lead instead of scanning the sink's deliveries. */
 const DELIVERIES = `_versions w JOIN _deliveries d ON d.version_no = w.version_no
   WHERE w.source = l.source AND w.id = l.id AND +d.sink_no = (SELECT sink_no FROM _sinks WHERE sink = :sink)`;
 const OWED = `EXISTS (SELECT 1 FROM ${DELIVERIES} AND d.state = 'pending') AS owed`;
@@ -51,7 +51,7 @@ function prepare(db: Database.Database) {
       `SELECT l.first_no AS no, l.erased_no IS NOT NULL AS erased, ${VERSION('')}, ${OWED}
        FROM _leads l WHERE l.source = :source AND l.id = :id`,
     ),
-    // A lead is numbered by its first version.
+    // The number of a lead is that of its first version.
     delivered: db.prepare<
       [{ sink: string; from: number; to: number; after: number; limit: number }],
       { no: number; source: string; id: string; version: number | null; owed: number }

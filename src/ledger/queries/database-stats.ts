@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { DatabaseStats, PollRow } from '../contract/status-rows.ts';
-import { pollRow } from './inspection.ts';
+import { pollRow } from './status-queries.ts';
 
-/** Returns version, sizes, row counts and schema of the ledger, for a support bundle. Contains no personal data. */
+/** Returns the version, sizes, row counts and schema of the ledger, for a support bundle. Contains no personal data. */
 export function databaseStats(db: Database.Database): DatabaseStats {
   const tables = db
     .prepare<[], string>(

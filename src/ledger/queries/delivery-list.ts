@@ -10,7 +10,7 @@ import { filterSql } from './filter-sql.ts';
 import { type Cursor, newestRows, startingAt } from './keyset-page.ts';
 import { type Period, periodOf } from './period.ts';
 
-/** Which index has the deliveries of a sink in a state, by the time they were owed. */
+/** For each state, the index of a sink's deliveries by the time they were owed. */
 const INDEXES: Readonly<Record<DeliveryState, string>> = {
   pending: '_deliveries_pending',
   delivered: '_deliveries_delivered',
@@ -19,12 +19,12 @@ const INDEXES: Readonly<Record<DeliveryState, string>> = {
 };
 const STATES = Object.keys(INDEXES) as DeliveryState[];
 
-/** One lead has hardly more; those beyond are older. */
-const MOST_OF_ONE_LEAD = 1_000;
+/** Maximum deliveries of one lead, the newest. Hardly any lead has more. */
+const MAX_OF_ONE_LEAD = 1_000;
 
 type Row = RawDelivery & Cursor;
 
-/** Deliveries as people look for them, newest first by when they were owed. Each sink and state is a list of its own, by index. */
+/** Lists deliveries by a filter, those that were owed last first. Merges one list, in index order, for each sink and state. */
 export class DeliveryList {
   readonly #db: Database.Database;
   readonly #counted: Readonly<Record<DeliveryState, Database.Statement<[CountRange], number>>>;
@@ -45,18 +45,18 @@ export class DeliveryList {
     return { rows: rows.map(toDeliveryRow), next };
   }
 
-  /** The same rows, by their numbers in the ledger. */
+  /** Returns the same page as `page`, as delivery numbers. */
   numbers(filter: DeliveryFilter, limit: number, after: Cursor): Rows<number> {
     const { rows, next } = newestRows(this.#listsOf(filter, after), limit, this.#sourceTest(filter));
     return { rows: rows.map(({ no }) => no), next };
   }
 
-  /** Every delivery of a lead with its number in the ledger, newest first. */
+  /** Returns the deliveries of a lead with their numbers, newest first. */
   ofLead(source: string, lead: LeadId): { readonly no: number; readonly delivery: DeliveryRow }[] {
     return this.#ofOne({ source, lead }).map((row) => ({ no: row.no, delivery: toDeliveryRow(row) }));
   }
 
-  /** How many there are, counted up to `most`. */
+  /** Returns the number of matching deliveries, or `most` if there are more. */
   count(filter: DeliveryFilter, most: number): number {
     if (namesOne(filter)) return Math.min(most, this.#ofOne(filter).length);
     const source = this.#onlySource(filter);
@@ -79,14 +79,14 @@ export class DeliveryList {
     const begin = startingAt({ at, no }, filter.until);
     const { since } = periodOf(filter);
     return this.#sinksOf(filter).flatMap((sinkNo) =>
-      // A statement for each: one cannot be read from twice at a time.
+      // A statement of its own: a statement cannot be iterated twice at the same time.
       (filter.states ?? STATES).map((state) =>
         this.#db.prepare<[Range], Row>(listSql(state)).iterate({ sinkNo, ...begin, since }),
       ),
     );
   }
 
-  /** Deliveries of one lead, or the one that is named: few, and found by what they are of. */
+  /** Returns the deliveries of one lead, or the one with a given id: few rows, found by lead. */
   #ofOne(filter: DeliveryFilter): Row[] {
     const { where, values } = filterSql(filter);
     const sources = filter.lead !== undefined && filter.source === undefined;
@@ -94,7 +94,7 @@ export class DeliveryList {
       .prepare<(string | number | bigint)[], Row>(
         `SELECT ${COLUMNS} FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
          WHERE ${where} ${sources ? 'AND v.source IN (SELECT source FROM _sources)' : ''}
-         ORDER BY d.owed_at DESC, d.delivery_no DESC LIMIT ${MOST_OF_ONE_LEAD}`,
+         ORDER BY d.owed_at DESC, d.delivery_no DESC LIMIT ${MAX_OF_ONE_LEAD}`,
       )
       .all(...values);
   }
@@ -110,7 +110,7 @@ export class DeliveryList {
     return source === null ? () => true : (row) => row.source === source;
   }
 
-  /** Null when the source makes no difference: there is no other. */
+  /** Returns the source to filter by; null if no filter is necessary because there is no other source. */
   #onlySource({ source }: DeliveryFilter): string | null {
     if (source === undefined) return null;
     const others = this.#db.prepare('SELECT 1 FROM _sources WHERE source <> ? LIMIT 1').get(source);

@@ -7,7 +7,7 @@ import type { FilterSql } from './filter-sql.ts';
 export const DELIVERIES =
   '_deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no';
 
-/** A delivery as SQLite gives it. */
+/** A delivery as a row from SQLite. */
 export interface RawDelivery {
   delivery_no: number;
   delivery: string;
@@ -25,7 +25,7 @@ export interface RawDelivery {
   settled_at: number | null;
 }
 
-/** Those that the filter lets through, newest first. */
+/** Returns the deliveries that match a filter, newest first. */
 export function selectDeliveries(
   db: Database.Database,
   { where, values }: FilterSql,
@@ -40,7 +40,7 @@ export function selectDeliveries(
   return rows.map(toDeliveryRow);
 }
 
-/** A delivery as it is shown, from the row that SQLite gives. */
+/** Converts a row from SQLite. */
 export function toDeliveryRow(row: RawDelivery): DeliveryRow {
   return {
     delivery: row.delivery,
@@ -59,7 +59,7 @@ export function toDeliveryRow(row: RawDelivery): DeliveryRow {
   };
 }
 
-/** A time as the ledger keeps it, in ms since 1970; undefined for none. */
+/** Returns the date of a stored time in ms since 1970; undefined if there is none. */
 export function dateOf(ms: number | null | undefined): Date | undefined {
   return ms == null ? undefined : new Date(ms);
 }

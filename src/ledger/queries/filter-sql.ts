@@ -1,14 +1,15 @@
 import type { DeliveryFilter } from '../contract/ledger-queries.ts';
 import { ERASURE } from '../privacy/erasing.ts';
 
-/** A filter as a condition, with the values of its parameters in order. */
+/** A filter as an SQL condition. */
 export interface FilterSql {
   /** A condition on `d` (delivery), `v` (version) and `s` (sink); never empty. */
   readonly where: string;
+  /** The values of its parameters, in order. */
   readonly values: readonly (string | number | bigint)[];
 }
 
-/** Writes a filter as SQL, with every value as a parameter. */
+/** Converts a filter to SQL. Every value becomes a parameter. */
 export function filterSql(filter: DeliveryFilter): FilterSql {
   const terms: [string, ...(string | number | bigint)[]][] = [['1 = 1']];
   if (filter.sink !== undefined) terms.push(['s.sink = ?', filter.sink]);
@@ -25,7 +26,7 @@ export function filterSql(filter: DeliveryFilter): FilterSql {
   };
 }
 
-/** A delivery's id is made of its parts, so that it needs no column: sink, source, lead, version, hash, and a replay's time or that the lead is erased. */
+/** Parses a delivery's id, for which there is no column: sink, source, lead, version, hash, and the time of a replay or `erased`. */
 function deliveryTerm(id: string): [string, ...(string | number | bigint)[]] {
   const match = /^([^:]+):([^:]+):(\d{1,19}):(\d{1,9}):([0-9a-f]{8})(?::(?:r(\d{1,15})|(erased)))?$/.exec(id);
   if (!match) return ['0 = 1'];

@@ -4,14 +4,14 @@ import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts
 import type { Column, Relation } from '../../catalog/relation.ts';
 import type { HistoryText, Overview, RenamedSink, StoredValue } from '../../leads/history.ts';
 
-/** Leads may be megabytes long. */
-const CHARACTERS_AT_ONCE = 4_000_000;
+/** Maximum length of one chunk, in UTF-16 units, unless its first row is longer: leads may be megabytes long. */
+const CHUNK_CHARACTERS = 4_000_000;
 
 type Raw = [no: bigint, ...values: (string | bigint | number | null)[]];
 /** A row's number, and its values as a JSON array. */
-type Told = [no: number, values: string];
+type NumberedRow = [no: number, values: string];
 
-/** What is told of the ledger to a store elsewhere: its tables by the numbers of their rows, and how all is at present. */
+/** Reads what a mirror copies: tables by their row numbers, and the present state of sinks and sources. */
 export class History {
   readonly #tables;
   readonly #overview;
@@ -28,12 +28,12 @@ export class History {
     };
   }
 
-  /** Rows with greater numbers, in order; at least one, and no more than fit in memory beside others. */
+  /** Returns rows with numbers above `no`, in order: at least one unless the table ends, and at most one chunk. */
   after(table: string, no: number, limit: number): HistoryText {
     return textOf(this.#sqlOf(table).after.iterate(no, limit));
   }
 
-  /** Rows as they are now, in order; what is no longer there is left out. No more than fit in memory, as above. */
+  /** Returns the present rows with these numbers, in order: at most one chunk. Omits deleted rows. */
   now(table: string, numbers: readonly number[]): HistoryText {
     return textOf(this.#sqlOf(table).now.iterate(JSON.stringify(numbers)));
   }
@@ -55,13 +55,13 @@ export class History {
   }
 }
 
-/** What is told of a table where that is neither all of its rows nor its columns alone. */
-const TOLD: Readonly<Record<string, string>> = {
+/** What to select from, for tables that a mirror does not copy as they are. */
+const SELECTIONS: Readonly<Record<string, string>> = {
   lead_contents: 'lead_versions',
   lead_versions: `(SELECT v.source, v.id AS lead_id, v.version, v.valid_from, n.valid_from AS valid_to, n.version IS NULL AS is_current,
       v.changed_fields, v.poll_id, v.hash AS _leadsync_hash, v.version_no AS _leadsync_no
     FROM _versions v LEFT JOIN _versions n ON n.source = v.source AND n.id = v.id AND n.version = v.version + 1)`,
-  // An attempt that delivered is told with its delivery.
+  // The attempt that delivered a lead is part of the row of its delivery.
   attempts: "(SELECT * FROM attempts WHERE outcome <> 'delivered')",
   deliveries: `(SELECT d.delivery_no AS _leadsync_no, v.source, v.id AS lead_id, v.version AS lead_version, substr(v.hash, 1, 8) AS content,
       s.sink, coalesce(s.named, s.sink) AS named, d.event, d.state, d.reason, d.attempts, nullif(d.replay, 0) AS replay,
@@ -71,18 +71,18 @@ const TOLD: Readonly<Record<string, string>> = {
 };
 
 function prepare(db: Database.Database, { name, number, columns, timesInMs }: Mirrored) {
-  const isPrivate = name.startsWith('_'); // and has times in ms, which are told as such for some tables
-  const toTell = (one: Column) =>
+  const isPrivate = name.startsWith('_'); // has times in ms, which become text unless `timesInMs` is set
+  const expressionOf = (one: Column) =>
     isPrivate && one.type === 'time' && !timesInMs ? time(one.name) : one.name;
-  // Joined to a text, a number stays exact, and JSON is a text like any other.
-  const values = columns.map((column) => `${toTell(column)} || ''`).join(', ');
-  const select = `SELECT ${number}, json_array(${values}) FROM ${TOLD[name] ?? name}`;
+  // Concatenation with '' makes every value a text: numbers stay exact, and JSON is not nested.
+  const values = columns.map((column) => `${expressionOf(column)} || ''`).join(', ');
+  const select = `SELECT ${number}, json_array(${values}) FROM ${SELECTIONS[name] ?? name}`;
   return {
     after: db
-      .prepare<[number, number], Told>(`${select} WHERE ${number} > ? ORDER BY ${number} LIMIT ?`)
+      .prepare<[number, number], NumberedRow>(`${select} WHERE ${number} > ? ORDER BY ${number} LIMIT ?`)
       .raw(),
     now: db
-      .prepare<[string], Told>(
+      .prepare<[string], NumberedRow>(
         `${select} WHERE ${number} IN (SELECT value FROM json_each(?)) ORDER BY ${number}`,
       )
       .raw(),
@@ -99,13 +99,13 @@ function relationSql(db: Database.Database, name: string) {
   return db.prepare<[], Raw>(`SELECT ${names} FROM ${name}`).raw().safeIntegers();
 }
 
-function textOf(found: Iterable<Told>): HistoryText {
+function textOf(found: Iterable<NumberedRow>): HistoryText {
   const rows: string[] = [];
   let characters = 0;
   for (const [no, values] of found) {
     rows.push(`[${no},${values}]`);
     characters += values.length;
-    if (characters > CHARACTERS_AT_ONCE) break;
+    if (characters > CHUNK_CHARACTERS) break;
   }
   return `[${rows.join(',')}]`;
 }

@@ -6,7 +6,7 @@ export interface Cursor {
   readonly no: number;
 }
 
-/** Maximum of rows that one page reads. When few of them match, the page is short but has a `next`. */
+/** Maximum rows that one page reads. If few of them match, the page is short but has a `next`. */
 const MAX_ROWS_READ = 50_000;
 
 /** The cursor of the first page. */
@@ -25,7 +25,7 @@ export function startingAt(after: Cursor, until: Date | undefined): Cursor {
   return end <= after.at ? { at: end, no: 0 } : after;
 }
 
-/** Merges lists that are each sorted newest first, and returns the first `limit` rows that match `fits`. Reads of each list only what it needs. */
+/** Merges lists that are sorted newest first, and returns the first `limit` rows that match `fits`. Reads no further than necessary. */
 export function newestRows<Row extends Cursor>(
   lists: readonly Iterator<Row>[],
   limit: number,

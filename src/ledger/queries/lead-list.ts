@@ -8,7 +8,7 @@ type Row = LeadRow & Cursor;
 type Range = Cursor & { source: string; since: number };
 type ServiceRange = Period & { service: string; to: number; from: number; after: number; no: number };
 
-/** Leads as people look for them, newest first. */
+/** Lists leads by a filter, newest first. */
 export class LeadList {
   readonly #db: Database.Database;
   readonly #sql;
@@ -36,7 +36,7 @@ export class LeadList {
     const begin = startingAt(after, search.until);
     const { since } = periodOf(search);
     return this.#sources(search.source).map((source) =>
-      // A statement for each: one cannot be read from twice at a time.
+      // A statement of its own: a statement cannot be iterated twice at the same time.
       this.#db.prepare<[Range], Row>(FIRST_VERSIONS).iterate({ source, ...begin, since }),
     );
   }
@@ -53,14 +53,14 @@ export class LeadList {
     return left.sort((a, b) => b.at - a.at || b.no - a.no);
   }
 
-  /** Versions are numbered in order of time, so that a stretch of time is one of numbers. */
+  /** Lists the leads of a service. Versions are numbered in order of time, so a period is a range of version numbers. */
   #ofService(service: string, search: LeadSearch, after: Cursor): Iterator<Row> {
     const { since, until } = periodOf(search);
     const range = { from: this.#firstNoSince(since), to: this.#firstNoSince(until) };
     return this.#sql.ofService.iterate({ service, ...range, after: after.at, no: after.no, since, until });
   }
 
-  /** The first version that came at or after a time. */
+  /** Returns the number of the first version that was recorded at or after a time. */
   #firstNoSince(at: number): number {
     const newest = this.#sql.newest.get() ?? 0;
     let [low, high] = [0, newest + 1];
@@ -90,7 +90,7 @@ const FIRST_VERSIONS = `SELECT ${COLUMNS}, f.valid_from AS at, f.version_no AS n
   WHERE f.version = 1 AND f.source = :source AND (f.valid_from, f.version_no) < (:at, :no)
   AND f.valid_from >= :since ORDER BY f.valid_from DESC, f.version_no DESC`;
 
-/** Ordered by the number of the note, so that a clock that was set back does not change the order. */
+/** In order of `presence_no` and not of time, so that a clock that was set back does not change the order. */
 const GONE = `SELECT ${COLUMNS}, 0 AS at, p.presence_no AS no FROM _presence p INDEXED BY _presence_gone
   CROSS JOIN _leads l ON l.source = p.source AND l.id = p.id CROSS JOIN _versions c ON c.version_no = l.version_no
   WHERE p.source = :source AND p.last_listed_at IS NOT NULL AND p.presence_no < :no AND l.erased_no IS NULL
@@ -102,7 +102,7 @@ function prepare(db: Database.Database) {
       `SELECT ${COLUMNS}, c.first_seen_at AS at, l.first_no AS no FROM _leads l JOIN _versions c ON c.version_no = l.version_no
        WHERE l.source = ? AND l.id = ?`,
     ),
-    // A lead that has come back to a service stands where it first came to it.
+    // A lead that left a service and returned is listed at its first version in that service.
     ofService: db.prepare<[ServiceRange], Row>(
       `SELECT ${COLUMNS}, f.version_no AS at, 0 AS no FROM _versions f INDEXED BY _versions_by_service ${PRESENT}
        WHERE f.service_slug = :service AND f.version_no >= :from AND f.version_no < :to AND (f.version_no, 0) < (:after, :no)
@@ -120,7 +120,7 @@ function prepare(db: Database.Database) {
   };
 }
 
-/** What no index has told already. */
+/** Whether a lead meets the conditions that the lists do not check themselves. */
 function fits(row: LeadRow, search: LeadSearch): boolean {
   const { source, lead, service, listing } = search;
   if (source !== undefined && row.source !== source) return false;

@@ -7,10 +7,10 @@ import { deliveryId } from '../database/views.ts';
 import { DELIVERIES, selectDeliveries } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
 
-/** One lead has hardly more; those beyond are older. */
-const MOST_DELIVERIES = 1_000;
+/** Maximum deliveries of one lead, the newest. Hardly any lead has more. */
+const MAX_DELIVERIES = 1_000;
 
-/** Everything that ever happened to a lead, in order of time. */
+/** Reads the history of a lead, in order of time. */
 export class LeadTrace {
   readonly #db: Database.Database;
   readonly #rows: SinkRows;
@@ -21,7 +21,7 @@ export class LeadTrace {
   }
 
   of(lead: LeadId, source?: string): TraceEntry[] {
-    const deliveries = selectDeliveries(this.#db, filterSql({ lead, source }), MOST_DELIVERIES).reverse();
+    const deliveries = selectDeliveries(this.#db, filterSql({ lead, source }), MAX_DELIVERIES).reverse();
     const sinks = new Map(this.#rows.all().map((row) => [row.name, row]));
     const entries = [
       ...this.#setAside(lead, source),
@@ -30,11 +30,11 @@ export class LeadTrace {
       ...this.#attempts(lead, source),
       ...deliveries.flatMap((row) => ended(row, sinks.get(row.sink))),
     ];
-    // Within a millisecond the order above is the order of things: sorting keeps it.
+    // The sort is stable: within one millisecond, the order above is the order of events.
     return entries.sort((a, b) => a.at.getTime() - b.at.getTime());
   }
 
-  /** When it broke the description, and when it came right. */
+  /** Returns when the lead was rejected, and when it became valid. */
   #setAside(lead: LeadId, source: string | undefined): TraceEntry[] {
     const rows = this.#db
       .prepare<
@@ -134,7 +134,7 @@ function owed(row: DeliveryRow): TraceEntry {
   };
 }
 
-/** How a delivery ended or what it waits for; a delivered one was said to be by its attempt. */
+/** Returns how a delivery ended or what it waits for. Returns nothing for a delivered one: its attempt says so. */
 function ended(row: DeliveryRow, sinkRow: SinkRow | undefined): TraceEntry[] {
   const { sink, delivery, state } = row;
   if (state === 'delivered') return [];
@@ -150,7 +150,9 @@ function waitsFor(nextAttemptAt: Date, sink: SinkRow | undefined): string {
   return `next attempt ${nextAttemptAt.toISOString()}`;
 }
 
-/** How often an attempt failed alike, and until when; nothing for a single one. */
+/** Returns how often an attempt failed the same way, and when it last did; undefined for a single attempt. */
 function repeatsOf({ times, last_at }: { times: number; last_at: number | null }): string | undefined {
-  return last_at === null ? undefined : `${times} times alike, last at ${new Date(last_at).toISOString()}`;
+  return last_at === null
+    ? undefined
+    : `${times} attempts with the same result, last at ${new Date(last_at).toISOString()}`;
 }

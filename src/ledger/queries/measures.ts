@@ -2,10 +2,10 @@ import type Database from 'better-sqlite3';
 import type { Percentiles, Speed } from '../contract/page-rows.ts';
 
 const HOUR_MS = 3_600_000;
-/** Of more leads, so many that are spread evenly over the time are measured. */
-const MOST_MEASURED = 1_000;
+/** Maximum leads measured. If there are more, a sample that is spread evenly over the period. */
+const MAX_SAMPLE = 1_000;
 
-/** What is counted over all leads of a time, by indexes and in bounded work. */
+/** Counts and measures the leads of a period, by indexes and with a bounded amount of work. */
 export class Measures {
   readonly #db: Database.Database;
   readonly #sql;
@@ -15,7 +15,7 @@ export class Measures {
     this.#sql = prepare(db);
   }
 
-  /** How many leads were first seen in each of so many hours, the oldest first; the last is the hour of `now`. */
+  /** Returns how many leads were first seen in each of the last `hours` hours, oldest first. The last hour is that of `now`. */
   newLeads(now: Date, hours: number): { readonly hour: Date; readonly leads: number }[] {
     const sources = this.#sources();
     const first = Math.floor(now.getTime() / HOUR_MS) - hours + 1;
@@ -27,8 +27,8 @@ export class Measures {
   }
 
   /**
-   * Of the leads that were first seen since a time: how long until each sink had them. Without those that were there before the source
-   * was first listed, or came to a sink by a later backfill: how old they were says nothing about leadsync.
+   * Returns, for each sink, how fast leads that were first seen since a time were delivered. Excludes leads that were created before the
+   * source was first listed, and those of a later backfill: their age says nothing about leadsync.
    */
   speed(since: Date): Speed[] {
     const arrivals = this.#sampleSince(since).flatMap((version) => this.#sql.arrivals.all(version));
@@ -56,7 +56,7 @@ export class Measures {
     const last = this.#sql.newest.get() ?? 0;
     if (first > last) return [];
     const versions = last - first + 1;
-    const step = Math.max(1, versions / MOST_MEASURED);
+    const step = Math.max(1, versions / MAX_SAMPLE);
     return Array.from({ length: Math.ceil(versions / step) }, (_, n) => Math.floor(first + n * step));
   }
 
@@ -90,7 +90,7 @@ function prepare(db: Database.Database) {
   };
 }
 
-/** By the nearest rank. */
+/** Returns percentiles by the nearest-rank method. */
 function percentiles(values: number[]): Percentiles | undefined {
   const sorted = values.sort((a, b) => a - b);
   const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1];

@@ -23,21 +23,22 @@ import {
 } from '../contract/status-rows.ts';
 import { SinkRows } from '../database/sink-rows.ts';
 import { DeliveryList } from './delivery-list.ts';
-import { Inspection } from './inspection.ts';
 import { type Cursor, newestRows, parseCursor } from './keyset-page.ts';
 import { LeadList } from './lead-list.ts';
 import { Measures } from './measures.ts';
+import { StatusQueries } from './status-queries.ts';
 
-/** Maximum of versions shown of a lead, and of attempts shown of a delivery: the newest. There are hardly ever more. */
+/** Maximum versions of a lead, the newest. Hardly any lead has more. */
 const MAX_VERSIONS = 1_000;
+/** Maximum attempts of a delivery, the newest. Hardly any delivery has more. */
 const MAX_ATTEMPTS = 100;
-/** Maximum of answers of destinations shown of a lead: the newest. Each is up to some kilobytes. */
+/** Maximum answers of destinations for a lead, the newest. Each has up to a few kilobytes. */
 const MAX_ANSWERS = 20;
 
 /** The queries of pages and API. Each reads one snapshot of the ledger and does a bounded amount of work. */
 export class PageQueries {
   readonly #db: Database.Database;
-  readonly #inspection: Inspection;
+  readonly #status: StatusQueries;
   readonly #leads: LeadList;
   readonly #deliveries: DeliveryList;
   readonly #measures: Measures;
@@ -45,7 +46,7 @@ export class PageQueries {
 
   constructor(db: Database.Database) {
     this.#db = db;
-    this.#inspection = new Inspection(db, new SinkRows(db));
+    this.#status = new StatusQueries(db, new SinkRows(db));
     this.#leads = new LeadList(db);
     this.#deliveries = new DeliveryList(db);
     this.#measures = new Measures(db);
@@ -53,7 +54,7 @@ export class PageQueries {
   }
 
   status(): LedgerStatus {
-    return this.#inspection.status();
+    return this.#status.status();
   }
 
   newLeads(now: Date, hours: number): { readonly hour: Date; readonly leads: number }[] {
@@ -84,7 +85,7 @@ export class PageQueries {
     };
   }
 
-  /** Returns the present content of a lead and what destinations answered; with `version`, that version and the answers to it. */
+  /** Returns the present content of a lead and the destinations' answers; with `version`, that version and the answers to it. */
   content(source: string, lead: LeadId, version?: number): LeadContent | undefined {
     const content = this.#sql.content.get({ source, lead, version: version ?? null });
     if (!content) return undefined;
@@ -137,15 +138,11 @@ export class PageQueries {
   }
 }
 
-/** @throws LedgerError when `after` is not the `next` of a page */
+/** @throws LedgerError if `after` is not the `next` of a page */
 function cursorOf({ after }: Partial<Page>): Cursor {
   const cursor = parseCursor(after);
   if (cursor) return cursor;
-  throw new LedgerError(
-    'unexpected',
-    'There is no such page.',
-    'Begin with the first page: leave `after` out.',
-  );
+  throw new LedgerError('unexpected', 'There is no such page.', 'Start with the first page: omit `after`.');
 }
 
 const POLLS = `SELECT *, 0 AS at, poll_id AS no FROM polls INDEXED BY _polls_by_status

@@ -1,10 +1,10 @@
-/** A stretch of time, in ms since 1970: from `since` on, and before `until`. */
+/** A period: at or after `since`, and before `until`, in ms since 1970. */
 export interface Period {
   readonly since: number;
   readonly until: number;
 }
 
-/** The same of what people choose by, who may leave either end open. */
+/** Returns the period of a filter, in which either end may be open. */
 export function periodOf({
   since,
   until,

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { toReadingError } from '../contract/ledger-error.ts';
 import { PageQueries } from './page-queries.ts';
 
-/** The thread of a `QueryWorker`: runs one query after the other on a connection that cannot write. */
+/* The thread of a `QueryWorker`: runs one query after the other on a read-only connection. */
 
 /** A call of a method of `PageQueries`. */
 export interface QueryRequest {
@@ -12,13 +12,13 @@ export interface QueryRequest {
   readonly args: readonly unknown[];
 }
 
-/** Its result, or the parts of its error: a class cannot be passed between threads. */
+/** The result of a call, or the parts of its error: a message cannot carry an instance of a class. */
 export type QueryResponse = { readonly id: number } & (
   | { readonly value: unknown }
   | { readonly failure: Pick<ReturnType<typeof toReadingError>, 'code' | 'message' | 'hint'> }
 );
 
-/** How long a query waits while SQLite recovers the ledger after a crash, in ms. */
+/** Maximum wait for a lock while SQLite recovers the ledger after a crash, in ms. */
 const BUSY_MS = 1_000;
 
 const { file } = workerData as { file: string };
@@ -32,7 +32,7 @@ function answer({ id, name, args }: QueryRequest): QueryResponse {
     db ??= new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
     queries ??= new PageQueries(db);
     const query = queries[name].bind(queries) as (...given: readonly unknown[]) => unknown;
-    // One snapshot for each query. It ends with the result, so that it does not hold up a checkpoint of the write-ahead log.
+    // One snapshot per query. It ends with the result, so that it does not delay the checkpoint of the write-ahead log.
     const value = db.transaction(() => query(...args)).deferred();
     return { id, value };
   } catch (error) {

@@ -5,11 +5,11 @@ import { LedgerError } from '../contract/ledger-error.ts';
 import type { PageQueries } from './page-queries.ts';
 import type { QueryRequest, QueryResponse } from './query-thread.ts';
 
-/** An idle thread ends after this time, in ms, to free its memory. */
+/** Idle time after which the thread ends, to free its memory, in ms. */
 const IDLE_MS = 60_000;
-/** How long a query may take, including the queries before it, in ms. */
+/** Maximum time for a query, including its wait for earlier queries, in ms. */
 const TIMEOUT_MS = 5_000;
-/** Maximum of queries that wait. */
+/** Maximum queries that wait. */
 const MAX_WAITING = 200;
 
 type Result<Name extends keyof PageQueries> = ReturnType<PageQueries[Name]>;
@@ -21,7 +21,7 @@ export class LedgerBusy extends Error {
 
   constructor(
     message: string,
-    hint = 'Ask for less: one sink, one state, a shorter time; or again in a moment.',
+    hint = 'Narrow the request to one sink, one state or a shorter period, or try again in a moment.',
   ) {
     super(message);
     this.hint = hint;
@@ -35,7 +35,7 @@ interface Waiting {
 }
 
 /**
- * Runs the queries of pages and API on a thread and a connection of their own, so that polls and deliveries never wait for one.
+ * Runs the queries of pages and API in a thread with its own connection, so that polls and deliveries never wait for one.
  * The thread starts with the first query and ends after a minute without any.
  */
 export class QueryWorker {
@@ -48,7 +48,7 @@ export class QueryWorker {
   #idle: NodeJS.Timeout | undefined;
   #lastId = 0;
 
-  /** @param onDamage called each time that a query fails because the file is damaged */
+  /** @param onDamage called each time a query fails because the file is damaged */
   constructor(
     file: string,
     {
@@ -74,7 +74,7 @@ export class QueryWorker {
     ...args: Parameters<PageQueries[Name]>
   ): Promise<Result<Name>> {
     if (this.#waiting.size >= MAX_WAITING)
-      return Promise.reject(new LedgerBusy('Too many queries wait for the ledger.'));
+      return Promise.reject(new LedgerBusy('Too many queries are waiting for the ledger.'));
     const replaced = this.#thread ? undefined : replacedProgram();
     if (replaced) return Promise.reject(new LedgerBusy(replaced.message, replaced.hint));
     const thread = this.#wake();
@@ -87,7 +87,7 @@ export class QueryWorker {
     return promise as Promise<Result<Name>>;
   }
 
-  /** Ends the thread and rejects the queries that wait. */
+  /** Ends the thread and rejects the waiting queries. */
   async close(): Promise<void> {
     await this.#end(new LedgerBusy('leadsync is stopping.'));
   }
@@ -124,7 +124,7 @@ export class QueryWorker {
     this.#idle = setTimeout(() => void this.#end(new LedgerBusy('')), this.#idleMs).unref();
   }
 
-  /** Rejects every query: those that came later wait behind the one that is stuck. */
+  /** Rejects every query: the later ones wait for the one that takes too long. */
   #giveUp(): void {
     void this.#end(new LedgerBusy('The ledger did not answer in time.'));
   }

@@ -28,7 +28,7 @@ interface OwedRow extends VersionRow {
   settled_at: number | null;
 }
 
-/** What a sink gets next of a lead. Reads only. */
+/** Reads the next delivery of a lead to a sink. Only reads. */
 export class UpcomingDeliveries {
   readonly #sql;
 
@@ -53,7 +53,7 @@ export class UpcomingDeliveries {
     };
   }
 
-  /** As a backfill would owe it. */
+  /** Returns the delivery that a backfill would create. */
   #unowed(sink: string, leadId: LeadId, { source, version_no }: LeadRow): Upcoming {
     const content = contentOf(this.#sql.version.get(version_no) as VersionRow);
     const id = [sink, source, leadId, content.version, content.hash.slice(0, 8)].join(':');
@@ -74,7 +74,7 @@ function prepare(db: Database.Database) {
   const content = (validFrom: string) =>
     `v.version, v.first_seen_at, ${validFrom} AS valid_from, v.poll_id, v.hash, v.raw`;
   return {
-    // One that has no content any more is told of where the sink is owed the word of that, or got it.
+    // Includes a lead without content if the sink has a delivery of its event `erased`.
     leads: db.prepare<[LeadId, string | null, string | null, string], LeadRow>(
       `SELECT l.source, l.version_no FROM _sources o CROSS JOIN _leads l ON l.source = o.source AND l.id = ?
        WHERE (? IS NULL OR o.source = ?) AND (${HAS_CONTENT} OR EXISTS (SELECT 1 FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
@@ -83,7 +83,7 @@ function prepare(db: Database.Database) {
     version: db.prepare<[number], VersionRow>(
       `SELECT ${content('v.valid_from')} FROM _versions v WHERE v.version_no = ?`,
     ),
-    // What waits goes first, the oldest of it before the others; else it is the last that there was.
+    // The oldest pending delivery, else the last one.
     owed: db.prepare<[string, LeadId, string], OwedRow>(
       `SELECT ${deliveryId} AS delivery, d.event, d.replay, d.state, d.reason, d.settled_at, ${content(changedAt)}
        FROM _versions v JOIN _sinks s JOIN _deliveries d ON d.version_no = v.version_no AND d.sink_no = s.sink_no

@@ -420,7 +420,9 @@ export function claimingContract(store: () => OpenLedger): void {
         expect(told.map(({ what, detail }) => [what, detail])).toEqual([
           [
             'unavailable',
-            expect.stringMatching(/4 times alike, last at 2026-11-20T10:14:59.*, It is down\./),
+            expect.stringMatching(
+              /4 attempts with the same result, last at 2026-11-20T10:14:59.*, It is down\./,
+            ),
           ],
           ['unavailable', expect.stringMatching(/Its name is gone\.$/)],
           ['delivered', expect.not.stringContaining('times')],

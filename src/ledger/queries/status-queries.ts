@@ -15,8 +15,8 @@ import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
 import { DELIVERIES, dateOf, selectDeliveries } from './delivery-rows.ts';
 import { filterSql } from './filter-sql.ts';
 
-/** How sources and sinks are, and which deliveries there are. Reads only. */
-export class Inspection {
+/** Reads the status of sources and sinks, and lists deliveries. Only reads. */
+export class StatusQueries {
   readonly #db: Database.Database;
   readonly #rows: SinkRows;
   readonly #sql;
@@ -65,8 +65,8 @@ export class Inspection {
   }
 
   /**
-   * Counted back from when a listing was last known to its end, so that a listing that stays small is no news after a week. A clock that
-   * was ahead has left days behind that are still to come.
+   * Returns the size of the largest listing in the week before the last complete one: a listing that stays small is normal after that.
+   * Ignores later days, which a clock that was ahead has left.
    */
   #listedLately(source: string, completeAt: number): number {
     const day = dayOf(completeAt);
@@ -104,7 +104,7 @@ export class Inspection {
     };
   }
 
-  /** Newest first; `before` is the last delivery of the page before. */
+  /** Returns deliveries, newest first. `before` is the id of the last delivery of the previous page. */
   deliveries(filter: DeliveryFilter, page: { limit: number; before?: string | undefined }): DeliveryRow[] {
     const { where, values } = filterSql(filter);
     if (page.before !== undefined) {
@@ -123,7 +123,7 @@ export class Inspection {
   }
 }
 
-/** A poll from its row in `polls`. */
+/** Converts a row of the table `polls`. */
 export function pollRow(row: Record<string, string | number | null>): PollRow {
   return {
     poll: Number(row['poll_id']),
@@ -139,7 +139,7 @@ export function pollRow(row: Record<string, string | number | null>): PollRow {
   };
 }
 
-/** What metrics and status ask for, often: each reads an index's first entries, or those of one that is small. */
+/** Prepares the frequent queries of metrics and status. Each reads the first entries of an index, or a small index. */
 function prepare(db: Database.Database) {
   return {
     mostListed: db
