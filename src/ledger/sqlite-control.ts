@@ -107,7 +107,7 @@ export function controlOf(db: Database.Database, access: LedgerAccess, { clock, 
     },
 
     removeOld: async (kind, before, after) => {
-      const { rows, next } = await access.read(() => retaining.look(kind, before, after));
+      const { rows, next } = await access.read(() => retaining.find(kind, before, after));
       const removed = rows.length > 0 ? await access.write(() => retaining.remove(kind, rows)) : 0;
       return { removed, next };
     },

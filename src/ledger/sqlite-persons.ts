@@ -61,7 +61,7 @@ export function personsOf(db: Database.Database, access: LedgerAccess, clock: Cl
       };
     },
 
-    sinkErasures: (leads) => access.read(() => erasing.told(leads)),
+    sinkErasures: (leads) => access.read(() => erasing.progress(leads)),
     formerDestinations: (leads) => access.read(() => erasing.formerDestinations(leads)),
     unfinishedErasures: () => access.read(() => erasing.unfinished()),
     finishErasing: (leads) => access.write(() => erasing.finish(leads)),

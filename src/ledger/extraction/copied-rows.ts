@@ -1,13 +1,13 @@
 import Database from 'better-sqlite3';
 import type { Cell } from './run-sql.ts';
 
-/** A table of an SQLite file: its columns, and its rows in that order. */
+/** A table of an SQLite file. The values of a row are in the order of the columns. */
 export interface CopiedTable {
   readonly columns: readonly string[];
   readonly rows: Iterable<readonly Cell[]>;
 }
 
-/** The tables of a file that `PublicCopy` made, one after the other; each is read before the next. Throws SQLite's own error. */
+/** Yields the tables of a file that `PublicCopy` wrote. Read the rows of each before the next table. @throws SqliteError */
 export function* copiedTables(file: string): Generator<CopiedTable> {
   const db = new Database(file, { readonly: true, fileMustExist: true });
   try {

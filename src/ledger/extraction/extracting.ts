@@ -9,29 +9,30 @@ import { completing } from './lead-cells.ts';
 import type { Cell } from './run-sql.ts';
 
 /**
- * A part ends after so many cells, or so much text, in UTF-16 units: what is held of it in memory is bounded by both. In Parquet a part is a row
- * group, and readers lose time where groups are small.
+ * The size at which a part ends, in cells or in UTF-16 units of text, whichever comes first. Both bound memory. In Parquet a part is a row
+ * group, and small row groups are slow to read.
  */
 const PART_CELLS = 80_000;
 const PART_TEXT = 4_000_000;
-/** A stretch is about as long as a part, since threads read one stretch each: so many rows where they hold JSON, else so many cells. */
+/** The length of a stretch, about that of a part, since each thread reads one: in rows for relations with JSON, in cells for others. */
 const [LARGE_ROWS, STRETCH_CELLS] = [2_000, 40_000];
-/** How long a reading waits for somebody's lock, in ms. */
+/** Maximum wait for the lock of another process, in ms. */
 const BUSY_MS = 5_000;
 
-/** Latest first: what a later step made possible, an earlier one may make earlier still. */
+/** Latest first: a step back may reach times before an earlier step back. */
 const CLOCK_STEPS = 'SELECT from_at, to_at FROM _clock_set_back ORDER BY from_at DESC';
+/** Maximum delay between a step of the clock and its record, in ms. */
 const STEP_NOTED_MS = 86_400_000;
-/** The daemon notices a step within a second or two, and may have written by then. */
+/** The daemon detects a step within a second or two, and may have written rows by then, in ms. */
 const STEP_MARGIN_MS = 60_000;
 
-/** The view `leads`, and the one that has some of its columns. */
+/** The view `leads`, and the view with a subset of its columns. */
 const LIKE_LEADS: readonly string[] = ['leads', 'v_leads'];
 
-/** Rows of a relation, each with its columns in the order in which they are described. */
+/** Rows of a relation, with their values in the order of the columns in the catalog. */
 export type Rows = readonly (readonly Cell[])[];
 
-/** A stretch of a relation's rows in their order: those behind one key, up to and with another; without a key, to the end. */
+/** A range of a relation's rows in key order: after one key, up to and including another. An empty key is an open end. */
 export interface Stretch {
   readonly after: readonly Cell[];
   readonly through: readonly Cell[];
@@ -40,8 +41,8 @@ export interface Stretch {
 const WHOLE: Stretch = { after: [], through: [] };
 
 /**
- * Reads whole tables of a ledger in parts, by a connection that cannot write. Each part is a transaction of its own, so that
- * however long it all takes, the log beside the file can be cleared. @throws LedgerError
+ * Reads whole tables of a ledger in parts, over a read-only connection. Each part is a transaction of its own, so that a long
+ * extraction does not stop the checkpoint of the write-ahead log. @throws LedgerError
  */
 export class LedgerExtract {
   readonly #db: Database.Database;
@@ -54,8 +55,8 @@ export class LedgerExtract {
   }
 
   /**
-   * The rows of a relation, part by part; with `since` those that came or changed from then on, where that can be told. What has
-   * no order to go on by is read in one transaction.
+   * Yields the rows of a relation in parts; with `since`, only those that were added or changed from then on, if the relation can tell.
+   * Reads a relation without an order in one transaction.
    */
   *parts(relation: Relation, since: Date | undefined, stretch = WHOLE): Generator<Rows> {
     const { order } = extractionOf(relation.name);
@@ -67,7 +68,7 @@ export class LedgerExtract {
     }
   }
 
-  /** Stretches that are all of a relation together, in order, each about as long as a part. Each is found when it is asked for. */
+  /** Yields consecutive stretches that cover a relation, each about as long as a part. Finds each one when it is requested. */
   *stretches(relation: Relation, since: Date | undefined): Generator<Stretch> {
     let after: readonly Cell[] = [];
     try {
@@ -83,8 +84,8 @@ export class LedgerExtract {
   }
 
   /**
-   * The earliest time under which anything may have been written since then: an earlier one where the clock was set back. Steps of the
-   * day before count as well, since a step is noted some time after it happened.
+   * Returns the earliest timestamp that a row written since then may have: earlier than `since` if the clock was set back. Includes steps
+   * of the day before, because a step is recorded some time after it happened.
    */
   reachedBack(since: Date): Date {
     try {
@@ -98,7 +99,7 @@ export class LedgerExtract {
     }
   }
 
-  /** Returns the ledger's id, and how many steps its schema has had. */
+  /** Returns the ledger's id and its schema number. */
   origin(): { readonly ledger: string; readonly schema: number } {
     const schema = Number(this.#db.pragma('user_version', { simple: true }));
     return { ledger: String(this.#db.prepare('SELECT id FROM _ledger').pluck().get()), schema };
@@ -134,7 +135,7 @@ export class LedgerExtract {
     );
   }
 
-  /** What cannot be made of a row the view is asked for, in the transaction that has read the row. */
+  /** Yields rows of leads. If a row cannot be completed here, reads it from the view in the same transaction. */
   *#leads(relation: Relation, stretch: Stretch): Generator<Cell[]> {
     const { name, columns } = relation;
     const names = namesOf(relation);
@@ -184,7 +185,7 @@ function open(file: string): Database.Database {
   try {
     db = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
     db.pragma('query_only = ON');
-    db.pragma('cache_size = -2000'); // 2 MB: what is read from end to end is read once
+    db.pragma('cache_size = -2000'); // 2 MB: a sequential scan reads each page once
     requireThisShape(db);
     return db;
   } catch (error) {
@@ -193,7 +194,7 @@ function open(file: string): Database.Database {
   }
 }
 
-/** Rows in parts that memory has room for; none is read ahead, for it may be as large as a part. */
+/** Yields rows in parts that fit in memory. Reads no row ahead, because one may be as large as a part. */
 export function* inParts(found: Iterable<Rows[number]>): Generator<Rows> {
   let part = new Part();
   for (const row of found) {
@@ -205,7 +206,7 @@ export function* inParts(found: Iterable<Rows[number]>): Generator<Rows> {
   if (part.rows.length > 0) yield part.rows;
 }
 
-/** The same of rows of which some agree in their order: those stay together. */
+/** As `inParts`, but keeps rows with equal keys in the same part. */
 function* inPartsWithTies(found: Iterable<Rows[number]>, order: readonly number[]): Generator<Rows> {
   let part = new Part();
   for (const row of found) {
@@ -234,7 +235,7 @@ class Part {
   }
 }
 
-/** Ends the reading behind the first of them, and with it the transaction. */
+/** Returns the first item, and ends the iteration and with it the transaction. */
 function firstOf<T>(found: Iterable<T>): T | undefined {
   for (const one of found) return one;
   return undefined;

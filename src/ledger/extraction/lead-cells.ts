@@ -2,19 +2,19 @@ import type { Column } from '../../catalog/relation.ts';
 import type { LeadAnswer } from '../../leads/lead.ts';
 import type { Cell } from './run-sql.ts';
 
-/** The years 0 to 9999, in ms since 1970: what else there is SQLite writes otherwise than JavaScript, or not at all. */
+/** The years 0 to 9999, in ms since 1970. SQLite and JavaScript write other years differently. */
 const [FIRST_MS, LAST_MS] = [-62_167_219_200_000n, 253_402_300_799_999n];
-/** Of longer answers, in UTF-16 units, SQLite makes all: here they would be in memory several times. */
+/** Maximum length of the answers of a lead, in UTF-16 units. SQLite groups longer ones, which would be in memory several times here. */
 const LONGEST = 64 * 1024;
-/** Behind these the order of UTF-16 units is not that of the bytes of UTF-8. */
+/** Code units from which the order of UTF-16 differs from the order of UTF-8 bytes. */
 const BEYOND_ORDER = /[\ud800-\uffff]/;
 
-/** Makes a row of `leadRows` one of the view. False where only the view can tell what is to be in it. */
+/** Completes a row of `leadRows` to a row of the view `leads`. Returns false if the caller has to read the row from the view. */
 export type Complete = (row: Cell[]) => boolean;
 
 /**
- * Does for rows of `leadRows` what takes SQLite the most time: writes times, and orders the answers by their slugs. What comes of it
- * is what the view `leads` has, to the last character.
+ * Returns a function that does for rows of `leadRows` what is slow in SQLite: formats times, and groups answers by slug. The result is
+ * the same as that of the view `leads`, to the last character.
  */
 export function completing(columns: readonly Column[]): Complete {
   const at = (name: string) => columns.findIndex((column) => column.name === name);
@@ -32,7 +32,7 @@ export function completing(columns: readonly Column[]): Complete {
   };
 }
 
-/** Many a row has the time of the row before. */
+/** Returns a function that formats times and caches the last one: consecutive rows often have the same time. */
 function timeTexts(): (ms: bigint | null) => string | null | undefined {
   let last: bigint | undefined;
   let text: string | undefined;
@@ -50,7 +50,7 @@ function timeText(ms: bigint): string | undefined {
   return ms < FIRST_MS || ms > LAST_MS ? undefined : new Date(Number(ms)).toISOString();
 }
 
-/** `json` is null where the lead has no answers. Undefined: the view is to make them. */
+/** Groups answers by slug. `json` is null if the lead has no answers. Returns undefined if only the view can group them. */
 function answersBySlug(json: string | null): string | undefined {
   if (json === null || json === '[]') return '{}';
   if (json.length > LONGEST) return undefined;
@@ -58,11 +58,11 @@ function answersBySlug(json: string | null): string | undefined {
     const answers: unknown = JSON.parse(json);
     return arePlain(answers) && hasAllOf(json, answers) ? grouped(answers) : undefined;
   } catch {
-    return undefined; // the view tells then; this error would repeat what the client wrote
+    return undefined; // the view reports the fault; this error would repeat the client's text
   }
 }
 
-/** Of a member that is there twice JSON.parse takes the last one and SQLite the first: then there are more texts than were parsed. */
+/** Whether the JSON has no duplicate members. JSON.parse keeps the last duplicate and SQLite the first; then fewer strings are left. */
 function hasAllOf(json: string, parsed: unknown): boolean {
   const again = JSON.stringify(parsed);
   return again === json || textsIn(again) === textsIn(json);
@@ -78,7 +78,7 @@ function arePlain(answers: unknown): answers is readonly LeadAnswer[] {
   return Array.isArray(answers) && answers.every(isPlain);
 }
 
-/** In the order of the slugs, with an array where one repeats. As JSON from the start: an object would put slugs like `2` first. */
+/** Groups answers in the order of their slugs, as an array if a slug repeats. Builds JSON directly: an object would put `2` first. */
 function grouped(answers: readonly LeadAnswer[]): string {
   const found = new Map<string, string | string[]>();
   for (const { slug, answer } of answers) {

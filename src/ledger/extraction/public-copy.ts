@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { type ColumnType, commentOf, type Relation } from '../../catalog/relation.ts';
 import type { Rows } from './extracting.ts';
 
-/** By these words tools tell what a column holds (https://www.sqlite.org/datatype3.html). */
+/** The declared types, by which tools recognise what a column holds (https://www.sqlite.org/datatype3.html). */
 const DECLARED: Readonly<Record<ColumnType, string>> = {
   text: 'TEXT',
   bigint: 'INTEGER',
@@ -15,20 +15,20 @@ const DECLARED: Readonly<Record<ColumnType, string>> = {
   jsonb: 'TEXT',
 };
 
-/** An SQLite file that holds tables and views of the store as tables, under the same names, and nothing of the ledger's own. */
+/** Writes an SQLite file that has the public tables and views of the store as tables of the same names, and no private ones. */
 export class PublicCopy {
   readonly #db: Database.Database;
 
-  /** Makes the file. */
+  /** Creates the file. */
   constructor(file: string) {
     this.#db = new Database(file);
-    // Whoever makes it puts it in its place when it is complete.
+    // No journal and no sync: the caller renames the file into place when it is complete.
     this.#db.pragma('journal_mode = OFF');
     this.#db.pragma('synchronous = OFF');
     this.#db.exec('CREATE TABLE _comments (relation TEXT NOT NULL, "column" TEXT, comment TEXT NOT NULL)');
   }
 
-  /** Makes a table. Gives what takes its rows. */
+  /** Creates a table. Returns a function that inserts rows. */
   add(relation: Relation): (rows: Rows) => void {
     const { name, columns } = relation;
     const declared = columns.map((column) => `"${column.name}" ${DECLARED[column.type]}`);
@@ -42,7 +42,7 @@ export class PublicCopy {
     });
   }
 
-  /** Makes a table's rows quick to find by its key, and by the lead that they are about. */
+  /** Creates the indexes of a table: by its key, and by lead. */
   index({ name, key, columns }: Relation): void {
     if (key.length > 0) this.#db.exec(`CREATE INDEX ${name}_by_key ON ${name} (${key.join(', ')})`);
     const isOfLeads = columns.some((column) => column.name === 'lead_id') && !key.includes('lead_id');

@@ -3,7 +3,7 @@ import { LedgerError, toReadingError } from '../contract/ledger-error.ts';
 import { requireFile } from '../database/ledger-file.ts';
 import { requireThisShape } from '../database/upgrading.ts';
 
-/** How long a query waits for a lock, in ms. Writers do not lock out readers, but recovery after a crash does. */
+/** Maximum wait for a lock, in ms. Writers do not block readers, but recovery after a crash does. */
 const BUSY_MS = 5_000;
 
 /** A value from SQLite. Integers are bigint, so that ids are exact. */
@@ -21,7 +21,7 @@ export interface QueryResult {
   readonly rows: IterableIterator<readonly Cell[]>;
 }
 
-/** The SQL cannot be run. The message may repeat the SQL, but nothing that the ledger holds. */
+/** The query cannot be run. The message may repeat its SQL, but no data of the ledger. */
 export class QueryRefused extends Error {
   override readonly name = 'QueryRefused';
 }
@@ -30,7 +30,7 @@ export class QueryRefused extends Error {
 const QUERY = /^(\s|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/|\()*(SELECT|WITH|VALUES|EXPLAIN)\b/i;
 
 /**
- * Runs one query on a ledger over a read-only connection, and passes its result to `use`. Blocks while SQLite looks for the next
+ * Runs one query on a ledger over a read-only connection, and passes its result to `use`. Blocks while SQLite searches for the next
  * row, so it belongs in a process of its own, which can be killed.
  * @throws QueryRefused, LedgerError
  */
@@ -66,7 +66,7 @@ function prepare(db: Database.Database, sql: string, values: QueryValues): Query
   const statement = db.prepare<[QueryValues], Cell[]>(sql);
   if (!statement.reader)
     throw new QueryRefused(
-      'This statement returns no rows: it would write, and the ledger is opened read-only.',
+      'This statement returns no rows: it would write, and the ledger is open read-only.',
     );
   statement.safeIntegers().raw();
   return { columns: statement.columns().map(({ name }) => name), rows: statement.iterate(values) };

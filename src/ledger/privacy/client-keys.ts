@@ -4,10 +4,10 @@ import { normalisedEmail, normalisedPhone } from '../../leads/contact.ts';
 import type { Lead } from '../../leads/lead.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
-/** So many leads are keyed in one transaction. */
-const AT_ONCE = 250;
-/** And fewer where they are megabytes long. */
-const CHARACTERS_AT_ONCE = 4_000_000;
+/** Maximum leads keyed in one transaction. */
+const CHUNK_ROWS = 250;
+/** Maximum length of their texts together, in UTF-16 units; the last text may exceed it. */
+const CHUNK_CHARACTERS = 4_000_000;
 
 interface VersionRow {
   version_no: number;
@@ -18,8 +18,8 @@ interface VersionRow {
 }
 
 /**
- * Gives the leads of one client one key, by which they can be counted without knowing who it is. Behind the recording of
- * leads and not in it, so that it costs a poll nothing and a key that is configured later holds for every lead.
+ * Computes the client keys of leads: leads of the same client have the same key, which does not reveal the client. Runs after leads are
+ * recorded, so that it does not slow down polls, and a secret that is configured later applies to every lead.
  */
 export class ClientKeys {
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class ClientKeys {
     this.#sql = prepare(db);
   }
 
-  /** Keys some of the leads that are not keyed yet, inside the caller's transaction. Gives true when none is left. */
+  /** Keys one chunk of the leads that have no key yet, inside the caller's transaction. Returns true if none is left. */
   keySome(secret: string | undefined): boolean {
     const fingerprint = secret === undefined ? null : keyed(secret, 'fingerprint');
     if (this.#sql.keyedWith.get() !== fingerprint) this.#begin(fingerprint);
@@ -47,7 +47,7 @@ export class ClientKeys {
     return rows.length === 0;
   }
 
-  /** Whether there is something to do: asked often, so it takes no transaction that writes. */
+  /** Whether leads are to be keyed, or keys removed. Called often, so it needs no write transaction. */
   isBehind(secret: string | undefined): boolean {
     const fingerprint = secret === undefined ? null : keyed(secret, 'fingerprint');
     if (this.#sql.keyedWith.get() !== fingerprint) return true;
@@ -57,10 +57,10 @@ export class ClientKeys {
   #someVersions(): VersionRow[] {
     const rows: VersionRow[] = [];
     let characters = 0;
-    for (const row of this.#sql.after.iterate(AT_ONCE)) {
+    for (const row of this.#sql.after.iterate(CHUNK_ROWS)) {
       rows.push(row);
       characters += row.raw.length;
-      if (characters > CHARACTERS_AT_ONCE) break;
+      if (characters > CHUNK_CHARACTERS) break;
     }
     return rows;
   }
@@ -71,7 +71,7 @@ export class ClientKeys {
   }
 }
 
-/** What tells clients apart: the email address, else the phone number, as far as spelling makes no difference. */
+/** Returns the normalised email address of a client, else the phone number; undefined if the lead has neither. */
 function clientOf({ client_email, client_phone_number }: Partial<Lead>): string | undefined {
   const email = normalisedEmail(client_email);
   if (email !== '') return `email:${email}`;
@@ -79,7 +79,7 @@ function clientOf({ client_email, client_phone_number }: Partial<Lead>): string 
   return digits === '' ? undefined : `phone:${digits}`;
 }
 
-/** The first 128 bits of an HMAC-SHA-256 (RFC 2104), in hexadecimal. */
+/** Returns the first 128 bits of an HMAC-SHA-256 (RFC 2104), in hexadecimal. */
 function keyed(secret: string, text: string): string {
   return createHmac('sha256', secret).update(text).digest('hex').slice(0, 32);
 }
@@ -95,7 +95,7 @@ function prepare(db: Database.Database) {
       )
       .pluck()
       .safeIntegers(),
-    // Of a lead with several contents each is keyed in its turn, and the current one last.
+    // Every version of a lead is keyed in turn; the current one comes last and replaces the others.
     after: db
       .prepare<[number], VersionRow>(
         `SELECT version_no, source, id, created_at, raw FROM _versions

@@ -12,10 +12,10 @@ import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 
-/** Stands for `replay` in the one delivery that tells a sink that a lead is erased. */
+/** The value of `replay` in a delivery of the event `erased`, of which a sink gets only one per lead. */
 export const ERASURE = -1;
 
-/** Why a delivery of an erased lead is skipped. */
+/** The reason of a skipped delivery of an erased lead. */
 export const ERASED = 'the lead was erased on request';
 
 interface OwedRow {
@@ -27,7 +27,7 @@ interface OwedRow {
   leased_until: number | null;
 }
 
-/** Takes persons out of the ledger. Runs inside its caller's transaction. */
+/** Erases persons from the ledger. Runs inside its caller's transaction. */
 export class Erasing {
   readonly #clock: Clock;
   readonly #rows: SinkRows;
@@ -40,9 +40,9 @@ export class Erasing {
   }
 
   /**
-   * Notes whom an erasure takes, and takes out what was set aside: from here on no poll brings anything of them, and whoever is killed
-   * is gone on for. Gives how many elements had a text. Each time anew, under a new number: a mirror goes by it, and what it read
-   * before is removed once more behind it.
+   * Records which leads an erasure affects, and removes the text of rejected leads. From then on no poll records these leads, and another
+   * process can continue the erasure of one that was killed. A repeated erasure gets a new number, by which a mirror erases again what
+   * it copied meanwhile. Returns how many rejected leads had a text.
    */
   begin({ leads, rejected }: Person): number {
     const now = this.#clock.now().getTime();
@@ -55,8 +55,8 @@ export class Erasing {
   }
 
   /**
-   * A lead that was only ever set aside, or was listed after the backup that this ledger was restored from, becomes one that is known,
-   * without content: so it is kept out when it comes.
+   * Adds a lead without content if the ledger does not know it: it was only ever rejected, or was listed after the backup from which this
+   * ledger was restored. Polls then ignore it.
    */
   #knowFromNowOn({ source, leadId }: LeadKey, now: number): void {
     const lead = { source, id: leadId, now };
@@ -66,8 +66,11 @@ export class Erasing {
     this.#sql.countLead.run(source);
   }
 
-  /** Takes out a lead, and owes the word of it to those sinks of `tell` that may have it; doing it again takes out what has come since. */
-  lead({ source, leadId }: LeadKey, tell: readonly string[]): ErasureCounts {
+  /**
+   * Erases a lead, and owes the event `erased` to those of `notifySinks` that may have it. May be repeated, to erase what was recorded
+   * since.
+   */
+  lead({ source, leadId }: LeadKey, notifySinks: readonly string[]): ErasureCounts {
     const now = this.#clock.now().getTime();
     this.#sql.dropKey.run(source, leadId);
     const counts = {
@@ -77,8 +80,8 @@ export class Erasing {
         this.#sql.clearAttempts.run(source, leadId).changes +
         this.#sql.clearBatchMates.run(source, leadId).changes,
     };
-    // While the batches are there: that a delivery is in one may be all that tells of an attempt.
-    for (const sink of this.#sql.tell.all(now, now, ERASURE, source, leadId, JSON.stringify(tell)))
+    // Before the batches end: membership in a batch may be the only sign that an attempt was made.
+    for (const sink of this.#sql.notify.all(now, now, ERASURE, source, leadId, JSON.stringify(notifySinks)))
       this.#rows.count(sink, 'pending', 1);
     const owed = this.#sql.owed.all(source, leadId);
     const waiting = owed.filter((row) => row.holder === null || (row.leased_until ?? 0) <= now);
@@ -87,9 +90,9 @@ export class Erasing {
     return { ...counts, skipped: waiting.length, underWay: owed.length - waiting.length };
   }
 
-  /** Of every sink that may have some of these leads. */
-  told(leads: readonly LeadKey[]): SinkErasure[] {
-    const rows = leads.flatMap(({ source, leadId }) => this.#sql.told.all(source, leadId));
+  /** Returns the progress of the erasure at each sink that may have some of these leads. */
+  progress(leads: readonly LeadKey[]): SinkErasure[] {
+    const rows = leads.flatMap(({ source, leadId }) => this.#sql.progress.all(source, leadId));
     return [...Map.groupBy(rows, ({ sink }) => sink)].map(([sink, ofSink]) => {
       const count = (state: DeliveryState) => ofSink.filter(({ told }) => told === state).length;
       return {
@@ -104,7 +107,7 @@ export class Erasing {
     });
   }
 
-  /** Where sinks brought some of these leads, was not told since, and bring nothing any more. */
+  /** Returns destinations that received some of these leads from a sink, received no event `erased`, and are no longer configured. */
   formerDestinations(leads: readonly LeadKey[]): FormerDestination[] {
     const rows = leads.flatMap(({ source, leadId: id }) => this.#sql.formerDestinations.all({ source, id }));
     return [...Map.groupBy(rows, ({ sink, until }) => `${sink} ${until}`).values()].flatMap((group) => {
@@ -131,33 +134,33 @@ export class Erasing {
     this.#rows.count(sink, state, -1);
     this.#rows.count(sink, 'skipped', 1);
     if (batch_no === null) return;
-    // An attempt that was lost must find, should it end after all, that its lease is over: it had one delivery more.
+    // If a lost attempt ends after all, its lease must be invalid, since its batch had one delivery more.
     if (this.#sql.fence.run(now, batch_no).changes > 0) this.#sql.markUnsure.run(now, batch_no);
     this.#sql.endEmpty.run(batch_no, batch_no);
   }
 }
 
-/** The delivery `d` was attempted, or its batch was on its way, so that it may have been. */
+/** The delivery `d` was attempted, or is in a batch, so that it may have been attempted. */
 const MAY_HAVE_ARRIVED = '(d.first_attempt_at IS NOT NULL OR d.batch_no IS NOT NULL)';
 
 /**
- * Takes a delivery out of its batch unsettled. Whether an attempt of that began, and what came of it, may be known to nobody: it stays
- * noted that the lead may have arrived.
+ * Assignments that remove an unsettled delivery from its batch. An attempt of the batch may have begun with an unknown outcome, so they
+ * record that the lead may have arrived.
  */
 export const LEAVES_ITS_BATCH = `first_attempt_at = coalesce(first_attempt_at,
   (SELECT b.created_at FROM _batches b WHERE b.batch_no = _deliveries.batch_no)), batch_no = NULL`;
 
-/** Why, when, which. */
+/** Skips a delivery. Parameters: reason, time in ms, delivery number. */
 export const SKIP = `UPDATE _deliveries SET state = 'skipped', reason = ?, settled_at = ?, next_attempt_at = NULL, ${LEAVES_ITS_BATCH}
   WHERE delivery_no = ?`;
 
-/** An attempt of a batch has ended, or was lost, and nobody knows whether its leads arrived: when, which batch. */
+/** Records that the leads of a batch may have arrived, because its attempt was lost or cut off. Parameters: time in ms, batch number. */
 export const MARK_UNSURE = 'UPDATE _deliveries SET unsure_at = coalesce(unsure_at, ?) WHERE batch_no = ?';
 
-/** A batch holds at most so many deliveries, and their attempts are written one behind the other. */
+/** Maximum deliveries in a batch. Their attempts have consecutive numbers. */
 const BATCH_MAX = 10_000;
 
-/** The deliveries that brought a lead, or were to: source, id. */
+/** The deliveries of a lead, except those of the event `erased`. Parameters: source, id. */
 const OF_LEAD = `(SELECT d.delivery_no FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no
   WHERE v.source = ? AND v.id = ? AND d.event <> 'erased')`;
 
@@ -186,7 +189,7 @@ function prepare(db: Database.Database) {
          WHERE NOT EXISTS (SELECT 1 FROM _leads l WHERE l.source = :source AND l.id = :id) RETURNING version_no`,
       )
       .pluck(),
-    // No longer listed, as far as polls count: they count it in when it comes right.
+    // Not listed, for the counts of polls: a poll counts it when it lists it as valid.
     addLead: db.prepare<[number, number]>(
       `INSERT INTO _leads (source, id, version_no, first_no, version, hash, last_listed_at)
        SELECT source, id, version_no, version_no, version, hash, ? FROM _versions WHERE version_no = ?`,
@@ -207,14 +210,14 @@ function prepare(db: Database.Database) {
       `UPDATE _attempts SET answer = NULL, error = NULL WHERE delivery_no IN ${OF_LEAD}
        AND (answer IS NOT NULL OR error IS NOT NULL)`,
     ),
-    // What a destination said of a whole batch stands in the attempt of each of its leads.
+    // A destination's answer to a whole batch is stored with the attempt of each of its leads.
     clearBatchMates: db.prepare<[string, bigint]>(
       `UPDATE _attempts SET answer = NULL WHERE answer IS NOT NULL AND attempt_no IN (
          SELECT m.attempt_no FROM _attempts a JOIN _attempts m ON m.batch_no = a.batch_no
            AND m.attempt_no BETWEEN a.attempt_no - ${BATCH_MAX} AND a.attempt_no + ${BATCH_MAX}
          WHERE a.delivery_no IN ${OF_LEAD})`,
     ),
-    tell: db
+    notify: db
       .prepare<[number, number, number, string, bigint, string], string>(
         `INSERT INTO _deliveries (version_no, sink_no, event, state, owed_at, next_attempt_at, replay, after_no)
          SELECT l.version_no, d.sink_no, 'erased', 'pending', ?, ?, ?, max(d.delivery_no)
@@ -225,7 +228,7 @@ function prepare(db: Database.Database) {
          RETURNING (SELECT sink FROM _sinks s WHERE s.sink_no = _deliveries.sink_no)`,
       )
       .pluck(),
-    told: db.prepare<
+    progress: db.prepare<
       [string, bigint],
       { sink: string; told: DeliveryState | null; got: 0 | 1; paused: 0 | 1 }
     >(
@@ -235,7 +238,7 @@ function prepare(db: Database.Database) {
        FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no
        WHERE v.source = ? AND v.id = ? AND (d.event = 'erased' OR ${MAY_HAVE_ARRIVED}) GROUP BY s.sink_no ORDER BY s.sink_no`,
     ),
-    // What was attempted first before a place was left, and settled after it was come to, may be there.
+    // A delivery may be at a former destination if it was first attempted before the sink left that and settled after the sink came to it.
     formerDestinations: db.prepare<
       [{ source: string; id: bigint }],
       { sink: string; place: string; until: number }

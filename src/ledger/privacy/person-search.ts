@@ -3,12 +3,13 @@ import type { LeadId } from '../../leads/lead.ts';
 import { matchesPerson } from '../../leads/match-person.ts';
 import type { LeadKey, RejectedKey, Subject } from '../../leads/person.ts';
 
-/** So many texts are read in one part, and fewer where they are megabytes long. */
-const AT_ONCE = 500;
-const CHARACTERS_AT_ONCE = 4_000_000;
+/** Maximum texts read in one chunk. */
+const CHUNK_ROWS = 500;
+/** Maximum length of these texts together, in UTF-16 units; the last text may exceed it. */
+const CHUNK_CHARACTERS = 4_000_000;
 
-/** A part of a search: what fits in it, and where the next one begins; undefined when it was the last. */
-interface Part<T> {
+/** A chunk of a search: its matches, and where the next chunk begins; undefined after the last one. */
+interface Chunk<T> {
   readonly found: readonly T[];
   readonly next: number | undefined;
 }
@@ -22,13 +23,13 @@ interface VersionRow<Id = string> {
 
 type RejectedRow = VersionRow<string | null> & RejectedKey;
 
-/** An element that was set aside, and the lead that it would be; undefined where it has no id, or the lead is known without it. */
+/** A rejected lead, and the key of its lead; undefined if it has no id or the lead is known anyway. */
 interface RejectedFound {
   readonly key: RejectedKey;
   readonly lead: LeadKey | undefined;
 }
 
-/** Finds a person by email address or phone number, in every content that leads have had. Only reads, part by part. */
+/** Finds a person by email address or phone number, in every version of every lead. Only reads, in chunks. */
 export class PersonSearch {
   readonly #sql;
 
@@ -46,14 +47,14 @@ export class PersonSearch {
     return this.#sql.rejectedNamed.all({ lead, of: source ?? null });
   }
 
-  leads(subject: Subject, source: string | undefined, after: number): Part<LeadKey> {
-    const { rows, next } = some(this.#sql.versions.iterate({ after, of: source ?? null, limit: AT_ONCE }));
+  leads(subject: Subject, source: string | undefined, after: number): Chunk<LeadKey> {
+    const { rows, next } = some(this.#sql.versions.iterate({ after, of: source ?? null, limit: CHUNK_ROWS }));
     const found = rows.filter(({ raw }) => matchesPerson(raw, subject));
     return { found: found.map((row) => ({ source: row.source, leadId: BigInt(row.id) })), next };
   }
 
-  rejected(subject: Subject, source: string | undefined, after: number): Part<RejectedFound> {
-    const { rows, next } = some(this.#sql.rejected.iterate({ after, of: source ?? null, limit: AT_ONCE }));
+  rejected(subject: Subject, source: string | undefined, after: number): Chunk<RejectedFound> {
+    const { rows, next } = some(this.#sql.rejected.iterate({ after, of: source ?? null, limit: CHUNK_ROWS }));
     const found = rows.filter(({ raw }) => matchesPerson(raw, subject));
     return {
       found: found.map(({ source, hash, id }) => ({
@@ -73,7 +74,7 @@ function some<Row extends VersionRow<string | null>>(
   for (const row of found) {
     rows.push(row);
     characters += row.raw.length;
-    if (characters > CHARACTERS_AT_ONCE) break;
+    if (characters > CHUNK_CHARACTERS) break;
   }
   return { rows, next: rows.at(-1)?.no };
 }
@@ -83,7 +84,7 @@ type Of = { of: string | null };
 function prepare(db: Database.Database) {
   return {
     leads: db.prepare<[Of & { lead: LeadId }], { source: string; id: string }>(
-      // Also one that was only ever set aside: it may come right.
+      // Includes a lead that was only ever rejected, because a later listing may contain it as valid.
       `SELECT s.source, CAST(:lead AS TEXT) AS id FROM _sources s
        WHERE (:of IS NULL OR s.source = :of) AND (EXISTS (SELECT 1 FROM _leads l WHERE l.source = s.source AND l.id = :lead)
          OR EXISTS (SELECT 1 FROM rejected_leads r WHERE r.source = s.source AND r.lead_id = :lead)) ORDER BY s.source`,

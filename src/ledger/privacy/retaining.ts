@@ -1,14 +1,14 @@
 import type Database from 'better-sqlite3';
 import type { RetainedKind } from '../../leads/retention.ts';
 
-/** So many rows are looked at in one part. */
-const MAX_READ_PER_STEP = 500;
+/** Maximum rows read in one chunk. */
+const CHUNK_ROWS = 500;
 
-/** Of the lead with the row `l`: its current content has not been removed. What has no content can be sent to nobody. */
+/** The lead `l` still has its current content. A lead without content cannot be sent. */
 export const HAS_CONTENT = `(SELECT c.raw <> json_object('id', c.id) FROM _versions c WHERE c.version_no = l.version_no)`;
 
-/** The next rows of a part: where it ends, and which of them are to go. */
-interface Look {
+/** A chunk of rows: where it ends, and which of its rows are to be removed. */
+interface OldRows {
   readonly next: number | undefined;
   readonly rows: readonly number[];
 }
@@ -16,13 +16,13 @@ interface Look {
 interface Sql {
   readonly end: Database.Statement<[number, number], number | null>;
   readonly old: Database.Statement<[{ after: number; end: number; before: number; time: string }], number>;
-  /** Each takes the same rows. */
+  /** Each statement gets the same rows. */
   readonly remove: readonly Database.Statement<[string]>[];
 }
 
 /**
- * Removes what is older than it is to be kept. It goes through a table by its numbers, a small part at a time, so that nobody
- * waits for it. A lead keeps its row, its id and its hash, and what is owed keeps its content.
+ * Removes data past its retention. Goes through each table by row number in small chunks, so that other writers wait only briefly. A
+ * lead keeps its row, id and hash, and its content while that is owed.
  */
 export class Retaining {
   readonly #sql: Readonly<Record<RetainedKind, Sql>>;
@@ -31,23 +31,23 @@ export class Retaining {
     this.#sql = prepare(db);
   }
 
-  /** Only reads. */
-  look(kind: RetainedKind, before: Date, after: number): Look {
+  /** Finds the rows to remove in the chunk after the row number `after`. Only reads. */
+  find(kind: RetainedKind, before: Date, after: number): OldRows {
     const { end, old } = this.#sql[kind];
-    const last = end.get(after, MAX_READ_PER_STEP) ?? undefined;
+    const last = end.get(after, CHUNK_ROWS) ?? undefined;
     if (last === undefined) return { next: undefined, rows: [] };
     const rows = old.all({ after, end: last, before: before.getTime(), time: before.toISOString() });
     return { next: last, rows };
   }
 
-  /** Inside the caller's transaction. What came to be owed since it was looked at keeps its content. */
+  /** Removes rows, inside the caller's transaction. Keeps content that has become owed since `find`. */
   remove(kind: RetainedKind, rows: readonly number[]): number {
     const given = JSON.stringify(rows);
     return this.#sql[kind].remove.reduce((sum, sql) => sum + sql.run(given).changes, 0);
   }
 }
 
-/** The version `v` is owed to somebody, or was given up and may be asked for once more. */
+/** The version `v` has a pending delivery, or a dead one, which an operator may retry. */
 const OWED = `EXISTS (SELECT 1 FROM _deliveries d WHERE d.version_no = v.version_no AND d.state IN ('pending', 'dead'))`;
 
 function prepare(db: Database.Database): Record<RetainedKind, Sql> {
@@ -78,7 +78,7 @@ function prepare(db: Database.Database): Record<RetainedKind, Sql> {
     versions: versions('NOT EXISTS'),
     attempts: {
       end: end('_attempts', 'attempt_no'),
-      // The last stays, without its text: its number would be given to another, which a mirror would take for it.
+      // The last attempt stays, without its text: SQLite would reuse its number, and a mirror would confuse the two.
       old: old(
         `SELECT a.attempt_no FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no
          WHERE a.attempt_no > :after AND a.attempt_no <= :end AND coalesce(a.last_at, a.started_at) < :before AND d.state <> 'pending'
@@ -96,7 +96,7 @@ function prepare(db: Database.Database): Record<RetainedKind, Sql> {
     },
     rejected_leads: {
       end: end('rejected_leads', 'rejected_id'),
-      // One that is still listed would come again at once; one that was erased would come again with its text.
+      // A rejected lead that is still listed would return with the next poll, and an erased one even with its text.
       old: old(
         `SELECT r.rejected_id FROM rejected_leads r WHERE r.rejected_id > :after AND r.rejected_id <= :end AND r.raw <> ''
          AND r.rejected_id < (SELECT max(rejected_id) FROM rejected_leads)

@@ -5,10 +5,10 @@ type Row = Record<string, string | bigint | number | null>;
 
 /** Columns that identify a lead. */
 const IDS: ReadonlySet<string> = new Set(['id', 'lead_id']);
-/** Columns of JSON that are nested. */
+/** Columns whose JSON text is nested in the output. */
 const NESTED: ReadonlySet<string> = new Set(['service_question_answers', 'answers', 'changed_fields']);
 
-/** Everything that the ledger holds of a person, table by table. Reads only. */
+/** Reads all rows that the ledger holds about a person, table by table. Only reads. */
 export class SubjectRows {
   readonly #ofLead;
   readonly #rejected;
@@ -53,8 +53,8 @@ export class SubjectRows {
 }
 
 /**
- * A row for JSON: ids are texts, as wherever leadsync prints JSON, since a reader may round them; columns of JSON are nested. The text
- * of a lead stays the text that was received.
+ * Converts a row for JSON output. Ids become strings, as everywhere in leadsync's JSON, because a reader may round numbers. Columns of
+ * JSON are nested. The text of a lead stays as received.
  */
 function plain(row: Row): PersonRecord[string][number] {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plainValue(name, value)]));
