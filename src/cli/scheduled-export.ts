@@ -1,4 +1,4 @@
-import { exportOnce } from '../operations/exporting.ts';
+import { exportOnce } from '../operations/scheduled-exports.ts';
 import { listenForStop } from '../platform/process/stop-signals.ts';
 import { printable } from '../platform/text/printable.ts';
 import { CommandFailure } from './shell/command-failure.ts';

@@ -3,8 +3,8 @@ import type { Ledger } from '../ledger/contract/ledger.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../ledger/contract/status-rows.ts';
 import { reapplyErasures } from '../operations/erasure/erasure-journal.ts';
-import { exportOnSchedule, tellOfExports } from '../operations/exporting.ts';
 import { reclaimAtStart } from '../operations/opening/reclaim-leases.ts';
+import { exportOnSchedule, reportExports } from '../operations/scheduled-exports.ts';
 import { Closers } from '../platform/process/closers.ts';
 import { processMemory } from '../platform/process/memory.ts';
 import { version } from '../platform/process/version.ts';
@@ -12,16 +12,16 @@ import { Loops } from './joints/loops.ts';
 import type { PollFailure } from './joints/poll.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './start/compose.ts';
 import { Installation } from './units/installation.ts';
-import { Reloading, type ReloadResult, type ReloadTrigger } from './units/reloading.ts';
+import { Reloader, type ReloadResult, type ReloadTrigger } from './units/reloader.ts';
 import type { SourceUnit } from './units/source-unit.ts';
 import { computeClientKeys, keyClientsOnce } from './upkeep/key-clients.ts';
 import { releaseMemory } from './upkeep/release-memory.ts';
 import { retain } from './upkeep/retain.ts';
-import { inspectLedger, noteProgress, tidyLedger } from './upkeep/tidy-ledger.ts';
+import { inspectLedger, recordProgress, tidyLedger } from './upkeep/tidy-ledger.ts';
 import { watchAlerts } from './watching/watch-alerts.ts';
 import { watchClock } from './watching/watch-clock.ts';
 import { stampOf, watchConfig } from './watching/watch-config.ts';
-import { ledgerReplaced, lookElsewhere, watchProcesses } from './watching/watch-ledger.ts';
+import { ledgerReplaced, watchExternalWrites, watchProcesses } from './watching/watch-ledger.ts';
 import { watchProgram } from './watching/watch-program.ts';
 
 /** How long `sync` waits for a carrier that is away, in ms. */
@@ -37,7 +37,7 @@ export class Daemon {
   readonly #closers: Closers;
   readonly #loops: Loops;
   readonly #installation: Installation;
-  readonly #reloading: Reloading;
+  readonly #reloader: Reloader;
   readonly #started = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<string>();
 
@@ -46,21 +46,21 @@ export class Daemon {
     sources: Map<string, SourceUnit>,
     options: DaemonOptions,
     closers: Closers,
-    readAs: string,
+    loadedStamp: string,
   ) {
     const { load = () => options.config, describe = () => [] } = options;
     this.#parts = parts;
     this.#closers = closers;
     this.#loops = new Loops(parts.clock, parts.telemetry);
     this.#installation = new Installation(parts, sources);
-    this.#reloading = new Reloading(
+    this.#reloader = new Reloader(
       this.#installation,
       { load, describe, stamp: stampOf },
       {
         clock: parts.clock,
         emit: this.#emit,
         files: options.config,
-        readAs,
+        loadedStamp,
         ready: this.#started.promise,
       },
     );
@@ -70,10 +70,10 @@ export class Daemon {
   static async start(options: DaemonOptions): Promise<Daemon> {
     const closers = new Closers();
     const sources = new Map<string, SourceUnit>();
-    const readAs = stampOf(options.config); // now: starting takes a while, in which a file may change
+    const loadedStamp = stampOf(options.config); // now: starting takes a while, in which a file may change
     try {
       const parts = await compose(options, (name) => sources.get(name)?.tokenExpiresAt(), closers);
-      const daemon = new Daemon(parts, sources, options, closers, readAs);
+      const daemon = new Daemon(parts, sources, options, closers, loadedStamp);
       await daemon.#start(options.admin);
       return daemon;
     } catch (error) {
@@ -111,8 +111,8 @@ export class Daemon {
     );
     this.#loops.start('watching the configuration', (signal) =>
       watchConfig(
-        () => stampOf(this.#reloading.files),
-        () => this.#reloading.readAs,
+        () => stampOf(this.#reloader.files),
+        () => this.#reloader.loadedStamp,
         async () => this.config.watch && this.reload('watch'),
         this.#parts.clock,
         signal,
@@ -132,14 +132,14 @@ export class Daemon {
 
   /** Puts the configuration's present text in force; one that is not valid changes nothing. */
   reload(trigger: ReloadTrigger): Promise<ReloadResult> {
-    return this.#reloading.reload(trigger);
+    return this.#reloader.reload(trigger);
   }
 
   async #openAdmin(listen: NonNullable<DaemonOptions['admin']>): Promise<void> {
     const { serveAdmin } = await import('./api/serve-admin.ts'); // it takes memory that a leadsync without an address need not have
     await serveAdmin(listen, this.#parts, this.#closers, {
       unready: () => this.#unready(),
-      state: () => this.#reloading.state,
+      state: () => this.#reloader.state,
       reload: () => this.reload('request'),
     });
   }
@@ -156,12 +156,12 @@ export class Daemon {
   #startWatching(): void {
     const { ledger, clock } = this.#parts;
     this.#loops.start('watching the clock', (signal) => watchClock(ledger, clock, this.#emit, signal));
-    this.#loops.start('watching the ledger', (signal) => lookElsewhere(this.#parts, signal));
+    this.#loops.start('watching the ledger', (signal) => watchExternalWrites(this.#parts, signal));
     this.#loops.start('tidying the ledger', (signal) => tidyLedger(ledger, clock, this.#emit, signal));
     this.#loops.start('giving memory back', (signal) =>
       releaseMemory(ledger, processMemory(), clock, signal),
     );
-    this.#loops.start('noting progress', (signal) => noteProgress(ledger, clock, signal));
+    this.#loops.start('noting progress', (signal) => recordProgress(ledger, clock, signal));
     const kept = () => this.config.retention;
     const retaining = { ledger, clock, emit: this.#emit };
     this.#loops.start('removing what is old', (signal) => retain(kept, retaining, signal));
@@ -173,16 +173,16 @@ export class Daemon {
   #startUnattended(): void {
     const { ledger } = this.#parts;
     this.#loops.start('looking for damage', (signal) => inspectLedger(ledger, this.#emit, signal));
-    this.#loops.start('watching for alerts', (signal) => watchAlerts(this.#parts, this.#reloading, signal));
+    this.#loops.start('watching for alerts', (signal) => watchAlerts(this.#parts, this.#reloader, signal));
     this.#startExporting();
   }
 
   #startExporting(): void {
     const { exportStates: states, clock, random } = this.#parts;
     const parts = { states, dataDir: this.config.dataDir, clock, random, niceness: EXPORT_NICENESS };
-    const told = tellOfExports(this.#emit, clock);
+    const onRunEnd = reportExports(this.#emit, clock);
     this.#loops.start('exporting', (signal) =>
-      exportOnSchedule(() => this.config.exports, parts, told, signal),
+      exportOnSchedule(() => this.config.exports, parts, onRunEnd, signal),
     );
   }
 
@@ -267,7 +267,7 @@ export class Daemon {
   async #close(graceMs: number): Promise<boolean> {
     const stopped = this.#installation.stop(graceMs);
     await Promise.all([this.#parts.carrier.close(graceMs), this.#loops.ended(), stopped]);
-    await this.#installation.left();
+    await this.#installation.retired();
     const failures = await this.#closers.closeAll();
     for (const failure of failures) this.#parts.telemetry.logger.fault('closing', failure);
     return failures.length === 0;

@@ -26,7 +26,7 @@ import { openSink } from './opening/open-sinks.ts';
 import { requireOrigin } from './require-origin.ts';
 
 /** What came of looking at one thing. */
-export interface Checked {
+export interface CheckResult {
   readonly kind: 'data_dir' | 'ledger' | 'source' | 'sink' | 'queue' | 'export' | 'alerts';
   /** The source's, sink's, export's or destination's name; empty for what there is only one of. */
   readonly name: string;
@@ -51,10 +51,10 @@ export interface CheckParts {
  * theirs is stored. The stored token of a login is used, and renewed when it must be; one that does not fit the configuration stays
  * as it is, and is a failure. Where none was stored, the one that is got is kept.
  */
-export function check(config: Config, parts: CheckParts, signal: AbortSignal): Promise<Checked>[] {
+export function check(config: Config, parts: CheckParts, signal: AbortSignal): Promise<CheckResult>[] {
   const { redisUrl } = config.queue;
-  const checked = (kind: Checked['kind'], name: string, look: () => Promise<string>) =>
-    lookAt(kind, name, look, signal);
+  const checked = (kind: CheckResult['kind'], name: string, look: () => Promise<string>) =>
+    runCheck(kind, name, look, signal);
   const looks = [
     checked('data_dir', '', () => checkDataDir(config.dataDir)),
     ...(mayHaveLedger(config.dataDir)
@@ -81,12 +81,12 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
   return looks;
 }
 
-async function lookAt(
-  kind: Checked['kind'],
+async function runCheck(
+  kind: CheckResult['kind'],
   name: string,
   look: () => Promise<string>,
   signal: AbortSignal,
-): Promise<Checked> {
+): Promise<CheckResult> {
   try {
     return { kind, name, ok: true, detail: await look(), hint: '' };
   } catch (error) {
@@ -99,7 +99,7 @@ async function lookAt(
       error instanceof ExportFailed ||
       error instanceof DataDirUnusable ||
       error instanceof LedgerError ||
-      error instanceof StoredTokenUseless;
+      error instanceof StoredTokenUnusable;
     if (!foreseen) throw error;
     return { kind, name, ok: false, detail: error.message, hint: error.hint };
   }
@@ -167,10 +167,10 @@ async function checkSource(
       ? `A token was got, and ${listing}`
       : `${LOGIN_WORKS[0]}, and ${listing} ${LOGIN_WORKS[1]}`;
     if (misfits.length === 0) return found;
-    throw new StoredTokenUseless(`${misfits.join(' ')} The client's own credentials work: ${found}`);
+    throw new StoredTokenUnusable(`${misfits.join(' ')} The client's own credentials work: ${found}`);
   } catch (error) {
     if (misfits.length === 0 || !(error instanceof SourceError)) throw error;
-    throw new StoredTokenUseless(`${misfits.join(' ')} ${error.message}`, { cause: error });
+    throw new StoredTokenUnusable(`${misfits.join(' ')} ${error.message}`, { cause: error });
   } finally {
     await source.close();
   }
@@ -183,8 +183,8 @@ const LOGIN_WORKS = [
 ] as const;
 
 /** The listing cannot be read with what a login, or an earlier run, has stored. */
-class StoredTokenUseless extends Error {
-  override readonly name = 'StoredTokenUseless';
+class StoredTokenUnusable extends Error {
+  override readonly name = 'StoredTokenUnusable';
   readonly hint =
     'Put right what has changed in base_url, client_id, scope or tokens.encryption_key; or log in again with `leadsync login`.';
 }

@@ -23,7 +23,7 @@ export interface LedgerChange {
 }
 
 /** Something that has happened, `at` a time; `kind` says what. */
-export type Happening = FeedEntry | SinkChange | LedgerChange;
+export type FollowEvent = FeedEntry | SinkChange | LedgerChange;
 
 /**
  * What following works with. `open` is called at the start, and each time the ledger was away or replaced; what it
@@ -38,7 +38,7 @@ export interface FollowParts {
 }
 
 /** How soon something that has happened is told, in ms. */
-const LOOK_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 /** How often a ledger that is away is looked for, in ms. */
 const AWAY_MS = 1_000;
 
@@ -46,9 +46,9 @@ const AWAY_MS = 1_000;
  * Gives what happens from now on, whatever process does it, until the signal aborts. A ledger that cannot be read is waited for; what
  * happened meanwhile is then given. @throws LedgerError when it cannot be opened at the start
  */
-export async function* followLedger(parts: FollowParts): AsyncGenerator<readonly Happening[], void> {
+export async function* followLedger(parts: FollowParts): AsyncGenerator<readonly FollowEvent[], void> {
   const { open, clock, signal } = parts;
-  let followed = await Followed.begin(open(), parts);
+  let followed = await FollowedLedger.begin(open(), parts);
   try {
     for (let failed = false; !signal.aborted; ) {
       try {
@@ -60,7 +60,7 @@ export async function* followLedger(parts: FollowParts): AsyncGenerator<readonly
         failed = false;
         const happened = await followed.look();
         if (happened.length > 0) yield happened;
-        else await clock.sleep(LOOK_MS, signal);
+        else await clock.sleep(CHECK_INTERVAL_MS, signal);
       } catch (error) {
         if (!(error instanceof LedgerError)) throw error;
         if (!failed) yield [ledgerChange(clock, 'away', error)];
@@ -74,7 +74,7 @@ export async function* followLedger(parts: FollowParts): AsyncGenerator<readonly
 }
 
 /** One ledger, and how far it was read. */
-class Followed {
+class FollowedLedger {
   readonly #parts: FollowParts;
   readonly #id: string;
   #ledger: Ledger;
@@ -90,8 +90,8 @@ class Followed {
     this.#sinks = sinks;
   }
 
-  static async begin(ledger: Ledger, parts: FollowParts): Promise<Followed> {
-    return new Followed(ledger, await ledger.feedCursor(), await ledger.backlog(), parts);
+  static async begin(ledger: Ledger, parts: FollowParts): Promise<FollowedLedger> {
+    return new FollowedLedger(ledger, await ledger.feedCursor(), await ledger.backlog(), parts);
   }
 
   isReplaced(): Promise<boolean> {
@@ -99,15 +99,15 @@ class Followed {
   }
 
   /** Goes on with a ledger that was opened anew: this one where it is the same, else from how far the other has come. */
-  async reopen(ledger: Ledger): Promise<Followed> {
+  async reopen(ledger: Ledger): Promise<FollowedLedger> {
     await this.close();
-    if (ledger.id !== this.#id) return Followed.begin(ledger, this.#parts);
+    if (ledger.id !== this.#id) return FollowedLedger.begin(ledger, this.#parts);
     this.#ledger = ledger;
     this.#more = true;
     return this;
   }
 
-  async look(): Promise<readonly Happening[]> {
+  async look(): Promise<readonly FollowEvent[]> {
     if (!(await this.#ledger.changedElsewhere()) && !this.#more) return [];
     const { clock, withData } = this.#parts;
     const { entries, cursor, more } = await this.#ledger.feed(this.#cursor, withData);

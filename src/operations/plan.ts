@@ -81,7 +81,7 @@ export interface Plan {
 }
 
 /** What the last configuration was, as far as it was noted. */
-export interface Last extends LastDeclaration {
+export interface LastConfiguration extends LastDeclaration {
   readonly exports: readonly { readonly name: string; readonly config: string }[];
 }
 
@@ -89,7 +89,7 @@ export interface Last extends LastDeclaration {
  * Compares a configuration with what the ledger was last told. With `exact`, which compares it with the one in force, a secret
  * that has changed is seen as well; the ledger keeps none.
  */
-export function planOf(last: Last, config: Config, exact?: ConfigChanges): Plan {
+export function planOf(last: LastConfiguration, config: Config, exact?: ConfigChanges): Plan {
   return {
     sources: planSources(last, config, exact?.sources),
     sinks: planSinks(last, config, exact?.sinks),
@@ -186,7 +186,7 @@ function planSink(
 }
 
 function planExports(
-  { exports: last }: Last,
+  { exports: last }: LastConfiguration,
   { exports }: Config,
   exact: Changes | undefined,
 ): PlannedExport[] {
@@ -230,9 +230,9 @@ function describePlannedSink(sink: PlannedSink): string {
   const { name } = sink;
   switch (sink.kind) {
     case 'added':
-      return `sink ${name} is new: ${made(sink, 'listed before')}${unknownFormerPart(sink)}`;
+      return `sink ${name} is new: ${backfillPart(sink, 'listed before')}${unknownFormerPart(sink)}`;
     case 'back':
-      return `sink ${name} is back: ${made(sink, 'of the meantime')}${pendingPart(sink.pending)}`;
+      return `sink ${name} is back: ${backfillPart(sink, 'of the meantime')}${pendingPart(sink.pending)}`;
     case 'renamed':
       return `sink ${name} was ${sink.formerly}: what it was owed and has got goes on${alteredPart(sink.options)}${pendingPart(sink.pending)}`;
     case 'removed':
@@ -260,7 +260,7 @@ function keptPart(name: string, pending: number): string {
   return `${countOf(pending, 'pending delivery')} kept until it is back; \`leadsync forget ${name}\` skips ${them}`;
 }
 
-function made({ leads, backfill }: { leads: number; backfill: boolean }, when: string): string {
+function backfillPart({ leads, backfill }: { leads: number; backfill: boolean }, when: string): string {
   if (leads === 0) return `no leads ${when}`;
   return `${countOf(leads, 'lead')} ${when} ${leads === 1 ? 'is' : 'are'} ${backfill ? 'owed to it' : 'skipped (backfill: false)'}`;
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../platform/time/clock.ts';
 import type { StoredLead } from '../sinks/sink.ts';
 
 /** Leads in one look at the ledger. */
-const AT_ONCE = 500;
+const CHUNK = 500;
 /** What was delivered later than this from now, in ms, was so before the clock was set back, and not while it is compared. */
 const AHEAD_MS = 60_000;
 
@@ -24,7 +24,7 @@ export interface Difference {
 }
 
 /** What a comparison found, in numbers. */
-export interface Reconciled {
+export interface ReconcileResult {
   /** Leads that the ledger says were delivered. */
   readonly delivered: number;
   /** Leads, or rows of files, that the sink holds. */
@@ -49,7 +49,10 @@ export interface ReconcileParts {
  * missing. Keeps one bit of each lead in memory. What is delivered while it goes on is left out of it.
  * @throws SinkUnavailable, LedgerError
  */
-export async function reconcile(held: AsyncIterable<StoredLead>, parts: ReconcileParts): Promise<Reconciled> {
+export async function reconcile(
+  held: AsyncIterable<StoredLead>,
+  parts: ReconcileParts,
+): Promise<ReconcileResult> {
   const from = parts.clock.now();
   const present = new IdSet();
   const { rows, foreign } = await readHeld(held, present, parts);
@@ -63,7 +66,7 @@ async function readHeld(
   { sink, ledger, onDifference }: ReconcileParts,
 ): Promise<{ rows: number; foreign: number }> {
   let [rows, foreign] = [0, 0];
-  for await (const part of inParts(held)) {
+  for await (const part of inChunks(held)) {
     const states = await ledger.leadsAtSink(sink, part);
     for (const [at, { source, leadId, version, file }] of part.entries()) {
       const state = states[at] as LeadAtSink;
@@ -96,7 +99,7 @@ async function findMissing(
   let [delivered, missing] = [0, 0];
   for (let after = 0; ; ) {
     const during = { from, to: new Date(clock.now().getTime() + AHEAD_MS) };
-    const leads = await ledger.deliveredLeads(sink, during, after, AT_ONCE);
+    const leads = await ledger.deliveredLeads(sink, during, after, CHUNK);
     for (const { lead, source, leadId, version, owed } of leads) {
       if (version === undefined) continue;
       delivered += 1;
@@ -117,11 +120,11 @@ async function findMissing(
   }
 }
 
-async function* inParts(held: AsyncIterable<StoredLead>): AsyncIterable<StoredLead[]> {
+async function* inChunks(held: AsyncIterable<StoredLead>): AsyncIterable<StoredLead[]> {
   let part: StoredLead[] = [];
   for await (const lead of held) {
     part.push(lead);
-    if (part.length < AT_ONCE) continue;
+    if (part.length < CHUNK) continue;
     yield part;
     part = [];
   }

@@ -7,12 +7,12 @@ import { SourceError } from '../source/contract/source.ts';
  */
 export function requireOrigin(
   { name, origin }: { readonly name: string; readonly origin: string },
-  kept: string | undefined,
+  known: string | undefined,
 ): void {
-  if (kept === undefined || origin === kept) return;
+  if (known === undefined || origin === known) return;
   throw new SourceError(
     'other-origin',
-    `The ledger's leads of source ${name} are those of ${kept}, and it now names ${origin}.`,
+    `The ledger's leads of source ${name} are those of ${known}, and it now names ${origin}.`,
     {
       hint: `If that is another service or account, give the source another name. If the same service has moved, \`leadsync moved ${name}\` says so.`,
     },

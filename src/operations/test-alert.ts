@@ -5,7 +5,7 @@ import type { Config } from '../config/contract/config.ts';
 import type { Clock } from '../platform/time/clock.ts';
 
 /** What came of one test message. */
-export interface TestedAlert {
+export interface AlertTestResult {
   readonly name: string;
   readonly ok: boolean;
   readonly detail: string;
@@ -18,7 +18,7 @@ export async function testAlert(
   to: Config['alerts']['to'][string],
   clock: Clock,
   signal: AbortSignal,
-): Promise<TestedAlert> {
+): Promise<AlertTestResult> {
   try {
     const message = { id: `alert_${randomUUID()}`, at: clock.now(), test: true, notices: [] };
     await openDestination(to, clock).send(message, signal);

@@ -5,7 +5,7 @@ import { testBatch } from '../sinks/test-batch.ts';
 import { openSink } from './opening/open-sinks.ts';
 
 /** What a test event came to, and how long it took in all. */
-export interface SinkTest extends TestResult {
+export interface SinkTestResult extends TestResult {
   readonly durationMs: number;
 }
 
@@ -17,7 +17,7 @@ export async function testSink(
   { sinks }: Pick<Config, 'sinks'>,
   name: string,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<SinkTest> {
+): Promise<SinkTestResult> {
   const config = sinks.find((sink) => sink.name === name);
   if (!config) throw new Error('there is no such sink');
   const sink = openSink(config, clock);

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
-import { bringAll } from '../../src/daemon/joints/mirror-ledger.ts';
+import { copyAll } from '../../src/daemon/joints/mirror-ledger.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
@@ -77,7 +77,11 @@ export class TwoStores {
   /** Brings PostgreSQL all that the ledger knows. */
   async bring(ledger = this.on.ledger): Promise<void> {
     const emit = (event: Event) => void this.events.push(event);
-    await bringAll(this.mirror, { sink: 'warehouse', ledger, clock: systemClock, emit, rests: false }, NEVER);
+    await copyAll(
+      this.mirror,
+      { sink: 'warehouse', ledger, clock: systemClock, emit, isBackground: false },
+      NEVER,
+    );
   }
 
   /** Keeps everybody else from writing to a table of PostgreSQL until the release. */

@@ -128,8 +128,8 @@ export const deliverySafeguards: readonly Safeguard[] = [
     name: 'a content comes from the ledger where PostgreSQL does not have it',
     without: 'lead_versions shows an empty content for what the sink was not given',
     file: 'src/daemon/joints/mirror-ledger.ts',
-    text: "    if (name === 'lead_versions') await bringContents(mirror, rows, parts, signal);\n",
-    instead: '    void bringContents;\n',
+    text: "    if (name === 'lead_versions') await copyContents(mirror, rows, parts, signal);\n",
+    instead: '    void copyContents;\n',
     tests: ['test/catalog/contents.test.ts'],
   },
   {
@@ -200,7 +200,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'few batches of a sink are on their way in Redis',
     without: 'a long backlog fills Redis, until it takes nothing any more',
-    file: 'src/daemon/joints/carrier-choice.ts',
+    file: 'src/daemon/joints/open-carrier.ts',
     text: 'Math.min(Math.max(sink.concurrency * 8, 50), 1_000)',
     instead: '1_000_000',
     tests: ['test/whole/bounded-queue.test.ts'],

@@ -32,8 +32,8 @@ export const processSafeguards: readonly Safeguard[] = [
     name: 'a sink that is taken out still has a retry schedule',
     without: 'what is under way at a sink that is removed dies of its first failure',
     file: 'src/daemon/start/threaded-ledger.ts',
-    text: 'otherwise: DEFAULT_RETRY,',
-    instead: 'otherwise: { ...DEFAULT_RETRY, scheduleMs: [] },',
+    text: 'defaultPolicy: DEFAULT_RETRY,',
+    instead: 'defaultPolicy: { ...DEFAULT_RETRY, scheduleMs: [] },',
     tests: ['test/whole/reload.test.ts'],
   },
   {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ExportStates } from '../../src/exports/export-states.ts';
-import { exportOnSchedule, tellOfExports } from '../../src/operations/exporting.ts';
+import { exportOnSchedule, reportExports } from '../../src/operations/scheduled-exports.ts';
 import { disk, type Files } from '../../src/platform/files/files.ts';
 import { acquireLock } from '../../src/platform/files/lock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
@@ -46,7 +46,7 @@ function scheduler(install: Install, files: Files = disk) {
   const states = new ExportStates(files, config.dataDir);
   const { clock } = install;
   const parts = { states, dataDir: config.dataDir, clock, random: () => 0.5, niceness: 0 };
-  const told = tellOfExports((event) => events.push(event), clock);
+  const told = reportExports((event) => events.push(event), clock);
   const ended = exportOnSchedule(() => config.exports, parts, told, stop.signal);
   const end = async () => {
     stop.abort();

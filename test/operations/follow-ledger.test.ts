@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { followLedger, type Happening } from '../../src/operations/follow-ledger.ts';
+import { type FollowEvent, followLedger } from '../../src/operations/follow-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
@@ -18,7 +18,7 @@ const judge = judgeBy(
 /** A ledger in a folder, and somebody who follows it. */
 class Followed {
   readonly folder = tempDir();
-  readonly heard: Happening[] = [];
+  readonly heard: FollowEvent[] = [];
 
   async begin(): Promise<Ledger> {
     const ledger = this.open(true);
@@ -53,18 +53,18 @@ class Followed {
     await ledger.finishPoll(poll, { status: 'success', bytes: 1, httpStatus: 200, mark: undefined });
   }
 
-  async hears(what: string, heard: (happening: Happening) => boolean): Promise<void> {
+  async hears(what: string, heard: (happening: FollowEvent) => boolean): Promise<void> {
     await until(`it hears ${what}`, () => this.heard.some(heard));
   }
 
-  async #listen(happened: AsyncGenerator<readonly Happening[]>): Promise<void> {
+  async #listen(happened: AsyncGenerator<readonly FollowEvent[]>): Promise<void> {
     for await (const some of happened) this.heard.push(...some);
   }
 }
 
-const isLead = (id: string) => (one: Happening) => one.kind === 'lead' && one.lead === id;
-const isLedger = (what: string) => (one: Happening) => one.kind === 'ledger' && one.what === what;
-const isSink = (what: string) => (one: Happening) => one.kind === 'sink' && one.what === what;
+const isLead = (id: string) => (one: FollowEvent) => one.kind === 'lead' && one.lead === id;
+const isLedger = (what: string) => (one: FollowEvent) => one.kind === 'ledger' && one.what === what;
+const isSink = (what: string) => (one: FollowEvent) => one.kind === 'sink' && one.what === what;
 
 test('what another connection records is heard, and how sinks are', async () => {
   const followed = new Followed();

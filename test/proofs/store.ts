@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import pg from 'pg';
 import { queries } from '../../src/catalog/documented.ts';
 import { type Engine, pasted } from '../../src/catalog/query.ts';
-import { bringAll } from '../../src/daemon/joints/mirror-ledger.ts';
+import { copyAll } from '../../src/daemon/joints/mirror-ledger.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { postgres } from '../../src/sinks/postgres/postgres.ts';
@@ -83,8 +83,8 @@ async function spread(ledger: Ledger, mirror: Mirror): Promise<void> {
     while (!(await ledger.computeClientKeys('a secret of some length')));
   });
   const clock = { ...systemClock, monotonicMs: () => 0, sleep: async () => undefined };
-  const parts = { sink: 'warehouse', ledger, clock, emit: () => undefined, rests: false };
-  await timed('mirrored', () => bringAll(mirror, parts, NEVER));
+  const parts = { sink: 'warehouse', ledger, clock, emit: () => undefined, isBackground: false };
+  await timed('mirrored', () => copyAll(mirror, parts, NEVER));
 }
 
 async function measure(db: Database.Database, client: pg.Client): Promise<boolean> {

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backfill } from '../../src/daemon/joints/backfill.ts';
-import { pace } from '../../src/daemon/joints/carrier-choice.ts';
 import { attemptLeaseMs, deliverBatch } from '../../src/daemon/joints/deliver.ts';
 import { dispatch } from '../../src/daemon/joints/dispatch.ts';
+import { claimLimits } from '../../src/daemon/joints/open-carrier.ts';
 import { pollLoop } from '../../src/daemon/joints/poll-loop.ts';
 import { Wake } from '../../src/daemon/joints/wake.ts';
 import { watchWorkers } from '../../src/daemon/joints/watch-workers.ts';
@@ -205,13 +205,13 @@ export class SimulatedProcess {
       const wake = this.#wakes.get(sink.name) as Wake;
       const { name, max, waitMs } = sink;
       const leaseMs = attemptLeaseMs(this.#open.get(name) as OpenSink);
-      const request = { max, waitMs, ...pace(config, sink, leaseMs) };
+      const request = { max, waitMs, ...claimLimits(config, sink, leaseMs) };
       this.#loop((signal) => dispatch(name, () => request, { ledger, carrier, clock, emit, wake }, signal));
       this.#loop((signal) => backfill(name, { ledger, emit, wake }, signal));
     }
     this.#loop((signal) => watchClock(ledger, clock, emit, signal));
     this.#loop((signal) => tidyLedger(ledger, clock, emit, signal));
-    this.#loop((signal) => this.#lookElsewhere(signal));
+    this.#loop((signal) => this.#watchExternalWrites(signal));
     this.#loop((signal) => this.#watchProcesses(signal));
   }
 
@@ -235,7 +235,7 @@ export class SimulatedProcess {
     for (const wake of this.#wakes.values()) wake.notify();
   };
 
-  async #lookElsewhere(signal: AbortSignal): Promise<void> {
+  async #watchExternalWrites(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (await this.#ledger.changedElsewhere()) this.#wakeAll();
       await this.#clock.sleep(LOOK_ELSEWHERE_MS, signal);

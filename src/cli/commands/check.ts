@@ -1,5 +1,5 @@
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import { type Checked, check as checkAll } from '../../operations/check.ts';
+import { type CheckResult, check as checkAll } from '../../operations/check.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -17,7 +17,7 @@ export const command = defineCommand<{ json?: boolean }>({
     const config = configOf(options, surroundings);
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     printWarnings(config, surroundings.stderr);
-    const results: Checked[] = [];
+    const results: CheckResult[] = [];
     const { clock, random } = surroundings;
     const last = lastDeclaration(config, surroundings).catch(unknownLedger);
     const originOfLeads = async (source: string) =>
@@ -39,7 +39,7 @@ function unknownLedger(error: unknown): undefined {
   if (!(error instanceof LedgerError)) throw error;
 }
 
-function line({ kind, name, ok, detail, hint }: Checked): string {
+function line({ kind, name, ok, detail, hint }: CheckResult): string {
   const what = name ? `${kind} ${name}` : kind;
   const next = hint ? ` ${printable(hint)}` : '';
   return `${ok ? 'ok    ' : 'FAILED'}  ${what}: ${printable(detail)}${next}\n`;

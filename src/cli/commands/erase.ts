@@ -1,5 +1,9 @@
 import type { Certificate } from '../../operations/erasure/certificate.ts';
-import { erase as eraseEverywhere, personToErase, type Sought } from '../../operations/erasure/erase.ts';
+import {
+  erase as eraseEverywhere,
+  type PersonToErase,
+  personToErase,
+} from '../../operations/erasure/erase.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
@@ -52,7 +56,7 @@ export const command = defineCommand<Options>({
   },
 });
 
-function nobody(given: string | undefined, { unasked }: Sought): CommandFailure {
+function nobody(given: string | undefined, { unasked }: PersonToErase): CommandFailure {
   return given === undefined
     ? new CommandFailure(
         ExitCode.usage,
@@ -70,7 +74,7 @@ function notAsked(sinks: readonly string[]): string {
   return sinks.map((sink) => ` Sink ${printable(sink)} could not be asked.`).join('');
 }
 
-function unconfirmed({ leads, rejected, unasked }: Sought): CommandFailure {
+function unconfirmed({ leads, rejected, unasked }: PersonToErase): CommandFailure {
   const names = leads.map(({ source, leadId }) => `${printable(source)} ${leadId}`);
   const what = [...names, ...(rejected.length > 0 ? [countOf(rejected.length, 'rejected lead')] : [])];
   return new CommandFailure(

@@ -1,5 +1,5 @@
-import { lastExports } from '../../operations/exporting.ts';
 import { describePlan, planOf } from '../../operations/plan.ts';
+import { lastExports } from '../../operations/scheduled-exports.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { asTypedHere, configOf, exportStatesOf } from '../shell/context.ts';

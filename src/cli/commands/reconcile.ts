@@ -1,5 +1,5 @@
 import { openSink } from '../../operations/opening/open-sinks.ts';
-import { reconcile as compare, type Difference, type Reconciled } from '../../operations/reconcile.ts';
+import { reconcile as compare, type Difference, type ReconcileResult } from '../../operations/reconcile.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf, printCount } from '../../platform/text/format.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
@@ -89,11 +89,11 @@ function line({ kind, source, leadId, why, file, owed }: Difference): string {
   return `${kind}  ${printable(source)} ${leadId}: ${why}${where}${kind === 'missing' && owed ? ' It is owed again.' : ''}\n`;
 }
 
-function summary(sink: string, { delivered, held, missing, foreign }: Reconciled): string {
+function summary(sink: string, { delivered, held, missing, foreign }: ReconcileResult): string {
   return `${printable(sink)}: ${countOf(delivered, 'lead')} delivered, ${printCount(held)} held, ${printCount(missing)} missing, ${printCount(foreign)} foreign.\n`;
 }
 
-function asJson(sink: string, { delivered, held }: Reconciled, all: readonly Difference[]) {
+function asJson(sink: string, { delivered, held }: ReconcileResult, all: readonly Difference[]) {
   const of = (wanted: Difference['kind']) => all.filter(({ kind }) => kind === wanted);
   return {
     sink,

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../config/faults/suggest.ts';
-import { type TestedAlert, testAlert as test } from '../../operations/test-alert.ts';
+import { type AlertTestResult, testAlert as test } from '../../operations/test-alert.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -47,6 +47,6 @@ function namesFrom(known: readonly string[], wanted: string | undefined): readon
   );
 }
 
-function line({ name, ok, detail, hint }: TestedAlert): string {
+function line({ name, ok, detail, hint }: AlertTestResult): string {
   return `${ok ? 'ok    ' : 'FAILED'}  ${name}: ${printable(detail)}${hint ? ` ${printable(hint)}` : ''}\n`;
 }

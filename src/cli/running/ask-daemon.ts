@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import type { LedgerConfig } from '../../config/contract/config.ts';
-import { whereaboutsOf } from '../../operations/opening/whereabouts.ts';
+import { readAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { hostAndPort } from '../../platform/http/host-and-port.ts';
 import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
 import type { StaleConfig } from '../../status/problem.ts';
@@ -28,7 +28,7 @@ export interface Asked {
  * configuration says by now; without that, it is asked where the configuration says. Undefined: it answers nowhere.
  */
 export function whomToAsk({ dataDir, admin }: Pick<LedgerConfig, 'dataDir' | 'admin'>): Asked | undefined {
-  const found = whereaboutsOf(dataDir);
+  const found = readAdminEndpoint(dataDir);
   if (found) return { address: { host: found.host, port: found.port }, instance: found.instance };
   return admin && { address: admin, instance: 'none' };
 }

@@ -1,11 +1,11 @@
 import type { AttemptEntry, LeadEntry, PollEntry } from '../../ledger/contract/feed-entries.ts';
-import type { Happening, SinkChange } from '../../operations/follow-ledger.ts';
+import type { FollowEvent, SinkChange } from '../../operations/follow-ledger.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { readPollError } from '../../status/poll-error.ts';
 
 /** What something that happened is about, for those who want to hear of a part of it. */
 export function isAbout(
-  happening: Happening,
+  happening: FollowEvent,
   { sink, source }: { readonly sink?: string; readonly source?: string },
 ): boolean {
   if (happening.kind === 'ledger') return true;
@@ -14,14 +14,14 @@ export function isAbout(
 }
 
 /** Whether there is anything to tell: most polls find what the one before has found. */
-export function isWorthTelling(happening: Happening): boolean {
+export function isWorthTelling(happening: FollowEvent): boolean {
   if (happening.kind !== 'poll') return true;
   const { status, new: found, changed } = happening;
   return status === 'failed' || status === 'partial' || found + changed > 0;
 }
 
 /** One thing that happened as one line: when, what, about what, and more in words. */
-export function happeningLine(happening: Happening): string {
+export function happeningLine(happening: FollowEvent): string {
   const [what, about, ...more] = wordsOf(happening);
   const detail = more.filter((word) => word !== undefined && word !== '').join(', ');
   const line = `${happening.at.toISOString()}  ${what.padEnd(11)}  ${about}`;
@@ -30,7 +30,7 @@ export function happeningLine(happening: Happening): string {
 
 type Words = [what: string, about: string, ...more: (string | undefined)[]];
 
-function wordsOf(happening: Happening): Words {
+function wordsOf(happening: FollowEvent): Words {
   switch (happening.kind) {
     case 'poll':
       return pollWords(happening);
@@ -79,7 +79,7 @@ function attemptWords(attempt: AttemptEntry): Words {
 }
 
 /** The same for programs, by the names of the store's columns. What is absent is null. */
-export function happeningJson(happening: Happening): Record<string, unknown> {
+export function happeningJson(happening: FollowEvent): Record<string, unknown> {
   const { at, kind } = happening;
   switch (kind) {
     case 'poll': {

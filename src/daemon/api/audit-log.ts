@@ -7,7 +7,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 /** A file is put aside at this size. */
 const MAX_BYTES = 10 * 1024 * 1024;
 /** So many files that were put aside are kept. */
-const KEPT = 4;
+const MAX_ROTATED_FILES = 4;
 
 /** What a line says beside the time. */
 export type AuditFields = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -77,15 +77,15 @@ export class AuditLog {
   }
 
   async #opened(): Promise<{ readonly handle: FileHandle; bytes: number }> {
-    if (this.#open && this.#open.bytes >= this.#maxBytes) await this.#putAside();
-    this.#open ??= await openToAdd(this.#file);
+    if (this.#open && this.#open.bytes >= this.#maxBytes) await this.#rotate();
+    this.#open ??= await openForAppend(this.#file);
     return this.#open;
   }
 
-  async #putAside(): Promise<void> {
+  async #rotate(): Promise<void> {
     await this.#open?.handle.close();
     this.#open = undefined;
-    for (let n = KEPT - 1; n >= 0; n -= 1) {
+    for (let n = MAX_ROTATED_FILES - 1; n >= 0; n -= 1) {
       const from = n === 0 ? this.#file : `${this.#file}.${n}`;
       await rename(from, `${this.#file}.${n + 1}`).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'ENOENT') throw error;
@@ -95,7 +95,7 @@ export class AuditLog {
 }
 
 /** A line that a crash has left half written is ended, so that it spoils no other. */
-async function openToAdd(file: string): Promise<{ handle: FileHandle; bytes: number }> {
+async function openForAppend(file: string): Promise<{ handle: FileHandle; bytes: number }> {
   // What else than that it is not there may be wrong with it, opening tells.
   const isNew = (await stat(file).catch(() => undefined)) === undefined;
   const handle = await open(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600);

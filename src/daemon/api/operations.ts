@@ -30,7 +30,7 @@ import {
 import { commandInText } from '../../status/problem.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Parts } from '../start/compose.ts';
-import type { Reloading, ReloadResult } from '../units/reloading.ts';
+import type { Reloader, ReloadResult } from '../units/reloader.ts';
 
 /** Hours of which new leads are counted. */
 const HOURS = 48;
@@ -43,55 +43,55 @@ export interface OperationParts {
   readonly queries: QueryWorker;
   /** Returns why leadsync cannot do its work now; empty when it can. */
   readonly unready: () => Promise<readonly string[]>;
-  readonly state: () => Reloading['state'];
+  readonly state: () => Reloader['state'];
   readonly configuration: () => Promise<Configuration>;
   readonly reload: () => Promise<ReloadResult>;
 }
 
 /** What pages and API show and do in a running leadsync: the query thread reads, and the daemon's own ledger makes the changes. */
-export function operationsOf(given: OperationParts): Operations {
-  const { parts, queries, configuration, reload } = given;
+export function operationsOf(context: OperationParts): Operations {
+  const { parts, queries, configuration, reload } = context;
   const { ledger, wakes } = parts;
-  const asked = explained(queries);
+  const query = withHttpErrors(queries);
   return {
-    overview: () => overview(given, asked),
+    overview: () => overview(context, query),
     leads: async (search, page) => {
-      await requireNames(given, asked, search);
-      const { rows, next } = await asked('leads', searchOf(search), checked(page));
+      await requireNames(context, query, search);
+      const { rows, next } = await query('leads', searchOf(search), requireCursor(page));
       return { rows: rows.map(leadJson), next };
     },
     lead: async (source, lead) => {
-      const history = await asked('lead', source, leadIdOf(lead));
+      const history = await query('lead', source, leadIdOf(lead));
       return history && historyJson(history);
     },
     reveal: async (source, lead, version) => {
-      const content = await asked('content', source, leadIdOf(lead), version);
+      const content = await query('content', source, leadIdOf(lead), version);
       return content && { source, lead_id: lead, ...contentJson(content) };
     },
     deliveries: async (filter, page) => {
-      await requireNames(given, asked, filter);
-      const { rows, next } = await asked('deliveries', filterOf(filter), checked(page));
+      await requireNames(context, query, filter);
+      const { rows, next } = await query('deliveries', filterOf(filter), requireCursor(page));
       return { rows: rows.map(deliveryJson), next };
     },
     countDeliveries: async (filter) => {
-      await requireNames(given, asked, filter);
-      return asked('countDeliveries', filterOf(filter), MAX_COUNTED);
+      await requireNames(context, query, filter);
+      return query('countDeliveries', filterOf(filter), MAX_COUNTED);
     },
-    sinks: async () => viewSinks(parts.current.config, await asked('status')).map(sinkOverview),
+    sinks: async () => viewSinks(parts.current.config, await query('status')).map(sinkOverview),
     polls: async (filter: PollFilter, page) => {
-      await requireNames(given, asked, filter);
-      const { rows, next } = await asked('polls', filter, checked(page));
+      await requireNames(context, query, filter);
+      const { rows, next } = await query('polls', filter, requireCursor(page));
       return { rows: rows.map(pollJson), next };
     },
     configuration,
     retry: async (filter) => {
-      await requireNames(given, asked, filter);
+      await requireNames(context, query, filter);
       const retried = await ledger.retry(filterOf(filter));
       wakes.notifyAll();
       return retried;
     },
     replay: async (sink, source, lead) => {
-      await requireNames(given, asked, { sink, source });
+      await requireNames(context, query, { sink, source });
       const owed = await ledger.replay(sink, { source, lead: leadIdOf(lead) });
       wakes.notify(sink);
       return owed;
@@ -119,7 +119,7 @@ export function operationsOf(given: OperationParts): Operations {
 type Ask = QueryWorker['ask'];
 
 /** Queries whose failures become HTTP errors. */
-function explained(queries: QueryWorker): Ask {
+function withHttpErrors(queries: QueryWorker): Ask {
   return async (name, ...args) => {
     try {
       return await queries.ask(name, ...args);
@@ -132,14 +132,14 @@ function explained(queries: QueryWorker): Ask {
   };
 }
 
-async function overview({ parts, unready, state }: OperationParts, asked: Ask): Promise<Overview> {
+async function overview({ parts, unready, state }: OperationParts, query: Ask): Promise<Overview> {
   const { clock, current } = parts;
   const { config } = current;
   const now = clock.now();
   const [status, hours, speeds, reasons] = await Promise.all([
-    asked('status'),
-    asked('newLeads', now, HOURS),
-    asked('speed', new Date(now.getTime() - SPEED_MS)),
+    query('status'),
+    query('newLeads', now, HOURS),
+    query('speed', new Date(now.getTime() - SPEED_MS)),
     unready(),
   ]);
   const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
@@ -177,11 +177,11 @@ async function overview({ parts, unready, state }: OperationParts, asked: Ask): 
 /** A name that was misspelt would find nothing, which reads like good news. @throws RequestError */
 async function requireNames(
   { parts }: OperationParts,
-  asked: Ask,
+  query: Ask,
   { sink, source }: { sink?: string | undefined; source?: string | undefined },
 ): Promise<void> {
   if (sink === undefined && source === undefined) return;
-  const status: LedgerStatus = await asked('status');
+  const status: LedgerStatus = await query('status');
   const { config } = parts.current;
   requireName('sink', sink, allSinks(config, status));
   requireName('source', source, viewSources(config, status));
@@ -229,7 +229,7 @@ function leadIdOf(text: string): LeadId {
 }
 
 /** @throws RequestError */
-function checked(page: PageRequest): PageRequest {
+function requireCursor(page: PageRequest): PageRequest {
   if (page.after === undefined || /^\d{1,15}\.\d{1,15}$/.test(page.after)) return page;
   throw new RequestError(
     400,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { startAdmin } from '../../admin/server.ts';
 import { QueryWorker } from '../../ledger/queries/query-worker.ts';
+import { removeAdminEndpoint, writeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
-import { noteWhereabouts, removeWhereabouts } from '../../operations/opening/whereabouts.ts';
 import { isLoopback } from '../../platform/http/loopback.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import { version } from '../../platform/process/version.ts';
@@ -54,6 +54,6 @@ export async function serveAdmin(
   });
   closers.push(() => admin.close());
   if (role.kind === 'worker') return; // it holds no data directory; `--at` names it
-  noteWhereabouts(dataDir, { host, port: Number(new URL(admin.url).port), instance });
-  closers.push(() => removeWhereabouts(dataDir));
+  writeAdminEndpoint(dataDir, { host, port: Number(new URL(admin.url).port), instance });
+  closers.push(() => removeAdminEndpoint(dataDir));
 }

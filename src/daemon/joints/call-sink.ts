@@ -16,7 +16,7 @@ export interface SinkCall {
 }
 
 /** What to do about an error that nobody thought of. */
-export const REPORT = 'This is a fault in leadsync: please report it.';
+export const REPORT_HINT = 'This is a fault in leadsync: please report it.';
 /** A reason at hand: without one an error with its stack would be made for every attempt. */
 const DONE = 'done';
 /** How long a sink may take to notice that it was aborted, in ms; less when leadsync stops, and everything has to end. */
@@ -74,7 +74,7 @@ function complete(outcomes: readonly Outcome[], batch: Batch): readonly Outcome[
   const wanted = batch.deliveries.length;
   if (Array.isArray(outcomes) && outcomes.filter(isOutcome).length === wanted && outcomes.length === wanted)
     return outcomes;
-  throw new SinkUnavailable('The sink did not say of every lead what became of it.', { hint: REPORT });
+  throw new SinkUnavailable('The sink did not say of every lead what became of it.', { hint: REPORT_HINT });
 }
 
 function isOutcome(value: Outcome | null | undefined): boolean {
@@ -84,14 +84,14 @@ function isOutcome(value: Outcome | null | undefined): boolean {
 /** A sink that throws anything else has a fault of its own; its text is not shown, for it may hold a lead's. */
 function faultOf(error: unknown): SinkUnavailable {
   const { message, hint } = replacedProgram() ?? {
-    message: `The sink failed in an unexpected way (${nameOf(error)}).`,
-    hint: REPORT,
+    message: `The sink failed in an unexpected way (${errorName(error)}).`,
+    hint: REPORT_HINT,
   };
   return new SinkUnavailable(message, { hint, cause: error });
 }
 
 /** What kind of error it is, whatever was thrown. */
-export function nameOf(error: unknown): string {
+export function errorName(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { nextCronTime } from '../../status/cron-times.ts';
 
 /** How often the wall clock is read, in ms: it may have been set, or the machine may have slept. */
-const LOOK_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 /** A wall clock that loses less than this against the monotonic one is being kept in time, in ms. */
 const STEP_MS = 1_000;
 
@@ -43,7 +43,7 @@ export class CronTimer {
       const leftMs = Math.min(this.#dueMs - wallMs, this.#deadlineMs - monotonicMs);
       if (leftMs <= 0) return;
       if (this.#aheadMs - (wallMs - monotonicMs) >= STEP_MS) this.#plan(new Date(wallMs));
-      else await this.#clock.sleep(Math.min(leftMs, LOOK_MS), signal);
+      else await this.#clock.sleep(Math.min(leftMs, CHECK_INTERVAL_MS), signal);
     }
   }
 

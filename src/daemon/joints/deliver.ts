@@ -10,7 +10,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit, Event } from '../../telemetry/events.ts';
 import type { Span, Tracing } from '../../telemetry/tracing.ts';
 import { AttemptLease } from './attempt-lease.ts';
-import { callSink, nameOf, REPORT } from './call-sink.ts';
+import { callSink, errorName, REPORT_HINT } from './call-sink.ts';
 
 /** Finds the sink of an attempt, and keeps it open until the attempt has ended. */
 export interface SinkChoice {
@@ -33,7 +33,7 @@ export interface DeliverParts {
 
 /** How long the lease outlives the attempt's budget, in ms: for settling. */
 const SETTLE_MS = 15_000;
-const SETTLE_AGAIN_MS = 500;
+const SETTLE_RETRY_MS = 500;
 
 /** How long the lease of an attempt lasts, in ms: the sink's budget, and time to settle. */
 export function attemptLeaseMs({ budgetMs }: OpenSink): number {
@@ -97,7 +97,7 @@ async function attempt(
 
 /** A sink that cannot be told of erased leads gets the others: what has no content would spoil the batch for them. */
 async function withoutErased(
-  { untold: reason }: OpenSink,
+  { erasedRefusal: reason }: OpenSink,
   batch: Batch,
   call: (batch: Batch) => Promise<readonly Outcome[]>,
 ): Promise<readonly Outcome[]> {
@@ -159,7 +159,7 @@ async function settleSurely(
         reason: error.message,
         hint: error.hint,
       });
-      await clock.sleep(SETTLE_AGAIN_MS, stop);
+      await clock.sleep(SETTLE_RETRY_MS, stop);
     }
   }
 }
@@ -210,5 +210,10 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settlement, now: Date
 }
 
 function unexpected(error: unknown): { message: string; hint: string } {
-  return replacedProgram() ?? { message: `Something unexpected happened (${nameOf(error)}).`, hint: REPORT };
+  return (
+    replacedProgram() ?? {
+      message: `Something unexpected happened (${errorName(error)}).`,
+      hint: REPORT_HINT,
+    }
+  );
 }

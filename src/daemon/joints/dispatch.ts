@@ -19,10 +19,10 @@ export interface DispatchParts {
 }
 
 /** What is offered and does not begin is offered again this often, in ms: a carrier may lose what it holds. */
-const OFFER_AGAIN_MS = 5_000;
+const REOFFER_MS = 5_000;
 const AFTER_LEDGER_FAILURE_MS = 1_000;
 /** By so much the lease of an attempt in this process is prolonged, in ms, each time that it is over and the attempt is not. */
-const PROLONGED_MS = 30_000;
+const LEASE_EXTENSION_MS = 30_000;
 
 /**
  * The joint between ledger and carrier, for one sink: claims what is due and offers it, until the signal aborts. Each time as
@@ -36,16 +36,16 @@ export async function dispatch(
 ): Promise<void> {
   const { ledger, carrier, clock, emit, wake } = parts;
   let health: SinkHealth | undefined;
-  let offerAgainMs = clock.monotonicMs(); // at once: the process before this one may have offered to nobody
+  let reofferAtMs = clock.monotonicMs(); // at once: the process before this one may have offered to nobody
   while (!signal.aborted) {
     let until: Date | undefined;
     try {
       // While nothing can travel, nothing is claimed: it would only wait under a lease.
       if (carrier.unready() === undefined) {
-        const activeLeases = { leases: carrier.attempting(), leaseMs: PROLONGED_MS };
+        const activeLeases = { leases: carrier.attempting(), leaseMs: LEASE_EXTENSION_MS };
         const claimed = await ledger.claim({ sink, ...requestNow(), activeLeases });
         until = claimed.nextAt;
-        saySteps(sink, health, claimed.health, emit);
+        reportChanges(sink, health, claimed.health, emit);
         health = claimed.health;
         if (claimed.refs.length > 0) {
           reach('claimed');
@@ -53,8 +53,8 @@ export async function dispatch(
           reach('offered');
         }
       }
-      if (clock.monotonicMs() >= offerAgainMs) {
-        offerAgainMs = clock.monotonicMs() + OFFER_AGAIN_MS;
+      if (clock.monotonicMs() >= reofferAtMs) {
+        reofferAtMs = clock.monotonicMs() + REOFFER_MS;
         const waiting = await ledger.unbegunBatches(sink);
         if (waiting.length > 0) await carrier.offer(waiting);
       }
@@ -62,12 +62,12 @@ export async function dispatch(
       // A carrier that is away says so itself; what was claimed is offered again until it begins or its lease ends.
       if (!(error instanceof CarrierUnavailable)) until = reportFailure(error, sink, clock, emit);
     }
-    await wake.sleep(earlier(until, new Date(clock.now().getTime() + OFFER_AGAIN_MS)), signal);
+    await wake.sleep(earlier(until, new Date(clock.now().getTime() + REOFFER_MS)), signal);
   }
 }
 
 /** What somebody did with the sink, in another process mostly. That an attempt holds it, or ends that, is told by the attempt. */
-function saySteps(
+function reportChanges(
   sink: string,
   before: SinkHealth | undefined,
   now: SinkHealth | undefined,

@@ -44,13 +44,13 @@ export class Loops {
         return await run(this.signal);
       } catch (error) {
         if (this.signal.aborted) return;
-        this.#tell(doing, error);
+        this.#report(doing, error);
         await this.#clock.sleep(AFTER_FAULT_MS, this.signal);
       }
     }
   }
 
-  #tell(operation: string, error: unknown): void {
+  #report(operation: string, error: unknown): void {
     const { emit, logger } = this.#telemetry;
     if (error instanceof LedgerError)
       emit({ type: 'ledger-failed', operation, reason: error.message, hint: error.hint });

@@ -7,9 +7,9 @@ import { type Mirror, SinkUnavailable } from '../../sinks/sink.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 /** Rows in one transaction: small enough that reading them stops nobody for long. */
-const AT_ONCE = 1000;
+const ROWS_PER_PART = 1000;
 /** How many parts of each table a pass brings. */
-const PARTS_IN_A_PASS = 2;
+const PARTS_PER_PASS = 2;
 /** Duty cycle: after each part, the mirror sleeps this many times as long as the part took. */
 const REST = 3;
 /** How long nothing is tried after the destination did not work, in ms. */
@@ -21,8 +21,8 @@ export interface MirrorParts {
   readonly ledger: LedgerQueries & Pick<LedgerUpkeep, 'id'>;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Whether it rests between its parts, for deliveries to come first. */
-  readonly rests: boolean;
+  /** Whether the mirror sleeps between parts so that deliveries come first. */
+  readonly isBackground: boolean;
 }
 
 /**
@@ -39,7 +39,7 @@ export async function mirrorLedger(mirror: Mirror, parts: MirrorParts, signal: A
 /** Does so once. A destination that does not work is told as an event. Gives how long to wait before the next time, in ms. */
 export async function mirrorOnce(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<number> {
   try {
-    await bringAll(mirror, parts, signal);
+    await copyAll(mirror, parts, signal);
     return mirror.everyMs;
   } catch (error) {
     if (signal.aborted) return 0;
@@ -55,7 +55,7 @@ export async function mirrorOnce(mirror: Mirror, parts: MirrorParts, signal: Abo
  * and ends every pass with how sinks and sources are: whoever asks meanwhile finds leads with their deliveries, and no pipe that
  * looks dead.
  */
-export async function bringAll(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<void> {
+export async function copyAll(mirror: Mirror, parts: MirrorParts, signal: AbortSignal): Promise<void> {
   const { ledger } = parts;
   const { renamed } = await ledger.overview();
   const former = await mirror.formerNames(ledger.id, renamed, signal);
@@ -67,11 +67,11 @@ export async function bringAll(mirror: Mirror, parts: MirrorParts, signal: Abort
   }
   for (let first = true, ended = false; !ended; first = false) {
     for (const progress of round) {
-      await bringNew(mirror, progress, parts, signal);
+      await copyNew(mirror, progress, parts, signal);
       const { table, known, reached } = progress;
       // What is new has just been brought as it is.
-      if (first) await bringUnsettled(mirror, table.name, known, parts, signal);
-      else if (table.fewUnsettled) await bringUnsettled(mirror, table.name, reached, parts, signal);
+      if (first) await copyUnsettled(mirror, table.name, known, parts, signal);
+      else if (table.fewUnsettled) await copyUnsettled(mirror, table.name, reached, parts, signal);
     }
     ended = round.every((progress) => progress.ended);
     const overview = await ledger.overview();
@@ -94,7 +94,7 @@ interface Progress {
 }
 
 /** Brings the next parts of what is new in a table; while the destination writes one, the next is read. */
-async function bringNew(
+async function copyNew(
   mirror: Mirror,
   progress: Progress,
   parts: MirrorParts,
@@ -102,26 +102,26 @@ async function bringNew(
 ): Promise<void> {
   const { name } = progress.table;
   let reading = readNew(parts.ledger, name, progress.reached);
-  for (let left = PARTS_IN_A_PASS; left > 0 && !progress.ended; left -= 1)
-    await inTurn(parts, signal, async () => {
+  for (let left = PARTS_PER_PASS; left > 0 && !progress.ended; left -= 1)
+    await withDutyCycle(parts, signal, async () => {
       const rows = await reading;
       const last = rows.at(-1)?.no;
       progress.ended = last === undefined;
       if (last === undefined) return;
       if (left > 1) reading = readNew(parts.ledger, name, last);
       reading.catch(() => undefined); // whoever waits for it is told
-      if (name === 'lead_versions') await bringContents(mirror, rows, parts, signal);
+      if (name === 'lead_versions') await copyContents(mirror, rows, parts, signal);
       await write(mirror, name, rows, parts, signal);
       progress.reached = last;
     });
 }
 
 async function readNew(ledger: LedgerQueries, table: string, after: number): Promise<HistoryRow[]> {
-  return rowsOf(await ledger.historyAfter(table, after, AT_ONCE));
+  return rowsOf(await ledger.historyAfter(table, after, ROWS_PER_PART));
 }
 
 /** Brings the contents of versions that the destination does not have: most came with their leads. Before the versions, so that none is there without. */
-async function bringContents(
+async function copyContents(
   mirror: Mirror,
   versions: readonly HistoryRow[],
   parts: MirrorParts,
@@ -138,7 +138,7 @@ async function bringContents(
 }
 
 /** Brings, as they are now, the rows of a table up to that number that may have changed since they were brought. */
-async function bringUnsettled(
+async function copyUnsettled(
   mirror: Mirror,
   name: string,
   upTo: number,
@@ -147,8 +147,8 @@ async function bringUnsettled(
 ): Promise<void> {
   const { ledger } = parts;
   for (let after: number | undefined = 0; after !== undefined; )
-    await inTurn(parts, signal, async () => {
-      const part = { ledger: ledger.id, after: after ?? 0, limit: AT_ONCE };
+    await withDutyCycle(parts, signal, async () => {
+      const part = { ledger: ledger.id, after: after ?? 0, limit: ROWS_PER_PART };
       const numbers = (await mirror.unsettled(name, part, signal)).filter((no) => no <= upTo);
       const rows = rowsOf(await ledger.historyNow(name, numbers));
       await write(mirror, name, rows, parts, signal);
@@ -171,7 +171,7 @@ async function lastCommon(
     if (last === 0) return 0;
     const [row] = rowsOf(await ledger.historyNow(name, [last]));
     if (row && (await mirror.has(ledger.id, name, row, signal))) return last;
-    await mirror.markLost(ledger.id, name, AT_ONCE, signal);
+    await mirror.markLost(ledger.id, name, ROWS_PER_PART, signal);
   }
 }
 
@@ -179,15 +179,15 @@ function isSameRenamed(one: Overview['renamed'], other: Overview['renamed']): bo
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Brings a part, and rests behind it where deliveries come first. */
-async function inTurn(
-  { clock, rests }: MirrorParts,
+/** Copies one part, then sleeps in proportion if the mirror runs in the background. */
+async function withDutyCycle(
+  { clock, isBackground }: MirrorParts,
   signal: AbortSignal,
   bring: () => Promise<void>,
 ): Promise<void> {
   const startMs = clock.monotonicMs();
   await bring();
-  if (rests) await clock.sleep(REST * (clock.monotonicMs() - startMs), signal);
+  if (isBackground) await clock.sleep(REST * (clock.monotonicMs() - startMs), signal);
   signal.throwIfAborted();
 }
 

@@ -8,16 +8,16 @@ import { type PollFailure, type PollParts, poll } from './poll.ts';
 const FIRST_BACK_OFF_MS = 1_000;
 const LAST_BACK_OFF_MS = 300_000;
 /** What does not come right by asking: a wrong secret or address. A listing that answers 401 or 403 may think better of it, and is asked sooner. */
-const STUBBORN: ReadonlySet<string> = new Set(['credentials', 'login-needed', 'other-origin']);
+const CONFIGURATION_FAILURES: ReadonlySet<string> = new Set(['credentials', 'login-needed', 'other-origin']);
 /** A login may mend these. */
 const LOGIN_HELPS: ReadonlySet<string> = new Set(['credentials', 'login-needed', 'login-refused']);
 /** How long such a failure waits at least, in ms. */
-const STUBBORN_BACK_OFF_MS = 60_000;
+const CONFIGURATION_BACK_OFF_MS = 60_000;
 /** The ledger is asked before the service is, so trying again costs the service nothing: once there is room, leads come within seconds. */
 const LAST_LEDGER_BACK_OFF_MS = 10_000;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 /** How often a source that failed for its credentials looks whether somebody has logged in, in ms. */
-const LOOK_FOR_LOGIN_MS = 1_000;
+const CHECK_LOGIN_MS = 1_000;
 
 /** What a source is polled with again and again, until `retired` aborts; a new schedule needs a new loop. */
 export interface PollLoopParts extends PollParts {
@@ -65,17 +65,17 @@ async function backOff(
   signal: AbortSignal,
 ): Promise<void> {
   if (!LOGIN_HELPS.has(code)) return clock.sleep(waitMs, signal);
-  for (let leftMs = waitMs; leftMs > 0 && !signal.aborted; leftMs -= LOOK_FOR_LOGIN_MS) {
+  for (let leftMs = waitMs; leftMs > 0 && !signal.aborted; leftMs -= CHECK_LOGIN_MS) {
     const loginAt = await source.lastLoginAt();
     // Not "later": by a clock that was set since, a login may lie in the future, or another one before it.
     if (loginAt && loginAt.getTime() !== lastLoginAt?.getTime()) return;
-    await clock.sleep(Math.min(leftMs, LOOK_FOR_LOGIN_MS), signal);
+    await clock.sleep(Math.min(leftMs, CHECK_LOGIN_MS), signal);
   }
 }
 
 /** Tells of the failure and gives the wait before the next try, in ms. */
 function report(failure: PollFailure, failures: number, random: Random, emit: Emit): number {
-  const first = STUBBORN.has(failure.code) ? STUBBORN_BACK_OFF_MS : FIRST_BACK_OFF_MS;
+  const first = CONFIGURATION_FAILURES.has(failure.code) ? CONFIGURATION_BACK_OFF_MS : FIRST_BACK_OFF_MS;
   const asked = Math.min(failure.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
   const last = failure.code.startsWith('ledger-') ? LAST_LEDGER_BACK_OFF_MS : LAST_BACK_OFF_MS;
   const retryInMs = Math.max(asked, backOffMs(failures - 1, first, last, random));

@@ -5,60 +5,60 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
 
 /** What a watchdog looks at: what the ledger has waiting, and what the workers of this process begin. */
-export interface WatchedParts {
+export interface WatchParts {
   readonly ledger: Pick<LedgerDelivering, 'unbegunBatches'>;
   readonly carrier: Pick<Carrier, 'offer' | 'unready' | 'workers'>;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
-const LOOK_MS = 3_000;
+const CHECK_INTERVAL_MS = 3_000;
 /** A worker is replaced that begins nothing at so many looks in a row. Looks are counted, since a process that was frozen sleeps too. */
-const LOOKS_BEFORE_REPLACING = 4;
+const CHECKS_BEFORE_REPLACING = 4;
 /** Where a new one is as silent, it is given longer each time, up to ten minutes. */
-const MOST_LOOKS = 200;
+const MAX_CHECKS_BEFORE_REPLACING = 200;
 
 /**
  * The watchdog, for one sink: a worker that could begin an attempt and begins none, while the carrier is ready and a batch
  * waits for it, has fallen silent and is replaced. Watches until the signal aborts.
  */
-export async function watchWorkers(sink: string, parts: WatchedParts, signal: AbortSignal): Promise<void> {
+export async function watchWorkers(sink: string, parts: WatchParts, signal: AbortSignal): Promise<void> {
   const { carrier, clock, emit } = parts;
   const { workers } = carrier;
   if (!workers) return;
-  const look = lookFor(sink, workers, parts);
-  let patience = LOOKS_BEFORE_REPLACING;
+  const check = silenceCheck(sink, workers, parts);
+  let patience = CHECKS_BEFORE_REPLACING;
   for (let silent = 0; !signal.aborted; ) {
-    await clock.sleep(LOOK_MS, signal);
-    const { progress, left } = await look();
-    if (progress) patience = LOOKS_BEFORE_REPLACING;
-    silent = left.length > 0 ? silent + 1 : 0;
+    await clock.sleep(CHECK_INTERVAL_MS, signal);
+    const { progress, stuck } = await check();
+    if (progress) patience = CHECKS_BEFORE_REPLACING;
+    silent = stuck.length > 0 ? silent + 1 : 0;
     if (silent < patience || signal.aborted) continue;
     workers.replace(sink);
-    emit({ type: 'carrier-replaced', sink, waiting: left.length, silentMs: silent * LOOK_MS });
+    emit({ type: 'carrier-replaced', sink, waiting: stuck.length, silentMs: silent * CHECK_INTERVAL_MS });
     silent = 0;
-    patience = Math.min(patience * 2, MOST_LOOKS);
+    patience = Math.min(patience * 2, MAX_CHECKS_BEFORE_REPLACING);
   }
 }
 
-/** Compares with the look before: whether anything began, and which batches were left although there is room for them. */
-function lookFor(sink: string, workers: Workers, { ledger, carrier }: WatchedParts) {
+/** Compares with the look before: whether anything began, and which batches were stuck although there is room for them. */
+function silenceCheck(sink: string, workers: Workers, { ledger, carrier }: WatchParts) {
   let { begun } = workers.pulse(sink);
   let waited = new Set<string>();
-  return async (): Promise<{ progress: boolean; left: readonly BatchRef[] }> => {
+  return async (): Promise<{ progress: boolean; stuck: readonly BatchRef[] }> => {
     const pulse = workers.pulse(sink);
     const progress = pulse.begun !== begun;
     begun = pulse.begun;
     const waiting = await ledger.unbegunBatches(sink);
-    const left = waiting.filter((ref) => waited.has(nameOf(ref)));
-    waited = new Set(waiting.map(nameOf));
-    if (progress || !pulse.room || left.length === 0) return { progress, left: [] };
-    return { progress, left: (await lies(left, carrier)) ? left : [] };
+    const stuck = waiting.filter((ref) => waited.has(keyOf(ref)));
+    waited = new Set(waiting.map(keyOf));
+    if (progress || !pulse.room || stuck.length === 0) return { progress, stuck: [] };
+    return { progress, stuck: (await carrierHas(stuck, carrier)) ? stuck : [] };
   };
 }
 
 /** Whether the carrier has these batches. What it may have lost is not the workers' fault, so it is offered once more. */
-async function lies(refs: readonly BatchRef[], carrier: WatchedParts['carrier']): Promise<boolean> {
+async function carrierHas(refs: readonly BatchRef[], carrier: WatchParts['carrier']): Promise<boolean> {
   if (carrier.unready() !== undefined) return false;
   try {
     await carrier.offer(refs);
@@ -69,6 +69,6 @@ async function lies(refs: readonly BatchRef[], carrier: WatchedParts['carrier'])
   }
 }
 
-function nameOf({ batch, lease }: BatchRef): string {
+function keyOf({ batch, lease }: BatchRef): string {
   return `${batch}-${lease}`;
 }

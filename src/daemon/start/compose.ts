@@ -5,10 +5,10 @@ import type { ConfigValue } from '../../config/effective-values.ts';
 import type { Carrier } from '../../delivery/carrier.ts';
 import { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { removeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { holdDataDir, openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { OpenSinks } from '../../operations/opening/open-sinks.ts';
 import { holdOwnProcessLock } from '../../operations/opening/reclaim-leases.ts';
-import { removeWhereabouts } from '../../operations/opening/whereabouts.ts';
 import { disk } from '../../platform/files/files.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import { asTyped } from '../../platform/process/typed-command.ts';
@@ -19,11 +19,10 @@ import type { LogStream } from '../../telemetry/logger.ts';
 import { openTracing } from '../../telemetry/open-tracing.ts';
 import { createTelemetry, type Telemetry, type TelemetryOptions } from '../../telemetry/telemetry.ts';
 import type { TracingParts } from '../../telemetry/tracing.ts';
-import { openCarrier } from '../joints/carrier-choice.ts';
 import { deliverBatch } from '../joints/deliver.ts';
+import { openCarrier } from '../joints/open-carrier.ts';
 import { PollFailures } from '../joints/poll-failures.ts';
 import { Wakes } from '../joints/wake.ts';
-import { tellOpening } from './tell-opening.ts';
 import { openThreadedLedger } from './threaded-ledger.ts';
 import { waitToStart } from './wait-to-start.ts';
 
@@ -106,7 +105,7 @@ export async function compose(
   if (polls) {
     const lock = holdDataDir(config.dataDir);
     closers.push(() => lock.release());
-    removeWhereabouts(config.dataDir); // of one that was killed
+    removeAdminEndpoint(config.dataDir); // of one that was killed
     await waitToStart(options, clock);
   }
   const ledger = await openLedger(current, { ...options, create: polls }, closers);
@@ -125,7 +124,7 @@ export async function compose(
   };
   const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, tokenExpiresAt, exportRuns });
   const { emit } = telemetry;
-  tellOpening(ledger, config.dataDir, emit);
+  reportOpening(ledger, config.dataDir, emit);
   for (const warning of configWarnings(config)) emit({ type: 'config-warning', warning });
   const openSinks = new OpenSinks(clock);
   closers.push(() => openSinks.close());
@@ -173,6 +172,16 @@ async function openLedger(
   const life = holdOwnProcessLock(config.dataDir, holder);
   closers.push(() => life.release());
   return ledger;
+}
+
+/** Reports an upgrade of the ledger, or that the ledger was restored from a backup. */
+function reportOpening({ opening }: Pick<Ledger, 'opening'>, dataDir: string, emit: Emit): void {
+  const { upgraded, isCopy } = opening;
+  if (upgraded) {
+    const { path: copy, skipped: reason } = { path: undefined, skipped: undefined, ...upgraded.copy };
+    emit({ type: 'ledger-upgraded', fromSchema: upgraded.from, toSchema: upgraded.to, copy, reason });
+  }
+  if (isCopy) emit({ type: 'ledger-restored', dataDir });
 }
 
 function openTelemetry(

@@ -9,23 +9,23 @@ import { systemClock } from '../../platform/time/clock.ts';
 /** The thread of a daemon's ledger (threaded-ledger.ts). */
 
 /** What it begins with; it is told the retry policies again when they have changed. */
-export interface ThreadBegin {
+export interface ThreadStart {
   readonly file: string;
   readonly create: boolean;
   readonly holder: string;
   readonly policies: RetryPolicies;
   /** The policy of a sink that has none of its own. Handed over, so that the thread need not load the schemas of the configuration. */
-  readonly otherwise: RetryPolicy;
+  readonly defaultPolicy: RetryPolicy;
   readonly failpoints: string | undefined;
   /** Where it is asked to park before the process freezes; only with failpoints. */
   readonly parking: Int32Array | undefined;
 }
 
-serveThread<ThreadBegin, RetryPolicies>(
-  ({ policies, otherwise, failpoints, parking, ...options }, latest) => {
+serveThread<ThreadStart, RetryPolicies>(
+  ({ policies, defaultPolicy, failpoints, parking, ...options }, latest) => {
     armFailpoints(failpoints);
     if (parking) void parkWhenAsked(parking);
-    const policyOf = (sink: string) => (latest() ?? policies).get(sink) ?? otherwise;
+    const policyOf = (sink: string) => (latest() ?? policies).get(sink) ?? defaultPolicy;
     const judge = judgeBy(policyOf, Math.random);
     return openEngine({ ...options, clock: systemClock, random: Math.random, judge });
   },

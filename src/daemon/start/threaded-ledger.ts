@@ -10,10 +10,10 @@ import {
 } from '../../operations/opening/open-ledger.ts';
 import { failpointsAskedFor, threadToPark } from '../../platform/process/failpoint.ts';
 import { systemClock } from '../../platform/time/clock.ts';
-import type { ThreadBegin } from './ledger-thread.ts';
+import type { ThreadStart } from './ledger-thread.ts';
 
 /** What a daemon opens its ledger with, beside where it is. */
-export interface ThreadedParts {
+export interface ThreadedLedgerParts {
   /** Whether a missing ledger is made, or an error. */
   readonly create: boolean;
   /** Names this process among those that attempt. */
@@ -28,25 +28,25 @@ export interface ThreadedParts {
  */
 export async function openThreadedLedger(
   dataDir: string,
-  { create, holder, sinks }: ThreadedParts,
+  { create, holder, sinks }: ThreadedLedgerParts,
 ): Promise<Ledger> {
   const file = ledgerFile(dataDir);
   let policiesOf = sinks();
   const failpoints = failpointsAskedFor();
-  const begin: ThreadBegin = {
+  const begin: ThreadStart = {
     file,
     create,
     holder,
     policies: retryPolicies(policiesOf),
-    otherwise: DEFAULT_RETRY,
+    defaultPolicy: DEFAULT_RETRY,
     failpoints,
     parking: failpoints ? threadToPark() : undefined,
   };
   const program = new URL(`./ledger-thread${extname(import.meta.filename)}`, import.meta.url);
   const about = { file, clock: systemClock };
-  const { ledger, updateSettings } = await openInThread<ThreadBegin, RetryPolicies>(program, begin, about);
+  const { ledger, updateSettings } = await openInThread<ThreadStart, RetryPolicies>(program, begin, about);
 
-  const updatePolicies = () => {
+  const sendPolicies = () => {
     if (sinks() === policiesOf) return;
     policiesOf = sinks();
     updateSettings(retryPolicies(policiesOf));
@@ -54,7 +54,7 @@ export async function openThreadedLedger(
   return {
     ...ledger,
     settle: (ref, attempt) => {
-      updatePolicies();
+      sendPolicies();
       return ledger.settle(ref, attempt);
     },
   };

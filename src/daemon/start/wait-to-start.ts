@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config/contract/config.ts';
+import { removeAdminEndpoint, writeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { requireNewInstallation } from '../../operations/opening/new-ledger.ts';
-import { noteWhereabouts, removeWhereabouts } from '../../operations/opening/whereabouts.ts';
 import { isLoopback } from '../../platform/http/loopback.ts';
 import { version } from '../../platform/process/version.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -16,7 +16,7 @@ const NOT_STARTED =
   'leadsync waits to start, and takes no changed configuration over before it has. Restart it to use the changed one.';
 
 /** A leadsync that is about to start. */
-export interface Starting {
+export interface StartOptions {
   readonly config: Config;
   readonly role: { readonly kind: 'run' | 'worker' | 'sync' };
   /** Where the admin server is going to listen; undefined: nowhere. */
@@ -35,7 +35,7 @@ interface Address {
  * Holds the start until a missing ledger may be made. Meanwhile the log names who is waited for, `/livez` answers, also to
  * `leadsync healthcheck`, and `/readyz` gives the reason. @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart, AdminAddressError
  */
-export async function waitToStart(options: Starting, clock: Clock): Promise<void> {
+export async function waitToStart(options: StartOptions, clock: Clock): Promise<void> {
   const { config, role, admin, stop = new AbortController().signal } = options;
   const patienceMs = role.kind === 'sync' ? SYNC_PATIENCE_MS : RUN_PATIENCE_MS;
   const logger = createLogger({ ...config.log, stream: options.log });
@@ -83,10 +83,10 @@ async function serveProbes(
     audit: async () => undefined,
     onFault: (error) => logger.fault('answering a request', error),
   });
-  noteWhereabouts(dataDir, { host, port: Number(new URL(admin.url).port), instance });
+  writeAdminEndpoint(dataDir, { host, port: Number(new URL(admin.url).port), instance });
   return {
     close: async () => {
-      removeWhereabouts(dataDir);
+      removeAdminEndpoint(dataDir);
       await admin.close();
     },
   };

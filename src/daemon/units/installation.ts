@@ -8,8 +8,8 @@ import {
 } from '../../config/changes/compare-configs.ts';
 import { describeChanges } from '../../config/changes/describe-changes.ts';
 import type { Config } from '../../config/contract/config.ts';
-import { lastExports } from '../../operations/exporting.ts';
 import { describePlan, planOf } from '../../operations/plan.ts';
+import { lastExports } from '../../operations/scheduled-exports.ts';
 import type { PollFailure } from '../joints/poll.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
 import { SinkUnit } from './sink-unit.ts';
@@ -21,8 +21,8 @@ export class Installation {
   readonly #sinks = new Map<string, SinkUnit>();
   readonly #sources: Map<string, SourceUnit>;
   /** What ends under a configuration that is in force no longer. */
-  readonly #leaving = new Set<Promise<void>>();
-  readonly #leavingSources = new Set<SourceUnit>();
+  readonly #retiring = new Set<Promise<void>>();
+  readonly #retiringSources = new Set<SourceUnit>();
   /** By name of a source: when what polled it under earlier configurations has ended. */
   readonly #ended = new Map<string, Promise<void>>();
   #stopped = false;
@@ -89,7 +89,7 @@ export class Installation {
     await this.#endSinks([...changes.sinks.removed, ...altered]);
     await carrier.serve(enabledSinks(config), altered);
     this.#startSinks();
-    if (this.#parts.role.kind === 'run' && !this.#stopped) this.#exchangeSources(changes);
+    if (this.#parts.role.kind === 'run' && !this.#stopped) this.#replaceSources(changes);
     return { changes: [...plan, ...changes.live], restart: changes.restart };
   }
 
@@ -112,14 +112,14 @@ export class Installation {
   /** Cuts polls off, but for tokens that are being renewed, and claims no more. Resolves when nothing is at work but attempts. */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
-    const sources = [...this.#sources.values(), ...this.#leavingSources];
+    const sources = [...this.#sources.values(), ...this.#retiringSources];
     const ending = sources.map((unit) => unit.stop(graceMs));
     await Promise.all([...ending, ...[...this.#sinks.values()].map((unit) => unit.stop())]);
   }
 
   /** Resolves when what was to end under earlier configurations has ended; attempts among it may take as long as they may. */
-  async left(): Promise<void> {
-    await Promise.allSettled(this.#leaving);
+  async retired(): Promise<void> {
+    await Promise.allSettled(this.#retiring);
   }
 
   #startSinks(): void {
@@ -134,19 +134,19 @@ export class Installation {
     await Promise.all(units.map((unit) => unit.stop()));
     for (const name of names) {
       this.#sinks.delete(name);
-      this.#leave(this.#parts.openSinks.retire(name));
+      this.#trackRetirement(this.#parts.openSinks.retire(name));
     }
   }
 
-  #exchangeSources({ sources: { added, removed, altered } }: ConfigChanges): void {
+  #replaceSources({ sources: { added, removed, altered } }: ConfigChanges): void {
     for (const name of [...removed, ...altered.map((one) => one.name)]) {
       const unit = this.#sources.get(name);
       if (!unit) continue;
       this.#sources.delete(name);
-      this.#leavingSources.add(unit);
-      const retired = unit.retire().finally(() => this.#leavingSources.delete(unit));
+      this.#retiringSources.add(unit);
+      const retired = unit.retire().finally(() => this.#retiringSources.delete(unit));
       this.#ended.set(name, retired);
-      this.#leave(retired);
+      this.#trackRetirement(retired);
     }
     const begin = new Set([...added, ...altered.map((one) => one.name)]);
     for (const source of this.#parts.current.config.sources) {
@@ -157,12 +157,12 @@ export class Installation {
     }
   }
 
-  #leave(ending: Promise<void>): void {
-    this.#leaving.add(ending);
+  #trackRetirement(ending: Promise<void>): void {
+    this.#retiring.add(ending);
     void ending
       .catch((error: unknown) =>
         this.#parts.telemetry.logger.fault('closing what a reload has replaced', error),
       )
-      .then(() => this.#leaving.delete(ending));
+      .then(() => this.#retiring.delete(ending));
   }
 }

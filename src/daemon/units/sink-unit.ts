@@ -2,11 +2,11 @@ import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import type { Mirror } from '../../sinks/sink.ts';
 import { backfill } from '../joints/backfill.ts';
-import { pace } from '../joints/carrier-choice.ts';
 import { attemptLeaseMs } from '../joints/deliver.ts';
 import { dispatch } from '../joints/dispatch.ts';
 import { Loops } from '../joints/loops.ts';
 import { mirrorLedger, mirrorOnce } from '../joints/mirror-ledger.ts';
+import { claimLimits } from '../joints/open-carrier.ts';
 import { watchWorkers } from '../joints/watch-workers.ts';
 import type { Parts } from '../start/compose.ts';
 
@@ -50,9 +50,9 @@ export class SinkUnit {
     const { role, wakes, openSinks } = this.#parts;
     const parts = { ...this.#jointParts(), wake: wakes.open(name) };
     const waitMs = role.kind === 'sync' ? 0 : batch.waitMs;
-    const request = { max: batch.max, waitMs, ...pace(config, { concurrency }, attemptLeaseMs(open)) };
+    const request = { max: batch.max, waitMs, ...claimLimits(config, { concurrency }, attemptLeaseMs(open)) };
     // What hangs at the former destination takes no place from the present one.
-    const requestNow = () => ({ ...request, window: request.window + openSinks.leaving(name) });
+    const requestNow = () => ({ ...request, window: request.window + openSinks.retiring(name) });
     this.#loops.start(`dispatching to ${name}`, (signal) => dispatch(name, requestNow, parts, signal));
     return this.#loops.start(`backfilling ${name}`, (signal) => backfill(name, parts, signal));
   }
@@ -65,7 +65,7 @@ export class SinkUnit {
   #mirrorParts() {
     const { ledger, clock, telemetry, role } = this.#parts;
     // A sync has delivered what there was when it comes to this.
-    return { sink: this.#name, ledger, clock, emit: telemetry.emit, rests: role.kind !== 'sync' };
+    return { sink: this.#name, ledger, clock, emit: telemetry.emit, isBackground: role.kind !== 'sync' };
   }
 
   #startMirror(): void {

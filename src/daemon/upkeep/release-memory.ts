@@ -3,11 +3,11 @@ import type { Memory } from '../../platform/process/memory.ts';
 import { nextBeat } from '../../platform/time/beat.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 
-const LOOK_MS = 10_000;
+const CHECK_INTERVAL_MS = 10_000;
 /** A process that has worked for less than this part of the time between two looks is idle. */
 const IDLE_LOAD = 0.05;
 /** Worth giving back: so much more is held than after the last time, in bytes. */
-const WORTH_BYTES = 48 * 1024 * 1024;
+const MIN_GROWTH_BYTES = 48 * 1024 * 1024;
 /** After one time the next comes so much later at the earliest, in ms: what every poll of a long listing takes and frees stays with the process. */
 const REST_MS = 600_000;
 
@@ -25,9 +25,9 @@ export async function releaseMemory(
   let restsUntilMs = 0;
   memory.load();
   while (!signal.aborted) {
-    await nextBeat(clock, LOOK_MS, signal);
+    await nextBeat(clock, CHECK_INTERVAL_MS, signal);
     const isIdle = memory.load() < IDLE_LOAD;
-    const isWorth = memory.residentBytes() - heldBytes >= WORTH_BYTES;
+    const isWorth = memory.residentBytes() - heldBytes >= MIN_GROWTH_BYTES;
     if (signal.aborted || !isIdle || !isWorth || clock.monotonicMs() < restsUntilMs) continue;
     await memory.collect();
     await ledger.releaseMemory();

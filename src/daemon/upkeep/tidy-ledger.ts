@@ -4,7 +4,7 @@ import type { Emit } from '../../telemetry/events.ts';
 
 const EVERY_MS = 30_000;
 /** From here on somebody's open query is worth a word. */
-const MUCH_BYTES = 256 * 1024 * 1024;
+const REPORTED_BYTES = 256 * 1024 * 1024;
 
 /** How long leadsync looks for damage, in ms; a ledger that takes longer is left to `leadsync check`. */
 const INSPECTING_MS = 10 * 60_000;
@@ -28,12 +28,12 @@ export async function tidyLedger(
     await clock.sleep(EVERY_MS, signal);
     if (signal.aborted) return;
     const { pinnedBytes } = await ledger.checkpointLog();
-    if (pinnedBytes > MUCH_BYTES) emit({ type: 'ledger-held-up', bytes: pinnedBytes });
+    if (pinnedBytes > REPORTED_BYTES) emit({ type: 'ledger-held-up', bytes: pinnedBytes });
   }
 }
 
 /** Notes again and again how far the ledger has come, so that an older copy of it is noticed after a kill as well. */
-export async function noteProgress(ledger: LedgerUpkeep, clock: Clock, signal: AbortSignal): Promise<void> {
+export async function recordProgress(ledger: LedgerUpkeep, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(EVERY_MS, signal);
     if (!signal.aborted) await ledger.recordProgress();

@@ -9,11 +9,11 @@ import { nextBeat } from '../../platform/time/beat.ts';
 import { evaluateConditions } from '../../status/alert-conditions.ts';
 import type { Observation, ObservedExport, ObservedSink, ObservedSource } from '../../status/observation.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
-import type { Reloading } from '../units/reloading.ts';
+import type { Reloader } from '../units/reloader.ts';
 import { Overdue } from './overdue.ts';
 
 /** How often it is looked whether something is wrong, in ms. */
-const LOOK_MS = 15_000;
+const CHECK_INTERVAL_MS = 15_000;
 /** What leads took to arrive is judged by those that were new so lately, in ms. */
 const RECENT_MS = 30 * 60_000;
 /** As far back as a source's history is learnt from, in ms. */
@@ -30,22 +30,22 @@ interface History {
 /** The joint between ledger and alerts: looks how things are, and lets the alerts tell whoever is to be told, until the signal aborts. */
 export async function watchAlerts(
   parts: Parts,
-  reloading: Pick<Reloading, 'state'>,
+  reloader: Pick<Reloader, 'state'>,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, current, telemetry, role, asTyped } = parts;
   const file = join(current.config.dataDir, 'alerts.json');
   const alerts = await Alerts.open({ clock, files: disk, file, emit: telemetry.emit, asTyped });
-  const look = new Look(parts);
+  const observer = new Observer(parts);
   try {
     while (!signal.aborted) {
       const { config } = current;
       if (Object.keys(config.alerts.to).length > 0) {
-        const observed = await look.now(reloading.state.stale, signal);
+        const observed = await observer.observe(reloader.state.stale, signal);
         const judged = evaluateConditions(observed, namesOf(config, role), config.alerts.when);
         await alerts.take(judged, observed.at, config.alerts);
       }
-      await nextBeat(clock, LOOK_MS, signal);
+      await nextBeat(clock, CHECK_INTERVAL_MS, signal);
     }
   } finally {
     await alerts.stop();
@@ -53,7 +53,7 @@ export async function watchAlerts(
 }
 
 /** Looks how things are. */
-class Look {
+class Observer {
   readonly #parts: Parts;
   readonly #startedAt: Date;
   readonly #overdue = new Overdue();
@@ -64,7 +64,7 @@ class Look {
     this.#startedAt = parts.clock.now();
   }
 
-  async now(stale: Observation['stale'], signal: AbortSignal): Promise<Observation> {
+  async observe(stale: Observation['stale'], signal: AbortSignal): Promise<Observation> {
     const { ledger, carrier, clock, current } = this.#parts;
     const at = clock.now();
     const shared = { at, stale, carrier: carrier.unready(), exports: this.#exports() };

@@ -6,7 +6,7 @@ import type { Emit } from '../../telemetry/events.ts';
 
 /** Less than this is a clock being kept in time, in ms. */
 const STEP_MS = 2_000;
-const LOOK_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 /** The longest pause after a failure that trying again at once would only repeat, in ms. */
 const LONGEST_PAUSE_MS = 3_600_000;
 
@@ -22,19 +22,23 @@ export async function watchClock(
 ): Promise<void> {
   const clockAt = (await ledger.clockAt()).getTime();
   let ahead = Math.max(clockAt, clock.now().getTime()) - clock.monotonicMs();
-  let pauseMs = LOOK_MS;
+  let pauseMs = CHECK_INTERVAL_MS;
   while (!signal.aborted) {
     const aheadNow = clock.now().getTime() - clock.monotonicMs();
-    const failure = await pullBack(ahead - aheadNow, ledger, emit);
+    const failure = await reportSetBack(ahead - aheadNow, ledger, emit);
     // What the ledger could not be told is told with a later look; it must not be forgotten.
     if (!failure) ahead = aheadNow;
-    pauseMs = !failure || failure.isTransient ? LOOK_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    pauseMs = !failure || failure.isTransient ? CHECK_INTERVAL_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     await nextBeat(clock, pauseMs, signal);
   }
 }
 
 /** Gives why the ledger does not know it yet; undefined when it does, or when there is nothing to tell. */
-async function pullBack(byMs: number, ledger: LedgerControl, emit: Emit): Promise<LedgerError | undefined> {
+async function reportSetBack(
+  byMs: number,
+  ledger: LedgerControl,
+  emit: Emit,
+): Promise<LedgerError | undefined> {
   if (byMs < STEP_MS) return undefined;
   try {
     const moved = await ledger.clockWentBack(byMs);

@@ -1,26 +1,26 @@
 import { statSync } from 'node:fs';
 import { nextBeat } from '../../platform/time/beat.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { ConfigFiles } from '../units/reloading.ts';
+import type { ConfigFiles } from '../units/reloader.ts';
 
-const LOOK_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 
 /**
- * Calls `onChange` when the files are others than were read last (`readAs`, by whomever) and have kept still since the look before,
+ * Calls `onChange` when the files are others than were read last (`loadedStamp`, by whomever) and have kept still since the look before,
  * until the signal aborts. Looks instead of listening: links that are swapped, files that are mounted and network folders tell nobody.
  */
 export async function watchConfig(
   stamp: () => string,
-  readAs: () => string,
+  loadedStamp: () => string,
   onChange: () => Promise<unknown>,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
   let last = stamp();
   while (!signal.aborted) {
-    await nextBeat(clock, LOOK_MS, signal);
+    await nextBeat(clock, CHECK_INTERVAL_MS, signal);
     const now = stamp();
-    if (now !== readAs() && now === last && !signal.aborted) await onChange();
+    if (now !== loadedStamp() && now === last && !signal.aborted) await onChange();
     last = now;
   }
 }

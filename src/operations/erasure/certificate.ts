@@ -1,7 +1,7 @@
 import type { ErasureCounts, LeadKey } from '../../leads/person.ts';
 
 /** What became of a person at one place. */
-export interface Reached {
+export interface PlaceReport {
   /** `ledger`, or the sink's name. */
   readonly place: string;
   readonly type: string;
@@ -21,5 +21,5 @@ export interface Certificate {
   /** Elements of listings that were set aside. */
   readonly rejected: number;
   readonly erased: Omit<ErasureCounts, 'underWay'>;
-  readonly places: readonly Reached[];
+  readonly places: readonly PlaceReport[];
 }

@@ -17,24 +17,24 @@ import { type Sink, SinkUnavailable } from '../../sinks/sink.ts';
 import { isDataDirInUse } from '../opening/open-ledger.ts';
 import { openSink } from '../opening/open-sinks.ts';
 import { reclaimLeases } from '../opening/reclaim-leases.ts';
-import type { Certificate, Reached } from './certificate.ts';
-import { lookIntoExports } from './erase-exports.ts';
+import type { Certificate, PlaceReport } from './certificate.ts';
 import { recordErasures } from './erasure-journal.ts';
 import {
   destinationReport,
   folderReport,
   formerDestinationsReport,
   removedSinksReport,
-  sinksToldOfErasures,
+  sinksWithErasedEvents,
 } from './erasure-report.ts';
+import { searchExports } from './search-exports.ts';
 
 /** How long is waited for attempts that are under way, and for readers of the ledger, in ms. */
 const PATIENCE_MS = 60_000;
 /** How long is waited for a leadsync that is running to tell sinks that can only be told, in ms. */
-const TELL_MS = 5_000;
-const LOOK_AGAIN_MS = 200;
+const NOTIFY_MS = 5_000;
+const RETRY_MS = 200;
 /** Nobody keeps an address or a number for it. */
-const ASK_AGAIN =
+const REPEAT_HINT =
   'Then erase by the address or number once more: leads of which the ledger has no content are found there alone.';
 
 const NOBODY: Person = { leads: [], rejected: [] };
@@ -49,7 +49,7 @@ export interface EraseParts {
 }
 
 /** Whom an erasure takes, and the names of the sinks that could not be asked whom of the person they hold. */
-export interface Sought extends Person {
+export interface PersonToErase extends Person {
   readonly unasked: readonly string[];
 }
 
@@ -62,12 +62,12 @@ export async function personToErase(
   subject: Subject | undefined,
   source: string | undefined,
   parts: EraseParts,
-): Promise<Sought> {
+): Promise<PersonToErase> {
   const { ledger } = parts;
   const found = subject ? await ledger.findPerson(subject, source) : NOBODY;
   const { held, unasked } =
     subject && subject.kind !== 'lead'
-      ? await heldOf(sinks, subject, parts)
+      ? await askSinks(sinks, subject, parts)
       : { held: [NOBODY], unasked: [] };
   const left = await ledger.unfinishedErasures();
   const isMeant = (one: LeadKey | RejectedKey) => source === undefined || one.source === source;
@@ -83,7 +83,7 @@ export async function personToErase(
   return { leads: [...named.values()], rejected: [...rejected.values()], unasked };
 }
 
-async function heldOf(
+async function askSinks(
   sinks: readonly SinkConfig[],
   subject: Subject,
   { clock, signal }: EraseParts,
@@ -115,25 +115,25 @@ export async function erase(
   const { ledger, clock } = parts;
   await reclaimLeases(ledger, dataDir); // nobody waits for the end of an attempt whose process was killed
   await recordErasures(dataDir, person.leads);
-  const { underWay, ...erased } = await eraseFromLedger(person, sinksToldOfErasures(sinks), parts);
+  const { underWay, ...erased } = await eraseFromLedger(person, sinksWithErasedEvents(sinks), parts);
   reach('erased');
-  const reached: (Reached | undefined)[] = [];
+  const reached: (PlaceReport | undefined)[] = [];
   for (const sink of sinks) reached.push(await eraseFromSink(sink, person, parts));
-  const exported = await lookIntoExports({ exports, dataDir }, person, parts);
-  const scrubbed = await untilTrue(() => ledger.scrub(), parts);
+  const exported = await searchExports({ exports, dataDir }, person, parts);
+  const scrubbed = await waitUntil(() => ledger.scrub(), parts);
   reach('scrubbed');
-  const told = await untilTold(person, isDataDirInUse(dataDir) ? TELL_MS : 0, parts);
+  const told = await waitForNotices(person, isDataDirInUse(dataDir) ? NOTIFY_MS : 0, parts);
   const places = sinks.map(
     (sink, at) => reached[at] ?? { ...placeOf(sink), ...destinationReport(sink, told) },
   );
-  const ledgerPlace = { place: 'ledger', type: 'ledger', ...ledgerSays(underWay, scrubbed) };
+  const ledgerPlace = { place: 'ledger', type: 'ledger', ...ledgerReport(underWay, scrubbed) };
   const left = formerDestinationsReport(await ledger.formerDestinations(person.leads));
   const all = [ledgerPlace, ...places, ...left, ...removedSinksReport(sinks, told), ...exported];
   if (!all.some(({ again }) => again)) await ledger.finishErasing(person.leads);
   return { at: clock.now(), leads: person.leads, rejected: person.rejected.length, erased, places: all };
 }
 
-function ledgerSays(underWay: number, scrubbed: boolean): Pick<Reached, 'reached' | 'again' | 'what'> {
+function ledgerReport(underWay: number, scrubbed: boolean): Pick<PlaceReport, 'reached' | 'again' | 'what'> {
   if (underWay > 0)
     return {
       reached: false,
@@ -160,7 +160,7 @@ async function eraseFromLedger(
   parts: EraseParts,
 ): Promise<ErasureCounts> {
   let sum: ErasureCounts = { versions: 0, rejected: 0, attempts: 0, skipped: 0, underWay: 0 };
-  await untilTrue(async () => {
+  await waitUntil(async () => {
     const part = await parts.ledger.erase(person, tell);
     sum = {
       versions: sum.versions + part.versions,
@@ -175,7 +175,7 @@ async function eraseFromLedger(
 }
 
 /** How far sinks have been told, once nothing of that is owed any more or the time is over. */
-async function untilTold(
+async function waitForNotices(
   { leads }: Person,
   withinMs: number,
   parts: EraseParts,
@@ -185,11 +185,11 @@ async function untilTold(
     told = await parts.ledger.sinkErasures(leads);
     return told.every(({ owed }) => owed === 0);
   };
-  await untilTrue(isTold, parts, withinMs);
+  await waitUntil(isTold, parts, withinMs);
   return told;
 }
 
-async function untilTrue(
+async function waitUntil(
   done: () => Promise<boolean>,
   { clock, signal }: EraseParts,
   withinMs = PATIENCE_MS,
@@ -197,7 +197,7 @@ async function untilTrue(
   const startMs = clock.monotonicMs();
   while (!(await done())) {
     if (signal.aborted || clock.monotonicMs() - startMs >= withinMs) return false;
-    await clock.sleep(LOOK_AGAIN_MS, signal);
+    await clock.sleep(RETRY_MS, signal);
   }
   return true;
 }
@@ -207,7 +207,7 @@ async function eraseFromSink(
   config: SinkConfig,
   person: Person,
   parts: EraseParts,
-): Promise<Reached | undefined> {
+): Promise<PlaceReport | undefined> {
   const sink = openSink(config, parts.clock);
   try {
     const reached = await eraseAt(sink, config, person, parts);
@@ -218,14 +218,14 @@ async function eraseFromSink(
       ...placeOf(config),
       reached: false,
       again: true,
-      what: [error.message, error.hint, sink.findPerson && ASK_AGAIN].filter(Boolean).join(' '),
+      what: [error.message, error.hint, sink.findPerson && REPEAT_HINT].filter(Boolean).join(' '),
     };
   } finally {
     await sink.close();
   }
 }
 
-function placeOf({ name, type }: SinkConfig): Pick<Reached, 'place' | 'type'> {
+function placeOf({ name, type }: SinkConfig): Pick<PlaceReport, 'place' | 'type'> {
   return { place: name, type: type.type };
 }
 
@@ -234,7 +234,7 @@ async function eraseAt(
   config: SinkConfig,
   person: Person,
   { ledger, signal }: EraseParts,
-): Promise<Pick<Reached, 'reached' | 'again' | 'what' | 'files'> | undefined> {
+): Promise<Pick<PlaceReport, 'reached' | 'again' | 'what' | 'files'> | undefined> {
   if (sink.erase) {
     const rows = await sink.erase(person, signal);
     return { reached: true, again: false, what: erasedRows(rows) };

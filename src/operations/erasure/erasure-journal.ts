@@ -6,7 +6,7 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { disk } from '../../platform/files/files.ts';
 import { giveToFolderOwner } from '../../platform/files/folder-owner.ts';
 import { DataDirUnusable } from '../opening/open-ledger.ts';
-import { sinksToldOfErasures } from './erasure-report.ts';
+import { sinksWithErasedEvents } from './erasure-report.ts';
 
 /** How many leads are looked up at a time. */
 const CHUNK = 500;
@@ -45,7 +45,7 @@ export async function reapplyErasures(ledger: Ledger, { dataDir, sinks }: Config
     const states = await ledger.leadsAtSink('', part);
     leads.push(...part.filter((_, index) => !states[index]?.erased));
   }
-  if (leads.length > 0) await ledger.erase({ leads, rejected: [] }, sinksToldOfErasures(sinks));
+  if (leads.length > 0) await ledger.erase({ leads, rejected: [] }, sinksWithErasedEvents(sinks));
   return leads.length;
 }
 

@@ -1,10 +1,10 @@
 import type { SinkConfig } from '../../config/contract/config.ts';
 import type { FormerDestination, SinkErasure } from '../../leads/person.ts';
 import { countOf } from '../../platform/text/format.ts';
-import type { Reached } from './certificate.ts';
+import type { PlaceReport } from './certificate.ts';
 
 /** Returns the sinks that take `erased` events, by every name under which the ledger may know them. */
-export function sinksToldOfErasures(sinks: readonly SinkConfig[]): string[] {
+export function sinksWithErasedEvents(sinks: readonly SinkConfig[]): string[] {
   return sinks.filter(({ events }) => events.includes('erased')).flatMap(namesOf);
 }
 
@@ -12,7 +12,7 @@ export function sinksToldOfErasures(sinks: readonly SinkConfig[]): string[] {
 export function destinationReport(
   sink: SinkConfig,
   all: readonly SinkErasure[],
-): Pick<Reached, 'reached' | 'again' | 'what'> {
+): Pick<PlaceReport, 'reached' | 'again' | 'what'> {
   const told = all.find((one) => namesOf(sink).includes(one.sink));
   if (!told) return { reached: true, again: false, what: 'None of these leads was sent there.' };
   const { had, owed, refused, paused } = told;
@@ -50,7 +50,7 @@ export function folderReport(sink: SinkConfig, all: readonly SinkErasure[]): str
 }
 
 /** What a certificate says of sinks that are no longer configured, and got the leads or may have. */
-export function removedSinksReport(sinks: readonly SinkConfig[], all: readonly SinkErasure[]): Reached[] {
+export function removedSinksReport(sinks: readonly SinkConfig[], all: readonly SinkErasure[]): PlaceReport[] {
   const configured = new Set(sinks.flatMap(namesOf));
   return all
     .filter(({ sink }) => !configured.has(sink))
@@ -64,7 +64,7 @@ export function removedSinksReport(sinks: readonly SinkConfig[], all: readonly S
 }
 
 /** What a certificate says of former destinations of sinks that are configured with another destination now. */
-export function formerDestinationsReport(former: readonly FormerDestination[]): Reached[] {
+export function formerDestinationsReport(former: readonly FormerDestination[]): PlaceReport[] {
   return former.map(({ sink, place, until, had }) => ({
     place: sink,
     type: 'as it was before',

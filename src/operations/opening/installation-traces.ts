@@ -10,7 +10,7 @@ import { ledgerFile } from './open-ledger.ts';
 import { openSink } from './open-sinks.ts';
 
 /** How long a sink or Redis may take until it begins to answer, in ms. */
-const SILENT_MS = 5_000;
+const FIRST_ANSWER_MS = 5_000;
 /** How long it may take to read all that a sink holds, in ms: of other sources that may be millions. */
 const LONGEST_MS = 300_000;
 
@@ -62,8 +62,8 @@ export async function tracesOf(config: Config, clock: Clock, stop: AbortSignal):
 
 async function askSink(sink: SinkConfig, config: Config, clock: Clock, stop: AbortSignal): Promise<Answer> {
   const sources = new Set(config.sources.map(({ name }) => name));
-  const { found, unanswered } = await answerOf(`sink ${sink.name}`, stop, (signal, heard) =>
-    heldBy(sink, sources, { clock, signal, heard }),
+  const { found, unanswered } = await answerOf(`sink ${sink.name}`, stop, (signal, onAnswer) =>
+    heldBy(sink, sources, { clock, signal, onAnswer }),
   );
   return sink.enabled && unanswered ? { unanswered } : { found };
 }
@@ -72,12 +72,12 @@ async function askSink(sink: SinkConfig, config: Config, clock: Clock, stop: Abo
 async function heldBy(
   config: SinkConfig,
   sources: ReadonlySet<string>,
-  { clock, signal, heard }: { clock: Clock; signal: AbortSignal; heard: () => void },
+  { clock, signal, onAnswer }: { clock: Clock; signal: AbortSignal; onAnswer: () => void },
 ): Promise<string | undefined> {
   const sink = openSink(config, clock);
   try {
     for await (const { source, leadId, file } of sink.storedLeads?.(signal) ?? []) {
-      heard();
+      onAnswer();
       if (sources.has(source))
         return `sink ${config.name} holds lead ${leadId} of ${source}${file ? ` in ${file}` : ''}`;
     }
@@ -96,14 +96,14 @@ async function askQueue({ queue: { redisUrl, prefix } }: Config, stop: AbortSign
   });
 }
 
-/** Asks one place, which calls `heard` when it begins to answer. */
+/** Asks one place, which calls `onAnswer` when it begins to answer. */
 async function answerOf(
   place: string,
   stop: AbortSignal,
-  ask: (signal: AbortSignal, heard: () => void) => Promise<string | undefined>,
+  ask: (signal: AbortSignal, onAnswer: () => void) => Promise<string | undefined>,
 ): Promise<Answer> {
   const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new DeadlinePassed()), SILENT_MS);
+  const timer = setTimeout(() => silence.abort(new DeadlinePassed()), FIRST_ANSWER_MS);
   try {
     const ended = AbortSignal.any([stop, silence.signal]);
     const found = await withinDeadline(LONGEST_MS, ended, (signal) => ask(signal, () => clearTimeout(timer)));

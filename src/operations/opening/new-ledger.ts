@@ -41,7 +41,7 @@ export function lacksLedger(dataDir: string): boolean {
 }
 
 /** How the places that could tell are waited for. */
-export interface Waiting {
+export interface WaitOptions {
   readonly clock: Clock;
   /** Ends the wait. */
   readonly stop: AbortSignal;
@@ -56,12 +56,12 @@ export interface Waiting {
  * shows none. Asks those that do not answer again until they do. Only for the process that holds the data directory.
  * @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart
  */
-export async function requireNewInstallation(config: Config, waiting: Waiting): Promise<void> {
+export async function requireNewInstallation(config: Config, waiting: WaitOptions): Promise<void> {
   const { dataDir, ledgerCreate } = config;
   if (!lacksLedger(dataDir) || ledgerCreate === 'always') return;
   const missing = `There is no ledger in ${dataDir}${existsSync(ledgerFile(dataDir)) ? ': ledger.db is empty' : ''}`;
   if (ledgerCreate === 'never') throw new NewLedgerRefused(`${missing}, and \`ledger.create\` is never.`);
-  const found = await firstTraces(config, missing, waiting);
+  const found = await findTraces(config, missing, waiting);
   if (found.length === 0) return;
   throw new NewLedgerRefused(
     `${missing}, but this installation is not new: ${found.join('; ')}. With a new ledger every listed lead would go to every sink again.`,
@@ -69,10 +69,10 @@ export async function requireNewInstallation(config: Config, waiting: Waiting): 
 }
 
 /** Returns what was found as soon as one place shows a trace; nothing when all of them have answered. */
-async function firstTraces(
+async function findTraces(
   config: Config,
   missing: string,
-  { clock, stop, patienceMs, onWait }: Waiting,
+  { clock, stop, patienceMs, onWait }: WaitOptions,
 ): Promise<readonly string[]> {
   const sinceMs = clock.monotonicMs();
   for (;;) {

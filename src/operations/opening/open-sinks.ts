@@ -12,7 +12,7 @@ export interface OpenSink {
   /** In ms, the whole batch included; a sink that does not end by then is given up on. */
   readonly budgetMs: number;
   /** Why it cannot be told that a lead is erased: owed to a sink that had its name and was of another type. Undefined where it can. */
-  readonly untold?: string | undefined;
+  readonly erasedRefusal?: string | undefined;
 }
 
 /** Opens a configured sink. No connection is made yet. */
@@ -28,7 +28,7 @@ export function openSink(sink: SinkConfig, clock: Clock): Sink {
 }
 
 /** Why a sink cannot be told that a lead is erased; undefined where it can. */
-function untold({ type: { type, defaults } }: SinkConfig): string | undefined {
+function erasedRefusal({ type: { type, defaults } }: SinkConfig): string | undefined {
   if (defaults.events.includes('erased')) return undefined;
   return `A ${type} sink cannot be told that a lead is erased. Ask whoever runs the destination that had this name before to erase it.`;
 }
@@ -44,7 +44,7 @@ export class OpenSinks {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
   /** By name: retired, with attempts under way. */
-  readonly #leaving = new Map<string, Set<Entry>>();
+  readonly #retiring = new Map<string, Set<Entry>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -56,7 +56,7 @@ export class OpenSinks {
     const calls = config.batch.max === 1 ? 1 : 4;
     const sink = openSink(config, this.#clock);
     const budgetMs = calls * config.timeoutMs + OVERHEAD_MS;
-    const entry = { sink, budgetMs, untold: untold(config), underWay: 0, onIdle: undefined };
+    const entry = { sink, budgetMs, erasedRefusal: erasedRefusal(config), underWay: 0, onIdle: undefined };
     this.#entries.set(config.name, entry);
     return entry;
   }
@@ -67,19 +67,19 @@ export class OpenSinks {
     if (!entry) return;
     this.#entries.delete(name);
     if (entry.underWay > 0) {
-      const leaving = this.#leaving.get(name) ?? new Set();
-      this.#leaving.set(name, leaving.add(entry));
+      const retiring = this.#retiring.get(name) ?? new Set();
+      this.#retiring.set(name, retiring.add(entry));
       await new Promise<void>((resolve) => {
         entry.onIdle = resolve;
       });
-      leaving.delete(entry);
+      retiring.delete(entry);
     }
     await entry.sink.close();
   }
 
   /** How many attempts are under way at what was retired under this name. */
-  leaving(name: string): number {
-    return [...(this.#leaving.get(name) ?? [])].reduce((sum, { underWay }) => sum + underWay, 0);
+  retiring(name: string): number {
+    return [...(this.#retiring.get(name) ?? [])].reduce((sum, { underWay }) => sum + underWay, 0);
   }
 
   /** Runs an attempt on a sink, which stays open for it; undefined when there is no such sink. */

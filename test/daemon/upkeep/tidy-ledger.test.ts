@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { noteProgress } from '../../../src/daemon/upkeep/tidy-ledger.ts';
+import { recordProgress } from '../../../src/daemon/upkeep/tidy-ledger.ts';
 import { LedgerUnderTest } from '../../ledger/ledger-under-test.ts';
 import { sqliteStore } from '../../ledger/sqlite-store.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
@@ -12,7 +12,7 @@ test('how far the ledger has come is noted every 30 s, for whoever is killed', a
   const file = join(tempDir(), 'ledger.db');
   const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
   const stop = new AbortController();
-  const noting = noteProgress(on.ledger, on.clock, stop.signal);
+  const noting = recordProgress(on.ledger, on.clock, stop.signal);
   onTestFinished(async () => {
     stop.abort();
     await noting;

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { Daemon } from '../../../src/daemon/daemon.ts';
-import { Reloading } from '../../../src/daemon/units/reloading.ts';
+import { Reloader } from '../../../src/daemon/units/reloader.ts';
 import { stampOf, watchConfig } from '../../../src/daemon/watching/watch-config.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
@@ -38,16 +38,16 @@ function watching({ load }: ReturnType<typeof aFile>) {
     config = next;
     return { changes: [next.log.level], restart: [] };
   };
-  const reloading = new Reloading(
+  const reloading = new Reloader(
     { apply },
     { load, describe: () => [], stamp: stampOf },
-    { clock, emit: reported.emit, files: config, readAs: stampOf(config), ready: Promise.resolve() },
+    { clock, emit: reported.emit, files: config, loadedStamp: stampOf(config), ready: Promise.resolve() },
   );
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
   void watchConfig(
     () => stampOf(reloading.files),
-    () => reloading.readAs,
+    () => reloading.loadedStamp,
     () => reloading.reload('watch'),
     clock,
     stop.signal,

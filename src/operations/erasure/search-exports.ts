@@ -13,40 +13,43 @@ import { codeOf } from '../../platform/failures/error-code.ts';
 import { disk } from '../../platform/files/files.ts';
 import { LockHeld } from '../../platform/files/lock.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { formerExports } from '../exporting.ts';
-import type { Reached } from './certificate.ts';
+import { formerExports } from '../scheduled-exports.ts';
+import type { PlaceReport } from './certificate.ts';
 
 /** How long is waited for an export that is under way, in ms: it may have read the person before the erasure. */
 const PATIENCE_MS = 60_000;
-const LOOK_AGAIN_MS = 200;
+const RETRY_MS = 200;
 
 /** For the wait for an export that is being made. The signal ends that, and the reading of files. */
-export interface LookParts {
+export interface SearchParts {
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /** Looks into everything that scheduled exports have made, tells what still holds the person, and names those that are not configured any more. Removes leftovers of killed runs, and nothing else. */
-export async function lookIntoExports(
+export async function searchExports(
   { exports, dataDir }: Pick<Config, 'exports' | 'dataDir'>,
   person: Person,
-  parts: LookParts,
-): Promise<Reached[]> {
-  const places: Reached[] = [];
+  parts: SearchParts,
+): Promise<PlaceReport[]> {
+  const places: PlaceReport[] = [];
   const states = new ExportStates(disk, dataDir);
   const { folder } = states;
   for (const config of exports) {
     places.push({
       place: config.name,
       type: `export to ${config.target.type}`,
-      ...(await lookInto(config, folder, person, parts)),
+      ...(await searchExport(config, folder, person, parts)),
     });
   }
   return [...places, ...(await placesOfFormer(exports, states))];
 }
 
 /** Nobody looks into these: an erasure names them, and what it cannot find out of them. */
-async function placesOfFormer(exports: readonly ExportConfig[], states: ExportStates): Promise<Reached[]> {
+async function placesOfFormer(
+  exports: readonly ExportConfig[],
+  states: ExportStates,
+): Promise<PlaceReport[]> {
   const { folder } = states;
   const missed = { type: 'export, not configured', reached: false };
   try {
@@ -68,22 +71,22 @@ async function placesOfFormer(exports: readonly ExportConfig[], states: ExportSt
   }
 }
 
-type Found = Pick<Reached, 'reached' | 'again' | 'what' | 'files'>;
+type Found = Pick<PlaceReport, 'reached' | 'again' | 'what' | 'files'>;
 
-async function lookInto(
+async function searchExport(
   config: ExportConfig,
   folder: string,
   person: Person,
-  parts: LookParts,
+  parts: SearchParts,
 ): Promise<Found> {
   const { name } = config;
   const destination = await openDestination(config, folder);
   try {
-    const lock = await untilFree(() => lockExport(folder, name), parts);
+    const lock = await waitForLock(() => lockExport(folder, name), parts);
     if (!lock)
       return { reached: false, again: true, what: 'It is being made. Run this again when it is done.' };
     try {
-      return await lookAtAll(destination, person, parts.signal);
+      return await searchFiles(destination, person, parts.signal);
     } finally {
       lock.release();
     }
@@ -97,7 +100,7 @@ async function lookInto(
   }
 }
 
-async function lookAtAll(destination: Destination, person: Person, signal: AbortSignal): Promise<Found> {
+async function searchFiles(destination: Destination, person: Person, signal: AbortSignal): Promise<Found> {
   await destination.tidy(signal);
   const files: string[] = [];
   let unread = 0;
@@ -122,11 +125,11 @@ async function lookAtAll(destination: Destination, person: Person, signal: Abort
   return { reached: false, again: false, what, files };
 }
 
-async function untilFree(
+async function waitForLock(
   lock: () => { release(): void },
-  { clock, signal }: LookParts,
+  { clock, signal }: SearchParts,
 ): Promise<{ release(): void } | undefined> {
-  for (const startMs = clock.monotonicMs(); ; await clock.sleep(LOOK_AGAIN_MS, signal)) {
+  for (const startMs = clock.monotonicMs(); ; await clock.sleep(RETRY_MS, signal)) {
     signal.throwIfAborted();
     try {
       return lock();

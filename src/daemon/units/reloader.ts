@@ -37,7 +37,7 @@ export type ReloadResult =
   | { readonly applied: false; readonly generation: number; readonly faults: readonly string[] };
 
 /** Reads the configuration's present text. @throws ConfigError */
-export interface ReadConfiguration {
+export interface ConfigReader {
   readonly load: () => Config;
   /** Every value of it, with where it comes from. */
   readonly describe: () => readonly ConfigValue[];
@@ -49,31 +49,31 @@ export interface ReadConfiguration {
 export type ConfigFiles = Pick<Config, 'file' | 'secretFiles'>;
 
 /** Puts the configuration's present text in force, one reload at a time. One that fails leaves the last valid one in force. */
-export class Reloading {
+export class Reloader {
   readonly #installation: Pick<Installation, 'apply'>;
-  readonly #read: ReadConfiguration;
+  readonly #read: ConfigReader;
   readonly #clock: Clock;
   readonly #emit: Emit;
   #state: ConfigState;
   #last: Promise<unknown>;
   #files: ConfigFiles;
-  #readAs: string;
+  #loadedStamp: string;
 
-  /** The first configuration was read from `files`, as `readAs`. No reload begins before `ready`: it has to be at work. */
+  /** The first configuration was read from `files`, as `loadedStamp`. No reload begins before `ready`: it has to be at work. */
   constructor(
     installation: Pick<Installation, 'apply'>,
-    read: ReadConfiguration,
+    read: ConfigReader,
     parts: {
       readonly clock: Clock;
       readonly emit: Emit;
       readonly files: ConfigFiles;
-      readonly readAs: string;
+      readonly loadedStamp: string;
       readonly ready: Promise<void>;
     },
   ) {
-    const { clock, emit, files, readAs, ready } = parts;
+    const { clock, emit, files, loadedStamp, ready } = parts;
     this.#files = files;
-    this.#readAs = readAs;
+    this.#loadedStamp = loadedStamp;
     this.#last = ready;
     this.#installation = installation;
     this.#read = read;
@@ -92,8 +92,8 @@ export class Reloading {
   }
 
   /** The stamp of what was read last, whatever came of it. */
-  get readAs(): string {
-    return this.#readAs;
+  get loadedStamp(): string {
+    return this.#loadedStamp;
   }
 
   /** Never rejects: the result says what is wrong, and so does the log. */
@@ -131,7 +131,7 @@ export class Reloading {
    */
   #load(): Config {
     const before = this.#files;
-    this.#readAs = this.#read.stamp(before);
+    this.#loadedStamp = this.#read.stamp(before);
     try {
       const config = this.#read.load();
       this.#files = config;

@@ -38,7 +38,7 @@ export async function openCarrier(
  * How many batches of a sink may be on their way, and how long each may wait to begin, in ms. In this process nothing waits:
  * a batch begins as it is claimed, in the same commit, and its attempt may take `attemptMs`.
  */
-export function pace(
+export function claimLimits(
   config: { readonly queue: Pick<Config['queue'], 'redisUrl'> },
   sink: Pick<SinkConfig, 'concurrency'>,
   attemptMs: number,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isDataDirInUse } from './open-ledger.ts';
 
 /** Where the leadsync that holds a data directory answers, and the id that stands in its answers. */
-export interface Whereabouts {
+export interface AdminEndpoint {
   readonly host: string;
   readonly port: number;
   /** Drawn anew at each start: another leadsync that answers at the same address has another one. */
@@ -11,17 +11,17 @@ export interface Whereabouts {
 }
 
 /** Writes it into the data directory, for the commands that ask the leadsync which holds it. */
-export function noteWhereabouts(dataDir: string, { host, port, instance }: Whereabouts): void {
+export function writeAdminEndpoint(dataDir: string, { host, port, instance }: AdminEndpoint): void {
   writeFileSync(fileOf(dataDir), `${JSON.stringify({ host, port, instance })}\n`, { mode: 0o600 });
 }
 
 /** Removes what this leadsync has written, or one that was killed has left behind. */
-export function removeWhereabouts(dataDir: string): void {
+export function removeAdminEndpoint(dataDir: string): void {
   rmSync(fileOf(dataDir), { force: true });
 }
 
 /** Returns what the leadsync that holds the data directory has written; undefined when none holds it, or it answers nowhere. */
-export function whereaboutsOf(dataDir: string): Whereabouts | undefined {
+export function readAdminEndpoint(dataDir: string): AdminEndpoint | undefined {
   if (!isDataDirInUse(dataDir)) return undefined;
   try {
     const { host, port, instance } = JSON.parse(readFileSync(fileOf(dataDir), 'utf8'));

@@ -11,7 +11,7 @@ import type { Emit } from '../telemetry/events.ts';
 import { ledgerFile } from './opening/open-ledger.ts';
 
 /** How often it is looked whether an export is due, in ms. */
-const LOOK_MS = 2_000;
+const CHECK_INTERVAL_MS = 2_000;
 const FIRST_BACK_OFF_MS = 60_000;
 const LAST_BACK_OFF_MS = 3_600_000;
 /**
@@ -24,7 +24,7 @@ const OVERLAP_MS = 3_600_000;
 const WHEN: ReadonlySet<string> = new Set(['every', 'at', 'timezone', 'keep']);
 
 /** In the place of its configuration, where an export has none any more. */
-const FORMER = '';
+const NOT_CONFIGURED = '';
 
 /**
  * What runs of exports work with, the daemon's and those of `leadsync export --name`: in `states` each finds the
@@ -44,7 +44,7 @@ export async function lastExports(states: ExportStates): Promise<{ name: string;
   const names = await states.names().catch(() => []); // each export says itself that the folder cannot be used
   return names.flatMap((name) => {
     const config = states.read(name)?.config;
-    return config === undefined || config === FORMER ? [] : [{ name, config }];
+    return config === undefined || config === NOT_CONFIGURED ? [] : [{ name, config }];
   });
 }
 
@@ -64,10 +64,10 @@ export async function formerExports(
 }
 
 /** Takes what became of a run. */
-type Told = (name: string, result: ExportResult, run: { startedMs: number; state: ExportState }) => void;
+type OnRunEnd = (name: string, result: ExportResult, run: { startedMs: number; state: ExportState }) => void;
 
 /** Makes events of what becomes of runs; one that was put off or cut off is no news. */
-export function tellOfExports(emit: Emit, clock: Clock): Told {
+export function reportExports(emit: Emit, clock: Clock): OnRunEnd {
   return (name, result, { startedMs, state }) => {
     if (result.kind === 'made') {
       const { kind: _, ...made } = result;
@@ -92,7 +92,7 @@ export function tellOfExports(emit: Emit, clock: Clock): Told {
 export async function exportOnSchedule(
   exportsNow: () => readonly ExportConfig[],
   parts: ExportParts,
-  told: Told,
+  onRunEnd: OnRunEnd,
   signal: AbortSignal,
 ): Promise<void> {
   const { states, clock } = parts;
@@ -103,13 +103,13 @@ export async function exportOnSchedule(
     known = exports;
     for (const config of exports) {
       if (signal.aborted) return;
-      const state = await noted(config, parts);
+      const state = await currentState(config, parts);
       if (!isDue(config, state, clock.now())) continue;
       const startedMs = clock.monotonicMs();
       const { result, state: after } = await exportOnce(config, parts, signal);
-      told(config.name, result, { startedMs, state: after });
+      onRunEnd(config.name, result, { startedMs, state: after });
     }
-    await nextBeat(clock, LOOK_MS, signal);
+    await nextBeat(clock, CHECK_INTERVAL_MS, signal);
   }
 }
 
@@ -120,13 +120,13 @@ export async function exportOnce(
   signal: AbortSignal,
 ): Promise<{ result: ExportResult; state: ExportState }> {
   const { states, clock, random } = parts;
-  const before = await noted(config, parts);
+  const before = await currentState(config, parts);
   const goesOn = before.done !== undefined && isSameExport(before.done.config, config);
   const startedAt = clock.now();
   const run = {
     ledgerFile: ledgerFile(parts.dataDir),
     at: startedAt,
-    exportedAt: laterThan(before, startedAt),
+    exportedAt: exportedAtOf(before, startedAt),
     since: goesOn && config.rows === 'new' ? sinceOf(before, startedAt) : undefined,
     first: !goesOn,
   };
@@ -156,11 +156,11 @@ function after(
 }
 
 /** What is remembered of it. Under another configuration a failure counts no more: somebody may have mended it. */
-async function noted(config: ExportConfig, { states, clock }: ExportParts): Promise<ExportState> {
+async function currentState(config: ExportConfig, { states, clock }: ExportParts): Promise<ExportState> {
   const state = states.read(config.name);
   const described = describeExport(config);
   if (state?.config === described) return state;
-  const known = state?.config === FORMER ? undefined : state;
+  const known = state?.config === NOT_CONFIGURED ? undefined : state;
   const now = { since: clock.now(), ...known, config: described, failed: undefined };
   await states.write(config.name, now);
   return now;
@@ -174,7 +174,7 @@ async function forgetOthers(exports: readonly ExportConfig[], states: ExportStat
     const state = states.read(name);
     if (!state) continue; // what cannot be read now may say where files are
     if (!state.done) await states.forget(name);
-    else if (state.config !== FORMER) await states.write(name, { ...state, config: FORMER });
+    else if (state.config !== NOT_CONFIGURED) await states.write(name, { ...state, config: NOT_CONFIGURED });
   }
 }
 
@@ -190,7 +190,7 @@ function isDue(config: ExportConfig, state: ExportState, now: Date): boolean {
 }
 
 /** A copy of a row with a later time replaces one with an earlier time, so the times of runs must grow even if the clock was set back. */
-function laterThan({ done }: ExportState, now: Date): Date {
+function exportedAtOf({ done }: ExportState, now: Date): Date {
   const last = done?.exportedAt ?? done?.startedAt;
   return last && last >= now ? new Date(last.getTime() + 1) : now;
 }
